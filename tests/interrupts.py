@@ -1,16 +1,20 @@
 """Interruptions at chosen places, so that tests of races do not depend on luck."""
 
+import dis
+import functools
 import subprocess
 import sys
 import threading
 from contextlib import contextmanager
+from itertools import pairwise
 
 
 @contextmanager
-def interrupted(action, at, files):
+def interrupted(action, at, files, signals=False):
     """Run an action once, before the instruction of that number in some files.
 
-    A finalizer, a signal handler or another thread could do the same there.
+    A finalizer or another thread could do the same there. With `signals` only the
+    instructions count before which Python may call the handler of a signal.
 
     Args:
         action: What to do.
@@ -25,8 +29,10 @@ def interrupted(action, at, files):
     def wanted(file):
         return not done and any(name in file for name in files)
 
-    def step():
+    def step(code, offset):
         """Count an instruction; run the action when it is time."""
+        if signals and offset not in _signal_offsets(code):
+            return
         passed[0] += 1
         if passed[0] > at:
             done.append(True)
@@ -37,6 +43,71 @@ def interrupted(action, at, files):
         yield done
 
 
+def reaches_caller(work, error, at, files):
+    """Raise an exception in some work, as a signal handler does; it must come out.
+
+    Args:
+        work: What is called.
+        error: The exception.
+        at: How many instructions of the files to let pass before.
+        files: What the names of the files have in them, one of several.
+
+    Returns:
+        Whether the work ran so far; it came to its end otherwise.
+
+    Raises:
+        AssertionError: The exception was swallowed, or another one came out.
+    """
+
+    def raise_it():
+        raise error
+
+    with interrupted(raise_it, at, files, signals=True) as done:
+        caught = None
+        try:
+            work()
+        except type(error) as outcome:
+            caught = outcome
+            error.__traceback__ = None  # its frames keep what they refer to
+    assert caught is (error if done else None), f"{error!r} was lost, {caught!r} came"
+    return bool(done)
+
+
+def instructions(work, files):
+    """Return how many instructions of some files a call runs, about."""
+    low, high = 0, 1
+    while reaches_caller(work, KeyboardInterrupt(), high, files):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        if reaches_caller(work, KeyboardInterrupt(), middle, files):
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+@functools.cache
+def _signal_offsets(code):
+    """Return the instructions before which Python may call the handler of a signal.
+
+    It does so after a call. The exception is one of the call, so another instruction
+    that other handlers of exceptions are around is none of these.
+    """
+    handlers = dis._parse_exception_table(code)
+
+    def around(offset):
+        return [one for one in handlers if one.start <= offset < one.end]
+
+    known = [*dis.get_instructions(code)]
+    return {
+        after.offset
+        for call, after in pairwise(known)
+        if call.opname.startswith(("CALL", "RESUME"))
+        and around(call.offset) == around(after.offset)
+    }
+
+
 @contextmanager
 def _traced(wanted, step):
     """Tell of each instruction that this thread runs in the files that are wanted."""
@@ -44,7 +115,7 @@ def _traced(wanted, step):
 
     def local(frame, event, _arg):
         if event == "opcode" and wanted(frame.f_code.co_filename):
-            step()
+            step(frame.f_code, frame.f_lasti)
         return local
 
     def trace(frame, _event, _arg):
@@ -73,9 +144,9 @@ def _monitored(wanted, step):
             watched[id(code)] = code
             monitoring.set_local_events(tool, code, events.INSTRUCTION)
 
-    def instruction(code, _offset):
+    def instruction(code, offset):
         if wanted(code.co_filename) and threading.get_ident() == here:
-            step()
+            step(code, offset)
 
     monitoring.use_tool_id(tool, "interrupts")
     try:

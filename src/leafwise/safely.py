@@ -21,29 +21,24 @@ calls nothing, and say what a child has to put right.
 Classes that come and go: those made in functions, and those that were defined anew. All
 others are what a module has under their names. Classes of leaves that may go are known
 by weak references which are equal to them, so a plain set has both sorts, and only
-looking up the second sort costs anything. Rules and compiled functions need the classes
-of nodes, and functions the types of the leaves that they met first, for as long as they
-exist themselves. So what has such a class is dropped before each full collection of
-garbage, and whenever too many have come together. It is made again when it is wanted.
+looking up the second sort costs anything. How long classes of nodes are kept says
+`core/registry`.
 """
 
 from __future__ import annotations
 
 import enum
-import gc
 import os
 import re
 import sys
 from _thread import RLock
 from _weakref import ref
 from collections.abc import Callable, Iterable
-from contextlib import suppress
 from typing import (
     Any,
     Final,
     Generic,
     Literal,
-    TypeAlias,
     TypeVar,
     dataclass_transform,
 )
@@ -403,10 +398,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
 
 # ------------------------------------------------------------------ classes that may go
 
-Lasts: TypeAlias = "Callable[[type], bool]"
-
 _HEAP_TYPE: Final = 1 << 9
-_FULL: Final = 2
 _flags: Any = vars(type)["__flags__"]
 
 
@@ -484,45 +476,3 @@ class ByClass(Generic[V]):
         """Return the classes with their values, in the order in which they came."""
         pairs = [(made(), value) for made, value in [*self._values.items()]]
         return [(cls, value) for cls, value in pairs if cls is not None]
-
-
-on_sweep: Final[list[Callable[[Lasts], None]]] = []
-"""What drops all that has a class which does not last: called with what tells that.
-
-Several threads may do so at once, and a collection comes wherever objects are made:
-what cannot be done at once is left for the next time.
-"""
-
-kept: Final[list[Callable[[], Iterable[type]]]] = []
-"""What returns classes that are kept in any case, so that nothing is won by a sweep."""
-
-
-def sweep() -> None:
-    """Drop what was learned about classes of nodes that may go."""
-    known = {cls: True for classes in kept for cls in classes()}
-
-    def lasts(cls: type) -> bool:
-        found = known.get(cls)
-        if found is None:
-            found = known[cls] = is_lasting(cls)
-        return found
-
-    for drop in on_sweep:
-        drop(lasts)
-
-
-def without(known: dict[Any, Any], lasts: Lasts) -> None:
-    """Take the keys out of a dict that are classes which do not last."""
-    for cls in [*known]:
-        if isinstance(cls, type) and not lasts(cls):
-            known.pop(cls, None)
-
-
-def _before_collection(phase: str, info: dict[str, int]) -> None:
-    """Sweep before a full collection, which then finds those classes unused."""
-    if phase == "start" and info["generation"] == _FULL:
-        with suppress(RecursionError):  # whoever made objects is deep in a stack
-            sweep()
-
-
-gc.callbacks.append(_before_collection)

@@ -51,6 +51,7 @@ SHARED = {
     "core.registry.announced": "single",
     "core.registry.current": "swapped",
     "core.registry.on_change": "single",
+    "core.registry.on_forget": "single",
     "core.serial._codecs": "single",
     "core.walk.hooks": "single",
     "core.walk.leaf": "single",
@@ -75,8 +76,6 @@ SHARED = {
     "nn.variables._NOTHING": "equal",
     "nn.variables._types": "single",
     "safely._guards": "single",
-    "safely.kept": "single",
-    "safely.on_sweep": "single",
     "selection.pattern._of_text": "equal",
 }
 """What can change, by module and name."""

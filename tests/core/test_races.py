@@ -121,7 +121,7 @@ def test_an_interrupt_inside_of_a_registration(request):
 
     for at in range(0, 300, 3):
         cls = type("Stopped", (), {"__module__": "nowhere"})
-        with interrupted(stop, at, REGISTERING) as done:
+        with interrupted(stop, at, REGISTERING, signals=True) as done:
             try:
                 lw.register_static(cls)
             except KeyboardInterrupt:

@@ -16,7 +16,6 @@ from interrupts import at_once
 from leafwise.core.keys import find_order, learn_order
 from leafwise.core.registry import current, view_of
 from leafwise.core.walk import _long_leaf_paths, flatten, flatten_up_to, leaf_paths
-from strategies import every_tree
 
 
 DEPTH = 100_000
@@ -508,19 +507,6 @@ def test_paths_with_and_without_what_is_between(tree):
     leaves, code = flatten(tree, current.view)
     if code:
         assert leaf_paths(code, len(leaves)) == _long_leaf_paths(code)
-
-
-@given(every_tree())
-def test_one_walk_finds_the_paths_as_well(tree):
-    """Leaves and code are those of a walk that does not; paths those of the code."""
-    paths = []
-    leaves, code = flatten(tree, current.view, None, paths)
-    alone, same = flatten(tree, current.view)
-    assert [*map(id, leaves)] == [*map(id, alone)]
-    assert lw.PyTreeDef._make(tuple(code), len(leaves), current.view.mode) == (
-        lw.PyTreeDef._make(tuple(same), len(leaves), current.view.mode)
-    )
-    assert [*map(lw.KeyPath, paths)] == leaf_paths(code, len(leaves))
 
 
 @pytest.mark.parametrize("depth", [1, 49, 50, 51, 199, 200, 201, 1000])

@@ -473,8 +473,8 @@ def _chain(keys: Sequence[Any], positions: Sequence[int]) -> list[int] | None:
     try:
         perm = sorted(positions, key=keys.__getitem__)
         chained = all(bool(keys[i] < keys[j]) for i, j in pairwise(perm))
-    except Exception:
-        return None
+    except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
+        return None  # of the keys, which cannot be compared
     return perm if chained else None
 
 

@@ -3,10 +3,9 @@
 Owns the registrations, and the `View`s made of them in which walks look types up. The
 state is an immutable snapshot that is replaced as a whole (law L10): a walk that has
 begun keeps the view that it began with, and a registration that fails leaves
-everything as it was. No lock is held while a snapshot is made: a change that was
-overtaken by another one, of another thread or of a finalizer, is made again on top of
-it. Dispatch is on the exact type (law L1): namespace, global registry, classes
-registered with `inherit=True`, structure, else leaf.
+everything as it was. A lock makes changes one after another; one that a finalizer makes
+in the middle of another one is made first. Dispatch is on the exact type (law L1):
+namespace, global registry, classes registered with `inherit=True`, structure, else leaf.
 """
 
 from __future__ import annotations
@@ -21,18 +20,13 @@ from ..safely import (
     ByClass,
     Frozen,
     Guard,
-    Lasts,
     add_lasting,
     class_name,
     clip,
     described,
     is_lasting,
-    kept,
     named_object,
-    on_sweep,
     shown,
-    sweep,
-    without,
 )
 from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .node import Rule
@@ -46,7 +40,7 @@ DictOrder = Literal["sorted", "insertion"]
 GLOBAL: Final = ""
 _MAX_SEEN = 4096
 _MAX_NARROWED = 64
-_MAX_FLEETING = 64
+_MAX_LOCAL = 64
 
 
 class Mode(NamedTuple):
@@ -149,7 +143,6 @@ class View:
 
     __slots__ = (
         "_fixed",
-        "_fleeting",
         "_inserted",
         "_layers",
         "_narrowed",
@@ -180,7 +173,6 @@ class View:
                 cls: rule for cls, rule in fixed.items() if not issubclass(cls, stops)
             }
         self._fixed = fixed
-        self._fleeting = 0
         self._inserted: View | None = None
         self._layers = layers
         self._stops = stops
@@ -225,42 +217,26 @@ class View:
         if rule is not None or cls in self.leaf_types:
             return rule
         if len(self.rules) + len(self.leaf_types) > _MAX_SEEN:
-            self._forget()
+            self.forget()
         rule = self.find(cls)
         if rule is None:
             add_lasting(self.leaf_types, cls)
         else:
-            self._fleeting += not is_lasting(cls)
-            if self._fleeting > _MAX_FLEETING:
-                sweep()
+            if self.registered(cls) is None and not is_lasting(cls):
+                current.local += 1
+                if current.local > _MAX_LOCAL:
+                    forget()
             self.rules[cls] = rule
         return rule
 
-    def _forget(self) -> None:
-        """Clear the cache; walks in progress fill it again."""
+    def forget(self) -> None:
+        """Forget all types that were learned; walks in progress learn theirs again."""
         self.leaf_types.clear()
         for cls in [*self.rules]:
             if cls not in self._fixed:
                 self.rules.pop(cls, None)
-
-    def has_lasting_stops(self, lasts: Lasts) -> bool:
-        """Return whether all classes last that this view stops at."""
-        return all(map(lasts, self._stops))
-
-    def drop_fleeting(self, lasts: Lasts) -> None:
-        """Drop what was learned about classes that do not last."""
-        self._fleeting = 0
-        without(self.rules, lasts)
-        for cls in [*self.leaf_types]:
-            if isinstance(cls, type) and not lasts(cls):
-                self.leaf_types.discard(cls)
-        if self._inserted is not None:
-            self._inserted.drop_fleeting(lasts)
-        for stops, view in [*self._narrowed.items()]:
-            if view.has_lasting_stops(lasts):
-                view.drop_fleeting(lasts)
-            else:
-                self._narrowed.pop(stops, None)
+        self._inserted = None
+        self._narrowed.clear()
 
     def find(self, cls: type) -> Rule | None:
         """Return the rule of a type, None for a leaf."""
@@ -325,17 +301,13 @@ class _State:
     Attributes:
         layers: The registrations, by namespace.
         views: The views that were made.
-        following: The snapshot after this one under `"next"`, once there is one.
-        told: Whether everybody was told of it.
     """
 
-    __slots__ = ("following", "layers", "told", "views")
+    __slots__ = ("layers", "views")
 
     def __init__(self, layers: Mapping[str, Layer]) -> None:
         self.layers = layers
         self.views: dict[tuple[str, bool], View] = {}
-        self.following: dict[str, _State] = {}
-        self.told = False
         for none_is_leaf in (False, True):
             mode = Mode(GLOBAL, none_is_leaf)
             self.views[mode] = View(mode, (layers[GLOBAL],))
@@ -347,13 +319,16 @@ class _Current:
     Attributes:
         state: The snapshot.
         view: Its view of the global registry with None as a node, in one step.
+        local: How many classes were learned since the last `forget` that were neither
+            registered nor stand in a module.
     """
 
-    __slots__ = ("state", "view")
+    __slots__ = ("local", "state", "view")
 
     def __init__(self) -> None:
         self.state = _State({GLOBAL: EMPTY})
         self.view = self.state.views[GLOBAL, False]
+        self.local = 0
 
 
 current: Final = _Current()
@@ -376,7 +351,7 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
     state = current.state
     layer = state.layers.get(namespace) if isinstance(namespace, str) else None
     if layer is None:
-        del state  # see `_decide`
+        del state  # as in `_change`
         raise NamespaceError(_unknown_namespace(namespace))
     mode = Mode(namespace, bool(none_is_leaf))
     is_alone = not namespace or layer.dispatch is not None
@@ -451,93 +426,49 @@ announced: Final = _Announced()
 """Where classes that are made are announced."""
 
 
-def _newest() -> _State:
-    """Return the last snapshot, whether it is in place yet or not."""
-    state = current.state
-    while state.following:
-        state = state.following["next"]
-    return state
-
-
 def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:
     """Put a new layer in place of a namespace's.
 
     Args:
         namespace: The namespace.
         make: Takes its layer, None if there is none; returns the new one, or None to
-            leave it. It is called as often as somebody else comes first.
+            leave it. It is called again if a finalizer changes the registry meanwhile.
     """
-    try:
-        _decide(namespace, make)
-        _repair()  # not to return before what another thread has decided is there
-    except BaseException:  # Ctrl-C, say: what is decided is carried out all the same
-        _repair()
-        raise
-
-
-def _decide(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:
-    """Add a snapshot to the last one, if there is something to change.
-
-    Which of several changes comes first is decided by one step, which no finalizer
-    and no other thread can divide; whoever comes second begins again.
-    """
-    while True:
-        state = _newest()
-        try:
-            layer = make(state.layers.get(namespace))
-        except BaseException:
-            del state  # or who keeps the traceback keeps all snapshots that follow
-            raise
-        if layer is None:
-            return
-        made = _State({**state.layers, namespace: layer})
-        if state.following.setdefault("next", made) is made:
-            return
-
-
-def _publish() -> None:
-    """Put the newest snapshot in place, and tell of it.
-
-    Only a few stores are made under the lock, and nothing is let go of, whose
-    finalizer might wait for somebody who waits for the lock.
-    """
-    before = current.state, current.view
-    newest = None
-    while newest is None or newest.following:
-        newest = _newest()
-        view = newest.views[GLOBAL, False]
-        with _guard.lock:
-            if not newest.following:
-                current.state = newest
-                current.view = view
+    state = made = None
+    with _guard.lock:
+        while made is None or state is not current.state:
+            state = current.state
+            try:
+                layer = make(state.layers.get(namespace))
+            except BaseException:
+                del state  # or who keeps the traceback keeps the registrations
+                raise
+            if layer is None:
+                return
+            made = _State({**state.layers, namespace: layer})
+        current.state, current.view = made, made.views[GLOBAL, False]
     for tell in on_change:
         tell()
-    newest.told = True
-    del before
 
 
-def _repair() -> None:
-    """Finish what was begun: by this call or another, interrupted or before a fork."""
-    if not _newest().told:
-        _publish()
+_guard: Final = Guard()
 
 
-_guard: Final = Guard(_repair)
-current.state.told = True
+on_forget: Final[list[Callable[[], None]]] = []
+"""What to call when types are forgotten."""
 
 
-def _registered_classes() -> Iterator[type]:
-    for layer in [*layers().values()]:
-        yield from layer.rules
+def forget() -> None:
+    """Forget all types that were learned, so that classes nobody uses can go.
 
-
-def _drop_fleeting(lasts: Lasts) -> None:
+    A class of nodes that was neither registered nor stands in a module, as one that a
+    function makes, is kept until 64 further ones were met (or met under other views).
+    """
+    current.local = 0
     for view in [*current.state.views.values()]:
-        view.drop_fleeting(lasts)
-
-
-kept.append(_registered_classes)
-on_sweep.append(_drop_fleeting)
+        view.forget()
+    for tell in on_forget:
+        tell()
 
 
 def declare_namespace(

@@ -7,11 +7,9 @@ post-order, `(run, rule, arity, aux_data)`, where `run` is the number of leaves 
 stand between the node before and this one. So it says everything in one list, whatever
 the depth, and holds nothing for a leaf.
 
-Two ways of walking give the same result. Shallow trees are walked by recursion. Deep
-ones, and those whose predicate wants the path, are walked with an explicit stack, which
-has no limit of depth and finds cycles: a cycle always gets deep. The path in an error
-is read off the frames that it passed through, so that a walk that succeeds pays nothing
-for it.
+Trees are walked with an explicit stack, which has no limit of depth. The path in an
+error, and the one that a predicate wants, is read off that stack, and cycles are looked
+for in it when it gets deep, so that other walks pay nothing for these.
 
 A treedef is walked through its `Runner`. The reference runner does so by the code.
 Whoever knows a faster way fills in `hooks` and gives single treedefs runners of their
@@ -20,10 +18,8 @@ own; nothing here knows who that is, and without anybody everything works, slowe
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from operator import itemgetter
-from types import FrameType
+from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from ..errors import CycleError, FlattenError
@@ -270,17 +266,37 @@ def unlink(slot: Any, links: Links | None = None) -> tuple[Any, ...]:
     return tuple(reversed(keys))
 
 
-def node_path(code: Code, position: int) -> tuple[Any, ...]:
+def node_path(code: Code, position: int) -> KeyPath:
     """Return the key path of the node at that position of the code."""
-    links: Links = [(0, None)]
-    stack = [0]
-    for run, rule, arity, aux in [*reversed(code)][: len(code) - 1 - position]:
-        place = stack.pop()
-        stack += range(len(links), len(links) + arity)
-        links += [(place, key) for key in rule.keys(aux, arity)]
-        if run:
-            del stack[-run:]
-    return unlink(stack[-1], links)
+    return _path_of_subtree(code[position + 1 :], 0)
+
+
+def leaf_path(code: Code, index: int) -> KeyPath:
+    """Return the key path of the leaf with that index."""
+    end = 0
+    for position, entry in enumerate(code):
+        end += entry[0]
+        if end > index:
+            return _path_of_subtree(code[position:], end - 1 - index - entry[0])
+    return ROOT
+
+
+def _path_of_subtree(code: Code, right: int) -> KeyPath:
+    """Return the key path of a subtree that the nodes of the code come after.
+
+    Args:
+        code: The entries that come after the subtree.
+        right: How many subtrees without a parent stand to the right of it so far.
+    """
+    keys: list[Any] = []
+    for run, rule, arity, aux in code:
+        right += run
+        if right < arity:  # a child of this node
+            keys.append(rule.keys(aux, arity)[arity - 1 - right])
+            right = 0
+        else:
+            right -= arity - 1
+    return KeyPath(reversed(keys))
 
 
 # -------------------------------------------------------------------- failures
@@ -291,7 +307,10 @@ def locate(error: Exception, trail: list[Any]) -> None:
     path = KeyPath(reversed(trail))
     if isinstance(error, FlattenError) and error.path is None:
         error.path = path
-    add_note(error, f"at key path {path}" if path else "at the root of the tree")
+    note = f"at key path {path}" if path else "at the root of the tree"
+    notes = [*getattr(error, "__notes__", ())]
+    if note not in notes and len(notes) < _MOST_NOTES:
+        add_note(error, note)
 
 
 # ------------------------------------------------------------------------------ walking
@@ -310,175 +329,101 @@ Predicate: TypeAlias = "Callable[[Any], object] | PathPredicate | None"
 
 _WRITTEN_OUT = len(MAKERS)
 _LONG = 50
-_SHALLOW = 50
-_DEEP = 150
-_FRAMES_FOR_OTHERS = 300
-_CONVERTED = "generator raised StopIteration"  # what PEP 479 makes of one
+_MOST_NOTES = 16  # of an exception object that is raised again and again
+_SUSPICIOUS = 1_000
 
-
-def _levels_left() -> int:
-    """Return how many more levels may be walked by recursion, 0 if none.
-
-    Asked below the first `_SHALLOW` levels only. A walk that came so deep goes
-    on by recursion once more if the stack has room for it, and for whatever the
-    user's functions need, whoever called us from however deep.
-    """
-    frame: FrameType | None = sys._getframe(1)
-    code = sys._getframe(1).f_code
-    used = own = 0
-    while frame is not None:
-        used += 1
-        own += frame.f_code is code
-        frame = frame.f_back
-    room = sys.getrecursionlimit() - used - _FRAMES_FOR_OTHERS
-    return _DEEP if own <= _SHALLOW + 1 and room > 2 * _DEEP else 0
+Frame: TypeAlias = "tuple[Iterator[Any], Rule, int, Any, Any]"
+"""An open node: its children that are left, its rule, their number, its aux data, the
+node itself."""
 
 
 # --------------------------------------------------------------------- flatten
 
 
 def flatten(
-    tree: Any, view: View, is_leaf: Predicate = None, paths: list[Slot] | None = None
+    tree: Any, view: View, is_leaf: Predicate = None
 ) -> tuple[list[Any], list[Entry]]:
     """Return the leaves of a tree, left to right, and its code.
+
+    The commonest nodes are written out, because a call for each node is what a walk
+    costs. Children whose types are all known leaves are taken in one go.
 
     Args:
         tree: The tree.
         view: The view to look types up in.
         is_leaf: Says of each node, from the root down, whether to stop there.
-        paths: Takes the keys that lead to each leaf, if there is no predicate; it is
-            left too short if some leaves stand too deep.
 
     Raises:
         CycleError: The tree contains itself.
         FlattenError: A registered flatten function returned the wrong thing.
     """
-    leaves: list[Any] = []
-    code: list[Entry] = []
-    walk = view, view.rules, view.leaf_types, is_leaf, leaves, code
+    stack: list[Frame] = []
+    return _flatten(view, _asking(is_leaf, stack), iter((tree,)), stack, [], [])
+
+
+def _flatten(
+    view: View,
+    stop: Any,
+    rest: Iterator[Any],
+    stack: list[Frame],
+    leaves: list[Any],
+    code: list[Entry],
+) -> tuple[list[Any], list[Entry]]:
+    rules, leaf_types = view.rules, view.leaf_types
+    mark, limit = sum([entry[0] for entry in code]), _SUSPICIOUS
     try:
-        if is_leaf is None and paths is not None:
-            _visit_with_paths(walk, _SHALLOW, 0, tree, (), paths)
-        elif isinstance(is_leaf, PathPredicate):
-            _visit_deep(walk, 0, 0, tree)
-        elif is_leaf is not None and is_leaf(tree):
-            leaves.append(tree)
-        else:
-            _visit(walk, _SHALLOW, 0, tree)
-    except _Cycle:
-        raise _explain_cycle(tree, view, is_leaf) from None
-    except Exception as error:
-        locate(error, _trail())
+        while True:
+            for node in rest:
+                cls = type(node)
+                if (stop is not None and stop(node)) or cls in leaf_types:
+                    leaves.append(node)
+                    continue
+                rule: Any = rules.get(cls) or view.resolve(cls)
+                aux: Any = None
+                if rule is DICT:
+                    keys = tuple(node)
+                    try:
+                        for key in keys:
+                            if type(key) is not str and type(key) is not int:
+                                raise KeyError
+                        aux, read, _ = known_orders.get(keys) or learn_order(keys)
+                        children: Any = read(node)
+                    except KeyError:  # other keys, or another thread took one away
+                        children, aux = rule.flatten(node)
+                elif rule is LIST or rule is TUPLE:
+                    children = node[:]
+                elif rule is None:
+                    leaves.append(node)
+                    continue
+                else:
+                    children, aux = rule.flatten(node)
+                arity = len(children)
+                if stop is None and leaf_types.issuperset(map(type, children)):
+                    leaves += children
+                    count = len(leaves)
+                    code.append((count - mark, rule, arity, aux))
+                    mark = count
+                    continue
+                rest = iter(children)
+                stack.append((rest, rule, arity, aux, node))
+                if len(stack) > limit:
+                    _check_cycle(stack)
+                    limit *= 2
+                break
+            else:
+                if not stack:
+                    return leaves, code
+                _, rule, arity, aux, _ = stack.pop()
+                count = len(leaves)
+                code.append((count - mark, rule, arity, aux))
+                mark = count
+                if stack:
+                    rest = stack[-1][0]
+    except CycleError:
         raise
-    return leaves, code
-
-
-_Walk: TypeAlias = "tuple[View, dict[type, Rule], set[type], Any, list[Any], Any]"
-"""The view, its rules and its leaf types, the predicate; leaves and code so far."""
-
-
-def _visit(walk: _Walk, depth: int, mark: int, node: Any) -> int:
-    """Flatten a node by recursion; return how many leaves the code covers so far.
-
-    The commonest nodes are written out, because a call for each node is what a walk
-    costs. Children whose types are all known leaves are taken in one go. The node
-    itself was asked about already, if there is a predicate.
-    """
-    view, rules, leaf_types, stop, leaves, code = walk
-    rule: Any = rules.get(type(node)) or view.resolve(type(node))
-    aux: Any = None
-    if rule is DICT:
-        keys = tuple(node)
-        try:
-            for key in keys:
-                if type(key) is not str and type(key) is not int:
-                    raise KeyError
-            aux, read, _ = known_orders.get(keys) or learn_order(keys)
-            children: Any = read(node)
-        except KeyError:  # other keys, or another thread took one away
-            children, aux = rule.flatten(node)
-    elif rule is LIST or rule is TUPLE:
-        children = node[:]
-    elif rule is None:
-        leaves.append(node)
-        return mark
-    else:
-        children, aux = rule.flatten(node)
-    arity = len(children)
-    if arity == 2:
-        one, two = children
-        plain = type(one) in leaf_types and type(two) in leaf_types
-    elif arity == 1:
-        plain = type(children[0]) in leaf_types
-    else:
-        plain = arity > 4 and leaf_types.issuperset(map(type, children))
-    if plain and stop is None:
-        leaves += children
-    else:
-        depth, rest = depth or _levels_left(), iter(children)
-        for child in rest:
-            if (stop is not None and stop(child)) or type(child) in leaf_types:
-                leaves.append(child)
-            else:
-                mark = (_visit if depth else _visit_deep)(walk, depth - 1, mark, child)
-    code.append(((count := len(leaves)) - mark, rule, arity, aux))
-    return count
-
-
-def _visit_with_paths(
-    walk: _Walk, depth: int, mark: int, node: Any, path: Slot, paths: list[Slot]
-) -> int:
-    """Do what `_visit` does without a predicate, and note the keys to each leaf."""
-    view, rules, leaf_types, _, leaves, code = walk
-    rule = rules.get(type(node)) or view.resolve(type(node))
-    if rule is DICT:
-        children, aux, keys = _read_dict(node)
-    elif rule is None:
-        leaves.append(node)
-        paths.append(path)
-        return mark
-    else:
-        children, aux = rule.flatten(node)
-        keys = rule.keys(aux, len(children))
-    arity = len(children)
-    if arity == 2:
-        one, two = children
-        plain = type(one) in leaf_types and type(two) in leaf_types
-    elif arity == 1:
-        plain = type(children[0]) in leaf_types
-    else:
-        plain = arity > 4 and leaf_types.issuperset(map(type, children))
-    if plain:
-        leaves += children
-        for key in keys:
-            paths.append(path + (key,))  # noqa: RUF005, PERF401  # takes less time
-    else:
-        depth, rest = depth or _levels_left(), iter(children)
-        for key, child in zip(keys, rest):  # noqa: B905  # as many
-            at = path + (key,)  # noqa: RUF005
-            if type(child) in leaf_types:
-                leaves.append(child)
-                paths.append(at)
-            elif depth:
-                mark = _visit_with_paths(walk, depth - 1, mark, child, at, paths)
-            else:
-                mark = _visit(walk, 0, mark, child)
-    code.append(((count := len(leaves)) - mark, rule, arity, aux))
-    return count
-
-
-def _read_dict(node: Any) -> Any:
-    """Return the children of a dict, its aux data, and its keys."""
-    keys = tuple(node)
-    try:
-        for key in keys:
-            if type(key) is not str and type(key) is not int:
-                raise KeyError
-        aux, read, found = known = known_orders.get(keys) or learn_order(keys)
-        return read(node), aux, found[0] if found else find_keys(known)
-    except KeyError:  # other keys, or another thread took one away
-        children, aux = DICT.flatten(node)
-        return children, aux, DICT.keys(aux, len(children))
+    except Exception as error:
+        locate(error, [*reversed(_keys(stack))])
+        raise
 
 
 class Begun:
@@ -498,13 +443,13 @@ class Begun:
     def __init__(self) -> None:
         self.node: Any = None
         self.stopped = False
-        self.above: list[Frame] = []
+        self.above: list[Any] = []
         self.leaves: list[Any] = []
         self.code: list[Entry] = []
 
     def trail(self) -> list[Any]:
         """Return the keys from the last node up to the root."""
-        return [*map(_key_at, reversed(self.above))]
+        return [*reversed(_keys(_frames(self.above)))]
 
 
 def go_on(
@@ -516,142 +461,26 @@ def go_on(
         tree: The tree.
         view: The view.
         is_leaf: The predicate.
-        begun: How far the flatten came; no deeper than the walk goes by recursion.
+        begun: How far the flatten came.
     """
-    leaves, code, above, node = begun.leaves, begun.code, begun.above, begun.node
-    walk = view, view.rules, view.leaf_types, is_leaf, leaves, code
-    mark = sum(entry[0] for entry in code)
+    above = _frames(begun.above)
+    rest = above[-1][0] if above else iter(())
+    answers = [begun.stopped]
+    ask = lambda node: answers.pop() if answers else is_leaf(node)  # noqa: E731
+    at = chain((begun.node,), rest)
     try:
-        if begun.stopped:
-            leaves.append(node)
-        else:
-            mark = _visit(walk, _SHALLOW - len(above), mark, node)
-        while above:
-            rest, rule, arity, aux = above[-1]
-            for child in rest:
-                if is_leaf(child) or type(child) in view.leaf_types:
-                    leaves.append(child)
-                else:
-                    mark = _visit(walk, _SHALLOW - len(above), mark, child)
-            above.pop()
-            code.append((len(leaves) - mark, rule, arity, aux))
-            mark = len(leaves)
-    except _Cycle:
-        raise _explain_cycle(tree, view, is_leaf) from None
-    except Exception as error:
-        locate(error, _trail() + begun.trail())
+        return _flatten(view, ask, at, above, begun.leaves, begun.code)
+    except CycleError:
+        node = tree
+        for depth, (left, rule, arity, aux, _) in enumerate(above):
+            above[depth] = left, rule, arity, aux, node
+            node = rule.flatten(node)[0][arity - _remaining(left) - 1]
+        _check_cycle(above)
         raise
-    return leaves, code
 
 
-def _asked_before(stop: Callable[[Any], object]) -> Callable[[Any], object]:
-    """Return a predicate that answers no at first: for a node asked about before."""
-    answers = [False]
-    return lambda node: answers.pop() if answers else stop(node)
-
-
-def _visit_deep(walk: _Walk, _depth: int, mark: int, node: Any) -> int:
-    """Do what `_visit` does, with an explicit stack."""
-    view, _, _, stop, leaves, code = walk
-
-    def emit(rule: Rule, arity: int, aux: Any) -> None:
-        nonlocal mark
-        code.append((len(leaves) - mark, rule, arity, aux))
-        mark = len(leaves)
-
-    add = leaves.append
-    if stop is not None and not isinstance(stop, PathPredicate):
-        stop = _asked_before(stop)
-    try:
-        for leaf in _walk(node, view, stop, emit):
-            add(leaf)
-    except RuntimeError as error:
-        cause = error.__cause__
-        if error.args == (_CONVERTED,) and isinstance(cause, StopIteration):
-            raise cause from None
-        raise
-    return mark
-
-
-class _Cycle(Exception):
-    """A node was met below itself, first at that depth of the path."""
-
-    def __init__(self, node: Any, above: list[Any]) -> None:
-        self.kind = type_name(node)
-        self.depth = next(i for i, other in enumerate(above) if other is node)
-
-
-Frame: TypeAlias = "tuple[Iterator[Any], Rule, int, Any]"
-"""An open node: its children that are left, its rule, their number, its aux data."""
-
-
-def _walk(
-    tree: Any,
-    view: View,
-    is_leaf: Predicate,
-    emit: Callable[[Rule, int, Any], None] = lambda *_: None,
-) -> Iterator[Any]:
-    """Yield the leaves of a tree one by one; call `emit` after each node."""
-    rest: Iterator[Any] = iter((tree,))
-    stack: list[Frame] = []
-    nodes: list[Any] = []
-    on_path: set[int] = set()
-    tracker = _Tracker(is_leaf.function) if isinstance(is_leaf, PathPredicate) else None
-    stop: Any = is_leaf if tracker is None else tracker.ask
-    while True:
-        for node in rest:
-            if (stop is not None and stop(node)) or type(node) in view.leaf_types:
-                yield node
-                continue
-            rule = view.resolve(type(node))
-            if rule is None:
-                yield node
-                continue
-            if id(node) in on_path:
-                raise _Cycle(node, nodes)
-            children, aux = rule.flatten(node)
-            on_path.add(id(node))
-            nodes.append(node)
-            rest = iter(children)
-            stack.append((rest, rule, len(children), aux))
-            if tracker is not None:
-                tracker.enter(rule.keys(aux, len(children)))
-            break
-        else:
-            if not stack:
-                return
-            on_path.discard(id(nodes.pop()))
-            emit(*stack.pop()[1:])
-            rest = stack[-1][0] if stack else rest
-            if tracker is not None:
-                tracker.leave()
-
-
-class _Tracker:
-    """Keeps the key path of a walk, for a predicate that wants to know it."""
-
-    __slots__ = ("function", "path", "rest")
-
-    def __init__(self, function: Callable[[KeyPath, Any], object]) -> None:
-        self.function = function
-        self.path: list[Any] = []
-        self.rest: list[Iterator[Any]] = []
-
-    def ask(self, node: Any) -> object:
-        """Go to the next child and ask about it."""
-        if self.rest:
-            self.path[-1] = next(self.rest[-1])
-        return self.function(KeyPath(self.path), node)
-
-    def enter(self, keys: Sequence[Any]) -> None:
-        """Go down to the children with these keys."""
-        self.path.append(None)
-        self.rest.append(iter(keys))
-
-    def leave(self) -> None:
-        """Go up again."""
-        self.path.pop()
-        self.rest.pop()
+def _frames(above: list[Any]) -> list[Frame]:
+    return [(*frame, object()) for frame in above]
 
 
 def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[Any]:
@@ -660,13 +489,82 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
     Raises:
         CycleError: The tree contains itself; raised when the walk gets there.
     """
+    stack: list[Frame] = []
+    stop = _asking(is_leaf, stack)
+    rest: Iterator[Any] = iter((tree,))
+    limit = _SUSPICIOUS
     try:
-        yield from _walk(tree, view, is_leaf)
-    except _Cycle:
-        raise _explain_cycle(tree, view, is_leaf) from None
-    except Exception as error:
-        locate(error, _trail())
+        while True:
+            for node in rest:
+                rule = None
+                if stop is None or not stop(node):
+                    rule = view.resolve(type(node))
+                if rule is None:
+                    yield node
+                    continue
+                children, aux = rule.flatten(node)
+                rest = iter(children)
+                stack.append((rest, rule, len(children), aux, node))
+                if len(stack) > limit:
+                    _check_cycle(stack)
+                    limit *= 2
+                break
+            else:
+                if not stack:
+                    return
+                stack.pop()
+                if stack:
+                    rest = stack[-1][0]
+    except CycleError:
         raise
+    except Exception as error:
+        locate(error, [*reversed(_keys(stack))])
+        raise
+
+
+def _asking(is_leaf: Predicate, stack: list[Frame]) -> Any:
+    """Return a predicate of a node, which finds the path of the node if it needs it."""
+    if not isinstance(is_leaf, PathPredicate):
+        return is_leaf
+    function = is_leaf.function
+    return lambda node: function(KeyPath(_keys(stack)), node)
+
+
+def _keys(stack: list[Frame]) -> list[Any]:
+    """Return the keys from the root down to where a walk is."""
+    return [key for frame in stack for key in _key_at(frame)]
+
+
+def _key_at(frame: Frame) -> tuple[Any, ...]:
+    """Return the key of the child that a walk is at; none before the first child."""
+    rest, rule, arity, aux, _ = frame
+    taken = arity - _remaining(rest)
+    return tuple(rule.keys(aux, arity)[taken - 1 : taken])
+
+
+def _remaining(rest: Any) -> int:
+    return int(rest.__length_hint__())
+
+
+def _check_cycle(stack: list[Frame]) -> None:
+    """Raise an error if a node stands below itself: a cycle always gets deep.
+
+    Raises:
+        CycleError: A node of the stack stands below itself.
+    """
+    depths: dict[int, int] = {}
+    for depth, frame in enumerate(stack):
+        node = frame[-1]
+        known = depths.setdefault(id(node), depth)
+        if known != depth:
+            again = KeyPath(_keys(stack[:depth]))
+            first = KeyPath(again[:known])
+            raise CycleError(
+                f"the tree contains itself: the {type_name(node)} at {first.where()} "
+                f"occurs again at {again.where()}",
+                first=first,
+                again=again,
+            )
 
 
 # ------------------------------------------------------------------------- map
@@ -689,64 +587,9 @@ def map_leaves(
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
     except Exception as error:
         failed = len(columns[0]) - _remaining(first) - 1
-        locate(error, [*reversed(leaf_paths(code, len(columns[0]))[failed])])
+        if failed >= 0:
+            locate(error, [*reversed(leaf_path(code, failed))])
         raise
-
-
-# -------------------------------------------------------------------- failures
-
-
-def _remaining(rest: Any) -> int:
-    return int(rest.__length_hint__())
-
-
-_OURS: Final = frozenset(
-    walk.__code__ for walk in (_visit, _visit_with_paths, _visit_deep, _walk)
-)
-
-
-def _key_at(frame: Frame) -> Any:
-    """Return the key of the child that a walk is at."""
-    rest, rule, arity, aux = frame
-    return rule.keys(aux, arity)[arity - _remaining(rest) - 1]
-
-
-def _trail() -> list[Any]:
-    """Return the keys from where the handled error came from up to the root.
-
-    They are found in the frames of the walk that it passed through, those right below
-    the one that handles it, so that a walk that succeeds pays nothing for them.
-    """
-    opened: list[Frame] = []
-    at = sys.exc_info()[2]
-    at = at and at.tb_next
-    while at is not None and at.tb_frame.f_code in _OURS:
-        names = at.tb_frame.f_locals
-        if "stack" in names:
-            opened += names["stack"]
-        elif "rest" in names:
-            opened.append(itemgetter("rest", "rule", "arity", "aux")(names))
-        if type(names) is dict:  # kept by the frame, and with it all nodes
-            names.clear()
-        at = at.tb_next
-    return [*map(_key_at, reversed(opened))]
-
-
-def _explain_cycle(tree: Any, view: View, is_leaf: Predicate) -> CycleError:
-    """Walk again, with a stack from the root on, to learn both paths."""
-    try:
-        for _ in _walk(tree, view, is_leaf):
-            pass
-    except _Cycle as cycle:
-        again = KeyPath(reversed(_trail()))
-        first = KeyPath(again[: cycle.depth])
-        return CycleError(
-            f"the tree contains itself: the {cycle.kind} at {first.where()} "
-            f"occurs again at {again.where()}",
-            first=first,
-            again=again,
-        )
-    return CycleError("the tree contains itself")
 
 
 def coverage(prefix: Code, full: Code) -> list[int] | None:

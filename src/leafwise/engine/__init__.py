@@ -14,10 +14,10 @@ import os
 from contextlib import ContextDecorator
 from typing import Any
 
-from ..core.registry import on_change
+from ..core.registry import on_change, on_forget
 from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
-from ..safely import clip, described, on_sweep
+from ..safely import clip, described
 from .cache import engine
 from .emit import Constants, one_line
 from .flatten import emit_flatten, emit_flatten_up_to
@@ -45,6 +45,7 @@ def stats() -> dict[str, Any]:
         >>> sorted(lw.engine.stats())
         ['compiled', 'evicted', 'mode', 'plans', 'roots', 'size']
     """
+    engine.repair()
     memory = engine.memory
     return {
         "mode": engine.mode,
@@ -91,7 +92,7 @@ def source(treedef: PyTreeDef) -> str:
                 if type(leaf1) is not T1 or type(leaf2) is not T2:
                     if not known_leaves(map(type, leaves)): return None
                 return leaves, TREEDEF
-            except Exception:
+            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
         <BLANKLINE>
         def flatten_up_to(treedef, tree):
@@ -99,7 +100,7 @@ def source(treedef: PyTreeDef) -> str:
                 if type(tree) is not C1: return None
                 leaf1, leaf2 = tree
                 return [leaf1, leaf2]
-            except Exception:
+            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
         <BLANKLINE>
         def unflatten(treedef, leaves):
@@ -160,7 +161,10 @@ class _Switched(ContextDecorator):
         self._requests: list[Any] = []
 
     def __enter__(self) -> None:
-        self._requests.append(engine.request(self._mode))
+        self._requests.append(engine.request(self._mode, self))
+
+    def _recreate_cm(self) -> _Switched:
+        return _Switched(self._mode)
 
     def __exit__(self, *_: object) -> None:
         engine.withdraw(self._requests.pop())
@@ -208,6 +212,6 @@ def eager() -> Any:
     return _Switched("eager")
 
 
-engine.request(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), lasting=True)
+engine.request(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"))
 on_change.append(engine.outdate)
-on_sweep.append(engine.drop_fleeting)
+on_forget.append(engine.forget)

@@ -20,7 +20,7 @@ from typing import Any, Final, TypeAlias
 
 from ..core.walk import Begun, Code, locate
 from ..safely import Record
-from .emit import SPREAD, Constants, Text
+from .emit import FAILURES, SPREAD, Constants, Text
 from .flatten import Writer, expanded
 from .plan import Part, Plan, Run, is_loop
 
@@ -430,6 +430,8 @@ class Places:
         begun.stopped = mark.kind == "ask"  # and it said yes
         if begun.stopped and type(error) is not Missed:
             locate(error, begun.trail())
+            return None
+        if type(error) is not Missed and not isinstance(error, FAILURES):
             return None
         return begun
 

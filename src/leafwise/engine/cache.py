@@ -10,6 +10,7 @@ the engine.
 from __future__ import annotations
 
 from _thread import allocate_lock, get_ident
+from _weakref import ref
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Final
 
@@ -17,7 +18,7 @@ from ..core.registry import EMPTY, Layer, View, layers
 from ..core.treedef import make_treedef
 from ..core.walk import Begun, Runner, go_on, hooks, reference
 from ..lazy import is_traced
-from ..safely import Guard, Lasts
+from ..safely import Guard
 from .asking import MAX_DEPTH
 from .collect import collector_after
 from .compiled import Compiled, Guesses, InlineCache
@@ -67,13 +68,20 @@ class _Request:
     Attributes:
         mode: The mode.
         thread: The thread that requests it, None if it is for good.
+        owner: A weak reference to what withdraws it; None if it is for good. An
+            interrupt may keep the owner from that, but not from going away.
     """
 
-    __slots__ = ("mode", "thread")
+    __slots__ = ("mode", "owner", "thread")
 
-    def __init__(self, mode: str, thread: int | None) -> None:
+    def __init__(self, mode: str, owner: object | None) -> None:
         self.mode = mode
-        self.thread = thread
+        self.owner = None if owner is None else ref(owner)
+        self.thread = None if owner is None else get_ident()
+
+    def is_over(self) -> bool:
+        """Return whether nobody is left to withdraw the request."""
+        return self.owner is not None and self.owner() is None
 
 
 class Engine:
@@ -98,13 +106,17 @@ class Engine:
 
     # ---------------------------------------------------------------- switching
 
-    def request(self, mode: str, *, lasting: bool = False) -> _Request:
+    def request(self, mode: str, owner: object | None = None) -> _Request:
         """Turn the engine on or off, or make it eager; what was learned is lost.
+
+        Args:
+            mode: The mode.
+            owner: What the request lasts as long as, at most; None for good.
 
         Returns:
             What `withdraw` takes. Of several requests the last one counts.
         """
-        request = _Request(mode, None if lasting else get_ident())
+        request = _Request(mode, owner)
         self._requests.append(request)
         self._apply()
         return request
@@ -115,10 +127,18 @@ class Engine:
             self._requests.remove(request)
         self._apply()
 
+    def repair(self, *_: object) -> None:
+        """Apply the last request, if an interrupt kept it from being applied."""
+        if self._requests[-1].is_over() or self._applied is not self._requests[-1]:
+            self._apply()
+
     def _apply(self) -> None:
         """Apply the last request, also if it comes while an older one is applied."""
         with self._guard.lock:
             self._applied = None
+            for request in [*self._requests]:
+                if request.is_over():
+                    self._requests.remove(request)
             while self._applied is not self._requests[-1]:
                 request = self._requests[-1]
                 self._switch(request.mode)
@@ -127,7 +147,7 @@ class Engine:
     def _switch(self, mode: str) -> None:
         self.mode = mode
         self.forget()
-        hooks.observe = None if mode == "off" else self.observe
+        hooks.observe = self.repair if mode == "off" else self.observe
         hooks.runner = self.first_runner()
         meetings = 1 if mode == "eager" else _READ_AFTER
         hooks.reader = None if mode == "off" else reader_after(meetings)
@@ -168,28 +188,6 @@ class Engine:
             if changed and any(map(changed, compiled.plan.classes)):
                 self._discard(self.memory, compiled)
 
-    def drop_fleeting(self, lasts: Lasts) -> None:
-        """Drop structures with classes that do not last, unless somebody is at work."""
-        if not self._lock.acquire(blocking=False):
-            return
-        try:
-            memory = self.memory
-            for compiled in [*memory.structures.values()]:
-                if compiled.has_lasting_classes(lasts):
-                    compiled.drop_fleeting(lasts)
-                else:
-                    self._discard(memory, compiled)
-            for key, cache in [*memory.caches.items()]:
-                if cache.is_lasting(lasts):
-                    cache.drop_fleeting(lasts)
-                    continue
-                cache.end()
-                memory.caches.pop(key, None)
-                for compiled, function in cache.functions.items():
-                    compiled.forget_copy(function)
-        finally:
-            self._lock.release()
-
     def _begin_anew(self, *, keep: bool = False) -> _Memory:
         """Begin a new memory, with or without the structures; return the old one."""
         fresh = _Memory()
@@ -208,6 +206,7 @@ class Engine:
         self, tree: Any, leaves: list[Any], treedef: Any, view: View, ask: Any = None
     ) -> None:
         """Take note of a tree that was walked, and compile what comes often."""
+        self.repair()
         memory, cls = self.memory, type(tree)
         cache = memory.caches.get((view, cls, ask is not None))
         if cache is not None and cache.skip > 0:

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Final
 
 from ..core.node import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
-from .emit import Text, compile_text, forget_files, tuple_of
+from .emit import CATCH, Text, compile_text, forget_files, tuple_of
 
 
 _MAX_LINES: Final = 10_000
@@ -73,7 +73,7 @@ def emit_collect(graph: GraphReading) -> Text | None:
                 if type(leaf2) not in K1: return None
                 leaves += (leaf1, leaf2)
                 if len(leaves) != 2: return None
-            except Exception:
+            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
             return leaves, counted
         <BLANKLINE>
@@ -124,7 +124,7 @@ class _Writer:
             text.add(f"for node, number in zip(again, {text.constant(graph.again)}):")
             text.add("    if node is not counted[number]: return None")
         text.indent = "    "
-        text.add("except Exception:")
+        text.add(CATCH)
         text.add("    return None")
         text.add("return leaves, counted")
 

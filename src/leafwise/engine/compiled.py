@@ -23,9 +23,9 @@ from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
 from ..core.treedef import PyTreeDef
 from ..core.walk import Begun, Runner, leaf_paths, reference
-from ..safely import Lasts
+from ..safely import is_lasting
 from .asking import Asking, Places, commonest, emit_asking
-from .emit import compile_text, forget_files
+from .emit import FAILURES, compile_text, forget_files
 from .flatten import emit_flatten, emit_flatten_up_to
 from .plan import FEW_LEAVES, Plan
 from .unflatten import emit_unflatten
@@ -90,16 +90,6 @@ class Compiled(Runner):
         self.copies = 0
         self._covered.clear()  # other structures, which may be dropped
 
-    def has_lasting_classes(self, lasts: Lasts) -> bool:
-        """Return whether all classes last that the structure is made of."""
-        return all(map(lasts, self.plan.classes_held()))
-
-    def drop_fleeting(self, lasts: Lasts) -> None:
-        """Drop what is known of structures that have classes which do not last."""
-        for other in [*self._covered]:
-            if isinstance(other, Compiled) and not other.has_lasting_classes(lasts):
-                self._covered.pop(other, None)
-
     def flatten_for(self, view: View, treedef: PyTreeDef, leaves: list[Any]) -> Flatten:
         """Return a function that flattens trees of this structure under a view.
 
@@ -117,7 +107,7 @@ class Compiled(Runner):
             self._flatten = names.pop("flatten").__code__, names
         code, names = self._flatten
         given: dict[str, Any] = {"known_leaves": view.leaf_types.issuperset}
-        types = [*map(type, leaves)]
+        types = [cls if is_lasting(cls) else None for cls in map(type, leaves)]
         given["ALIKE"] = types[0] if len({*types}) == 1 else None
         if len(leaves) <= FEW_LEAVES:
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
@@ -175,10 +165,6 @@ class Compiled(Runner):
         made = FunctionType(code.replace(), names)
         self.copies += _size_of(made)
         return made
-
-    def forget_copy(self, function: FunctionType) -> None:
-        """Take note that a view has no copy any more."""
-        self.copies = max(0, self.copies - _size_of(function))
 
     def _template(self, treedef: PyTreeDef) -> list[Any]:
         """Return the code of a treedef without the aux data that varies."""
@@ -392,18 +378,6 @@ class InlineCache:
         if self.is_over:  # asked last: who ends it takes away what is there by then
             self.table.pop(self.cls, None)
 
-    def is_lasting(self, lasts: Lasts) -> bool:
-        """Return whether all classes last that the cache itself is about."""
-        return lasts(self.cls) and self.view.has_lasting_stops(lasts)
-
-    def drop_fleeting(self, lasts: Lasts) -> None:
-        """Leave structures to the walk whose functions have types that do not last."""
-        for compiled, function in self.functions.items():
-            names = [*function.__globals__.values()]
-            if not all(lasts(value) for value in names if isinstance(value, type)):
-                compiled.forget_copy(function)
-                self.drop(compiled)
-
     def install(self) -> None:
         """Put the way in where the operations look for it."""
         self.misses = self.rest = 0
@@ -443,7 +417,7 @@ class InlineCache:
             try:
                 flatten = function_for(tell(tree))
                 found = None if flatten is None else flatten(tree)
-            except Exception:
+            except FAILURES:
                 found = None
             if found is None:
                 self._miss(choose)
@@ -589,7 +563,7 @@ class Guesses(InlineCache):
             try:  # as `key_of` does
                 code = id(ask.__code__) if type(ask) is FunctionType else None
                 way = find((code, tell(tree)))
-            except Exception:
+            except FAILURES:
                 return None
             return None if way is None else way(tree, ask)
 
@@ -610,7 +584,7 @@ class Guesses(InlineCache):
         code = id(ask.__code__) if type(ask) is FunctionType else None
         try:
             return code, self.tell(tree)
-        except Exception:  # a key that changed its mind
+        except FAILURES:  # a key that changed its mind
             return None
 
     def missed(self, tree: Any, ask: Any) -> None:

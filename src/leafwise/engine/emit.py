@@ -96,6 +96,21 @@ class Constants:
         ]
 
 
+FAILURES: Final = (
+    AttributeError,
+    KeyError,
+    TypeError,
+    ValueError,
+    RecursionError,
+)
+"""What reading a tree of another structure raises, or one for which the stack is short.
+
+Anything else is the caller's: what a signal handler raises, for one."""
+
+CATCH: Final = f"except ({', '.join(error.__name__ for error in FAILURES)}):"
+"""The line that catches these."""
+
+
 def _shown(value: Any) -> str:
     """Return a class or a function as one refers to it, anything else as it is."""
     try:

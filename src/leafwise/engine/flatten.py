@@ -12,7 +12,7 @@ from functools import cache
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
-from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
+from .emit import CATCH, SPREAD, Constants, Text, is_plain_name, tuple_of
 from .plan import (
     FEW,
     FEW_KEYS,
@@ -658,5 +658,5 @@ def emit_flatten_up_to(plan: Plan, constants: Constants | None = None) -> Text |
 
 def _give_up(text: Text) -> None:
     text.back()
-    text.add("except Exception:")
+    text.add(CATCH)
     text.add("    return None")

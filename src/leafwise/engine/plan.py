@@ -148,31 +148,6 @@ class Plan:
         self.entries = entries
         self.varying = varying
 
-    def classes_held(self) -> set[type]:
-        """Return all classes that the plan keeps alive, those in aux data included."""
-        found = {*self.classes}
-        for part in self.parts:
-            found.add(part.rule.cls)
-            is_shaped = part.kind == "shaped" and not part.varies
-            _add_classes(part.aux.values if is_shaped else part.aux, found)
-        return found
-
-
-def _add_classes(value: Any, found: set[type]) -> None:
-    """Add the classes in inert aux data to a set."""
-    stack = [value]
-    while stack:
-        value = stack.pop()
-        cls = type(value)
-        if cls is tuple:
-            stack += value
-        elif cls in _KEYS:
-            stack += value._values()
-        elif issubclass(cls, type):
-            found.add(value)
-        elif issubclass(cls, enum.Enum):
-            found.add(cls)
-
 
 def is_loop(part: Part, count: int) -> bool:
     """Return whether a run is a loop, rather than the same text again and again."""

@@ -105,17 +105,6 @@ class Context:
             observe(tree, leaves, treedef, view)
         return leaves, treedef
 
-    def walk_with_paths(self, tree: Any) -> tuple[list[Any], PyTreeDef, list[KeyPath]]:
-        """Return leaves, treedef and key paths of a tree that the engine did not know.
-
-        Without a predicate: one walk finds them all, unless some leaves stand deep.
-        """
-        found: list[Any] = []
-        leaves, treedef = flatten_asking(tree, self.view, None, found)
-        if len(found) != len(leaves):
-            return leaves, treedef, treedef.paths()
-        return leaves, treedef, [*map(KeyPath, found)]
-
     def columns(
         self,
         tree: Any,
@@ -132,21 +121,7 @@ class Context:
         Raises:
             StructureError: A further tree does not have the structure of the first.
         """
-        view, stop, cls, found = self.view, self.stop, type(tree), None
-        if stop is None:  # as `flatten` does, with fewer calls
-            hot = view.hot.get(cls)
-            if hot is not None:
-                found = hot(tree)
-            elif cls in view.leaf_types:
-                found = [tree], view.leaf_treedef or make_treedef((), 1, view)
-        elif type(stop) is FunctionType:
-            asked = view.asked.get(cls)
-            found = None if asked is None else asked(tree, stop)
-        if found is None and stop is None and with_paths:
-            leaves, treedef, paths = self.walk_with_paths(tree)
-            others = self._columns(leaves, treedef, rest, strict, False)
-            return [paths, *others], treedef
-        leaves, treedef = self.flatten(tree) if found is None else found
+        leaves, treedef = self.flatten(tree)
         if not rest and not with_paths:
             return [leaves], treedef
         return self._columns(leaves, treedef, rest, strict, with_paths), treedef
@@ -244,14 +219,9 @@ class Context:
         return type(self)(self.view, stop, self.root + path)
 
 
-def flatten_asking(
-    tree: Any, view: View, stop: Any, paths: list[Any] | None = None
-) -> tuple[list[Any], PyTreeDef]:
-    """Return leaves and treedef of a tree by the walk, which asks a predicate.
-
-    Or, without one, may put the keys to each leaf into a list of paths; see `flatten`.
-    """
-    leaves, code = flatten(tree, view, stop, paths)
+def flatten_asking(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
+    """Return leaves and treedef of a tree by the walk, which asks a predicate."""
+    leaves, code = flatten(tree, view, stop)
     treedef = make_treedef(code, len(leaves), view)
     observe = hooks.observe
     if observe is not None and code and type(stop) is not PathPredicate:

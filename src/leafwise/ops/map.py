@@ -20,22 +20,19 @@ The arguments that most functions share:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
-from ..core.registry import GLOBAL, Mode, current
-from ..core.treedef import PyTreeDef, joined_mode, make_treedef
-from ..core.walk import ROOT, Step, iter_leaves, iter_steps, locate, map_leaves, unlink
+from ..core.registry import GLOBAL, Mode
+from ..core.treedef import PyTreeDef, joined_mode
+from ..core.walk import Step, iter_leaves, iter_steps, locate, map_leaves, unlink
 from ..errors import CycleError
 from ..lazy import unchanged
 from ..safely import described
 from .context import (
     Context,
     context_of,
-    flatten_asking,
-    plain_context,
     predicate,
 )
 
@@ -112,22 +109,6 @@ def tree_flatten(
         >>> lw.tree_flatten({"lr": 0.1, "betas": (0.9, 0.99)})
         ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
     """
-    if namespace is GLOBAL and none_is_leaf is False:
-        view = current.view
-        cls = type(tree)
-        if is_leaf is None:
-            if cls in view.leaf_types:
-                return [tree], view.leaf_treedef or make_treedef((), 1, view)
-            hot = view.hot.get(cls)
-            if hot is not None and (found := hot(tree)) is not None:
-                return found
-            context = view.context or plain_context(view)
-            return context.flatten(tree)
-        if type(is_leaf) is FunctionType and not is_leaf_takes_path:
-            asked = view.asked.get(cls)
-            if asked is not None and (found := asked(tree, is_leaf)) is not None:
-                return found
-            return flatten_asking(tree, view, is_leaf)
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     return context.flatten(tree)
 
@@ -493,21 +474,8 @@ def tree_flatten_with_path(
         >>> [(str(path), leaf) for path, leaf in pairs]
         [("['a'][0]", 1), ("['a'][1]", 2)]
     """
-    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
-        view = current.view
-        cls = type(tree)
-        if cls in view.leaf_types:
-            return [(ROOT, tree)], view.leaf_treedef or make_treedef((), 1, view)
-        hot = view.hot.get(cls)
-        found = None if hot is None else hot(tree)
-        if found is None:
-            context = view.context or plain_context(view)
-            leaves, treedef, walked = context.walk_with_paths(tree)
-            return [*zip(walked, leaves)], treedef  # noqa: B905  # as many
-        leaves, treedef = found
-    else:
-        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-        leaves, treedef = context.flatten(tree)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, treedef = context.flatten(tree)
     runner = treedef._runner
     paths = runner.known_paths or runner.paths(treedef)
     if len(leaves) == 2:

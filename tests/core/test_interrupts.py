@@ -1,0 +1,108 @@
+"""Exceptions of signal handlers (Ctrl-C, timeouts) reach the caller from anywhere."""
+
+import random
+import signal
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+import leafwise.engine
+from interrupts import instructions, reaches_caller, run_apart
+
+
+WALK = ("leafwise/core/", "leafwise/ops/", "<leafwise")
+"""The files of the walk and of the operations, and generated code."""
+
+
+class Box:
+    def __init__(self, x):
+        self.x = x
+
+
+@pytest.fixture(autouse=True, scope="module")
+def box():
+    lw.register_pytree_node(Box, lambda b: ((b.x,), None), lambda _, xs: Box(*xs))
+    yield
+    lw.unregister_pytree_node(Box)
+
+
+TREES = {
+    "dicts": [{"a": i, "b": (i, [i])} for i in range(3)],
+    "mixed": {"a": Box([1, None]), "b": (Box({}), 2.0)},
+    "deep": [[[[[[[[[[1], 2], 3], 4], 5], 6], 7], 8], 9], 10],
+}
+
+
+def no(_node):
+    return False
+
+
+def no_path(_path, _node):
+    return False
+
+
+OPERATIONS = {
+    "flatten": lambda tree: lambda: lw.tree_flatten(tree),
+    "predicate": lambda tree: lambda: lw.tree_leaves(tree, is_leaf=no),
+    "path predicate": lambda tree: (
+        lambda: lw.tree_leaves(tree, is_leaf=no_path, is_leaf_takes_path=True)
+    ),
+    "paths": lambda tree: lambda: lw.tree_leaves_with_path(tree),
+    "iterate": lambda tree: lambda: [*lw.tree_iter(tree)],
+    "map": lambda tree: lambda: lw.tree_map(id, tree),
+    "map two": lambda tree: lambda: lw.tree_map(max, tree, tree),
+    "map path": lambda tree: lambda: lw.tree_map_with_path(no_path, tree),
+    "unflatten": lambda tree: lw.Partial(
+        lw.tree_unflatten, lw.tree_structure(tree), lw.tree_leaves(tree)
+    ),
+}
+
+
+@pytest.mark.parametrize("mode", ["disabled", "eager"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize("tree", TREES)
+def test_an_exception_of_a_signal_handler_reaches_the_caller(
+    tree, operation, error, mode
+):
+    work = OPERATIONS[operation](TREES[tree])
+    with getattr(leafwise.engine, mode)():
+        work()
+        work()
+        count = instructions(work, WALK)
+        places = random.Random(0).choices(range(count), k=60)
+        assert any(reaches_caller(work, error("stop"), at, WALK) for at in places)
+
+
+SWITCH = ("leafwise/engine/", "leafwise/safely")
+
+
+@pytest.mark.parametrize("mode", ["disabled", "eager", "enabled"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+def test_an_interrupt_leaves_the_engine_in_the_mode_that_it_was_in(error, mode):
+    def work():
+        with getattr(leafwise.engine, mode)():
+            pass
+
+    before = lw.engine.stats()["mode"]
+    for at in range(instructions(work, SWITCH)):
+        reaches_caller(work, error("stop"), at, SWITCH)
+        lw.tree_leaves([1])
+        assert lw.engine.stats()["mode"] == before
+
+
+@pytest.mark.needs("processes")
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
+def test_real_signals_reach_every_program():
+    """`python tests/signals.py` sends more of them."""
+    folder = Path(__file__).parents[1]
+    run_apart(f"""
+import sys
+sys.path.insert(0, {str(folder)!r})
+import signals
+found = [*signals.counts(5)]
+print(*found, sep="\\n")
+assert sum(raised for _, _, raised, _ in found) == 5 * len(found)
+assert not any(lost for _, _, _, lost in found)
+""")

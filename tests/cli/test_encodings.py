@@ -8,7 +8,7 @@ import tomllib
 
 import pytest
 
-from leafwise.integrations.formats import Document, FormatError, dump, load
+from leafwise.io.formats import Document, FormatError, dump, load
 
 
 pytestmark = pytest.mark.needs("processes")

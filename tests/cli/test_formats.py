@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leafwise.integrations.formats import Document, FormatError, dump, load
+from leafwise.io.formats import Document, FormatError, dump, load
 from transcripts import output_of
 
 

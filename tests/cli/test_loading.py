@@ -31,7 +31,6 @@ PARSER = {
     "leafwise.cli",
     "leafwise.cli.commands",
     "leafwise.cli.files",
-    "leafwise.integrations",
     "leafwise.io",
     "leafwise.paint",
     "leafwise.selection",
@@ -39,7 +38,7 @@ PARSER = {
 }
 """What the arguments need; the packages have no more than tables of names."""
 
-TEXT = {"leafwise.integrations.formats", "json"}
+TEXT = {"leafwise.io.formats", "json"}
 HEAVY = {
     "ast",
     "dataclasses",

@@ -10,7 +10,7 @@ import pytest
 
 import leafwise as lw
 from leafwise.cli import main
-from leafwise.integrations.formats import Document, FormatError, dump, load
+from leafwise.io.formats import Document, FormatError, dump, load
 from transcripts import output_of
 
 

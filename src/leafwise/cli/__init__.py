@@ -4,7 +4,8 @@ Owns the arguments. What a command does is in `commands`, what is read and writt
 `files`. Output is coloured as `--color` says, else as `NO_COLOR`, `FORCE_COLOR` and the
 standard output do.
 
-Status 0 for success, 1 if `diff` found differences, 2 for errors, as for diff(1).
+Status 0 for success; 1 if `diff` found differences or an edit in place was refused; 2
+for errors.
 """
 
 from __future__ import annotations
@@ -38,7 +39,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: The command line without the program; None for `sys.argv`.
 
     Returns:
-        0, 1 if `diff` found differences, or 2 after an error.
+        0; 1 if `diff` found differences, or if an edit in place was refused because it
+        would lose comments or layout; 2 after an error.
     """
     command, given = _with_command(sys.argv[1:] if arguments is None else arguments)
     parser, parsers = _parser(command)
@@ -53,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         write(report.lines)
     except (Unreadable, LeafwiseError, ValueError) as error:
         complain(f"{parser.prog}: {_in_one_line(error)}")
-        return 2
+        return getattr(error, "status", 2)
     return report.status
 
 

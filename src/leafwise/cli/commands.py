@@ -11,18 +11,26 @@ import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .. import integrations, selection
+from .. import io, selection
 from .. import show as show_
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from ..ops.traversal import DELETE
 from ..paint import Paint
-from .files import Source, Unreadable, complain, encoding, read, read_all, replace
+from .files import (
+    NotWritten,
+    Source,
+    Unreadable,
+    complain,
+    encoding,
+    read,
+    read_all,
+    replace,
+)
 
 
 if TYPE_CHECKING:
     import argparse
 
-    from ..integrations.revision import Revised
     from ..selection.edit import Selection
 
 __all__ = ["Report"]
@@ -47,7 +55,7 @@ class Report(NamedTuple):
 
 def _as_json(value: Any, *, allow_nan: bool = False) -> list[str]:
     """Return a value as JSON text that the output can represent."""
-    formats = integrations.formats
+    formats = io.formats
     document = formats.Document(value, "json")
     text = formats.dump(document, encoding=encoding(), allow_nan=allow_nan)
     return [text.removesuffix("\n")]
@@ -57,7 +65,7 @@ def _short(value: Any) -> str:
     """Return a value as JSON in one line, or its `repr` if JSON has no form for it."""
     import json
 
-    default = integrations.formats.json_default
+    default = io.formats.json_default
     try:
         return json.dumps(value, ensure_ascii=False, default=default)
     except TypeError:
@@ -249,18 +257,15 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     """
     if options.in_place:
         return _replaced(tree, source, options)
-    formats, document = integrations.formats, source.document
+    formats, document = io.formats, source.document
     kind = "json" if options.json else options.to or document.kind
     if kind == document.kind and not options.json:
-        revised = _revised(tree, source)
-        if formats.fits(revised.text, encoding()):
-            if not revised.is_kept:
-                complain(f"{source.path}: {_UNKEPT} here")
-            text = revised.text.replace("\r\n", "\n")
-            return Report([text.removesuffix("\n")])
+        text = _revised_or_dumped(tree, source)
+        if formats.fits(text, encoding()):
+            return Report([text.replace("\r\n", "\n").removesuffix("\n")])
     elif document.kind == "yaml" and "*" in source.text:
         # what an alias stands for has changed with it
-        tree = formats.load(_revised(tree, source).text, "yaml").tree
+        tree = formats.load(_revised_or_dumped(tree, source), "yaml").tree
     made = document._replace(tree=tree, kind=kind)
     text = formats.dump(
         made, encoding=encoding(), allow_nan=_has_nan(source) and not options.json
@@ -268,14 +273,34 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     return Report([text.removesuffix("\n")])
 
 
-_UNKEPT: Final = "the comments and the layout cannot be kept"
+def _revised(tree: Any, source: Source) -> str:
+    """Return the text of a file with another tree, in its layout.
+
+    Raises:
+        NotWritten: The comments and the layout cannot be kept.
+    """
+    allow_nan = _has_nan(source)
+    try:
+        return io.revision.revise(
+            source.text, source.document, tree, allow_nan=allow_nan
+        )
+    except io.revision.RevisionError as error:
+        raise NotWritten(
+            f"{source.path}: not written: the comments and the layout cannot be kept: "
+            f"{error}; without --in-place it is printed"
+        ) from error
 
 
-def _revised(tree: Any, source: Source) -> Revised:
-    """Return the text of a file with another tree."""
-    return integrations.revision.revise(
-        source.text, source.document, tree, allow_nan=_has_nan(source)
-    )
+def _revised_or_dumped(tree: Any, source: Source) -> str:
+    """Return the text of a file with another tree, in its layout if that is possible."""
+    try:
+        return _revised(tree, source)
+    except NotWritten as error:
+        complain(
+            f"{source.path}: printed without comments and layout: {error.__cause__}"
+        )
+        document = source.document._replace(tree=tree)
+        return io.formats.dump(document, allow_nan=_has_nan(source))
 
 
 def _replaced(tree: Any, source: Source, options: argparse.Namespace) -> Report:
@@ -289,13 +314,9 @@ def _replaced(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     if options.json or options.to:
         word = "--json" if options.json else "--to"
         raise Unreadable(f"--in-place: not allowed with {word}")
-    revised = _revised(tree, source)
-    if not revised.is_kept:
-        raise Unreadable(
-            f"{source.path}: not written: {_UNKEPT}; without --in-place it is printed"
-        )
-    if revised.text != source.text:
-        replace(source, revised.text)
+    text = _revised(tree, source)
+    if text != source.text:
+        replace(source, text)
     return Report([])
 
 

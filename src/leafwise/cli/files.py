@@ -16,16 +16,17 @@ from io import TextIOWrapper
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .. import integrations, io
+from .. import io
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..safely import type_name
 
 
 if TYPE_CHECKING:
-    from ..integrations.formats import Document
+    from ..io.formats import Document
 
 __all__ = [
+    "NotWritten",
     "Source",
     "Unreadable",
     "complain",
@@ -49,6 +50,14 @@ _MARKS: Final = (  # longer ones before those that they begin with
 
 class Unreadable(Exception):
     """Raised if a file cannot be read or written; the message is for the user."""
+
+    status = 2
+
+
+class NotWritten(Unreadable):
+    """Raised if an edit in place would lose comments or layout."""
+
+    status = 1
 
 
 class Source(NamedTuple):
@@ -83,7 +92,7 @@ def read(path: str, kind: str | None = None) -> Source:
         Unreadable: The format is unknown, the file is missing or malformed, or its
             content is endless.
     """
-    formats = integrations.formats
+    formats = io.formats
     kind = kind or formats.SUFFIXES.get(os.path.splitext(path)[1].lower())
     if kind is None:
         endings = ", ".join(formats.SUFFIXES)
@@ -185,11 +194,11 @@ def _refuse_endless(tree: Any) -> None:
             stack.append((node, True))
             stack += [(child, False) for child in children]
         elif sizes.get(id(node)) == 0:
-            raise integrations.formats.FormatError(
+            raise io.formats.FormatError(
                 _told([n for n, is_above in stack if is_above], node)
             )
     if sizes.get(id(tree), 1) > _MOST:
-        raise integrations.formats.FormatError(
+        raise io.formats.FormatError(
             f"its anchors expand to {sizes[id(tree)]} values, which is too many"
         )
 

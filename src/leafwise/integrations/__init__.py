@@ -12,8 +12,6 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
-    from . import formats as formats
-    from . import revision as revision
     from .branches import cond as cond
     from .branches import eval_shape as eval_shape
     from .branches import remat as remat
@@ -58,7 +56,7 @@ _HOMES: Final = {
 """The modules that are loaded when one of their names is first asked for."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES, "formats revision")
+    __getattr__, __dir__ = later(__name__, _HOMES)
 
 
 __all__ = [

@@ -1,7 +1,7 @@
 """Save and load trees in files.
 
-Owns how a file is replaced as a whole, and how trees are saved and loaded. The names
-here are loaded on first use.
+Owns how a file is replaced as a whole, how trees are saved and loaded, and how configs
+are parsed, written and edited in place. The names here are loaded on first use.
 
     >>> import leafwise as lw
     >>> lw.io.register_codec.__module__
@@ -17,6 +17,8 @@ from ..lazy import later
 
 if TYPE_CHECKING:
     from ..core.serial import register_codec as register_codec
+    from . import formats as formats
+    from . import revision as revision
     from .atomic import replace_file as replace_file
     from .files import load as load
     from .files import save as save
@@ -30,7 +32,7 @@ _HOMES: Final = {
 """The modules that are loaded on first use of one of their names."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES)
+    __getattr__, __dir__ = later(__name__, _HOMES, "formats revision")
 
 
 __all__ = ["load", "register_codec", "replace_file", "save"]

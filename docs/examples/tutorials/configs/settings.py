@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import leafwise as lw
-from leafwise.integrations.formats import load
+from leafwise.io.formats import load
 
 
 def read(name):

@@ -42,7 +42,7 @@ class FormatError(ValueError):
     """A text is malformed, or a format cannot represent a tree.
 
     Example:
-        >>> from leafwise.integrations.formats import FormatError, load
+        >>> from leafwise.io.formats import FormatError, load
         >>> try:
         ...     load('{"a": 1, "a": 2}', "json")
         ... except FormatError as error:
@@ -60,7 +60,7 @@ class Document(NamedTuple):
         is_stream: Whether the file is a YAML stream of several documents.
 
     Example:
-        >>> from leafwise.integrations.formats import load
+        >>> from leafwise.io.formats import load
         >>> load('{"lr": 0.1}', "json")
         Document(tree={'lr': 0.1}, kind='json', is_stream=False)
     """
@@ -95,13 +95,13 @@ def load(text: str, kind: str) -> Document:
             a required package is not installed.
 
     Example:
-        >>> from leafwise.integrations.formats import load
+        >>> from leafwise.io.formats import load
         >>> load('{"a": [1, null]}', "json").tree
         {'a': [1, None]}
         >>> load('{"a": 1, "a": 2}', "json")
         Traceback (most recent call last):
         ...
-        leafwise.integrations.formats.FormatError: line 1, column 10: duplicate key \
+        leafwise.io.formats.FormatError: line 1, column 10: duplicate key \
 'a', first on line 1
     """
     try:
@@ -134,7 +134,7 @@ def dump(
             deeply, or a required package is not installed.
 
     Example:
-        >>> from leafwise.integrations.formats import Document, dump
+        >>> from leafwise.io.formats import Document, dump
         >>> print(dump(Document({"a": [1, None]}, "json")), end="")
         {
           "a": [
@@ -392,7 +392,7 @@ def json_default(value: Any) -> str:
 
     Example:
         >>> from datetime import date
-        >>> from leafwise.integrations.formats import json_default
+        >>> from leafwise.io.formats import json_default
         >>> json_default(date(2026, 11, 21))
         '2026-11-21'
     """

@@ -12,11 +12,12 @@ from typing import Any, Final
 
 from .. import formats
 from ..formats import Document
-from .parts import FLOW, LEAF, Entry, Made, Part
-from .render import rendered
+from .parts import Made
+from .render import Editor
+from .spans import FLOW, LEAF, Entry, Part
 
 
-__all__ = ["remade"]
+__all__ = ["comments", "remade"]
 
 _TOKEN: Final = re.compile(
     r"[ \t\r\n,]*((?P<open>[{\[])|(?P<close>[}\]])"
@@ -25,11 +26,15 @@ _TOKEN: Final = re.compile(
 _SPACE: Final = re.compile(r"[ \t\r\n]*")
 
 
-def remade(text: str, document: Document, tree: Any, *, reuse: bool) -> Made:
-    """Return a JSON text with another tree; see `revise` and `rendered`."""
-    roots = [(_scan(text), document.tree, tree)]
-    made, (result,), is_kept = rendered(text, _Style(text), roots, reuse=reuse)
-    return made, result, is_kept
+def remade(text: str, document: Document, tree: Any) -> Made:
+    """Return a JSON text with another tree; see `revise`."""
+    made, _ = Editor(text, _Style(text)).run([(_scan(text), document.tree, tree)])
+    return Made(made, tree, (), ())
+
+
+def comments(_text: str) -> tuple[str, ...]:
+    """Return nothing: JSON has no comments."""
+    return ()
 
 
 def _scan(text: str) -> Part:

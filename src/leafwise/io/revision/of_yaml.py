@@ -7,18 +7,21 @@ how scalars, keys and blocks look that are new.
 from __future__ import annotations
 
 import importlib
+import json
 import re
 import sys
+from collections.abc import Iterator
 from io import StringIO
 from typing import Any, Final
 
 from .. import formats
 from ..formats import Document
-from .parts import ALIAS, BLOCK, FLOW, LEAF, Entry, Made, Part, Unkept
-from .render import rendered
+from .parts import Made, RevisionError
+from .render import Editor
+from .spans import ALIAS, BLOCK, FLOW, LEAF, Entry, Part
 
 
-__all__ = ["remade"]
+__all__ = ["comments", "remade"]
 
 _PLAIN: Final = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq")}
 _MERGE: Final = "tag:yaml.org,2002:merge"
@@ -26,51 +29,39 @@ _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
 _COLON: Final = re.compile(r"[ \t]*:(?=\s|\Z)")
 _FLOW_COLON: Final = re.compile(r"[ \t]*:")
 _SPACE: Final = re.compile(r"(?:\s|#[^\n]*+)*+")
+_COMMENTS: Final = re.compile(r"(?:^|[ \t])(#.*)", re.MULTILINE)
 _COMMENT: Final = re.compile(r"( *)#")
 
 
-def remade(text: str, document: Document, tree: Any, *, reuse: bool) -> Made:
-    """Return a YAML text with another tree; see `revise` and `rendered`."""
+def remade(text: str, document: Document, tree: Any) -> Made:
+    """Return a YAML text with another tree; see `revise`."""
     lines = text if text.endswith("\n") else f"{text}\n"
-    roots = _scan(lines)
-    if not roots:
-        return text + formats.dump(document._replace(tree=tree)), tree, True
-    old, new = document.tree, tree
-    if not document.is_stream:
-        old, new = [old], [new]
-    if type(new) is not list or len({len(roots), len(old), len(new)}) > 1:
-        raise Unkept
-    values = [*zip(roots, old, new, strict=True)]
-    made, results, is_kept = rendered(lines, _Style(roots), values, reuse=reuse)
-    made = made if text.endswith("\n") else made.removesuffix("\n")
-    return made, results if document.is_stream else results[0], is_kept
-
-
-def _scan(text: str) -> list[Part]:
-    """Return the roots of the documents of a YAML text.
-
-    Args:
-        text: The text, which `formats.load` has read.
-    """
     loader = formats.yaml_loader()
-    base = loader.Composer
-    scanner = _Scanner(text, loader)
+    scanner = _Scanner(lines, loader)
+    roots = [*scanner.roots()]
+    if not roots:
+        written = formats.dump(document._replace(tree=tree))
+        return Made(text + written, tree, (), ())
+    old, new = (
+        (document.tree, tree) if document.is_stream else ([document.tree], [tree])
+    )
+    if type(new) is not list or len(new) != len(roots):
+        raise RevisionError("the number of documents would change")
+    editor = Editor(lines, _Style(roots))
+    made, results = editor.run(zip(roots, old, new, strict=True))
+    made = made if text.endswith("\n") else made.removesuffix("\n")
+    expected = results if document.is_stream else results[0]
+    dropped = [one for lines in editor.dropped() for one in comments(lines)]
+    return Made(made, expected, comments(scanner.without_scalars()), dropped)
 
-    def compose_node(self: Any, parent: Any, index: Any) -> Any:
-        event = self.parser.peek_event()
-        node = base.compose_node(self, parent, index)
-        return (event, node) if type(event).__name__ == "AliasEvent" else node
 
-    loader.Composer = type("Composer", (base,), {"compose_node": compose_node})
-    del loader._composer  # the one of the class before
-    loader.composer.warn_double_anchors = False
-    info = importlib.import_module("ruamel.yaml.docinfo").DocInfo()
-    loader.tags, loader.doc_infos = {}, [info]  # for directives
-    loader.get_constructor_parser(text)
-    roots = []
-    while loader.composer.check_node():
-        roots.append(scanner.part(loader.composer.get_node(), 0))
-    return roots
+def comments(text: str) -> list[str]:
+    """Return the comments of a YAML text, with what looks like them in its scalars."""
+    return _COMMENTS.findall(text)
+
+
+class _Unknown(Exception):
+    """A form of a collection of which no entries can be changed."""
 
 
 class _Scanner:
@@ -80,6 +71,33 @@ class _Scanner:
         self.text, self.loader = text, loader
         self.known: dict[int, Part] = {}
         """The parts of nodes, which aliases stand for."""
+        self.scalars: list[tuple[int, int]] = []
+
+    def roots(self) -> Iterator[Part]:
+        """Yield the roots of the documents."""
+        loader, base = self.loader, self.loader.Composer
+
+        def compose_node(self: Any, parent: Any, index: Any) -> Any:
+            event = self.parser.peek_event()
+            node = base.compose_node(self, parent, index)
+            return (event, node) if type(event).__name__ == "AliasEvent" else node
+
+        loader.Composer = type("Composer", (base,), {"compose_node": compose_node})
+        del loader._composer  # the one of the class before
+        loader.composer.warn_double_anchors = False
+        info = importlib.import_module("ruamel.yaml.docinfo").DocInfo()
+        loader.tags, loader.doc_infos = {}, [info]  # for directives
+        loader.get_constructor_parser(self.text)
+        while loader.composer.check_node():
+            yield self.part(loader.composer.get_node(), 0)
+
+    def without_scalars(self) -> str:
+        """Return the text without its scalars, which may have number signs in them."""
+        parts, place = [], 0
+        for start, end in sorted(self.scalars):
+            parts.append(self.text[place : max(start, place)])
+            place = max(end, place)
+        return "\n".join([*parts, self.text[place:]])
 
     def part(self, node: Any, least: int, empty_at: int | None = None) -> Part:
         """Return the part of a node.
@@ -103,16 +121,19 @@ class _Scanner:
         if node.id != "scalar" and node.tag in _PLAIN and node.value:
             try:
                 return (self.flow if node.flow_style else self.block)(node, bare, least)
-            except Unkept:
+            except _Unknown:
                 end = end if node.flow_style else self._line_end(self._last(node)) - 1
                 return Part(LEAF, start, end, bare=bare)
         if node.id != "scalar":
             kind = FLOW if node.tag in _PLAIN and self.text[bare] in "[{" else LEAF
             return Part(kind, start, end, is_list=node.id == "sequence", bare=bare)
+        head = start
         if node.style in ("|", ">"):
             end = self._end_of_lines(bare, end)
+            head = self.text.find("\n", bare)
         elif not self.text[start:end].strip() and empty_at is not None:
-            start = end = bare = empty_at
+            start = end = bare = head = empty_at
+        self.scalars.append((head, end))
         return Part(LEAF, start, end, bare=min(bare, end))
 
     def _behind_properties(self, node: Any, start: int) -> int:
@@ -155,7 +176,7 @@ class _Scanner:
         """Return the part of a collection in brackets."""
         end = node.end_mark.index
         if self.text[bare] not in "[{":
-            raise Unkept  # a pair without braces
+            raise _Unknown  # a pair without braces
         entries = []
         for item in node.value:
             if node.id == "sequence":
@@ -173,12 +194,13 @@ class _Scanner:
     def _key(self, node: Any, colon: re.Pattern[str]) -> tuple[Any, int, int]:
         """Return a key, where it begins, and where its colon ends."""
         if isinstance(node, tuple) or node.id != "scalar":
-            raise Unkept
+            raise _Unknown
         start = node.start_mark.index
         before = self.text[:start].rstrip(" \t")[-1:] if start else ""
         found = colon.match(self.text, node.end_mark.index)
         if not found or before == "?":
-            raise Unkept
+            raise _Unknown
+        self.scalars.append((start, node.end_mark.index))
         key = None
         if not self._is_merge(node):
             key = self.loader.constructor.construct_object(node)
@@ -225,7 +247,7 @@ class _Scanner:
             self.text, place
         )
         if not found:
-            raise Unkept
+            raise _Unknown
         return found.end() - 1
 
     def _start(self, least: int, head: int, column: int) -> int:
@@ -277,7 +299,7 @@ class _Style:
         """Return the text of a key."""
         text = self.inline(key, "", has_lines=False)
         if "\n" in text:
-            raise Unkept
+            raise RevisionError("a value has no form in one line")
         return text
 
     def inline(
@@ -293,8 +315,11 @@ class _Style:
             return "\n".join([first[2:], *(line and indent + line for line in lines)])
         line, *lines = self._dumped(self.liner, [value])
         if lines:
-            raise Unkept
-        return line[1:-1]
+            raise RevisionError("a value has no form in one line")
+        made = line[1:-1]
+        if isinstance(value, str) and not _reads(made, value):
+            return json.dumps(value, ensure_ascii=False)  # ruamel writes `: a` plainly
+        return made
 
     def lines(self, value: Any) -> list[str]:
         """Return the lines of a value as a block, the first one without indentation."""
@@ -308,7 +333,7 @@ class _Style:
         try:
             dumper.dump(value, out)
         except yaml.error.YAMLError as error:
-            raise Unkept from error
+            raise RevisionError(str(error)) from error
         return out.getvalue().removesuffix("...\n").removesuffix("\n").split("\n")
 
 

@@ -324,8 +324,6 @@ def test_pointing_at_empty_tuples():
     assert lw.selection.tree_at(lambda t: (), tree, ()) is tree
     assert lw.selection.tree_at(lambda t: [*t["d"]], tree, []) is tree
     assert lw.selection.tree_at(lambda t: t["d"], tree, 1, is_leaf=list)["d"] == 1
-    options = {"is_leaf": lambda path, _: len(path) == 1, "is_leaf_takes_path": True}
-    assert lw.selection.tree_at(lambda t: t["d"], tree, 1, **options)["d"] == 1
 
 
 def test_pointing_asks_is_leaf_of_the_tree_alone():

@@ -243,14 +243,14 @@ def test_none_in_a_mask():
     assert lw.at([None, 1], none_is_leaf=True)[[True, False]].get() == [None]
 
 
-def test_leaves_that_a_predicate_with_paths_makes():
-    """The path that it gets is that from the root, wherever leaves are looked for."""
+def test_leaves_that_a_predicate_makes():
+    """Wherever leaves are looked for."""
 
-    def stop(path, node):
-        return str(path) == "['a'][0]"
+    def stop(node):
+        return node in ([1], [3])
 
     tree = {"a": [[1], [2]]}
-    options: Any = {"is_leaf": stop, "is_leaf_takes_path": True}
+    options: Any = {"is_leaf": stop}
     assert lw.at(tree, **options)["a[*]"].get() == [[1], [2]]
     assert lw.at(tree, missing_ok=True, **options)["a[*][*]"].get() == [2]
     assert lw.at(tree, **options)["**"].get() == [[1], 2]

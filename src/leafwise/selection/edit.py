@@ -435,7 +435,6 @@ def at(
     *,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> _At[Tree]:
@@ -445,8 +444,7 @@ def at(
         tree: Any tree. It is never changed.
         missing_ok: Whether a selector may have no match; an edit then returns the tree
             unchanged.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
         An object that returns a `Selection` when you index it with a selector.
@@ -464,7 +462,7 @@ def at(
 
     Modelled on `sepes.at` and `penzai.select`.
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return _At(tree, context, missing_ok)
 
 
@@ -478,7 +476,6 @@ def tree_update(
     missing_ok: bool = False,
     validate: bool = True,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -492,8 +489,7 @@ def tree_update(
         missing_ok: Whether a selector may have no match.
         validate: Whether changed pydantic models and attrs instances run
             :ref:`the validation of their class <validated>`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: Two selectors pick the same node or leaf, or one inside the other.
@@ -505,7 +501,7 @@ def tree_update(
         >>> lw.selection.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     listed: list[tuple[KeyPath, Edit]] = []
     for what, change in edits.items():
         chosen = read_selector(what, context.view)
@@ -636,7 +632,6 @@ def tree_at(
     replace_fn: Callable[[Any], Any] | None = None,
     validate: bool = True,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Replace the nodes or leaves that a function returns from a tree.
@@ -651,8 +646,7 @@ def tree_at(
             the same number of new values.
         replace_fn: A function from the old value to the new one, instead of `replace`.
         validate: As for `tree_update`.
-        is_leaf, is_leaf_takes_path, namespace: See
-            :ref:`common arguments <common>`. None counts as a leaf.
+        is_leaf, namespace: See :ref:`common arguments <common>`. None counts as a leaf.
 
     Raises:
         EditError: `where` returns something that is not in the tree or that appears in
@@ -672,7 +666,7 @@ def tree_at(
     """
     if (replace is MISSING) == (replace_fn is None):
         raise TypeError("tree_at takes either replace or replace_fn")
-    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     marked = _marked(tree, context)
     chosen, several = _pointed_at(where(marked), marked, context.plain)
     values = [KeyPath(path)(tree, namespace=namespace) for path in chosen]

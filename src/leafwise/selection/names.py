@@ -139,7 +139,6 @@ def to_flat(
     *,
     strict: bool = True,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> dict[str, Any]:
     """Flatten a tree into a dict with a name for each leaf.
@@ -153,8 +152,7 @@ def to_flat(
         sep: The separator between names.
         strict: Whether to raise an error for what `from_flat` could restore only with
             `like`: nodes other than dicts and lists, and keys other than strings.
-        is_leaf, is_leaf_takes_path, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: A node or key could not be restored, or two leaves have the same
@@ -173,7 +171,7 @@ def to_flat(
         leafwise.errors.EditError: from_flat could not restore the tuple at ['size']; \
 pass strict=False if from_flat will get a tree like this one
     """
-    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     flat: dict[str, Any] = {}
     for row in _rows(tree, _checked(sep), context, strict=strict):
         if row.name in flat:
@@ -288,7 +286,6 @@ def from_flat(
     rename: Renaming | None = ...,
     partial: Literal[False] = ...,
     is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
     namespace: str = ...,
 ) -> Any: ...
 
@@ -302,7 +299,6 @@ def from_flat(
     rename: Renaming | None = ...,
     partial: Literal[False] = ...,
     is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
     namespace: str = ...,
 ) -> Tree: ...
 
@@ -316,7 +312,6 @@ def from_flat(
     rename: Renaming | None = ...,
     partial: Literal[True],
     is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
     namespace: str = ...,
 ) -> tuple[Tree, FlatReport]: ...
 
@@ -329,7 +324,6 @@ def from_flat(
     rename: Renaming | None = None,
     partial: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Restore a tree from a flat dict of names and values.
@@ -345,8 +339,7 @@ def from_flat(
         partial: Whether names may be missing or extra, or values may not match those of
             `like`. If True, only matching values are used, and a report is returned
             with the tree.
-        is_leaf, is_leaf_takes_path, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
         The tree; with `partial` the tree and a `FlatReport`.
@@ -378,7 +371,7 @@ extra: 'a.c'; partial=True takes what matches
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
         return _grown(table, sep)
-    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     tree, report = _filled(table, like, sep, context)
     if partial:
         return tree, report

@@ -13,8 +13,8 @@ from typing_extensions import TypeVar as DefaultTypeVar
 from typing_extensions import Unpack
 
 from .words import (
-    Anyhow,
     Class,
+    IsLeaf,
     Level,
     Nested2,
     Node,
@@ -44,6 +44,12 @@ class Picking(Plainly, total=False):
     """Options of functions with selectors that do not change what a leaf is."""
 
     missing_ok: bool
+
+
+class Anyhow(Simply, total=False):
+    """The common options of functions with several trees or selectors."""
+
+    is_leaf: IsLeaf
 
 
 class PickingAnyhow(Anyhow, total=False):

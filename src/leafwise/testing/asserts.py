@@ -49,7 +49,6 @@ def assert_trees_equal(
     equal_nan: bool = True,
     ignore: Any = None,
     is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
@@ -59,8 +58,7 @@ def assert_trees_equal(
         actual: The tree to test.
         expected: The expected tree.
         lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         AssertionError: The trees differ.
@@ -85,7 +83,6 @@ def assert_trees_equal(
         equal_nan=equal_nan,
         ignore=ignore,
         is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
         none_is_leaf=none_is_leaf,
         namespace=namespace,
     )
@@ -107,7 +104,6 @@ def assert_trees_close(
     dtypes: bool = False,
     ignore: Any = None,
     is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
@@ -127,8 +123,7 @@ def assert_trees_close(
         dtypes: Whether dtypes must agree as well; for example, `float32` and `float64`
             do not agree.
         ignore: As for `tree_diff`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         AssertionError: The trees are not close.
@@ -149,7 +144,7 @@ atol=0):
     """
     __tracebackhide__ = True
     values = _Close(rtol, atol, equal_nan, dtypes)
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     found = changes_between(actual, expected, context, values, ignore, "position")
     if found:
         first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
@@ -245,7 +240,6 @@ def assert_same_structure(
     expected: Any,
     *,
     is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
@@ -256,8 +250,7 @@ def assert_same_structure(
     Args:
         actual: The tree to test, or a treedef.
         expected: A tree with the expected structure, or a treedef.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         AssertionError: The structures differ.
@@ -271,7 +264,7 @@ def assert_same_structure(
           at ['a']: expected list of length 1, got list of length 2
     """
     __tracebackhide__ = True
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     found, wanted = (
         tree if isinstance(tree, PyTreeDef) else context.flatten(tree)[1]
         for tree in (actual, expected)

@@ -10,8 +10,7 @@ from collections.abc import Hashable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...ops.context import context_of
-from ...selection.align import Row, aligned, filled, rows_of
-from ...selection.classes import plain_classes
+from ...selection.align import Numbering, Row, aligned, filled, rows_of
 
 
 __all__ = ["ALIAS", "BLOCK", "FLOW", "LEAF", "Entry", "Part", "Step", "Unkept"]
@@ -204,11 +203,11 @@ def _alike(old: list[Any], new: list[Any]) -> int:
 def _rows(old: list[Any], new: list[Any]) -> Iterator[Row]:
     """Yield the items of two lists that differ at both ends, in the order of both."""
     sizes = len(old), len(new)
-    classes = plain_classes(context_of())
+    numbering = Numbering(context_of())
     kept: list[tuple[int, int]] = []
     if min(sizes) > 0 and max(sizes) > 1:  # else there is nothing to find
-        kept, _ = aligned([*map(classes.of, old)], [*map(classes.of, new)])
+        kept, _ = aligned([*map(numbering.of, old)], [*map(numbering.of, new)])
     pairs = filled(
-        sizes, kept, [], lambda side, n: classes.parts((old, new)[side][n], (), side)
+        sizes, kept, [], lambda side, n: numbering.parts((old, new)[side][n])
     )
     return rows_of(sizes, pairs, [])

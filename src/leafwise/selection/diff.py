@@ -324,9 +324,9 @@ def tree_diff(
             to remove. An item that is both removed and added counts as moved, and an
             item that is replaced is compared with its replacement. Items are matched
             without a tolerance. If two long lists have few distinct items, the changes
-            may be more than necessary. `"position"` compares position by position. A mapping of selectors to keys, such as
-            `{"**.containers": "name"}`, pairs the items of these lists by the value of
-            this key; other lists are aligned.
+            may be more than necessary. `"position"` compares position by position. A
+            mapping of selectors to keys, such as `{"**.containers": "name"}`, pairs the
+            items of these lists by the value of this key; other lists are aligned.
         typematch, rtol, atol, equal_nan: As for `tree_equal`.
         ignore: A selector; nodes and leaves that it picks in either tree are ignored.
         is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
@@ -422,9 +422,6 @@ class DiffOptions:
         self.keys: Sequence[Mapping[KeyPath, Selector]] = ({}, {})
 
 
-_BY_POSITION: Final = DiffOptions(aligns=False)
-
-
 def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
     """Return whether two trees differ; stops at the first difference.
 
@@ -437,7 +434,8 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    return any(_Comparing(context, values, _BY_POSITION, above).run(a, b))
+    options = DiffOptions(aligns=False)
+    return any(_Comparing(context, values, options, above).run(a, b))
 
 
 _FEW: Final = 64

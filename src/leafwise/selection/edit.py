@@ -147,7 +147,7 @@ class Selection(Shown, Generic[Tree, Value]):
             if not is_level:  # one place may be inside another
                 below = unique(below)
             is_level = is_level and part.is_level
-            if not below and not self._missing_ok:
+            if not (below or self._missing_ok or part.may_be_empty):
                 fail(part, places[0], self._context)
             places = below
         return places
@@ -483,9 +483,9 @@ def tree_update(
 
     Args:
         tree: Any tree.
-        edits: For each selector, a value to set or a function to apply to the old
-            value. A node is a value, even if it is callable. All selectors apply to
-            `tree` as it is before the edits.
+        edits: For each selector, the value to set, which may be a function or a class.
+            All selectors apply to `tree` as it is before the edits. To apply a function
+            to the old values, use `at(tree)[selector].apply`.
         missing_ok: Whether a selector may have no match.
         validate: Whether changed pydantic models and attrs instances run
             :ref:`the validation of their class <validated>`.
@@ -498,18 +498,15 @@ def tree_update(
     Example:
         >>> import leafwise as lw
         >>> config = {"optim": {"lr": 0.1, "steps": 100}, "name": "a"}
-        >>> lw.selection.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
+        >>> lw.selection.tree_update(config, {"**.lr": 0.01, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     listed: list[tuple[KeyPath, Edit]] = []
-    for what, change in edits.items():
+    for what, value in edits.items():
         chosen = read_selector(what, context.view)
-        for place in require(chosen, tree, context, missing_ok=missing_ok):
-            value = change
-            if is_function(change, context.view):
-                value = call_at(change, (place.value,), place)
-            listed.append((place.path, Set(value)))
+        places = require(chosen, tree, context, missing_ok=missing_ok)
+        listed += [(place.path, Set(value)) for place in places]
     return edited(tree, listed, context, validate=validate)
 
 

@@ -14,7 +14,6 @@ from typing_extensions import Unpack
 
 from .words import (
     Class,
-    IsLeaf,
     Level,
     Nested2,
     Node,
@@ -26,6 +25,7 @@ from .words import (
 
 
 if TYPE_CHECKING:
+    from ..core.node import IsLeaf
     from ..safely import Missing
     from ..selection.partition import Masked
     from ..typing import PyTree

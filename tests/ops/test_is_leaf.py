@@ -229,10 +229,7 @@ WALKS = [
     *("tree_leaves", "tree_iter", "tree_walk", "tree_visit", "tree_map"),
     *("tree_map, strict", "tree_map_shared", "tree_map_shared, strict"),
     *("tree_map_with_path", "tree_broadcast_prefix", "tree_broadcast_common"),
-    *("prefix_errors", "equality_errors", "tree_equal", "tree_unzip", "tree_mask"),
-    *("tree_diff", "tree_map_outer", "tree_zip_outer", "to_flat", "from_flat"),
-    *("tree_partition", "tree_filter", "tree_labels", "tree_update"),
-    *("at", "at, places", "at, types"),
+    *("prefix_errors", "equality_errors", "tree_equal", "tree_unzip"),
 ]
 
 

@@ -386,17 +386,6 @@ def test_applying_means_what_comparing_meant():
     assert type(own.apply([Own(1)])[0]) is list
 
 
-def test_a_predicate_of_paths_says_what_is_a_leaf():
-    """It is asked with the path of each node, as by `tree_equal`."""
-    options = {
-        "is_leaf": lambda path, _: str(path) == "['a']['b']",
-        "is_leaf_takes_path": True,
-    }
-    diff = lw.tree_diff({"a": {"b": [1]}}, {"a": {"b": [2]}}, **options)
-    assert str(diff) == "~ ['a']['b']: [1] -> [2]"
-    assert diff.apply({"a": {"b": [1]}}) == {"a": {"b": [2]}}
-
-
 def test_a_leaf_that_is_missing_is_no_missing_leaf():
     """The parts of a partition can be compared, and the differences applied."""
     a, b = {"x": lw.MISSING, "y": [1, lw.MISSING]}, {"x": 1, "y": [1, 2]}

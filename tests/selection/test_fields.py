@@ -409,3 +409,35 @@ def test_a_dtype_is_a_declared_type():
     assert override({"a": np.int64(1)}, "a=2")["a"].dtype == np.int64
     with pytest.raises(lw.EditError, match=r"'0\.5' is not an int64"):
         override({"a": np.int64(1)}, "a=0.5")
+
+
+@lw.register_dataclass
+@dataclasses.dataclass
+class Anything:
+    act: object = len
+
+
+def test_an_annotation_that_says_nothing_is_not_the_reason():
+    """Any value is an object, so that is not what was wrong."""
+    with pytest.raises(lw.EditError) as caught:
+        lw.selection.override(Anything(), ["act=print"])
+    assert "declared type" not in str(caught.value)
+    assert str(caught.value) == (
+        "override 'act=print': 'print' is not a builtin_function_or_method; the value "
+        "at .act is <built-in function len>"
+    )
+
+
+def test_two_signs_replace_by_a_value_of_another_type():
+    """`++` forces, where `=` alone is an error."""
+    tree = {"p": {"lto": True, "deps": {"a": 1}}, "n": 1}
+    for text, at, value in (
+        ("p.lto=thin", "p.lto", "thin"),
+        ("p.deps=^3", "p.deps", "^3"),
+        ("n=[push]", "n", ["push"]),
+    ):
+        with pytest.raises(lw.EditError):
+            lw.selection.override(tree, text)
+        made = lw.selection.override(tree, f"++{text}")
+        assert lw.at(made)[at].get() == value
+    assert lw.selection.override(tree, "++p.lto=false")["p"]["lto"] is False

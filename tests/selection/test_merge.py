@@ -449,8 +449,7 @@ def test_what_is_beside_another_sort_is_an_error():
         lw.selection.tree_zip_outer(
             {"a": [1]},
             {"a": {"x": 1}},
-            is_leaf=lambda path, x: len(path) == 1 and isinstance(x, list),
-            is_leaf_takes_path=True,
+            is_leaf=list,
         )
     with pytest.raises(TypeError, match="at least one tree"):
         lw.selection.tree_zip_outer()

@@ -66,9 +66,7 @@ def test_wish_9_surgery_at_a_path():
     assert bigger["encoder"][1] == Pair(9.0, 4.0)
     assert bigger["head"] is MODEL["head"]
     assert lw.at(MODEL)["head.units"].get() == 3
-    edited = lw.selection.tree_update(
-        MODEL, {"**.bias": 0.0, "head.units": lambda n: n + 1}
-    )
+    edited = lw.selection.tree_update(MODEL, {"**.bias": 0.0, "head.units": 4})
     assert (edited["encoder"][0].bias, edited["head"].bias) == (0.0, 0.0)
     assert (edited["head"].units, MODEL["head"].units) == (4, 3)
     config = {"lr": 0.1, "optim": {"steps": [1, 3]}}

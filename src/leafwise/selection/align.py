@@ -1,53 +1,50 @@
 """Items of two lists that belong together, found in bounded time for any lists.
 
-Owns the search for items that both lists have in the same order, and for those that
-moved (`aligned`), in numbers that stand for the items (`classes`); which lists of two
-trees are paired how; and where items are before and after changes (`Shifts`). What is a
-change, and how it is recorded, is not known here.
+Owns the numbers that stand for equal values (`Numbering`), the search for equal items
+(`aligned`) and for items that replace each other (`filled`), and where items are before
+and after changes (`Shifts`). What is a change, and how it is recorded, is not known
+here.
 
-Where two lists have few equal pairs of items, the longest common subsequence is found
-with the method of Hunt and Szymanski (A fast algorithm for computing longest common
-subsequences, 1977); where they have many, with the greedy one of Myers (An O(ND)
-difference algorithm and its variations, 1986), which begins anew where it got to when
-it takes too long.
+A longest common subsequence is found with the method of Hunt and Szymanski (A fast
+algorithm for computing longest common subsequences, 1977). Its time grows with the
+number of pairs of equal items, so items that have too many equals are left out, and
+paired by position.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right, insort
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import compress, count, islice
-from operator import ne
-from typing import Any, Final, NamedTuple, Protocol, TypeAlias
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
-from ..core.node import Rule
-from ..equality.content import as_numpy, is_array, is_traced
-from ..equality.leaves import Values, equal_at_sight
+from ..equality.content import as_numpy, is_array, is_table, is_traced
 from ..errors import EditError
 from ..ops.context import Context
 from ..safely import clip
-from .classes import Classes, plain_classes
+from .find import keys_of
 from .pattern import Selector, read_selector, selector
 
 
 __all__ = [
     "LISTS",
-    "Lists",
-    "Picked",
+    "Numbering",
     "Row",
     "Shifted",
     "Shifts",
     "aligned",
     "filled",
     "fitted",
+    "keyed_lists",
     "numbers_by_key",
-    "of_one_type",
     "plain_keys",
     "rows_of",
 ]
+
+LISTS: Final = ("align", "position")
+"""How lists are compared, see `tree_diff`."""
 
 Pairs: TypeAlias = list[tuple[int, int]]
 """Positions in one list, and in the other."""
@@ -82,7 +79,107 @@ class Row(NamedTuple):
         return Row(before, after if after < 0 else after + start, has_moved)
 
 
-# ------------------------------------------------------------------- common items
+# ------------------------------------------------------------------- equal items
+
+
+class Numbering:
+    """Assigns equal numbers to equal values.
+
+    Different values may get one number in rare cases. Leaves are compared exactly,
+    whatever tolerance a comparison has.
+
+    Args:
+        context: What is a leaf.
+        typematch, equal_nan: As for `tree_equal`.
+
+    Attributes:
+        in_doubt: Whether there are values that may equal others with another number,
+            since only their class knows what equals them.
+    """
+
+    def __init__(
+        self, context: Context, *, typematch: bool = False, equal_nan: bool = True
+    ) -> None:
+        self.context = context
+        self.typematch = typematch
+        self.equal_nan = equal_nan
+        self.in_doubt = False
+        self._numbers: dict[Hashable, int] = {}
+        known = () if context.stop is not None else context.view.leaf_types
+        self._quick = {str, int}.intersection(known)
+
+    def of(self, value: Any) -> int:
+        """Return the number of a value.
+
+        Raises:
+            CycleError: It contains itself.
+        """
+        key: Hashable
+        if type(value) in self._quick:
+            key = value
+        else:
+            leaves, treedef = self.context.flatten(value)
+            keys = map(self._key, leaves)
+            is_node = treedef.num_nodes > 1 or not leaves
+            key = (treedef, *keys) if is_node else next(keys)
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def parts(self, node: Any) -> Counter[Any]:
+        """Return the parts of a node: numbers of children, with keys if it has names.
+
+        Those of a leaf are none.
+        """
+        rule = self.context.rule_of(node)
+        if rule is None:
+            return Counter()
+        numbers = map(self.of, rule.flatten(node)[0])
+        if rule.is_sequence:
+            return Counter(numbers)
+        return Counter(zip(keys_of(node, rule), numbers, strict=True))
+
+    def _key(self, leaf: Any) -> Hashable:
+        """Return what stands for a leaf: it is equal for equal leaves."""
+        cls = type(leaf)
+        if cls is str or cls is int:
+            return leaf  # type: ignore[no-any-return]  # it has a hash
+        key: Hashable
+        if cls is bool or cls is bytes or leaf is None:
+            key = cls, leaf
+        elif cls is float:
+            key = leaf if leaf == leaf else _NAN
+        else:
+            try:
+                key = self._of_other(leaf)
+                hash(key)
+            except Exception:  # of its class: it may have neither `==` nor a hash
+                self.in_doubt = True
+                return object()
+        if key is _NAN and not self.equal_nan:
+            return object()
+        return (cls, key) if self.typematch else key
+
+    def _of_other(self, leaf: Any) -> Hashable:
+        if not is_array(leaf) or is_traced(leaf) or is_table(leaf):
+            self.in_doubt = True
+            return frozenset(leaf) if type(leaf) is set else leaf
+        array = as_numpy(leaf)
+        if not array.shape:
+            item = array.item()
+            if type(item) is bool or type(item) is bytes:
+                return type(item), item
+            return item if item == item else _NAN
+        if array.dtype.kind not in "biufcSUmM":
+            self.in_doubt = True
+            return "array", array.shape
+        few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
+        if array.dtype.kind in "fc":
+            few = few + 0  # which has no negative zeros
+            few[few != few] = 0
+        return "array", array.shape, str(array.dtype), few.tobytes()
+
+
+_MOST_ELEMENTS: Final = 1_000
+_NAN: Final = ("nan",)
 
 
 def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
@@ -100,7 +197,18 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
         >>> aligned([1, 2, 3, 4], [4, 1, 3])
         ([(0, 1), (2, 2)], [(3, 0)])
     """
-    kept = _in_order(mine, theirs)
+    start, end, other_end = 0, len(mine), len(theirs)
+    least = min(end, other_end)
+    while start < least and mine[start] == theirs[start]:
+        start += 1
+    while min(end, other_end) > start and mine[end - 1] == theirs[other_end - 1]:
+        end, other_end = end - 1, other_end - 1
+    kept = [(i, i) for i in range(start)]
+    inner = _longest_common(mine[start:end], theirs[start:other_end])
+    kept += [(start + i, start + j) for i, j in inner]
+    kept += zip(range(end, len(mine)), range(other_end, len(theirs)), strict=True)
+    in_place = _by_position(mine, theirs, (0, 0), (len(mine), len(theirs)))
+    kept = in_place if len(in_place) >= len(kept) else kept
     mine_kept, theirs_kept = {i for i, _ in kept}, {j for _, j in kept}
     left: defaultdict[int, list[int]] = defaultdict(list)
     for j in range(len(theirs) - 1, -1, -1):
@@ -113,63 +221,31 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
     return kept, moved
 
 
-def _in_order(mine: Sequence[int], theirs: Sequence[int]) -> Pairs:
-    """Return pairs of equal items in the order of both lists.
-
-    Those at the same position, if there are not more of others.
-    """
-    found = _in_sequence(mine, theirs)
-    pairs = enumerate(zip(mine, theirs, strict=False))
-    fixed = [(i, i) for i, (x, y) in pairs if x == y]
-    return fixed if len(fixed) >= len(found) else found
-
-
-def _in_sequence(mine: Sequence[int], theirs: Sequence[int]) -> Pairs:
-    start, end, other_end = 0, len(mine), len(theirs)
-    least = min(end, other_end)
-    while start < least and mine[start] == theirs[start]:
-        start += 1
-    while min(end, other_end) > start and mine[end - 1] == theirs[other_end - 1]:
-        end, other_end = end - 1, other_end - 1
-    one, other = {*mine[start:end]}, {*theirs[start:other_end]}
-    rows = [i for i in range(start, end) if mine[i] in other]
-    columns = [j for j in range(start, other_end) if theirs[j] in one]
-    found = _common([mine[i] for i in rows], [theirs[j] for j in columns])
-    return [
-        *((i, i) for i in range(start)),
-        *((rows[i], columns[j]) for i, j in found),
-        *zip(range(end, len(mine)), range(other_end, len(theirs)), strict=True),
-    ]
-
-
 _MOST_PAIRS: Final = 1_000_000
-_FIRST_LEG: Final = 500
-_LEG: Final = 32
 
 
-def _common(x: Sequence[int], y: Sequence[int]) -> Pairs:
+def _longest_common(x: Sequence[int], y: Sequence[int]) -> Pairs:
+    """Return the pairs of a longest common subsequence.
+
+    Numbers with too many equals are paired only between the pairs of the other ones,
+    where they are at the same distance from the pair before.
+    """
     counts, others = Counter(x), Counter(y)
-    if sum(n * others[number] for number, n in counts.items()) <= _MOST_PAIRS:
-        return _by_pairs(x, y)
-    found: Pairs = []
-    i = j = 0
-    most = _FIRST_LEG
-    while i < len(x) and j < len(y):
-        i, j = _leg(x, y, i, j, most, found)
-        most = _LEG
-    return found
-
-
-def _by_pairs(x: Sequence[int], y: Sequence[int]) -> Pairs:
-    """Return a longest common subsequence: `ends[k]` ends the best of length k + 1."""
-    places: defaultdict[int, list[int]] = defaultdict(list)
+    sizes = {number: n * others[number] for number, n in counts.items()}
+    places: dict[int, list[int]] = {}
+    pairs = 0
+    for number in sorted(sizes, key=sizes.__getitem__):
+        pairs += sizes[number]
+        if sizes[number] and pairs <= _MOST_PAIRS:
+            places[number] = []
     for j in range(len(y) - 1, -1, -1):
-        places[y[j]].append(j)
-    ends: list[int] = []
+        if y[j] in places:
+            places[y[j]].append(j)
+    ends: list[int] = []  # ends[k] is where the best sequence of length k + 1 ends in y
     tips: list[int] = []
     steps: list[tuple[int, int, int]] = []
     for i, number in enumerate(x):
-        for j in places[number]:
+        for j in places.get(number, ()):
             k = bisect_left(ends, j)
             if k == len(ends):
                 ends.append(j)
@@ -184,73 +260,26 @@ def _by_pairs(x: Sequence[int], y: Sequence[int]) -> Pairs:
     while tip >= 0:
         i, j, tip = steps[tip]
         found.append((i, j))
-    return found[::-1]
+    found.reverse()
+    if pairs <= _MOST_PAIRS:
+        return found
+    between: Pairs = []
+    before = 0, 0
+    for stop in [*found, (len(x), len(y))]:
+        between += [*_by_position(x, y, before, stop), stop]
+        before = stop[0] + 1, stop[1] + 1
+    return between[:-1]
 
 
-def _leg(
-    x: Sequence[int], y: Sequence[int], i: int, j: int, most: int, found: Pairs
-) -> tuple[int, int]:
-    """Go from a point towards the end with few edits, and return how far that is.
-
-    Args:
-        x, y: Two lists.
-        i, j: Where to begin.
-        most: How many edits to go.
-        found: Where to add the pairs of equal items on the way.
-    """
-    width, height = len(x) - i, len(y) - j
-    rounds: list[dict[int, int]] = []
-    reached: dict[int, int] = {}
-    budget = 2 * most * most + 2 * (width + height if most > _LEG else 0)
-    edits = best = 0
-    while edits <= most and budget > 0:
-        made: dict[int, int] = {}
-        least = -edits if edits <= height else -height + (edits - height) % 2
-        for k in range(least, min(edits, width) + 1, 2):
-            at = start = _entry(reached, k, width, height) if edits else 0
-            if start < 0:
-                continue
-            while at < width and at - k < height and x[i + at] == y[j + at - k]:
-                at += 1
-            made[k] = at
-            budget -= 1 + at - start
-        rounds.append(made)
-        reached = made
-        best = max(made, key=lambda k: 2 * made[k] - k)
-        if made[best] == width and made[best] - best == height:
-            break
-        edits += 1
-    return _retraced(rounds, best, (width, height), (i, j), found)
+def _by_position(
+    x: Sequence[int], y: Sequence[int], start: tuple[int, int], stop: tuple[int, int]
+) -> Pairs:
+    """Return the pairs of equal items at the same distance from a start."""
+    rows = zip(range(start[0], stop[0]), range(start[1], stop[1]), strict=False)
+    return [(i, j) for i, j in rows if x[i] == y[j]]
 
 
-def _entry(reached: dict[int, int], k: int, width: int, height: int) -> int:
-    """Return where a diagonal is entered from its neighbours, -1 for nowhere."""
-    right = reached.get(k - 1, width) + 1
-    down = reached.get(k + 1, height + k + 1)
-    right = right if right <= width else -1
-    return max(right, down if down - k <= height else -1)
-
-
-def _retraced(
-    rounds: list[dict[int, int]],
-    k: int,
-    size: tuple[int, int],
-    start: tuple[int, int],
-    found: Pairs,
-) -> tuple[int, int]:
-    """Add the pairs on the way back from the end of a diagonal; return that end."""
-    i, j = start
-    last = rounds[-1][k]
-    end = i + last, j + last - k
-    way: Pairs = []
-    for number in range(len(rounds) - 1, -1, -1):
-        at = rounds[number][k]
-        before = rounds[number - 1] if number else {}
-        entry = _entry(before, k, *size) if number else 0
-        way += [(i + p, j + p - k) for p in range(at - 1, entry - 1, -1)]
-        k = k - 1 if before.get(k - 1, size[0]) + 1 == entry else k + 1
-    found += reversed(way)
-    return end
+# ---------------------------------------------------------- items that are replaced
 
 
 _MOST_FITTED: Final = 4_096
@@ -321,96 +350,7 @@ def filled(
     return found
 
 
-def akin(
-    mine: Sequence[int],
-    theirs: Sequence[int],
-    parts: Callable[[int, int], Counter[Any]],
-) -> Pairs:
-    """Return pairs of items that have at least half of their parts in common.
-
-    Args:
-        mine, theirs: Positions in two lists.
-        parts: As for `fitted`.
-    """
-    if not 0 < len(mine) * len(theirs) <= _MOST_FITTED:
-        return []
-    others = [(j, parts(1, j)) for j in theirs]
-    rows: list[tuple[int, int, int]] = []
-    for i in mine:
-        known = parts(0, i)
-        for j, other in others:
-            shared = (known & other).total()
-            if 2 * shared >= max(known.total(), other.total(), 1):
-                rows.append((-shared, i, j))
-    taken: tuple[set[int], set[int]] = set(), set()
-    found = []
-    for _, i, j in sorted(rows):
-        if i not in taken[0] and j not in taken[1]:
-            taken[0].add(i)
-            taken[1].add(j)
-            found.append((i, j))
-    return found
-
-
-# ----------------------------------------------------------------- lists in two trees
-
-
-class Picked:
-    """The options of a comparison that concern single places in two trees.
-
-    Args:
-        ignore: A selector, or None.
-        lists: How lists are compared, see `tree_diff`.
-        context: What is a leaf.
-        trees: The trees.
-
-    Attributes:
-        ignored: The ignored paths in the first and in the second tree; empty if there
-            are none.
-        keys: The lists whose items are paired by a key, in the first and in the second
-            tree; empty if there are none.
-        aligns: Whether other lists are compared after equal items are matched.
-
-    Raises:
-        ValueError: `lists` has an invalid value.
-    """
-
-    __slots__ = ("aligns", "context", "ignored", "keys")
-
-    def __init__(
-        self, ignore: Any, lists: Any, context: Context, trees: Sequence[Any] = ()
-    ) -> None:
-        if not isinstance(lists, Mapping) and lists not in LISTS:
-            raise ValueError(
-                f"lists must be one of {', '.join(map(repr, LISTS))}, or a mapping "
-                f"from selectors to keys; got {clip(lists)}"
-            )
-        self.context = context
-        self.aligns = lists != "position"
-        self.ignored: Sequence[set[KeyPath]] = ()
-        self.keys: Sequence[dict[KeyPath, Selector]] = ()
-        if ignore is not None:
-            chosen = read_selector(ignore, self.context.view)
-            places = [chosen.targets(tree, self.context) for tree in trees]
-            sets = [{place.path for place in found} for found in places]
-            self.ignored = sets if any(sets) else ()
-        if isinstance(lists, Mapping):
-            tables = [keyed_lists(lists, tree, self.context) for tree in trees]
-            self.keys = tables if any(tables) else ()
-
-    @property
-    def is_empty(self) -> bool:
-        """Whether there are no such places."""
-        return not (self.ignored or self.keys)
-
-    def by_position(self) -> Picked:
-        """Return the same options for a comparison position by position."""
-        made = Picked(None, "position", self.context)
-        made.ignored = self.ignored
-        return made
-
-
-LISTS: Final = ("align", "position")
+# ------------------------------------------------------------ items with a key
 
 
 def keyed_lists(
@@ -464,196 +404,6 @@ def numbers_by_key(
                 path=where,
             )
     return [*known]
-
-
-class Comparing(Protocol):
-    """The interface of a comparison of two trees."""
-
-    context: Context
-    values: Values
-    trees: tuple[Any, Any]
-    asks: bool
-    asks_paths: bool
-    skips: bool
-
-    def path(self, link: Any, side: int = 0) -> KeyPath:
-        """Return a path from the root down, in one of the trees."""
-        raise NotImplementedError
-
-    def rule_of(self, node: Any, link: Any, side: int) -> Rule | None:
-        """Return the rule of a node, None for a leaf."""
-        raise NotImplementedError
-
-    def differ(self, one: Any, two: Any, link: Any) -> bool:
-        """Return whether two values differ."""
-        raise NotImplementedError
-
-
-class Lists:
-    """Finds the items of lists that belong together, for a comparison of two trees."""
-
-    def __init__(
-        self, picked: Picked, comparing: Comparing, check_cycles: Callable[[], None]
-    ) -> None:
-        self.picked = picked
-        self.comparing = comparing
-        context = comparing.context
-        is_ignored = self.is_ignored if picked.ignored else None
-        self.names: Classes | None = None
-        plain = not comparing.asks and context.stop is None
-        resolve = context.view.resolve
-        self.classes = Classes(
-            (lambda x, _link, _side: resolve(type(x))) if plain else comparing.rule_of,
-            comparing.values,
-            lambda: (x for tree in comparing.trees for x in _numbers(tree, context)),
-            is_ignored,
-            by_path=comparing.asks_paths or is_ignored is not None,
-            leaf_types=context.view.leaf_types if plain else (),
-            check_cycles=check_cycles,
-        )
-
-    @property
-    def in_doubt(self) -> bool:
-        """Whether items may be the same without having been recognized as the same."""
-        return self.classes.in_doubt
-
-    def is_ignored(self, link: Any, side: int) -> bool:
-        """Return whether a place in one of the trees is not compared."""
-        return self.comparing.path(link, side) in self.picked.ignored[side]
-
-    def rows(
-        self, ours: Sequence[Any], others: Sequence[Any], link: Any
-    ) -> Iterable[Row] | None:
-        """Return the differing items of two lists, and their counterparts.
-
-        Args:
-            ours, others: The items.
-            link: The path to the lists.
-
-        Returns:
-            Rows, in leaf order; None if items are ignored, so that positions count.
-
-        Raises:
-            EditError: The items cannot be paired by their key.
-        """
-        key = self._key(link)
-        if key is not None:
-            return self._by_key(ours, others, link, key)
-        if self.picked.ignored and self._has_ignored(ours, others, link):
-            return None
-        start, end, other_end = self._trimmed(ours, others)
-        sizes = end - start, other_end - start
-        kept: Pairs = []
-        moved: Pairs = []
-        same: set[int] = set()
-        if sizes == (1, 1):
-            kept = [(0, 0)]
-        elif 0 not in sizes:
-            kept, moved, same = self._aligned(
-                ours[start:end], others[start:other_end], start, link
-            )
-        rows = rows_of(sizes, kept, moved)
-        return [row.beyond(start) for row in rows if row.before not in same]
-
-    def _key(self, link: Any) -> Selector | None:
-        for side, table in enumerate(self.picked.keys):
-            found = table.get(self.comparing.path(link, side))
-            if found is not None:
-                return found
-        return None
-
-    def _by_key(
-        self, ours: Sequence[Any], others: Sequence[Any], link: Any, key: Selector
-    ) -> Iterator[Row]:
-        context = self.comparing.context
-        if self.names is None:
-            self.names = plain_classes(context)
-        numbers = []
-        for side, items in enumerate((ours, others)):
-            path = self.comparing.path(link, side)
-            numbers.append(numbers_by_key(items, key, context, self.names.of, path))
-        return rows_of((len(ours), len(others)), *aligned(*numbers))
-
-    def _has_ignored(
-        self, ours: Sequence[Any], others: Sequence[Any], link: Any
-    ) -> bool:
-        return any(
-            self.is_ignored((link, SequenceKey(place)), side)
-            for side, items in enumerate((ours, others))
-            for place in range(len(items))
-        )
-
-    def _trimmed(
-        self, ours: Sequence[Any], others: Sequence[Any]
-    ) -> tuple[int, int, int]:
-        """Return where items are no longer the same at sight, from both ends."""
-        skips, asks = self.comparing.skips, self.comparing.asks
-
-        def same(x: Any, y: Any) -> bool:
-            return (x is y and skips) or (not asks and equal_at_sight(x, y))
-
-        least = min(len(ours), len(others))
-        if skips and not asks and of_one_type(ours, others):
-            differ: Callable[[Any, Any], object] = ne
-        else:
-            differ = lambda x, y: not same(x, y)  # noqa: E731
-        start = next(compress(count(), map(differ, ours, others)), least)
-        backwards = map(differ, reversed(ours), reversed(others))
-        size = next(compress(count(), islice(backwards, least - start)), least - start)
-        return start, len(ours) - size, len(others) - size
-
-    def _aligned(
-        self, ours: Sequence[Any], others: Sequence[Any], start: int, link: Any
-    ) -> tuple[Pairs, Pairs, set[int]]:
-        """Return the items that belong together, and those that moved.
-
-        And the positions of those of the former that are the same for sure.
-        """
-        classes, loose = self.classes, self.classes.loose
-        mine, theirs = (
-            [
-                classes.of(x, (link, SequenceKey(n)), side)
-                for n, x in enumerate(xs, start)
-            ]
-            for side, xs in enumerate((ours, others))
-        )
-        kept, moved = aligned(mine, theirs)
-        comparing = self.comparing
-        moved = [
-            (i, j)
-            for i, j in moved
-            if mine[i] not in loose
-            or not comparing.differ(ours[i], others[j], (link, SequenceKey(start + i)))
-        ]
-
-        def parts(side: int, place: int) -> Counter[Any]:
-            item = (ours, others)[side][place]
-            return classes.parts(item, (link, SequenceKey(start + place)), side)
-
-        same: set[int] = {i for i, _ in kept if mine[i] not in loose}
-        found = filled((len(mine), len(theirs)), kept, moved, parts)
-        left = {*range(len(mine))}.difference(i for i, _ in [*moved, *found])
-        news = {*range(len(theirs))}.difference(j for _, j in [*moved, *found])
-        return found, moved + akin(sorted(left), sorted(news), parts), same
-
-
-def of_one_type(ours: Sequence[Any], others: Sequence[Any]) -> bool:
-    """Return whether all items of two lists are of one type that `==` compares."""
-    kinds = {*map(type, ours), *map(type, others)}
-    return len(kinds) == 1 and kinds <= _COMPARED
-
-
-_COMPARED: Final = frozenset({str, int, bytes, bool})
-
-
-def _numbers(tree: Any, context: Context) -> Iterator[Any]:
-    """Yield the numbers among the leaves of a tree."""
-    for leaf in context.flatten(tree)[0]:
-        held = leaf
-        if is_array(leaf) and not is_traced(leaf) and tuple(leaf.shape) == ():
-            held = as_numpy(leaf).item()
-        if isinstance(held, int | float) or hasattr(type(held), "as_integer_ratio"):
-            yield held
 
 
 def plain_keys(keys: Iterable[Any], side: int) -> Iterator[Any]:

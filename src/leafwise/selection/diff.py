@@ -10,7 +10,7 @@ when somebody asks (`equality.difference`); how a diff is printed is the affair 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress, count, islice, repeat
 from operator import is_, not_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
@@ -19,7 +19,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View
-from ..core.walk import ROOT, PathPredicate, unlink
+from ..core.walk import ROOT, unlink
 from ..equality import exact
 from ..equality.difference import (
     ArrayDifference,
@@ -42,10 +42,23 @@ from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, clip
 from . import difftext
-from .align import Lists, Picked, Shifts, of_one_type, plain_keys
+from .align import (
+    LISTS,
+    Numbering,
+    Pairs,
+    Row,
+    Shifts,
+    aligned,
+    filled,
+    keyed_lists,
+    numbers_by_key,
+    plain_keys,
+    rows_of,
+)
 from .change import Change, as_json, edit_of, inverse, note, of_values
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .patch import operations, patched
+from .pattern import Selector, read_selector
 from .rebuild import at_places, rebuild
 
 
@@ -294,7 +307,6 @@ def tree_diff(
     equal_nan: bool = True,
     ignore: Any = None,
     is_leaf: Any = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeDiff:
@@ -310,14 +322,14 @@ def tree_diff(
         b: The second tree.
         lists: How two lists are compared. `"align"` finds the fewest items to add and
             to remove. An item that is both removed and added counts as moved, and an
-            item that is replaced is compared with its replacement. `"position"`
-            compares position by position. A mapping of selectors to keys, such as
-            `{"**.containers": "name"}`, pairs the items of these lists by the value of
-            this key; other lists are aligned.
+            item that is replaced is compared with its replacement. Items are matched
+            without a tolerance. If two long lists have few distinct items, the changes
+            may be more than necessary. `"position"` compares position by position. A
+            mapping of selectors to keys, such as `{"**.containers": "name"}`, pairs the
+            items of these lists by the value of this key; other lists are aligned.
         typematch, rtol, atol, equal_nan: As for `tree_equal`.
         ignore: A selector; nodes and leaves that it picks in either tree are ignored.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
         The changes that turn `a` into `b`, in the order of `a`.
@@ -340,7 +352,7 @@ def tree_diff(
         ~ [0]: 'a' -> 'new'
         > [1] -> [2]: 'b'
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     found = changes_between(a, b, context, values, ignore, lists)
     if not equal_nan:  # a tree matches where it has the NaN that was found in it
@@ -369,28 +381,45 @@ def changes_between(
         EditError: An item lacks the key that pairs it, or two items have the same key.
         ValueError: `lists` has an invalid value.
     """
-    picked = Picked(ignore, lists, context, (a, b))
+    if not isinstance(lists, Mapping) and lists not in LISTS:
+        raise ValueError(
+            f"lists must be one of {', '.join(map(repr, LISTS))}, or a mapping "
+            f"from selectors to keys; got {clip(lists)}"
+        )
+    options = DiffOptions(aligns=lists != "position")
+    if ignore is not None:
+        chosen = read_selector(ignore, context.view)
+        options.ignored = [
+            {place.path for place in chosen.targets(tree, context)} for tree in (a, b)
+        ]
+    if isinstance(lists, Mapping):
+        options.keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
     found = None
-    if picked.is_empty:
+    if not any((*options.ignored, *options.keys)):
         found = _of_one_structure(a, b, context, values)
     if found is None:
-        found = _found(a, b, context, values, picked)
+        found = [*_Comparing(context, values, options).run(a, b)]
     if values.asked is PLAIN:
         return found
     return [of_values(c._values(), values.asked_of(c.before, c.after)) for c in found]
 
 
-def _found(
-    a: Any, b: Any, context: Context, values: Values, picked: Picked
-) -> list[Change]:
-    """Return the changes that a walk finds."""
-    comparing = _Comparing(context, values, picked)
-    found = [*comparing.run(a, b)]
-    lists = comparing.lists
-    if found and lists is not None and lists.in_doubt:  # `==` may say otherwise
-        by_place = _Comparing(context, values, picked.by_position())
-        found = found if any(by_place.run(a, b)) else []
-    return found
+class DiffOptions:
+    """Which places are ignored, and how lists are compared.
+
+    Attributes:
+        aligns: Whether lists are compared after equal items are matched.
+        ignored: The ignored paths in the first and in the second tree.
+        keys: The lists whose items are paired by a key, in the first and in the second
+            tree.
+    """
+
+    __slots__ = ("aligns", "ignored", "keys")
+
+    def __init__(self, *, aligns: bool) -> None:
+        self.aligns = aligns
+        self.ignored: Sequence[set[KeyPath]] = (set(), set())
+        self.keys: Sequence[Mapping[KeyPath, Selector]] = ({}, {})
 
 
 def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
@@ -405,8 +434,8 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    picked = Picked(None, "position", context)
-    return any(_Comparing(context, values, picked, above).run(a, b))
+    options = DiffOptions(aligns=False)
+    return any(_Comparing(context, values, options, above).run(a, b))
 
 
 _FEW: Final = 64
@@ -449,28 +478,28 @@ class _Comparing:
         self,
         context: Context,
         values: Values,
-        picked: Picked,
+        options: DiffOptions,
         above: KeyPath = ROOT,
     ) -> None:
         self.context = context
         self.values = values
-        self.picked = picked
-        self.ignored = bool(picked.ignored)
+        self.options = options
+        self.ignored = any(options.ignored)
         self.above = above
-        self.lists: Lists | None = None
-        self.trees: tuple[Any, Any] = None, None  # those of `run`
+        asked = values.asked
+        self.check_cycles: Callable[[], None] = lambda: None
+        self.numbering = Numbering(
+            context, typematch=asked.typematch, equal_nan=asked.equal_nan
+        )
+        self.names = Numbering(context)
         self.skips = values.equal_nan  # an identical object may still hold a NaN
         stop = context.stop
-        self.asks_paths = isinstance(stop, PathPredicate)
         self.asks = not (stop is None or isinstance(stop, View))
         self.resolve = (stop if isinstance(stop, View) else context.view).resolve
 
     def path(self, link: Any, side: int = 0) -> KeyPath:
         """Return a path from the root down, in the first tree or in the second."""
-        keys = unlink(link)
-        if self.lists is None:
-            return KeyPath((*self.above, *keys))
-        return KeyPath((*self.above, *plain_keys(keys, side)))
+        return KeyPath((*self.above, *plain_keys(unlink(link), side)))
 
     def run(self, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes.
@@ -478,16 +507,19 @@ class _Comparing:
         Raises:
             CompareError: Two leaves cannot be compared.
         """
-        check_cycles = self.check_cycles = CycleCheck(self.context, a, b)
-        self.trees = a, b
-        stack: list[Any] = [((), a, b, 0)]
+        self.check_cycles = CycleCheck(self.context, a, b)
+        return self.walk((), a, b)
+
+    def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
+        """Yield the changes below a place."""
+        stack: list[Any] = [(link, a, b, 0)]
         skips = self.skips
         while stack:
             link, one, two, depth = stack.pop()
             if (one is two and skips) or (self.ignored and self.is_ignored(link)):
                 continue
             if depth == DEPTH_IN_DOUBT:
-                check_cycles()
+                self.check_cycles()
             if type(one) is _Aux:
                 yield Change("aux", self.path(link), one.value, two.value)
                 continue
@@ -507,22 +539,15 @@ class _Comparing:
 
     def is_ignored(self, link: Any) -> bool:
         """Return whether a place is to be ignored."""
-        ignored = self.picked.ignored
+        ignored = self.options.ignored
         return any(self.path(link, side) in ignored[side] for side in (0, 1))
 
-    def rule_of(self, node: Any, link: Any, side: int) -> Rule | None:
-        """Return the rule of a node in one of the trees, None for a leaf."""
-        if self.asks_paths:
-            stops = self.context.stops_at(node, self.path(link, side))
-            return None if stops else self.context.view.resolve(type(node))
-        return self.context.rule_of(node)
-
-    def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Pairs]:
+    def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Rows]:
         """Return the kind of difference here, "" for none, and the pairs below."""
         if type(a) is _Absent or type(b) is _Absent:
             return ("added" if type(a) is _Absent else "removed"), ()
         if self.asks:
-            rule, other = self.rule_of(a, link, 0), self.rule_of(b, link, 1)
+            rule, other = self.context.rule_of(a), self.context.rule_of(b)
         else:
             rule = self.resolve(type(a))
             other = rule if type(b) is type(a) else self.resolve(type(b))
@@ -532,7 +557,7 @@ class _Comparing:
             return "type", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule, link)
-        if rule.is_sequence and (self.picked.aligns or not rule.is_fixed):
+        if rule.is_sequence and (self.options.aligns or not rule.is_fixed):
             return self.sequences(a, b, rule, link)
         return self.nodes(a, b, rule)
 
@@ -554,7 +579,7 @@ class _Comparing:
             ]
         return [row for row in rows if not equal_at_sight(*row[1:])]
 
-    def mappings(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Pairs]:
+    def mappings(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
         """Compare two mappings: first the old keys in their order, then the new ones.
 
         Where keys are added or removed, and their order is structure, the changes must
@@ -594,12 +619,12 @@ class _Comparing:
             return "aux", ()
         return "", pairs + new
 
-    def sequences(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Pairs]:
+    def sequences(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
         """Compare two sequences: after equal items are found, or by position."""
         if not rule.same_rest(rule.rest(a), rule.rest(b)):
             return "aux", ()
         ours, others = rule.items(a), rule.items(b)
-        if self.picked.aligns:
+        if self.options.aligns:
             pairs = self.aligned(ours, others, link)
             if pairs is not None:
                 return "", pairs
@@ -611,44 +636,99 @@ class _Comparing:
         rows = self.differing(range(len(ours)), ours, others)
         return "", [(SequenceKey(index), x, y) for index, x, y in rows]
 
-    def differ(self, one: Any, two: Any, link: Any) -> bool:
-        """Return whether two values differ; what cannot be compared does."""
-        try:
-            return differ(one, two, self.context, self.values, self.path(link))
-        except CompareError:
-            return True
-
     def aligned(
         self, ours: list[Any], others: list[Any], link: Any
     ) -> list[tuple[Any, Any, Any]] | None:
         """Return the items of two lists that differ, and with what.
 
-        None if they are to be compared by position.
+        None if they are to be compared by position, since some of them are ignored.
         """
-        if not self.picked.keys and len(ours) == len(others):
-            is_plain = self.skips and not self.asks and of_one_type(ours, others)
-            if is_plain and ours == others:
-                return []
-            rows = self.differing(range(len(ours)), ours, others)
-            if len(rows) < 2:
-                return [(SequenceKey(index), x, y) for index, x, y in rows]
-        if self.lists is None:
-            self.lists = Lists(self.picked, self, self.check_cycles)
-        found = self.lists.rows(ours, others, link)
-        if found is None:
+        key = None
+        for side, table in enumerate(self.options.keys):
+            key = key or (table and table.get(self.path(link, side)))
+        if key:
+            rows: Iterable[Row] = self.paired_by_key(ours, others, link, key)
+        elif self.ignored and any(
+            self.path((link, SequenceKey(place)), side) in self.options.ignored[side]
+            for side, items in enumerate((ours, others))
+            for place in range(len(items))
+        ):
             return None
-        pairs: list[tuple[Any, Any, Any]] = []
+        else:
+            if len(ours) == len(others):
+                if self.of_one_type(ours, others) and ours == others:
+                    return []
+                pairs = self.differing(range(len(ours)), ours, others)
+                if len(pairs) < 2:
+                    return [(SequenceKey(index), x, y) for index, x, y in pairs]
+            rows = self.rows(ours, others, link)
+        found: list[tuple[Any, Any, Any]] = []
         nothing = _Absent(None)
-        for row in found:
+        for row in rows:
             i, j, has_moved = row
             x = nothing if i < 0 else ours[i]
             y = nothing if j < 0 else others[j]
             if has_moved:
                 x, y = _Moved(x, j), _Moved(y, j)
-            pairs.append((row.key, x, y))
-        return pairs
+            found.append((row.key, x, y))
+        return found
 
-    def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Pairs]:
+    def paired_by_key(
+        self, ours: list[Any], others: list[Any], link: Any, key: Selector
+    ) -> Iterator[Row]:
+        """Return the items of two lists, paired by a key that they have."""
+        numbers = [
+            numbers_by_key(items, key, self.context, self.names.of, self.path(link, n))
+            for n, items in enumerate((ours, others))
+        ]
+        return rows_of((len(ours), len(others)), *aligned(*numbers))
+
+    def rows(self, ours: list[Any], others: list[Any], link: Any) -> Iterable[Row]:
+        """Return the items of two lists that may differ, and their counterparts."""
+
+        def same_at_sight(i: int, j: int) -> bool:
+            if ours[i] is others[j] and self.skips:
+                return True
+            return not self.asks and equal_at_sight(ours[i], others[j])
+
+        def same(i: int, j: int) -> bool:
+            key = Row(i, j, False).key
+            try:
+                return not any(by_position.walk((link, key), ours[i], others[j]))
+            except CompareError:
+                return False
+
+        numbering = self.numbering
+        options = DiffOptions(aligns=False)
+        options.ignored = self.options.ignored
+        by_position = _Comparing(self.context, self.values, options, self.above)
+        by_position.check_cycles = self.check_cycles
+        start, end = _equal_ends(len(ours), len(others), same_at_sight)
+        if self.values.asked.tolerant or self.ignored:
+            start, end = _equal_ends(len(ours), len(others), same)
+        sides = ours[start : len(ours) - end], others[start : len(others) - end]
+        kept: Pairs = []
+        moved: Pairs = []
+        sizes = len(sides[0]), len(sides[1])
+        if sizes == (1, 1):
+            kept = [(0, 0)]
+        elif 0 not in sizes:
+            kept, moved = aligned(*([*map(numbering.of, side)] for side in sides))
+            if numbering.in_doubt and sizes[0] == sizes[1]:
+                places = range(start, start + sizes[0])
+                if all(map(same, places, places)):
+                    return []
+            parts = lambda side, n: numbering.parts(sides[side][n])  # noqa: E731
+            kept = filled(sizes, kept, moved, parts)
+        return [row.beyond(start) for row in rows_of(sizes, kept, moved)]
+
+    def of_one_type(self, ours: list[Any], others: list[Any]) -> bool:
+        """Return whether `==` compares two lists: all items are of one plain type."""
+        kinds = {*map(type, ours), *map(type, others)}
+        is_plain = len(kinds) == 1 and kinds <= {str, int, bytes, bool}
+        return is_plain and self.skips and not self.asks
+
+    def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
         """Compare two nodes with a fixed number of children."""
         (mine, aux), (others, other_aux) = rule.flatten(a), rule.flatten(b)
         keys = keys_of(a, rule)
@@ -667,6 +747,17 @@ class _Comparing:
         return "", pairs + [(GetAttrKey(k), _Aux(x), _Aux(y)) for k, x, y in differing]
 
 
+def _equal_ends(
+    size: int, other: int, same: Callable[[int, int], bool]
+) -> tuple[int, int]:
+    """Return how many items of two lists are the same at the start, and at the end."""
+    least = min(size, other)
+    start = next((n for n in range(least) if not same(n, n)), least)
+    rest = range(1, least - start + 1)
+    differing = (n - 1 for n in rest if not same(size - n, other - n))
+    return start, next(differing, len(rest))
+
+
 def _same_keys(mine: Mapping[Any, Any], others: Mapping[Any, Any]) -> bool:
     """Return whether the keys of two tables are surely the same, in the same order."""
     if len(mine) != len(others):
@@ -677,7 +768,7 @@ def _same_keys(mine: Mapping[Any, Any], others: Mapping[Any, Any]) -> bool:
     return keys == theirs and {str}.issuperset(map(type, keys + theirs))
 
 
-Pairs = Sequence[tuple[Any, Any, Any]]
+Rows = Sequence[tuple[Any, Any, Any]]
 
 
 _NOTHING: Final = object()

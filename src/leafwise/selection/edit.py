@@ -147,7 +147,7 @@ class Selection(Shown, Generic[Tree, Value]):
             if not is_level:  # one place may be inside another
                 below = unique(below)
             is_level = is_level and part.is_level
-            if not below and not self._missing_ok:
+            if not (below or self._missing_ok or part.may_be_empty):
                 fail(part, places[0], self._context)
             places = below
         return places
@@ -435,7 +435,6 @@ def at(
     *,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> _At[Tree]:
@@ -445,8 +444,7 @@ def at(
         tree: Any tree. It is never changed.
         missing_ok: Whether a selector may have no match; an edit then returns the tree
             unchanged.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
         An object that returns a `Selection` when you index it with a selector.
@@ -464,7 +462,7 @@ def at(
 
     Modelled on `sepes.at` and `penzai.select`.
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return _At(tree, context, missing_ok)
 
 
@@ -478,7 +476,6 @@ def tree_update(
     missing_ok: bool = False,
     validate: bool = True,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -486,14 +483,13 @@ def tree_update(
 
     Args:
         tree: Any tree.
-        edits: For each selector, a value to set or a function to apply to the old
-            value. A node is a value, even if it is callable. All selectors apply to
-            `tree` as it is before the edits.
+        edits: For each selector, the value to set, which may be a function or a class.
+            All selectors apply to `tree` as it is before the edits. To apply a function
+            to the old values, use `at(tree)[selector].apply`.
         missing_ok: Whether a selector may have no match.
         validate: Whether changed pydantic models and attrs instances run
             :ref:`the validation of their class <validated>`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: Two selectors pick the same node or leaf, or one inside the other.
@@ -502,18 +498,15 @@ def tree_update(
     Example:
         >>> import leafwise as lw
         >>> config = {"optim": {"lr": 0.1, "steps": 100}, "name": "a"}
-        >>> lw.selection.tree_update(config, {"**.lr": lambda lr: lr / 10, "name": "b"})
+        >>> lw.selection.tree_update(config, {"**.lr": 0.01, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     listed: list[tuple[KeyPath, Edit]] = []
-    for what, change in edits.items():
+    for what, value in edits.items():
         chosen = read_selector(what, context.view)
-        for place in require(chosen, tree, context, missing_ok=missing_ok):
-            value = change
-            if is_function(change, context.view):
-                value = call_at(change, (place.value,), place)
-            listed.append((place.path, Set(value)))
+        places = require(chosen, tree, context, missing_ok=missing_ok)
+        listed += [(place.path, Set(value)) for place in places]
     return edited(tree, listed, context, validate=validate)
 
 
@@ -636,7 +629,6 @@ def tree_at(
     replace_fn: Callable[[Any], Any] | None = None,
     validate: bool = True,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Replace the nodes or leaves that a function returns from a tree.
@@ -651,8 +643,7 @@ def tree_at(
             the same number of new values.
         replace_fn: A function from the old value to the new one, instead of `replace`.
         validate: As for `tree_update`.
-        is_leaf, is_leaf_takes_path, namespace: See
-            :ref:`common arguments <common>`. None counts as a leaf.
+        is_leaf, namespace: See :ref:`common arguments <common>`. None counts as a leaf.
 
     Raises:
         EditError: `where` returns something that is not in the tree or that appears in
@@ -672,7 +663,7 @@ def tree_at(
     """
     if (replace is MISSING) == (replace_fn is None):
         raise TypeError("tree_at takes either replace or replace_fn")
-    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     marked = _marked(tree, context)
     chosen, several = _pointed_at(where(marked), marked, context.plain)
     values = [KeyPath(path)(tree, namespace=namespace) for path in chosen]

@@ -25,8 +25,7 @@ from ..ops.context import Context, context_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from ..safely import MISSING, class_name, clip, printed, type_name
-from .align import numbers_by_key
-from .classes import Classes, plain_classes
+from .align import Numbering, numbers_by_key
 from .diff import differ
 from .fields import fields_of, laid_over
 from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, call_at, find, has_kinds, keys_of
@@ -344,7 +343,6 @@ def tree_map_outer(
     *trees: Any,
     fill: Any = MISSING,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -358,8 +356,7 @@ def tree_map_outer(
             Its exceptions get a note that names the key path.
         *trees: One tree or more.
         fill: The value to pass for a leaf that a tree does not have.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: Nodes of different types, or a leaf and a node, are at the same path.
@@ -374,7 +371,7 @@ def tree_map_outer(
     """
     if not trees:
         raise TypeError("tree_map_outer takes at least one tree")
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
 
     def settle(joint: Joint, _state: None) -> Iterator[tuple[Joint, None]]:
         for slot, row in enumerate(zip(*joint.parts.columns, strict=True)):
@@ -435,7 +432,6 @@ def tree_zip_outer(
     *trees: Any,
     fill: Any = MISSING,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -444,8 +440,7 @@ def tree_zip_outer(
     Args:
         *trees: One tree or more, which may have different keys.
         fill: The value to use for a leaf that a tree does not have.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: Nodes of different types, or a leaf and a node, are at the same path.
@@ -460,7 +455,6 @@ def tree_zip_outer(
         *trees,
         fill=fill,
         is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
         none_is_leaf=none_is_leaf,
         namespace=namespace,
     )
@@ -575,7 +569,7 @@ class _Merging:
         self.resolve = context.view.resolve
         self.leaf_types = context.view.leaf_types
         self.trees = base, overlay
-        self.classes: Classes | None = None
+        self.numbering = Numbering(context)
 
     def run(self, policy: Policy, rules: Rules | None) -> Any:
         """Return the merged tree; MISSING if all of it was deleted."""
@@ -713,9 +707,7 @@ class _Merging:
     ) -> list[list[int]]:
         """Return numbers for the values that pair the items of two sequences."""
         path, context = spot.path, self.context
-        if self.classes is None:
-            self.classes = plain_classes(context)
-        items, number_of = map(items_of, nodes, rules), self.classes.of
+        items, number_of = map(items_of, nodes, rules), self.numbering.of
         return [numbers_by_key(row, key, context, number_of, path) for row in items]
 
     def chosen(

@@ -139,7 +139,6 @@ def to_flat(
     *,
     strict: bool = True,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> dict[str, Any]:
     """Flatten a tree into a dict with a name for each leaf.
@@ -153,8 +152,7 @@ def to_flat(
         sep: The separator between names.
         strict: Whether to raise an error for what `from_flat` could restore only with
             `like`: nodes other than dicts and lists, and keys other than strings.
-        is_leaf, is_leaf_takes_path, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: A node or key could not be restored, or two leaves have the same
@@ -173,7 +171,7 @@ def to_flat(
         leafwise.errors.EditError: from_flat could not restore the tuple at ['size']; \
 pass strict=False if from_flat will get a tree like this one
     """
-    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     flat: dict[str, Any] = {}
     for row in _rows(tree, _checked(sep), context, strict=strict):
         if row.name in flat:
@@ -288,7 +286,6 @@ def from_flat(
     rename: Renaming | None = ...,
     partial: Literal[False] = ...,
     is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
     namespace: str = ...,
 ) -> Any: ...
 
@@ -302,7 +299,6 @@ def from_flat(
     rename: Renaming | None = ...,
     partial: Literal[False] = ...,
     is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
     namespace: str = ...,
 ) -> Tree: ...
 
@@ -316,7 +312,6 @@ def from_flat(
     rename: Renaming | None = ...,
     partial: Literal[True],
     is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
     namespace: str = ...,
 ) -> tuple[Tree, FlatReport]: ...
 
@@ -329,7 +324,6 @@ def from_flat(
     rename: Renaming | None = None,
     partial: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Restore a tree from a flat dict of names and values.
@@ -345,8 +339,7 @@ def from_flat(
         partial: Whether names may be missing or extra, or values may not match those of
             `like`. If True, only matching values are used, and a report is returned
             with the tree.
-        is_leaf, is_leaf_takes_path, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
         The tree; with `partial` the tree and a `FlatReport`.
@@ -378,7 +371,7 @@ extra: 'a.c'; partial=True takes what matches
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
         return _grown(table, sep)
-    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     tree, report = _filled(table, like, sep, context)
     if partial:
         return tree, report
@@ -562,9 +555,9 @@ def override(
     """Apply changes written as text, such as `optim.lr=0.1`, and return the new tree.
 
     `optim.lr=3e-4` replaces a value, and casts the new value to the type of the old
-    one. `+optim.wd=0.1` adds a value, `++optim.wd=0.1` adds or replaces it, and
-    `~optim.wd` deletes it. You can write any pattern in place of a path. Overrides are
-    applied in order.
+    one. `+optim.wd=0.1` adds a value, `++optim.wd=0.1` adds or replaces it, also by a
+    value of another type, and `~optim.wd` deletes it. You can write any pattern in
+    place of a path. Overrides are applied in order.
 
     If the class of an object or the annotation of a container declares a type, the
     value is cast to that type. Elsewhere a number replaces a number, whether it is an
@@ -625,7 +618,7 @@ def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
         there = find(tree, parse(where[2:]), context)
         if not there:
             return _added(tree, where[2:], value, context, record)
-        return _replaced(tree, there, value, context, record)
+        return _replaced(tree, there, value, context, record, any_type=True)
     if where.startswith("+"):
         return _added(tree, where[1:], value, context, record)
     chosen = selector(where)
@@ -662,14 +655,20 @@ def _split(text: str) -> tuple[str, str]:
 
 
 def _replaced(
-    tree: Any, places: Iterable[Place], text: str, context: Context, record: Edited
+    tree: Any,
+    places: Iterable[Place],
+    text: str,
+    context: Context,
+    record: Edited,
+    *,
+    any_type: bool = False,
 ) -> Any:
     edits = []
     known: dict[type, Any] = {}
     for place in places:
         hint, converts = declared_at(tree, place.path, context, known)
-        converts = converts and record.validate
-        value = _cast(place, text, context, hint, converts=converts)
+        casts = any_type or (converts and record.validate)  # else the class does
+        value = _cast(place, text, context, hint, any_type=casts)
         edits.append((place.path, Set(value)))
     return rebuild(tree, edits, context, record)
 
@@ -712,7 +711,7 @@ def _name(step: Step) -> str:
 
 
 def _cast(
-    place: Place, text: str, context: Context, hint: Any, *, converts: bool
+    place: Place, text: str, context: Context, hint: Any, *, any_type: bool
 ) -> Any:
     """Return a text as a value of the declared type, or of that which it replaces.
 
@@ -721,7 +720,7 @@ def _cast(
         text: The text.
         context: What is a leaf.
         hint: The declared type; `Any` if there is none.
-        converts: Whether an object is to decide about a text that is of another type.
+        any_type: Whether a text that cannot be cast is read as a value of its own type.
 
     Raises:
         EditError: It cannot be cast.
@@ -729,11 +728,14 @@ def _cast(
     old, rule = place.value, context.rule_of(place.value)
     try:
         declared = as_declared(text, hint, old, rule)
-        return as_replaced(text, old, rule) if declared is MISSING else declared
+        if declared is not MISSING:
+            return declared
+        hint = Any  # which does not say how to read a text
+        return as_replaced(text, old, rule)
     except EditError:
         raise
     except Exception as error:  # whatever the type of a leaf says of the text
-        if converts:
+        if any_type:
             return guess(text)
         raise _misfit(place, text, rule is None, hint) from error
 

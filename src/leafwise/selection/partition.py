@@ -95,7 +95,6 @@ def tree_partition(
     *selectors: Any,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[Any, ...]:
@@ -105,8 +104,7 @@ def tree_partition(
         tree: Any tree.
         *selectors: Each leaf goes to the first selector that picks it.
         missing_ok: Whether a selector may have no match.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Returns:
         A tree for each selector, and the rest. All have the structure of `tree`, with
@@ -127,7 +125,7 @@ def tree_partition(
 
     Modelled on `equinox.partition`, for any number of parts.
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     regions = _regions(tree, selectors, context, missing_ok)
     leaves, treedef = context.flatten(tree)
     rest = len(regions)
@@ -142,7 +140,6 @@ def tree_partition(
 def tree_combine(
     *trees: Any,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -150,8 +147,7 @@ def tree_combine(
 
     Args:
         *trees: Trees of one structure, with `MISSING` where a leaf is in another tree.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: A leaf is in none of the parts, or in more than one.
@@ -171,7 +167,7 @@ def tree_combine(
     """
     if not trees:
         raise TypeError("tree_combine takes at least one tree")
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, treedef = context.columns(trees[0], trees[1:], strict=True)
     combined = []
     for place, row in enumerate(zip(*columns, strict=True)):
@@ -196,7 +192,6 @@ def tree_filter(
     fill: Any = MISSING,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -207,8 +202,7 @@ def tree_filter(
         what: A selector.
         fill: The replacement for the other leaves.
         missing_ok: Whether the selector may have no match.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         PathError: The selector has no match.
@@ -218,7 +212,7 @@ def tree_filter(
         >>> lw.selection.tree_filter({"w": 1.5, "n": 3}, float, fill=None)
         {'w': 1.5, 'n': None}
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return _map_selected(
         tree, what, context, missing_ok, lambda leaf, chosen: leaf if chosen else fill
     )
@@ -234,7 +228,6 @@ def tree_labels(
     *,
     default: Any = MISSING,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -244,8 +237,7 @@ def tree_labels(
         tree: Any tree.
         rules: A label for each selector; the first selector that picks a leaf counts.
         default: The label of leaves that no selector picks.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         EditError: A leaf is not picked by any selector, and there is no default.
@@ -257,7 +249,7 @@ def tree_labels(
         >>> lw.selection.tree_labels(model, rules, default="fast")
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     regions = _regions(tree, rules, context, missing_ok=True)
     pairs = [*zip(regions, rules.values(), strict=True)]
     _, treedef = context.flatten(tree)
@@ -354,7 +346,6 @@ def tree_mask(
     *,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -364,8 +355,7 @@ def tree_mask(
         tree: Any tree.
         what: A selector.
         missing_ok: Whether the selector may have no match.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         PathError: The selector has no match.
@@ -380,7 +370,7 @@ def tree_mask(
 
     Modelled on `sepes.tree_mask`.
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return _map_selected(
         tree,
         what,

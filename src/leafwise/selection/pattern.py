@@ -11,7 +11,8 @@ import copy
 import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Final
+from operator import index
+from typing import Any, Final, NoReturn
 
 from ..core.keypath import KeyPath, keystr
 from ..core.keys import literal
@@ -72,6 +73,9 @@ class Selector:
     """
 
     __slots__ = ("is_single", "namespace", "text")
+
+    may_be_empty = False
+    """Whether it is no error that it has no match."""
 
     def __init__(
         self, text: str, *, is_single: bool = False, namespace: str = GLOBAL
@@ -279,8 +283,12 @@ class _Either(Selector):
 
     def __init__(self, parts: Sequence[Selector]) -> None:
         text = " | ".join(part.text for part in parts)
-        super().__init__(text, namespace=parts[0].namespace)
+        super().__init__(text, namespace=parts[0].namespace if parts else GLOBAL)
         self.parts = parts
+
+    @property
+    def may_be_empty(self) -> bool:  # type: ignore[override]  # a property here
+        return not self.parts
 
     def targets(self, tree: Any, context: Context) -> list[Place]:
         found = [place for part in self.parts for place in part.targets(tree, context)]
@@ -356,13 +364,14 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
 
     Args:
         what: A pattern, see :doc:`selectors </guide/selecting>`; a `KeyPath`; a
-            position; a compiled regular expression, which is searched in the text of
-            the path of each leaf; a type or a tuple of types, for the outermost values
-            of these types; a predicate on the leaf, or on path and leaf if it takes two
-            arguments; a tuple or list of patterns, for the targets of all of them; a
-            selector; or a tree of bools, which may be a prefix of the tree. That tree
-            may also have predicates, types or selectors instead of bools, for what they
-            pick below. A node is read as such a tree, even if it is callable.
+            position or a slice; a compiled regular expression, which is searched in the
+            text of the path of each leaf; a type or a tuple of types, for the outermost
+            values of these types; a predicate on the leaf, or on path and leaf if it
+            takes two arguments; a tuple or list of patterns, positions and slices, for
+            the targets of all of them, none if it is empty; a selector; or a tree of
+            bools, which may be a prefix of the tree. That tree may also have
+            predicates, types or selectors instead of bools, for what they pick below. A
+            node is read as such a tree, even if it is callable.
         namespace: Where to look up whether a value is a node.
 
     Raises:
@@ -397,16 +406,17 @@ def read_selector(what: Any, view: View) -> Selector:
         return _of_text(what)
     if isinstance(what, Selector):
         return what
-    if (type(what) is tuple or type(what) is list) and what:
-        if all(isinstance(item, type) for item in what):
+    if type(what) is tuple or type(what) is list:
+        if what and all(isinstance(item, type) for item in what):
             return _OfType(tuple(what))
-        if all(
-            isinstance(item, str | KeyPath | Selector | re.Pattern) for item in what
-        ):
+        if all(isinstance(x, _IN_TUPLES) and type(x) is not bool for x in what):
             return _Either([read_selector(item, view) for item in what])
     if view.resolve(type(what)) is None:
         return _of_leaf(what)
     return _mask(what, view)
+
+
+_IN_TUPLES: Final = (str, int, slice, KeyPath, Selector, re.Pattern)
 
 
 def is_function(what: Any, view: View) -> bool:
@@ -425,6 +435,11 @@ def _of_leaf(what: Any) -> Selector:
         return _of_text(str.__str__(what))
     if isinstance(what, int) and type(what) is not bool:
         return _of_text(f"[{literal(int(what))}]")
+    if isinstance(what, slice):
+        bounds = [what.start, what.stop, what.step]
+        if all(x is None or hasattr(type(x), "__index__") for x in bounds):
+            texts = ["" if x is None else str(index(x)) for x in bounds]
+            return _of_text(f"[{':'.join(texts)}]")
     if isinstance(what, KeyPath):
         return _Path(what.where(), [step_of(key) for key in what])
     if isinstance(what, re.Pattern):
@@ -535,10 +550,12 @@ def require(
             is similar.
     """
     found = what.targets(tree, context)
-    return found if found or missing_ok else fail(what, Place((), tree), context)
+    if not (found or missing_ok or what.may_be_empty):
+        fail(what, Place((), tree), context)
+    return found
 
 
-def fail(what: Selector, start: Place, context: Context) -> Any:
+def fail(what: Selector, start: Place, context: Context) -> NoReturn:
     """Raise the error for a selector that has no match below a place.
 
     Raises:

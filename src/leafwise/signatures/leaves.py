@@ -356,7 +356,6 @@ class ToFlat(Protocol):
         *,
         strict: bool = ...,
         is_leaf: IsLeaf = ...,
-        is_leaf_takes_path: bool = ...,
         namespace: str = ...,
     ) -> dict[str, Any]: ...
 

@@ -13,7 +13,6 @@ from typing_extensions import TypeVar as DefaultTypeVar
 from typing_extensions import Unpack
 
 from .words import (
-    Anyhow,
     Class,
     Level,
     Nested2,
@@ -26,6 +25,7 @@ from .words import (
 
 
 if TYPE_CHECKING:
+    from ..core.node import IsLeaf
     from ..safely import Missing
     from ..selection.partition import Masked
     from ..typing import PyTree
@@ -44,6 +44,12 @@ class Picking(Plainly, total=False):
     """Options of functions with selectors that do not change what a leaf is."""
 
     missing_ok: bool
+
+
+class Anyhow(Simply, total=False):
+    """The common options of functions with several trees or selectors."""
+
+    is_leaf: IsLeaf
 
 
 class PickingAnyhow(Anyhow, total=False):

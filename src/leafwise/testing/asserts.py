@@ -58,8 +58,7 @@ def assert_trees_equal(
         actual: The tree to test.
         expected: The expected tree.
         lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         AssertionError: The trees differ.
@@ -124,8 +123,7 @@ def assert_trees_close(
         dtypes: Whether dtypes must agree as well; for example, `float32` and `float64`
             do not agree.
         ignore: As for `tree_diff`.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         AssertionError: The trees are not close.
@@ -146,7 +144,7 @@ atol=0):
     """
     __tracebackhide__ = True
     values = _Close(rtol, atol, equal_nan, dtypes)
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     found = changes_between(actual, expected, context, values, ignore, "position")
     if found:
         first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
@@ -240,8 +238,7 @@ def assert_same_structure(
     Args:
         actual: The tree to test, or a treedef.
         expected: A tree with the expected structure, or a treedef.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
 
     Raises:
         AssertionError: The structures differ.
@@ -255,7 +252,7 @@ def assert_same_structure(
           at ['a']: expected list of length 1, got list of length 2
     """
     __tracebackhide__ = True
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     found, wanted = (
         tree if isinstance(tree, PyTreeDef) else context.flatten(tree)[1]
         for tree in (actual, expected)

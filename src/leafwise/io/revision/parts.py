@@ -11,8 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...ops.context import context_of
-from ...selection.align import aligned, filled, rows_of
-from ...selection.classes import plain_classes
+from ...selection.align import Numbering, aligned, filled, rows_of
 
 
 __all__ = ["GONE", "MERGE", "Made", "Removed", "RevisionError", "Step"]
@@ -191,15 +190,15 @@ def _of_lists(old: list[Any], new: list[Any]) -> Iterator[Step]:
     start = _alike(old, new)
     end = _alike(old[start:][::-1], new[start:][::-1])
     mine, theirs = old[start : len(old) - end], new[start : len(new) - end]
-    sizes, classes = (len(mine), len(theirs)), plain_classes(context_of())
+    sizes, numbering = (len(mine), len(theirs)), Numbering(context_of())
     kept: list[tuple[int, int]] = []
     if min(sizes) > 0 and max(sizes) > 1:  # otherwise there is nothing to align
-        kept, _ = aligned([*map(classes.of, mine)], [*map(classes.of, theirs)])
+        kept, _ = aligned([*map(numbering.of, mine)], [*map(numbering.of, theirs)])
     pairs = filled(
         sizes,
         kept,
         [],
-        lambda side, n: classes.parts((mine, theirs)[side][n], (), side),
+        lambda side, n: numbering.parts((mine, theirs)[side][n]),
     )
     yield from ((n, n) for n in range(start))
     for row in rows_of(sizes, pairs, []):

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import leafwise as lw
-from leafwise import integrations, nn
+from leafwise import nn
 
 
 class Special(nn.Intermediate):
@@ -248,7 +248,7 @@ def test_types_with_hooks():
 
 def test_through_a_transform_that_shares():
     """What a function stores on objects made for it comes back."""
-    run = integrations.share(lambda function: function)(lambda model, x: model(x))
+    run = nn.share(lambda function: function)(lambda model, x: model(x))
     model = Model()
     before = whole(model)
     out, seen = nn.capture(run)(model, 1.0)

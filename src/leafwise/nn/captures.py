@@ -21,7 +21,9 @@ from .states import State, from_flat_state, unknown, walk_state
 from .variables import Intermediate, Perturbation, Variable, make_variable
 
 
-__all__ = ["capture"]
+__all__ = [
+    "capture",
+]
 
 Path: TypeAlias = tuple[Any, ...]
 

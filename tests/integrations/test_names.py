@@ -45,7 +45,6 @@ OddArray = Meta("OddArray", (), {"dtype": "f", "shape": 3})
             lambda: nn.vmap(abs, 0, Odd()),
             "must be ints or None, got Odd: odd",
         ),
-        (lambda: numpy.vmap(abs, Odd())([1]), "each positional argument, got Odd"),
         (lambda: numpy.ravel([Odd()]), "neither a number nor an array of numbers: Odd"),
     ],
 )

@@ -256,36 +256,3 @@ def test_gradients_of_several_arguments(jax):
         assert gradient.value.tolist() == [2.0]
     with pytest.raises(ValueError, match="argnums has 2, but there are 1 arguments"):
         nn.grad(loss, argnums=2)(model)
-
-
-@pytest.mark.parametrize(
-    "in_axes",
-    [
-        0,
-        (0, 0),
-        (None, 0),
-        (0, None),
-        (1, 0),
-        (None, {"k": 0, "l": None}),
-        (0, {"k": 1, "l": 0}),
-    ],
-)
-def test_numpy_vmap_as_in_jax(jax, in_axes):
-    """The same results, or an error in both."""
-    from leafwise.integrations.numpy import vmap
-
-    x = np.arange(9.0).reshape(3, 3)
-    tree = {"k": x + 1, "l": [x * 2, None]}
-
-    def f(x, tree):
-        return {"sum": x + tree["k"].sum() + tree["l"][0], "x": (x, None)}
-
-    def outcome(vmap):
-        try:
-            return lw.tree_map(np.asarray, vmap(f, in_axes)(x, tree))
-        except ValueError:
-            return "refused"
-
-    ours, theirs = outcome(vmap), outcome(jax.vmap)
-    assert lw.tree_structure(ours) == lw.tree_structure(theirs)
-    lw.tree_map(np.testing.assert_array_equal, ours, theirs)

@@ -33,12 +33,12 @@ ARRAY = np.ones((4, 4), np.float32)
 NUMBERS = [*range(10_000)]
 TARGETS = {
     "assign a list of 10,000 ints": 50.0,
-    "call of `integrations.jit`, 100 layers of Params": 8.0,
+    "call of `nn.jit`, 100 layers of Params": 8.0,
 }
 TARGET = 5.0
 SHARING = (
-    "call of `integrations.jit`, 100 layers of Params",
-    "step by `integrations.jit`, 100 layers of Params",
+    "call of `nn.jit`, 100 layers of Params",
+    "step by `nn.jit`, 100 layers of Params",
 )
 """The rows whose "plain" is `jax.jit` with a dict."""
 
@@ -267,7 +267,7 @@ def calling(make: Callable[..., Any], model: Any) -> Callable[[], Any]:
 def sharing_jit() -> Functions:
     """Call a function compiled by each library's own `jit`."""
     return {
-        "leafwise": calling(lw.integrations.jit, layers(nn, nn.Param)),
+        "leafwise": calling(nn.jit, layers(nn, nn.Param)),
         "flax": calling(nnx.jit, layers(nnx, nnx.Param)),
         "plain": calling(jax.jit, as_dict()),
     }
@@ -292,7 +292,7 @@ def stepping_jit() -> Functions:
         held[0] = add(held[0])
 
     return {
-        "leafwise": make(lw.integrations.jit, layers(nn, nn.Param)),
+        "leafwise": make(nn.jit, layers(nn, nn.Param)),
         "flax": make(nnx.jit, layers(nnx, nnx.Param)),
         "plain": plain,
     }
@@ -324,8 +324,8 @@ ROWS: dict[str, Callable[[], Functions]] = {
     "flatten 200 sub-objects": flattening,
     "map over 200 sub-objects": mapping,
     **dict(graphs()),
-    "call of `integrations.jit`, 100 layers of Params": sharing_jit,
-    "step by `integrations.jit`, 100 layers of Params": stepping_jit,
+    "call of `nn.jit`, 100 layers of Params": sharing_jit,
+    "step by `nn.jit`, 100 layers of Params": stepping_jit,
     "call of `jax.jit`, 100 layers of arrays": jax_jit("no kind"),
     "call of `jax.jit`, 100 layers of Params": jax_jit("Param"),
 }

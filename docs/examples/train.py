@@ -16,7 +16,7 @@ from jax import numpy as jnp
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.integrations import jit, value_and_grad
+from leafwise.nn import jit, value_and_grad
 
 
 class Linear(nn.Module):

@@ -14,6 +14,17 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
 from .safely import Sealed, shown
 
 
+__all__ = [
+    "Data",
+    "Kind",
+    "Static",
+    "data",
+    "field",
+    "parameter",
+    "state_value",
+    "static",
+]
+
 T = TypeVar("T")
 
 

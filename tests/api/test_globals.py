@@ -62,7 +62,6 @@ SHARED = {
     "integrations.bridge.FRAMEWORKS": "locked",
     "integrations.bridge._classes": "single",
     "integrations.bridge._finder": "locked",
-    "integrations.dispatch._arrays": "equal",
     "integrations.torch.untold": "single",
     "lazy.replaced": "locked",
     "nn.captures._recorders": "locked",

@@ -355,7 +355,7 @@ def compiled(one: Round, graph: Any) -> Any:
     outcomes = []
     seed, copies = one.random.random(), [nn.clone(graph), nn.clone(graph)]
     for copy_, mode in zip(copies, (lw.engine.disabled, lw.engine.eager), strict=True):
-        random, step = Random(seed), lw.integrations.jit(_step, static_argnums=2)
+        random, step = Random(seed), nn.jit(_step, static_argnums=2)
         with mode():
             for turn in range(4):
                 acts = tuple(random.choices(range(4), k=random.randrange(3)))

@@ -3,7 +3,7 @@
 import pytest
 
 import leafwise as lw
-from leafwise import integrations
+from leafwise import integrations, nn
 from leafwise.integrations import numpy
 
 
@@ -34,18 +34,17 @@ OddArray = Meta("OddArray", (), {"dtype": "f", "shape": 3})
         (lambda: integrations.register_model(Odd), "Odd is not a pydantic model"),
         (lambda: integrations.treedef_from(Odd()), "no treedef of .*: Odd"),
         (
-            lambda: integrations.share(lambda f: f)(Odd()),
+            lambda: nn.share(lambda f: f)(Odd()),
             "takes a function, got Odd: odd",
         ),
         (
-            lambda: integrations.vmap(abs, Odd()),
+            lambda: nn.vmap(abs, Odd()),
             "each positional argument, got Odd: odd",
         ),
         (
-            lambda: integrations.vmap(abs, 0, Odd()),
+            lambda: nn.vmap(abs, 0, Odd()),
             "must be ints or None, got Odd: odd",
         ),
-        (lambda: numpy.vmap(abs, Odd())([1]), "each positional argument, got Odd"),
         (lambda: numpy.ravel([Odd()]), "neither a number nor an array of numbers: Odd"),
     ],
 )

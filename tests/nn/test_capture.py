@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import leafwise as lw
-from leafwise import integrations, nn
+from leafwise import nn
 
 
 class Special(nn.Intermediate):
@@ -248,7 +248,7 @@ def test_types_with_hooks():
 
 def test_through_a_transform_that_shares():
     """What a function stores on objects made for it comes back."""
-    run = integrations.share(lambda function: function)(lambda model, x: model(x))
+    run = nn.share(lambda function: function)(lambda model, x: model(x))
     model = Model()
     before = whole(model)
     out, seen = nn.capture(run)(model, 1.0)
@@ -271,148 +271,6 @@ def test_models_in_several_threads():
     for thread in threads:
         thread.join()
     assert seen == [{"inner": {"seen": (place,)}, "x": (place,)} for place in range(4)]
-
-
-# ------------------------------------------------------------ outputs of methods
-
-
-class Doubler(nn.Module):
-    @staticmethod
-    def outside(x):
-        return x + 1
-
-    @classmethod
-    def of_class(cls, x):
-        return x
-
-    class Nested:
-        pass
-
-    def _hidden(self, x):
-        return x
-
-    def twice(self, x):
-        """Double it."""
-        return 2 * self._hidden(x)
-
-    def __call__(self, x):
-        return self.twice(self.outside(self.of_class(x)))
-
-
-def test_what_methods_return():
-    """Of public methods, in the order of the calls; static ones are none."""
-    model, before = Doubler(), dict(vars(Doubler))
-    out, seen = nn.capture(model, method_outputs=nn.Intermediate)(1)
-    assert (out, pure(seen)) == (4, {"twice": (4,), "__call__": (4,)})
-    assert vars(Doubler) == before
-    assert whole(model) == whole(Doubler())
-
-
-def test_what_methods_return_beside_what_is_sown():
-    """Both are there; a type of its own keeps them apart."""
-    model = Model()
-    _, seen, outputs = nn.capture(
-        model, nn.Intermediate, Special, method_outputs=Special
-    )(1.0)
-    assert pure(seen) == {"inner": {"seen": (1.0,)}, "x": (1.0,)}
-    assert pure(outputs) == {
-        "inner": {"special": (-1.0,), "__call__": (2.0,)},
-        "__call__": (6.0,),
-    }
-
-
-def test_the_type_of_outputs_is_one_of_the_types():
-    """Else they would be lost."""
-    with pytest.raises(ValueError, match="'Special', which is not one of the types"):
-        nn.capture(Model(), nn.Intermediate, method_outputs=Special)
-    with pytest.raises(TypeError, match="takes variable types, got 3"):
-        nn.capture(Model(), method_outputs=3)
-    _, seen = nn.capture(Doubler(), method_outputs="special of captures")(1)
-    assert type(seen.twice) is Special
-
-
-def test_modules_that_are_not_captured_store_nothing():
-    """Others of the class, made before or while it runs, and other threads'."""
-    other = Doubler()
-
-    class Uses(nn.Module):
-        def __init__(self):
-            self.inner = Doubler()
-
-        def __call__(self, x):
-            assert Doubler.twice.__doc__ == "Double it."
-            return other.twice(x) + Doubler().twice(x) + self.inner.twice(x)
-
-    model = Uses()
-    out, seen = nn.capture(model, method_outputs=nn.Intermediate)(1)
-    assert (out, pure(seen)) == (6, {"inner": {"twice": (2,)}, "__call__": (6,)})
-    assert not vars(other)
-
-
-def test_outputs_while_others_are_captured():
-    """Captures inside of others, of the same class."""
-    methods = dict(vars(Doubler))
-    inner = nn.capture(Doubler(), method_outputs=nn.Intermediate)
-
-    class Uses(nn.Module):
-        def __init__(self):
-            self.inner = Doubler()
-
-        def __call__(self, x):
-            out, seen = inner(x)
-            assert pure(seen) == {"twice": (4,), "__call__": (4,)}
-            return self.inner(out)
-
-    _, seen = nn.capture(Uses(), method_outputs=nn.Intermediate)(1)
-    assert pure(seen) == {
-        "inner": {"twice": (10,), "__call__": (10,)},
-        "__call__": (10,),
-    }
-    assert vars(Doubler) == methods
-
-
-def test_methods_that_fail_are_put_back():
-    """And what was replaced meanwhile is left alone."""
-
-    class Failing(Doubler):
-        def twice(self, x):
-            type(self).more = lambda self, x: x
-            raise RuntimeError("failed")
-
-        def more(self, x):
-            return 0
-
-    methods = dict(vars(Failing))
-    with pytest.raises(RuntimeError, match="failed"):
-        nn.capture(Failing(), method_outputs=nn.Intermediate)(1)
-    assert Failing.twice is methods["twice"]
-    assert Failing.more is not methods["more"]
-    assert Failing.more(None, 3) == 3
-
-
-@pytest.mark.needs("threads")
-def test_outputs_in_several_threads():
-    """Each gets those of the model that it calls, and the class is as it was."""
-    methods, found = dict(vars(Doubler)), {}
-    start = threading.Barrier(4)
-
-    def run(place):
-        model = Doubler()
-        start.wait()
-        for i in range(50):
-            out, seen = nn.capture(model, method_outputs=nn.Intermediate)(place)
-            found[place, i] = (out, pure(seen))
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    for (place, _), (out, seen) in found.items():
-        assert out == 2 * (place + 1)
-        assert seen == {"twice": (out,), "__call__": (out,)}
-    assert len(found) == 200
-    assert vars(Doubler) == methods
 
 
 def test_functions_of_trees_and_with_bound_arguments():

@@ -116,76 +116,52 @@ def assert_same(ours, theirs):
         np.testing.assert_allclose(*values, rtol=2e-3, atol=2e-3)
 
 
-def kept(objects, before):
-    """Check that the caller's objects are the caller's."""
-    assert all(a is b for a, b in zip(objects, before, strict=True))
-
-
 XS = np.asarray([0.5, -1.0, 0.25], np.float32)
 
 
-@given(graphs(), programs(KEEPING + CHANGING), programs(KEEPING), st.booleans())
+@given(graphs(), programs(KEEPING), st.booleans())
 @FEW
-def test_cond_is_if(jax, graph, program, more, condition):
-    """Both branches leave the same structure, with other values."""
-
-    def first(objects, x):
-        return run_program(program, objects, x), objects[0]
-
-    def second(objects, x):
-        return run_program([*program, *more], objects, x), objects[0]
-
-    ours, theirs = build(graph), build(graph)
-    result = nn.cond(condition, first, second, ours, 0.5)
-    expected = (first if condition else second)(theirs, jax.numpy.float32(0.5))
-    assert result[1] is ours[0]
-    assert_same((ours, result), (theirs, expected))
-
-
-@given(
-    graphs(), st.lists(programs(KEEPING), min_size=1, max_size=3), st.integers(-1, 3)
-)
-@FEW
-def test_switch_is_a_choice(jax, graph, listed, index):
-    """Numbers out of range mean the first or the last."""
-    branches = [
-        lambda objects, x, program=program: run_program(program, objects, x)
-        for program in listed
-    ]
-    ours, theirs = build(graph), build(graph)
-    result = nn.jit(lambda objects, x: nn.switch(index, branches, objects, x))(
-        ours, 0.5
-    )
-    chosen = branches[min(max(index, 0), len(branches) - 1)]
-    assert_same((ours, result), (theirs, chosen(theirs, jax.numpy.float32(0.5))))
-
-
-@given(
-    graphs(), programs(KEEPING), st.booleans(), st.booleans(), st.sampled_from([1, 2])
-)
-@FEW
-def test_scan_is_for(jax, graph, program, carried, reverse, unroll):
-    """The objects are carried, or are the same in each step."""
+def test_scan_of_jax_is_for(jax, graph, program, reverse):
+    """The state of the objects is carried; split and merge keep what is shared."""
 
     def step(objects, x):
-        y = run_program(program, objects, x)
-        return objects, y
+        return run_program(program, objects, x)
 
     ours, theirs = build(graph), build(graph)
-    options = {"reverse": reverse, "unroll": unroll}
-    if carried:
-        again, ys = nn.scan(step, **options)(ours, XS)
-        kept(again, ours)
-    else:
-        ys = nn.scan(
-            lambda objects, x: step(objects, x)[1],
-            in_axes=(None, 0),
-            out_axes=0,
-            **options,
-        )(ours, XS)
+    graphdef, state = nn.split(lw.List(ours))
+
+    def inside(state, x):
+        objects = nn.merge(graphdef, state)
+        y = step(objects, x)
+        return nn.state(objects), y
+
+    state, ys = jax.lax.scan(inside, state, XS, reverse=reverse)
+    nn.update(lw.List(ours), state)
     order = XS[::-1] if reverse else XS
-    found = [step(theirs, x)[1] for x in jax.numpy.asarray(order)]
+    found = [step(theirs, x) for x in jax.numpy.asarray(order)]
     assert_same((ours, [*ys]), (theirs, found[::-1] if reverse else found))
+
+
+@given(graphs(), programs(KEEPING), programs(KEEPING), st.booleans())
+@FEW
+def test_cond_of_jax_is_if(jax, graph, program, other, condition):
+    """Both branches return the state of the objects."""
+    ours, theirs = build(graph), build(graph)
+    graphdef, state = nn.split(lw.List(ours))
+
+    def branch(program):
+        def inside(state, x):
+            objects = nn.merge(graphdef, state)
+            y = run_program(program, objects, x)
+            return nn.state(objects), jax.numpy.asarray(y)
+
+        return inside
+
+    x = jax.numpy.float32(0.5)
+    state, y = jax.lax.cond(condition, branch(program), branch(other), state, x)
+    nn.update(lw.List(ours), state)
+    expected = run_program(program if condition else other, theirs, x)
+    assert_same((ours, y), (theirs, expected))
 
 
 def slices(graph, count):
@@ -247,51 +223,6 @@ def test_vmap_is_a_loop_and_a_stack(jax, graph, program):
 
 @given(graphs(), programs(KEEPING + CHANGING))
 @FEW
-def test_scan_over_objects_is_for_and_a_stack(jax, graph, program):
-    """The function sees others in each step, and may do what it likes."""
-
-    def step(x, objects):
-        x = run_program(program, objects, x)
-        return x * 0.5, (x, objects[-1])
-
-    ours = build(graph, len(XS))
-    last, result = nn.scan(step)(jax.numpy.float32(0.5), ours)
-    assert result[1] is ours[-1]
-    parts, found, x = slices(graph, len(XS)), [], jax.numpy.float32(0.5)
-    for one in parts:
-        x, y = step(x, one)
-        found.append(y)
-    np.testing.assert_allclose(last, x, rtol=2e-3, atol=2e-3)
-    assert_stacked(jax, (ours, result), [*zip(parts, found, strict=True)])
-
-
-@given(graphs(), programs(KEEPING), st.integers(0, 3))
-@FEW
-def test_loops_are_loops(jax, graph, program, count):
-    """`while_loop` is `while`, and `fori_loop` is `for`."""
-
-    def step(objects, x):
-        return objects, run_program(program, objects, x) * 0.5
-
-    first = jax.numpy.float32(0.5)
-    ours, theirs, again = build(graph), build(graph), build(graph)
-    result = nn.while_loop(
-        lambda value: value[2] < count,
-        lambda value: (*step(*value[:2]), value[2] + 1),
-        (ours, first, 0),
-    )
-    kept(result[0], ours)
-    x = first
-    for _ in range(count):
-        x = step(theirs, x)[1]
-    assert_same((ours, result), (theirs, (theirs, x, count)))
-    result = nn.fori_loop(0, count, lambda _, value: step(*value), (again, first))
-    kept(result[0], again)
-    assert_same((again, result), (theirs, (theirs, x)))
-
-
-@given(graphs(), programs(KEEPING + CHANGING))
-@FEW
 def test_remat_is_nothing(jax, graph, program):
     """The value, the changes and the gradients are those of the function."""
 
@@ -307,11 +238,9 @@ def test_remat_is_nothing(jax, graph, program):
     assert_same((ours, of_ours), (theirs, nn.grad(loss)(theirs, 0.5)))
 
 
-@given(
-    graphs(), programs(KEEPING), st.integers(0, 2), st.sampled_from(["vmap", "scan"])
-)
+@given(graphs(), programs(KEEPING), st.integers(0, 2))
 @FEW
-def test_a_function_that_raises_changes_nothing(jax, graph, program, when, name):
+def test_a_function_that_raises_changes_nothing(jax, graph, program, when):
     """Wherever it does, and through whatever it goes."""
 
     class Stop(Exception):
@@ -321,24 +250,12 @@ def test_a_function_that_raises_changes_nothing(jax, graph, program, when, name)
         run_program(program[:when], objects, x)
         raise Stop
 
-    def fine(objects, x):
-        return run_program(program, objects, x)
-
-    xs = {"vmap": {"in_axes": (None, 0)}, "scan": {"in_axes": (None, 0), "out_axes": 0}}
     for call in (
-        lambda objects: getattr(nn, name)(fails, **xs[name])(objects, XS),
-        lambda objects: nn.cond(True, fine, fails, objects, 0.5),
-        lambda objects: nn.switch(0, [fine, fine, fails], objects, 0.5),
-        lambda objects: nn.while_loop(
-            lambda v: v[1] < 2, lambda v: fails(*v), (objects, 0.5)
-        ),
-        lambda objects: nn.while_loop(
-            lambda v: fails(*v), lambda v: (v[0], fine(*v)), (objects, 0.5)
-        ),
-        lambda objects: nn.fori_loop(0, 2, lambda i, v: fails(*v), (objects, 0.5)),
+        lambda objects: nn.vmap(fails, in_axes=(None, 0))(objects, XS),
         lambda objects: nn.remat(fails)(objects, 0.5),
         lambda objects: nn.jit(fails)(objects, 0.5),
         lambda objects: nn.grad(fails, argnums=1)(objects, 0.5),
+        lambda objects: nn.share(lambda f: f)(fails)(objects, 0.5),
     ):
         ours = build(graph)
         with pytest.raises(Stop):

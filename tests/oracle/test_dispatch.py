@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise import integrations, nn
+from leafwise import nn
 from leafwise.nn.graph import GraphDef, flatten_graph
 
 
@@ -122,9 +122,7 @@ def test_calls_are_the_same_with_and_without_the_engine(jax, options, seed):
     draw = random.Random(seed)
     roots = random_graph(draw, CLASSES)[0]
     copies = {name: nn.clone(roots) for name in (*MODES, "plain")}
-    functions = {
-        name: integrations.jit(step, static_argnums=0, **options) for name in MODES
-    }
+    functions = {name: nn.jit(step, static_argnums=0, **options) for name in MODES}
     acts = tuple(draw.randrange(200) for _ in range(draw.randrange(3)))
     for turn in range(5):
         if turn > 2 and draw.random() < 0.5:
@@ -157,7 +155,7 @@ def test_what_is_left_alone_stays(jax):
         table=lw.data(numpy.ones(2)),
         inside=lw.data((ones, [2.5])),
     )
-    total = integrations.jit(lambda model, x: model.w.sum() + x)
+    total = nn.jit(lambda model, x: model.w.sum() + x)
     for turn in range(4):
         inside, x = model.inside, numpy.float32(turn)
         assert float(total(model, x)) == 2 + turn
@@ -174,7 +172,7 @@ def test_what_only_moves_is_not_copied(jax):
     a, b, c = (jax.numpy.ones(2) * n for n in range(3))
     model = lw.Dict(a=nn.Param(a), b=nn.Param(b), c=lw.data(c))
 
-    @integrations.jit
+    @nn.jit
     def turn(model):
         model.a.value, model.b.value = model.b.value, model.c
         model.c = model.a.value
@@ -190,11 +188,11 @@ def test_no_array_is_in_two_places_after_a_call(jax):
     online = jax.numpy.ones(2)
     model = lw.Dict(target=nn.Param(online * 0), online=nn.Param(online), n=nn.Cache(0))
 
-    @integrations.jit
+    @nn.jit
     def follow(model):
         model.target.value = model.online.value
 
-    @functools.partial(integrations.jit, donate_argnums=0)
+    @functools.partial(nn.jit, donate_argnums=0)
     def step(model):
         model.online.value = model.online.value + 1
 
@@ -214,7 +212,7 @@ def test_references_are_left_where_they_are(jax):
     model = lw.Dict(seen=nn.Cache(jax.new_ref(jax.numpy.zeros(2))), n=nn.Cache(0))
     held = model.seen.value
 
-    @integrations.jit
+    @nn.jit
     def step(model):
         model.seen.value[...] = model.seen.value[...] + 1
         model.n[...] += 1
@@ -233,7 +231,7 @@ def test_options_that_place_values_keep_none(jax):
     for options in ({"donate_argnums": 0}, {"in_shardings": place}):
         array = jax.numpy.ones(2)
         model = lw.Dict(w=nn.Param(array))
-        integrations.jit(lambda model: None, **options)(model)
+        nn.jit(lambda model: None, **options)(model)
         assert model.w.value is not array
         assert model.w.value.tolist() == [1.0, 1.0]
 
@@ -251,7 +249,7 @@ def test_hooks_and_setters_are_not_asked(jax):
     model = Picky()
     model.w, model.b = nn.Param(jax.numpy.ones(2), **hooks), lw.data(jax.numpy.ones(2))
 
-    @integrations.jit
+    @nn.jit
     def step(model):
         vars(model)["b"] = model.b + 1
 
@@ -273,7 +271,7 @@ def test_variables_that_take_values_their_own_way(jax):
             super().update_from_state(other)
 
     model = lw.Dict(w=Own(jax.numpy.ones(2)))
-    step = integrations.jit(lambda model: model.w.set_value(model.w * 2))
+    step = nn.jit(lambda model: model.w.set_value(model.w * 2))
     for _ in range(3):
         step(model)
     assert [array.tolist()[0] for array in taken] == [2.0, 4.0, 8.0]
@@ -283,7 +281,7 @@ def test_objects_of_other_levels_are_refused_each_time(jax):
     """Also once their graph is known."""
     model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
 
-    @integrations.jit
+    @nn.jit
     def step(model):
         model.n[...] += 1
 
@@ -299,7 +297,7 @@ def test_a_function_that_raises_changes_nothing(jax):
     """Also once its graph is known, when it is traced anew."""
     model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
 
-    @integrations.jit
+    @nn.jit
     def step(model, x):
         model.n[...] += 1
         if x.shape:
@@ -318,7 +316,7 @@ def test_objects_from_before_jax(jax):
     model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
     for obj in (model, model.n):
         object.__delattr__(obj, "_leafwise_stamp")
-    step = integrations.jit(lambda model: model.n.set_value(model.n + 1))
+    step = nn.jit(lambda model: model.n.set_value(model.n + 1))
     for _ in range(4):
         step(model)
     assert int(model.n) == 4

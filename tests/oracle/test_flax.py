@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-import leafwise as lw
 from leafwise import nn
 
 
@@ -88,7 +87,7 @@ def no_trees(library):
 def test_texts_beside_layers_in_objects_that_are_no_trees(nnx):
     """The same states, results and changes under `jit` as in Flax."""
     results = []
-    for library, jit in ((nn, lw.integrations.jit), (nnx, nnx.jit)):
+    for library, jit in ((nn, nn.jit), (nnx, nnx.jit)):
         net = no_trees(library)
         found = flat(library, library.state(net))
         made = jit(lambda net, x: net(x))(net, np.ones(2, np.float32))
@@ -248,14 +247,13 @@ def test_captured_perturbations_and_their_gradients(nnx):
         yield numbers(library.capture(model, library.Intermediate)(x)[1])
         yield numbers(library.state(model, library.Intermediate))
 
-    ours = [*steps(nn, lw.integrations.grad)]
+    ours = [*steps(nn, nn.grad)]
     assert ours == [*steps(nnx, nnx.grad)]
     assert ours[3] == {("inner", "at"): [[12.0, 12.0]]}
 
 
 def test_frozen_parameters_are_not_differentiated(jax):
     """Not in `grad` or `value_and_grad`, under `jit` or not; the rest is as ever."""
-    from leafwise import integrations
 
     class Layer(nn.Module):
         def __init__(self):
@@ -267,10 +265,8 @@ def test_frozen_parameters_are_not_differentiated(jax):
         return (layer.bare * layer.w * layer.b).sum()
 
     def gradients(layer, **options):
-        found = integrations.grad(loss, **options)(layer)
-        inside = integrations.jit(
-            lambda layer: integrations.value_and_grad(loss, **options)(layer)
-        )
+        found = nn.grad(loss, **options)(layer)
+        inside = nn.jit(lambda layer: nn.value_and_grad(loss, **options)(layer))
         assert flat(nn, inside(layer)[1]) == flat(nn, found)
         return flat(nn, found)
 
@@ -288,11 +284,11 @@ def test_frozen_parameters_are_not_differentiated(jax):
     assert gradients(nn.unfreeze(frozen)) == params
     for wrt in (nn.Param, nn.filters.PathContains("w"), nn.Kind.FROZEN):
         with pytest.raises(ValueError, match=r"differentiate \(3 of its"):
-            integrations.grad(loss, wrt=wrt)(nn.freeze(layer))
+            nn.grad(loss, wrt=wrt)(nn.freeze(layer))
 
-    @integrations.jit
+    @nn.jit
     def step(layer):
-        found = integrations.grad(loss)(layer)
+        found = nn.grad(loss)(layer)
         _, params, _ = nn.split(layer, nn.Param, ...)
         nn.update(layer, jax.tree.map(lambda p, g: p - g, params, found))
 
@@ -396,7 +392,7 @@ def test_training_with_perturbations(nnx, jax, optax):
         optimizer.update(model, gradients)
         return loss, inner
 
-    our_step = lw.integrations.jit(nnx_models.train_step)
+    our_step = nn.jit(nnx_models.train_step)
     for _ in range(4):
         loss, inner = our_step(ours, mine, x, y)
         expected, their_inner = their_step(theirs, optimizer, x, y)

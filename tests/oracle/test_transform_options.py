@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise import integrations, nn
+from leafwise import nn
 
 
 def model(library, size=2):
@@ -320,7 +320,7 @@ def plain(found):
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_options_as_in_flax(case, nnx):
     """The same outcome as in Flax NNX, or an error in both."""
-    assert plain(case(integrations, nn)) == plain(case(nnx, nnx))
+    assert plain(case(nn, nn)) == plain(case(nnx, nnx))
 
 
 # ------------------------------------------------------- where we do more than Flax
@@ -331,10 +331,10 @@ def test_negative_numbers_are_donated(jax):
     """They count from the end of the parameters, or of the arguments."""
     for f in (lambda a, b: a + b, lambda *both: both[0] + both[1]):
         a, b = jax_ones(3), jax_ones(3)
-        integrations.jit(f, donate_argnums=-1)(a, b)
+        nn.jit(f, donate_argnums=-1)(a, b)
         assert (a.is_deleted(), b.is_deleted()) == (False, True)
     seen = []
-    f = integrations.jit(lambda *some: seen.append(some[-1]), static_argnums=-1)
+    f = nn.jit(lambda *some: seen.append(some[-1]), static_argnums=-1)
     f(1.0, "x")
     f(1.0, 2.0, "y")
     assert seen == ["x", "y"]
@@ -343,21 +343,21 @@ def test_negative_numbers_are_donated(jax):
 def test_a_bound_method_carries_its_object(jax):
     """What changes in it is seen, what is changed comes back; in all transforms."""
     one = model(nn)
-    call, grow = integrations.jit(one.__call__), integrations.jit(one.grow)
+    call, grow = nn.jit(one.__call__), nn.jit(one.grow)
     assert call(2.0).tolist() == [2.0, 2.0]
     one.w[...] = jax.numpy.zeros(2)
     assert call(2.0).tolist() == [0.0, 0.0]
     assert grow(3.0) is one
     assert one.w.value.tolist() == [3.0, 3.0]
-    assert integrations.share(lambda f: f)(one.grow)(1.0) is one
-    assert integrations.vmap(one.__call__)(jax_ones((3, 2))).tolist() == [[4, 4]] * 3
-    assert integrations.grad(lambda x: one(x).sum())(jax_ones(2)).tolist() == [4, 4]
+    assert nn.share(lambda f: f)(one.grow)(1.0) is one
+    assert nn.vmap(one.__call__)(jax_ones((3, 2))).tolist() == [[4, 4]] * 3
+    assert nn.grad(lambda x: one(x).sum())(jax_ones(2)).tolist() == [4, 4]
     with pytest.raises(
         ValueError, match=r"the object that the function is bound to at \.w differs"
     ):
-        integrations.vmap(one.grow)(jax_ones((3, 2)))
+        nn.vmap(one.grow)(jax_ones((3, 2)))
     before, x = one.w.value, jax_ones(2)
-    integrations.jit(one.grow, donate_argnums=0)(x)
+    nn.jit(one.grow, donate_argnums=0)(x)
     assert (before.is_deleted(), x.is_deleted()) == (False, True)
 
 
@@ -369,14 +369,14 @@ def test_objects_that_are_called_and_partials(jax):
         return (m.w * x if mode == "a" else x) + other.w
 
     for partial in (functools.partial, lw.Partial):
-        g = integrations.jit(partial(f, one, "a", other=two))
+        g = nn.jit(partial(f, one, "a", other=two))
         one.w[...] = jax_ones(2)
         assert g(2.0).tolist() == [3.0, 3.0]
         one.w[...] = jax.numpy.zeros(2)
         assert g(2.0).tolist() == [1.0, 1.0]
         assert g(2.0, other=one).tolist() == [0.0, 0.0]
-    called = integrations.jit(two)
-    bound = integrations.jit(functools.partial(two.__call__, 3.0))
+    called = nn.jit(two)
+    bound = nn.jit(functools.partial(two.__call__, 3.0))
     assert (called(2.0).tolist(), bound().tolist()) == ([2.0, 2.0], [3.0, 3.0])
     two.w[...] = jax.numpy.zeros(2)
     assert (called(2.0).tolist(), bound().tolist()) == ([0.0, 0.0], [0.0, 0.0])
@@ -393,12 +393,12 @@ def test_objects_of_axes(jax):
         both.a.w[...] = both.me.a.w[...] * x
         return both.b.sum()
 
-    found = integrations.vmap(f, (axes, 0))(both, jax.numpy.arange(3.0))
+    found = nn.vmap(f, (axes, 0))(both, jax.numpy.arange(3.0))
     assert found.tolist() == [2.0, 2.0, 2.0]
     assert both.a.w.value.tolist() == [0.0, 1.0, 2.0]
     state = nn.split(lw.Dict(p=nn.Param(np.arange(3.0)), c=nn.Cache(np.ones(2))))[1]
     by_kind = nn.State({"p": 0, "c": None})
-    g = integrations.vmap(lambda s: s.p.value * s.c.value.sum(), in_axes=(by_kind,))
+    g = nn.vmap(lambda s: s.p.value * s.c.value.sum(), in_axes=(by_kind,))
     assert g(state).tolist() == [0.0, 2.0, 4.0]
 
 
@@ -407,42 +407,42 @@ def test_errors_about_axes_name_arguments(jax):
     one, x = model(nn), jax_ones(2)
     cases = [
         (
-            lambda: integrations.vmap(lambda a, b: a, (0, {"k": [0]}))(x, {"k": (x,)}),
+            lambda: nn.vmap(lambda a, b: a, (0, {"k": [0]}))(x, {"k": (x,)}),
             "in_axes[1]['k'] is not a prefix of the structure it applies to: expected "
             "list of length 1, got tuple of length 1",
         ),
         (
-            lambda: integrations.vmap(lambda a: [a], out_axes=(0,))(x),
+            lambda: nn.vmap(lambda a: [a], out_axes=(0,))(x),
             "out_axes is not a prefix of the structure it applies to: expected tuple "
             "of length 1, got list of length 1",
         ),
         (
-            lambda: integrations.vmap(lambda a, b: a, (0, 1))(x, {"k": [x]}),
+            lambda: nn.vmap(lambda a, b: a, (0, 1))(x, {"k": [x]}),
             "argument 1 at ['k'][0] has shape (2,), so there is no axis 1 to map",
         ),
         (
-            lambda: integrations.vmap(lambda a, b: a)(one, b=jax_ones(3)),
+            lambda: nn.vmap(lambda a, b: a)(one, b=jax_ones(3)),
             "the mapped axes have different sizes: 2 in argument 0 at .w, 3 in keyword "
             "b",
         ),
         (
-            lambda: integrations.vmap(lambda a: {"x": [a]}, 0, {"x": None})(x),
+            lambda: nn.vmap(lambda a: {"x": [a]}, 0, {"x": None})(x),
             "the result at ['x'][0] differs along the mapped axis, but it has no axis "
             "in out_axes",
         ),
         (
-            lambda: integrations.vmap(lambda m, x: m.grow(x), (None, 0))(one, x),
+            lambda: nn.vmap(lambda m, x: m.grow(x), (None, 0))(one, x),
             "argument 0 at .w differs along the mapped axis, but it has no axis in "
             "in_axes",
         ),
         (
-            lambda: integrations.vmap(lambda a, b: 1, (0, None))(one, {"k": [one]}),
+            lambda: nn.vmap(lambda a, b: 1, (0, None))(one, {"k": [one]}),
             "the Model at argument 0 (axis 0) is the same object as the one at "
             "argument 1 at ['k'][0] "
             "(axis None), and can only be mapped in one way",
         ),
         (
-            lambda: integrations.vmap(lambda a: a, in_axes=None)(x),
+            lambda: nn.vmap(lambda a: a, in_axes=None)(x),
             "vmap needs at least one array that is mapped over an axis, or axis_size",
         ),
     ]
@@ -450,13 +450,13 @@ def test_errors_about_axes_name_arguments(jax):
         with pytest.raises(ValueError, match=rf"^{re.escape(said)}(\n|$)"):
             call()
     with pytest.raises(TypeError, match="the axes in in_axes must be ints or None"):
-        integrations.vmap(lambda a: a, in_axes=("x",))
+        nn.vmap(lambda a: a, in_axes=("x",))
     assert one.w.value.tolist() == [1.0, 1.0]
 
 
 def test_errors_about_arguments_name_the_option(jax):
     """An option that names no argument is refused where it is given."""
-    one, jit = model(nn), integrations.jit
+    one, jit = model(nn), nn.jit
     for options, said in (
         ({"donate_argnums": 3}, "donate_argnums has 3, but the function takes only 2"),
         ({"static_argnums": -3}, "static_argnums has -3, but the function takes only"),
@@ -484,9 +484,9 @@ def test_errors_about_arguments_name_the_option(jax):
     with pytest.raises(TypeError, match="a transform takes a function, got int: 3"):
         jit(3)
     with pytest.raises(ValueError, match="wrt has 1 filters for 2 argnums"):
-        integrations.grad(lambda a, b: a, (0, 1), wrt=(nn.Param,))
+        nn.grad(lambda a, b: a, (0, 1), wrt=(nn.Param,))
     with pytest.raises(TypeError, match="with has_aux=True the function must return a"):
-        integrations.grad(lambda a: a, has_aux=True)(1.0)
+        nn.grad(lambda a: a, has_aux=True)(1.0)
 
 
 def test_captured_objects_are_no_copies(jax):
@@ -494,15 +494,15 @@ def test_captured_objects_are_no_copies(jax):
     one, free = model(nn), lw.Dict(x=lw.data(jax_ones(2)))
     for f in (lambda m: [free], lambda m: setattr(m, "kid", free)):
         with pytest.raises(nn.TraceError, match=r"the Dict in .* is captured"):
-            integrations.jit(f)(one)
+            nn.jit(f)(one)
     with pytest.raises(
         nn.TraceError, match=r"the Dict in the result at \['k'\] is capt"
     ):
-        integrations.grad(lambda m: (m.w.sum(), {"k": free}), has_aux=True)(one)
-    reads = integrations.jit(lambda m, free, x: (m.w * free.x * x).sum())
+        nn.grad(lambda m: (m.w.sum(), {"k": free}), has_aux=True)(one)
+    reads = nn.jit(lambda m, free, x: (m.w * free.x * x).sum())
     assert float(jax.jit(lambda x: reads(model(nn), free, x))(1.0)) == 2.0
 
-    @integrations.jit
+    @nn.jit
     def inner(m, free, x):
         free.x = m.w * free.x * x
 
@@ -525,13 +525,13 @@ def test_what_leaves_an_argument_is_written_back(jax):
         other.b = both.b
         del both.a, both.b
 
-    integrations.jit(f)(both, other)
+    nn.jit(f)(both, other)
     assert (a.w.value.tolist(), other.b is b, [*both]) == ([5.0, 5.0], True, [])
 
 
 def test_stages_of_a_compiled_function(jax):
     """`trace`, `lower`, `compile` and `eval_shape` take the function's arguments."""
-    f = integrations.jit(lambda m, x, k: (m, m.w * x * k), static_argnums=2)
+    f = nn.jit(lambda m, x, k: (m, m.w * x * k), static_argnums=2)
     one = model(nn)
     again, shape = f.eval_shape(one, 2.0, 3)
     assert again is not one

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise import integrations, nn
+from leafwise import nn
 
 
 def layer(library, **attributes):
@@ -129,14 +129,14 @@ CASES = [
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_jit_as_in_flax(case, nnx):
     """The same outcome with `jit` of ours and `nnx.jit`."""
-    assert case(integrations.jit, nn) == case(nnx.jit, nnx)
+    assert case(nn.jit, nn) == case(nnx.jit, nnx)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
 def test_any_transform(case, jax):
     """And with a transform that does nothing, but for tracing once."""
     if case is not retracing:
-        assert case(integrations.share(lambda f: f), nn) == case(integrations.jit, nn)
+        assert case(nn.share(lambda f: f), nn) == case(nn.jit, nn)
 
 
 def test_objects_that_are_no_trees(jax):
@@ -149,7 +149,7 @@ def test_objects_that_are_no_trees(jax):
 
     foo = Foo()
 
-    @integrations.jit
+    @nn.jit
     def double(foo):
         foo.a = [x * 2 for x in foo.a]
         foo.b *= 2
@@ -162,7 +162,7 @@ def test_no_tracer_leaks(jax):
     """What is written back is concrete."""
     one = layer(nn)
     with jax.checking_leaks():
-        integrations.jit(lambda m: setattr(m, "y", m.w[...] + 1))(one)
+        nn.jit(lambda m: setattr(m, "y", m.w[...] + 1))(one)
     assert isinstance(one.y, jax.Array)
     assert one.y.tolist() == [2.0, 2.0]
 
@@ -177,7 +177,7 @@ def test_vmap(jax):
         batched.sum = (batched.w[...] * fixed.w[...]).sum() + x.sum()
         return batched.w[...] * 2, batched
 
-    out, again = integrations.vmap(f, in_axes=(0, None, 1))(batched, fixed, x)
+    out, again = nn.vmap(f, in_axes=(0, None, 1))(batched, fixed, x)
     assert again is batched
     assert out.tolist() == [[0.0, 2.0], [4.0, 6.0], [8.0, 10.0]]
     assert batched.sum.tolist() == [3.0, 7.0, 11.0]
@@ -186,10 +186,10 @@ def test_vmap(jax):
         ValueError,
         match=r"the Layer at argument 0 .* is the same object as the one at argument 1",
     ):
-        integrations.vmap(f, in_axes=(0, None, 1))(batched, batched, x)
+        nn.vmap(f, in_axes=(0, None, 1))(batched, batched, x)
     with pytest.raises(ValueError, match="in_axes has 1 entry for 3 arguments"):
-        integrations.vmap(f, in_axes=(0,))(batched, fixed, x)
-    assert integrations.vmap(lambda a, b: a + b)(x, x).shape == (2, 3)
+        nn.vmap(f, in_axes=(0,))(batched, fixed, x)
+    assert nn.vmap(lambda a, b: a + b)(x, x).shape == (2, 3)
 
 
 def test_value_and_grad(jax):
@@ -211,19 +211,19 @@ def test_value_and_grad(jax):
         y = model(x)
         return (y**2).sum(), y
 
-    (value, y), gradients = integrations.value_and_grad(loss, has_aux=True)(model, x)
+    (value, y), gradients = nn.value_and_grad(loss, has_aux=True)(model, x)
     assert (float(value), y.tolist()) == (5.0, [1.0, 2.0])
     assert nn.to_flat_state(gradients).paths == (("w",),)
     assert gradients.w.value.tolist() == [2.0, 8.0]
     assert int(model.calls.value) == 1
-    by_p = integrations.grad(loss, wrt=nn.Perturbation, has_aux=True)
+    by_p = nn.grad(loss, wrt=nn.Perturbation, has_aux=True)
     assert by_p(model, x)[0].p.value.tolist() == [2.0, 4.0]
     assert int(model.calls.value) == 2
-    jitted = integrations.jit(integrations.grad(lambda m, x: loss(m, x)[0]))
+    jitted = nn.jit(nn.grad(lambda m, x: loss(m, x)[0]))
     assert jitted(model, x).w.value.tolist() == [2.0, 8.0]
     assert int(model.calls.value) == 3
     with pytest.raises(ValueError, match=r"OfType\(Cache\) matches no value of"):
-        integrations.grad(loss, wrt=nn.Cache)(model, x)
+        nn.grad(loss, wrt=nn.Cache)(model, x)
 
 
 def test_gradients_of_several_arguments(jax):
@@ -238,7 +238,7 @@ def test_gradients_of_several_arguments(jax):
         return (inside**power).sum()
 
     args = model, batch, state, 2.0
-    both = integrations.grad(loss, argnums=(0, 1, 2, -1))
+    both = nn.grad(loss, argnums=(0, 1, 2, -1))
     of_model, of_batch, of_state, of_power = both(*args)
     assert nn.to_flat_state(of_model).paths == (("w",),)
     assert of_model.w.value.tolist() == [0.0, 4.0]
@@ -247,45 +247,12 @@ def test_gradients_of_several_arguments(jax):
     assert type(of_state.p) is nn.Perturbation
     assert of_state.p.value.tolist() == [2.0, 4.0]
     assert float(of_power) == pytest.approx(4 * np.log(2))
-    by_filters = integrations.grad(loss, argnums=(0, 3), wrt=(nn.Cache, ...))
+    by_filters = nn.grad(loss, argnums=(0, 3), wrt=(nn.Cache, ...))
     assert by_filters(*args)[0].scale.value.tolist() == [0.0, 4.0]
 
     tied = nn.Param(jnp.ones(1))
-    two = integrations.grad(lambda a, b: (a[0] * b["k"]).sum(), argnums=(0, 1))
+    two = nn.grad(lambda a, b: (a[0] * b["k"]).sum(), argnums=(0, 1))
     for gradient in (two([tied], {"k": tied})[0][0], two([tied], {"k": tied})[1]["k"]):
         assert gradient.value.tolist() == [2.0]
     with pytest.raises(ValueError, match="argnums has 2, but there are 1 arguments"):
-        integrations.grad(loss, argnums=2)(model)
-
-
-@pytest.mark.parametrize(
-    "in_axes",
-    [
-        0,
-        (0, 0),
-        (None, 0),
-        (0, None),
-        (1, 0),
-        (None, {"k": 0, "l": None}),
-        (0, {"k": 1, "l": 0}),
-    ],
-)
-def test_numpy_vmap_as_in_jax(jax, in_axes):
-    """The same results, or an error in both."""
-    from leafwise.integrations.numpy import vmap
-
-    x = np.arange(9.0).reshape(3, 3)
-    tree = {"k": x + 1, "l": [x * 2, None]}
-
-    def f(x, tree):
-        return {"sum": x + tree["k"].sum() + tree["l"][0], "x": (x, None)}
-
-    def outcome(vmap):
-        try:
-            return lw.tree_map(np.asarray, vmap(f, in_axes)(x, tree))
-        except ValueError:
-            return "refused"
-
-    ours, theirs = outcome(vmap), outcome(jax.vmap)
-    assert lw.tree_structure(ours) == lw.tree_structure(theirs)
-    lw.tree_map(np.testing.assert_array_equal, ours, theirs)
+        nn.grad(loss, argnums=2)(model)

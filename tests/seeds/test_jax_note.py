@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 
 
 Point = namedtuple("Point", ["x", "y"])
@@ -136,9 +137,8 @@ def test_axes_as_prefix_trees(axes, whole):
         ((0, {"k1": 0, "k2": 0}), None),
     ],
 )
-def test_axes_of_the_jax_note_under_both_vmaps(axes, whole, jax):
-    """A prefix of axes means the same to `jax.vmap` and to the one for NumPy."""
-    from leafwise.integrations.numpy import vmap
+def test_axes_of_the_jax_note_under_vmap(axes, whole, jax):
+    """A prefix of axes means the same as the axes of all leaves."""
 
     def f(x, d):
         return x + d["k1"] + d["k2"].sum()
@@ -147,8 +147,8 @@ def test_axes_of_the_jax_note_under_both_vmaps(axes, whole, jax):
     first = mapped if axes[0] == 0 else 1.0
     k1 = 2.0 if axes[1] == {"k1": None, "k2": 0} else mapped * 2
     args = first, {"k1": k1, "k2": np.ones((3, 2))}
-    results = [vmap(f, axes)(*args), jax.vmap(f, axes)(*args)]
+    results = [nn.vmap(f, axes)(*args), jax.vmap(f, axes)(*args)]
     if whole is not None:
-        results += [vmap(f, whole)(*args), jax.vmap(f, whole)(*args)]
+        results += [nn.vmap(f, whole)(*args), jax.vmap(f, whole)(*args)]
     for result in results:
         np.testing.assert_allclose(result, results[0], rtol=1e-6)

@@ -204,32 +204,13 @@ def doubled(x: jax.Array) -> jax.Array:
     return x * 2
 
 
-def both(carry: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    return carry + x, x
-
-
-def added(number: jax.Array, x: jax.Array) -> jax.Array:
-    return x + number
-
-
-def large(x: jax.Array) -> jax.Array:
-    return x > 10
-
-
 seen(nn.jit(loss_of)(model, x))
 seen(nn.grad(loss_of)(model, x))
 seen(nn.grad(doubled)(x.sum()))
 seen(nn.value_and_grad(loss_of)(model, x))
 seen(nn.vmap(doubled)(x))
 seen(nn.remat(doubled)(x))
-seen(nn.scan(both)(x.sum(), x))
-seen(nn.cond(True, doubled, doubled, x))
-seen(nn.switch(0, [doubled, doubled], x))
-seen(nn.while_loop(lambda x: x.sum() < 10, doubled, x))
-seen(nn.fori_loop(0, 3, added, x))
 seen(nn.eval_shape(lambda: Linear(2)))
-seen(
-    (nn.prefix(model, {nn.Param: 0, ...: None}), nn.StateAxes({nn.Param: 0, ...: None}))
-)
-seen((nn.Carry, nn.DiffState(0, nn.BatchStat)))
+seen(nn.prefix(model, {nn.Param: 0, ...: None}))
+seen(nn.share(lambda f: f)(doubled)(x))
 seen((nn.SharedError("e"), nn.TraceError("e")))

@@ -86,5 +86,4 @@ def transforms(model: Linear) -> None:
     nn.value_and_grad(loss_of)(1.0, 1.0)  # type: ignore[arg-type]
     nn.capture(model)("x")  # type: ignore[arg-type]
     nn.remat(policy=3)  # type: ignore[call-overload]
-    nn.scan(loss_of, revers=True)  # type: ignore[call-overload]
-    nn.cond(True, loss_of, loss_of, model)  # type: ignore[arg-type]
+    nn.remat(loss_of, polcy=None)  # type: ignore[call-overload]

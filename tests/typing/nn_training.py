@@ -238,10 +238,10 @@ def make(seed: jax.Array) -> jax.Array:
 assert_type(rows(model, x), jax.Array)
 assert_type(nn.vmap(make)(x), jax.Array)
 assert_type(nn.jit(nn.vmap(make))(x), jax.Array)
-assert_type(lw.integrations.jit(make)(x), jax.Array)
+assert_type(nn.jit(make)(x), jax.Array)
 
 
-# ------------------------------------------------------- loops, branches, and again
+# ------------------------------------------------------------ remat, axes, shapes
 
 
 class Deep(nn.Module):
@@ -261,42 +261,15 @@ def up(deep: Deep, x: jax.Array) -> jax.Array:
     return x * deep.scale.value.sum()
 
 
-def down(deep: Deep, x: jax.Array) -> jax.Array:
-    return x - deep.scale.value.sum()
-
-
-def halve(value: tuple[Deep, jax.Array]) -> tuple[Deep, jax.Array]:
-    deep, x = value
-    return deep, x / 2
-
-
-def grow(number: jax.Array, x: jax.Array) -> jax.Array:
-    return x + number
-
-
-@nn.scan(in_axes=(nn.Carry, 0), out_axes=(nn.Carry, 0))
-def layers(carry: jax.Array, deep: Deep) -> tuple[jax.Array, jax.Array]:
-    return carry * deep.scale.value, carry
-
-
 deep = Deep(2)
 assert_type(deep.block(x), jax.Array)
 assert_type(deep.again(x), jax.Array)
 assert_type(nn.remat(up)(deep, x), jax.Array)
-assert_type(nn.cond(True, up, down, deep, x), jax.Array)
-assert_type(nn.switch(0, [up, down], deep, x), jax.Array)
-assert_type(
-    nn.while_loop(lambda value: value[1].sum() > 1, halve, (deep, x)),
-    tuple[Deep, jax.Array],
-)
-assert_type(nn.fori_loop(0, 3, grow, x), jax.Array)
-assert_type(layers(x.sum(), deep), tuple[jax.Array, jax.Array])
 assert_type(nn.eval_shape(lambda: Deep(2)), Deep)
 assert_type(nn.pure(deep.block)(x), jax.Array)
 assert_type(nn.prefix(deep, {nn.Param: 0}), Deep)
-axes = nn.StateAxes({nn.Param: 0, ...: None})
+axes = nn.prefix(deep, {nn.Param: 0, ...: None})
 assert_type(nn.vmap(up, in_axes=(axes, None))(deep, x), jax.Array)
-assert_type(nn.grad(loss_of, argnums=nn.DiffState(0, nn.BatchStat))(model, x, 1.0), Any)
 assert_type(nn.clone(deep, arrays=True), Deep)
 
 

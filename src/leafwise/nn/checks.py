@@ -39,23 +39,9 @@ from ..safely import Guard, add_lasting, class_name, clip, printed, shown, type_
 
 
 __all__ = [
-    "DataNode",
-    "Found",
-    "check_level",
-    "find_data",
-    "find_marks",
-    "foreign",
-    "holds_data",
-    "inside",
-    "is_container",
     "is_data",
-    "learned",
-    "levels",
-    "looks_like_array",
     "register_data_type",
-    "sort",
     "unsafe_mutation",
-    "watch",
 ]
 
 C = TypeVar("C", bound=type)

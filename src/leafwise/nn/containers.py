@@ -51,13 +51,9 @@ from .spec import (
 
 
 __all__ = [
-    "Container",
     "Dict",
     "List",
-    "Positions",
     "Sequential",
-    "container_reading_of",
-    "positions",
 ]
 
 _STATIC: Final = Kind.STATIC

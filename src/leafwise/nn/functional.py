@@ -51,7 +51,6 @@ __all__ = [
     "state",
     "update",
     "update_kind",
-    "write",
 ]
 
 Selected = list[list[int]]

@@ -52,19 +52,9 @@ from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
 
 
 __all__ = [
-    "FlatGraph",
     "GraphDef",
-    "OnShared",
-    "can_be_shared",
-    "check_choice",
     "find_duplicates",
-    "flatten_graph",
-    "is_node",
-    "kinds_of",
-    "report_shared",
-    "same_entry",
     "tree_check",
-    "unflatten_graph",
 ]
 
 if TYPE_CHECKING:

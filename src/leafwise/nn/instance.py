@@ -60,48 +60,6 @@ from .spec import (
 )
 
 
-__all__ = [
-    "AGAIN",
-    "CYCLE",
-    "ENTER",
-    "LEAF",
-    "LEAVE",
-    "Attribute",
-    "Shell",
-    "assign",
-    "below",
-    "blank",
-    "check",
-    "checks_of",
-    "checks_of_value",
-    "decide",
-    "finish",
-    "is_unchecked",
-    "keys_of",
-    "look_through",
-    "object_rule",
-    "put",
-    "put_layout",
-    "read_statics",
-    "reading_of",
-    "recheck",
-    "reconsider",
-    "remember",
-    "rule_of",
-    "set_building",
-    "set_layout",
-    "settle",
-    "size_text",
-    "start",
-    "static_checks",
-    "statics_of",
-    "store",
-    "tally",
-    "tally_text",
-    "traverse",
-    "write_statics",
-]
-
 _STATIC = Kind.STATIC
 
 

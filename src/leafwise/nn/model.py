@@ -479,7 +479,7 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
     Parameters are attributes of kind `PARAMETER` and variables such as `Param`, in
     attributes, containers and states. Frozen parameters are of kind `FROZEN`.
     `select_kind` returns them with the state, the filter `Param` does not match them,
-    and `integrations.value_and_grad` does not differentiate with respect to them.
+    and `nn.value_and_grad` does not differentiate with respect to them.
     References within the tree are kept: a parameter in several places is frozen in all
     of them.
 

@@ -45,7 +45,10 @@ if TYPE_CHECKING:
     from ..show.summary import TreeSummary
 
 
-__all__ = ["CAPTURED", "Module", "iter_modules", "type_of", "zeros_like"]
+__all__ = [
+    "Module",
+    "iter_modules",
+]
 
 Path: TypeAlias = tuple[Any, ...]
 V = TypeVar("V")

@@ -25,7 +25,12 @@ from .states import State, as_state, from_flat_state, to_flat_state
 from .variables import Variable
 
 
-__all__ = ["OptArray", "OptState", "OptVariable", "Optimizer", "Transformation"]
+__all__ = [
+    "OptArray",
+    "OptState",
+    "OptVariable",
+    "Optimizer",
+]
 
 M = TypeVar("M")
 

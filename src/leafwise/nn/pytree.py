@@ -63,7 +63,6 @@ from .variables import Variable, kind_in
 
 
 __all__ = [
-    "EVALUATING",
     "Object",
     "Pytree",
     "check_pytree",

@@ -161,7 +161,7 @@ class _OverNumpy:
         if key.ndim != 1:
             raise ValueError(
                 f"a stream that was split into {key.shape[:-1]} has a key for each "
-                "part; map over it, with leafwise.integrations.numpy.vmap"
+                "part, and cannot be called as a whole"
             )
         sequence = self.numpy.random.SeedSequence(
             [*map(int, key)], spawn_key=(int(count),)

@@ -27,24 +27,6 @@ from ..kinds import KIND, Data, Kind, Marked, Static
 from ..safely import class_name, clip, shown, type_name
 
 
-__all__ = [
-    "ClassSpec",
-    "Constant",
-    "Family",
-    "FieldLayout",
-    "Layout",
-    "Order",
-    "OwnLayout",
-    "StaticMetadata",
-    "is_inert",
-    "kinds_of_children",
-    "layout_of",
-    "picker",
-    "same_value",
-    "snapshot",
-    "statics_for",
-]
-
 Order = Literal["name", "insertion"]
 
 _MAX_SHARED: Final = 200

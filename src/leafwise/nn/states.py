@@ -45,23 +45,16 @@ __all__ = [
     "FlatState",
     "State",
     "as_pure",
-    "as_state",
     "diff_state",
-    "divide",
     "filter_state",
     "from_flat_state",
-    "left_over",
     "map_state",
     "merge_state",
     "replace_by_pure_dict",
     "restore_int_paths",
     "split_state",
-    "stored",
     "to_flat_state",
     "to_pure_dict",
-    "unknown",
-    "view",
-    "walk_state",
 ]
 
 T = TypeVar("T")

@@ -38,8 +38,6 @@ from .spec import StaticMetadata, is_inert, same_value
 from .variables import Metadata, variable_reading_of
 
 
-__all__ = ["Template", "Templates", "identical_entry"]
-
 _MAX_TEMPLATES: Final = 8
 _MAX_COUNTS: Final = 64
 

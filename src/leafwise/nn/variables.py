@@ -43,16 +43,10 @@ __all__ = [
     "BatchStat",
     "Cache",
     "Intermediate",
-    "Metadata",
     "Param",
     "Perturbation",
     "Variable",
-    "is_frozen",
-    "kind_in",
-    "make_variable",
-    "metadata_of",
     "register_variable_name",
-    "variable_reading_of",
     "variable_type",
 ]
 

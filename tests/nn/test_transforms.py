@@ -5,10 +5,17 @@ import functools
 import pytest
 
 import leafwise as lw
-from leafwise.integrations.dispatch import Fixed
-from leafwise.integrations.options import ARGS, KWARGS, Groups, Option, Which, named
-from leafwise.integrations.sharing import (
+from leafwise.nn.transforms.calls import (
     unbind,
+)
+from leafwise.nn.transforms.compiling import CallKey
+from leafwise.nn.transforms.options import (
+    ARGS,
+    KWARGS,
+    ArgumentSelection,
+    Groups,
+    Option,
+    named,
 )
 
 
@@ -29,14 +36,14 @@ def taking(a, b, /, c, d=1, *, e, **more):
 )
 def test_numbers_and_names_stand_for_each_other(numbers, names, expected):
     """Where only one of both is given, the signature says the other."""
-    which = Which("static", taking, numbers, names)
+    which = ArgumentSelection("static", taking, numbers, names)
     assert (sorted(which.numbers), sorted(which.names)) == expected
     assert bool(which) is (expected != ([], []))
 
 
 def test_functions_without_a_signature():
     """They are taken at their word."""
-    which = Which("static", max, -1, "x")
+    which = ArgumentSelection("static", max, -1, "x")
     assert which.means((ARGS, 2), 3)
     assert not which.means((ARGS, 1), 3)
     assert which.means((KWARGS, "x"), 3)
@@ -45,11 +52,11 @@ def test_functions_without_a_signature():
 def test_static_values_are_told_apart_by_type():
     """So a function is compiled anew for True after 1."""
     values = 1, True, 1.0, "1", float("nan")
-    fixed = [Fixed(None, {(0, 0): value}, False) for value in values]
+    fixed = [CallKey(None, {(0, 0): value}, False) for value in values]
     assert len({*fixed, *fixed}) == len(values)
-    assert fixed[0] == Fixed(None, {(0, 0): 1}, False)
-    assert fixed[0] != Fixed((0,), {(0, 0): 1}, False)
-    assert fixed[0] != Fixed(None, {(0, 0): 1}, True)
+    assert fixed[0] == CallKey(None, {(0, 0): 1}, False)
+    assert fixed[0] != CallKey((0,), {(0, 0): 1}, False)
+    assert fixed[0] != CallKey(None, {(0, 0): 1}, True)
 
 
 def test_only_objects_are_carried():
@@ -68,7 +75,7 @@ def test_only_objects_are_carried():
         len,
         "text".join,
         functools.partial(f, 1),
-        Fixed(None, {}, False).__eq__,
+        CallKey(None, {}, False).__eq__,
     ):
         assert unbind(plain)[1] in (None, (None, []))
 

@@ -1,0 +1,13 @@
+"""Transforms of jax for functions of objects.
+
+Functions receive objects with their shared references intact, and their changes are
+written back to the caller's objects. jax's own control flow, such as `jax.lax.scan` and
+`jax.lax.cond`, takes modules as they are, since they are pytrees. jax is imported when
+a transform is first used.
+"""
+
+from .calls import *
+from .compiling import *
+from .gradients import *
+from .mapping import *
+from .options import *

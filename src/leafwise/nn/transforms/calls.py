@@ -1,0 +1,552 @@
+"""Calls of functions on copies of objects: the protocol of all transforms.
+
+A transform sees a graph of objects as a `GraphDef` without leaves and a list of values.
+Inside, `call_on_copies` rebuilds the objects, calls the function, flattens everything
+again and returns what changed. A value that the function did not change, or only moved,
+is not returned but taken from what went in. Outside, `put_back` writes the changes into
+the caller's objects, after everything has gone well. Objects in bound methods and
+partials are arguments like others. Knows no framework.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from operator import is_
+from types import FunctionType, MethodType
+from typing import Any, ParamSpec, TypeVar
+
+from ...core.register import StaticRule
+from ...core.registry import install
+from ...core.walk import unlink
+from ...errors import TraceError
+from ...safely import Record, class_name, described
+from ..checks import DataNode, check_level, levels
+from ..containers import Container
+from ..graph import (
+    LEAF,
+    VARIABLE,
+    FlatGraph,
+    GraphDef,
+    flatten_graph,
+    unflatten_graph,
+)
+from ..pytree import Pytree
+from ..template import identical_entry
+from ..variables import Variable, make_variable
+from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named
+
+
+__all__ = ["share"]
+
+T = TypeVar("T")
+P = ParamSpec("P")
+
+
+# --------------------------------------------------------------- functions and objects
+
+
+def has_objects(value: Any) -> bool:
+    """Return whether a value is, or contains, objects or variables."""
+    return bool(flatten_graph([value]).tracked)
+
+
+def dressed(function: Call) -> Callable[[Call], Call]:
+    """Return a decorator that makes a function look like another one."""
+    if not callable(function):
+        raise TypeError(f"a transform takes a function, got {described(function)}")
+    updated = ("__dict__",) if isinstance(function, FunctionType) else ()
+    return functools.wraps(function, updated=updated)
+
+
+def titled(inner: Call, function: Call) -> Call:
+    """Give a function the name of another one, which is shown in jax's logs."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    name = getattr(function, "__name__", None) or type(function).__name__
+    inner.__name__ = inner.__qualname__ = name
+    return inner
+
+
+# ------------------------------------------------------------------ bound functions
+
+
+def unbind(function: Call) -> tuple[Call, Any]:
+    """Take the objects out of a bound method, a partial, or an object to be called.
+
+    Args:
+        function: Any function.
+
+    Returns:
+        A function that takes, before the arguments, what was taken out, and that.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.nn.transforms.calls import unbind
+        >>> items = lw.List([1])
+        >>> function, held = unbind(items.append)
+        >>> held is items, function(held, 2), [*items]
+        (True, None, [1, 2])
+    """
+    if isinstance(function, MethodType) and has_objects(function.__self__):
+        return function.__func__, function.__self__
+    if isinstance(function, functools.partial):
+        return _unbind_partial(function)
+    if isinstance(function, DataNode):
+        return lambda held, *args, **kwargs: held(*args, **kwargs), function
+    return lambda _held, *args, **kwargs: function(*args, **kwargs), None
+
+
+def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
+    inner, inside = unbind(function.func)
+    pairs: list[tuple[Any, Any]] = [
+        *enumerate(function.args),
+        *function.keywords.items(),
+    ]
+    flat = [name for name, value in pairs if has_objects(value)]
+    known: dict[Any, Any] = dict(pairs)
+    count = len(function.args)
+
+    def call(held: Any, *args: Any, **kwargs: Any) -> Any:
+        now = known | dict(zip(flat, held[1], strict=True))
+        first = [now.pop(place) for place in range(count)]
+        return inner(held[0], *first, *args, **{**now, **kwargs})
+
+    return call, (inside, [known[name] for name in flat])
+
+
+# -------------------------------------------------------------- calling on copies
+
+
+def bare(leaf: Any) -> Any:
+    """Return a value, without the variable around it."""
+    return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
+
+
+def with_variables(graphdef: GraphDef, values: Iterable[Any]) -> list[Any]:
+    """Return the leaves of a graph: values, those of variables in new variables."""
+    rest = iter(values)
+    return [
+        next(rest) if tag == LEAF else make_variable(cls, next(rest), dict(aux.values))
+        for tag, cls, _, aux in graphdef._code
+        if tag in (LEAF, VARIABLE)
+    ]
+
+
+Store = tuple[int, str, Any, int]
+"""A value to be written: the index of the object, the name of the table that holds its
+values ("" for a variable), the key in the table, and the source of the new value."""
+
+
+class Changes(Record):
+    """The changes of a function to its arguments, and the structure of its result.
+
+    A node without leaves. The values are apart: a source is the index of a value among
+    those that came out, or `~index` of one that went in.
+
+    Attributes:
+        graphdef: The structure of the objects that went in, and of the result.
+        links: Pairs of indexes: of an object in the graph, and of the one that went in.
+        sources: The source of each value of the graph.
+        stores: The values to be written, if nothing else has changed; None if the
+            objects have to be filled anew.
+        start: Where the code of the result begins, if `stores` is not None.
+    """
+
+    __slots__ = ("graphdef", "links", "sources", "start", "stores")
+    __match_args__ = ("graphdef", "links", "sources", "stores", "start")
+
+    graphdef: GraphDef
+    links: tuple[tuple[int, int], ...]
+    sources: tuple[int, ...]
+    stores: tuple[Store, ...] | None
+    start: int
+
+    @property
+    def kept(self) -> list[int]:
+        """The indexes of the values that went in and did not come out."""
+        return [~source for source in dict.fromkeys(self.sources) if source < 0]
+
+
+Keep = Callable[[int, int], bool]
+"""Takes the index of a value that went in and the index of the list that it would be
+put into, and returns whether the value may stay in the caller's hands."""
+
+
+def call_on_copies(
+    call: Call,
+    graphdef: GraphDef,
+    values: Sequence[Any],
+    *,
+    groups: Groups = ONE_GROUP,
+    keep: Keep | None = None,
+    split_result: Callable[[Any], tuple[Any, Any]] | None = None,
+    references: Any = (),
+    name_lists: Iterable[int] = (),
+) -> tuple[Any, Changes, list[Any]]:
+    """Call a function on objects that are rebuilt for it.
+
+    Args:
+        call: The function; it takes what it is bound to before the arguments.
+        graphdef: The structure of `(args, kwargs, held)`.
+        values: Its values, without variables.
+        groups: The lists that values are put into.
+        keep: Says which values that were not changed, or only moved, need not come out;
+            by default all if nothing has changed, otherwise none.
+        split_result: Takes what the function returns, and returns what is not
+            flattened, and the rest; by default None and all of it.
+        references: Types of values that never come out.
+        name_lists: The indexes of lists whose values are named: pairs of names, such as
+            `argument 0 at .w`, and values.
+
+    Returns:
+        What is not flattened, the changes, and the values that came out, in lists.
+
+    Raises:
+        TraceError: The function returns an object that is captured.
+    """
+    leaves = with_variables(graphdef, values)
+    roots: Roots = unflatten_graph(graphdef._code, leaves)
+    args, kwargs, held = roots
+    before = flatten_graph(roots)
+    owners = [*map(unlink, before.first)]
+    outermost = _outermost(owners)
+    watched = _flatten_objects(before.tracked, outermost)
+    list_of_call = groups.of_call(roots)
+
+    result = call(held, *args, **kwargs)
+
+    alone, result = (None, result) if split_result is None else split_result(result)
+    list_of_result = groups.of_result(result)
+    after = _flatten_objects(before.tracked, outermost, result)
+    reached = {*map(id, after.tracked)}
+    lost = [n for n, obj in enumerate(before.tracked) if id(obj) not in reached]
+    if lost:  # they are the caller's, also if nothing refers to them any more
+        after = _flatten_objects(before.tracked, [*outermost, *lost], result)
+
+    def path_of(link: Any) -> Path:
+        kind, *rest = unlink(link)
+        return (RESULT, *rest) if kind == 1 else (*owners[rest[0]], *rest[1:])
+
+    def name_of(link: Any) -> str:
+        return named(path_of(link), (*roots, result))
+
+    indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
+    _refuse_captured(after, indexes, name_of)
+    paths = [*map(path_of, after.links)]
+    lists_of = [
+        (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
+    ]
+    start = len(watched.code) - 1
+    is_same = all(map(is_, watched.tracked, after.tracked)) and all(
+        map(identical_entry, watched.code[:start], after.code)
+    )
+    kept = _stayed(values, before, after)
+    count = sum(path[0] != RESULT for path in paths)  # of values in objects, come first
+    if keep is not None:
+        kept = _kept(values, kept, after, lists_of, keep, references)
+    elif not is_same or None in kept[:count]:
+        kept = [None] * len(kept)
+    lists: list[list[Any]] = [[] for _ in (*groups.inputs, *groups.outputs)]
+    found: list[tuple[int, int]] = []
+    has_names = {*name_lists}
+    for index, leaf, link, number in zip(
+        kept, after.leaves, after.links, lists_of, strict=True
+    ):
+        if index is not None:
+            found.append((-1, index))
+            continue
+        found.append((number, len(lists[number])))
+        value = bare(leaf)
+        lists[number].append((name_of(link), value) if number in has_names else value)
+    starts = [0]
+    for values_out in lists:
+        starts.append(starts[-1] + len(values_out))
+    sources = tuple(
+        ~index if number < 0 else starts[number] + index for number, index in found
+    )
+    links = tuple(
+        (index, indexes[id(obj)])
+        for index, obj in enumerate(after.tracked)
+        if id(obj) in indexes
+    )
+    stores = _stores(before, after, sources) if is_same else None
+    changes = Changes(GraphDef(tuple(after.code)), links, sources, stores, start)
+    return alone, changes, lists
+
+
+def _outermost(paths: list[Path]) -> list[int]:
+    """Return the indexes of the objects that are in no other object."""
+    known = {*paths}
+    return [
+        index
+        for index, path in enumerate(paths)
+        if not any(path[:end] in known for end in range(1, len(path)))
+    ]
+
+
+def _flatten_objects(
+    tracked: Sequence[Any], indexes: Iterable[int], result: Any = None
+) -> FlatGraph:
+    """Flatten some objects, by index, together with a result."""
+    return flatten_graph(({index: tracked[index] for index in indexes}, result))
+
+
+def _refuse_captured(
+    flat: FlatGraph, indexes: dict[int, int], name_of: Callable[[Any], str]
+) -> None:
+    """Refuse objects from outside of the transform that are not arguments.
+
+    Raises:
+        TraceError: There is one; only a copy of it could come back.
+    """
+    if levels.token is None:
+        return
+    level, base = levels.token(), levels.base
+    for obj, link in zip(flat.tracked, flat.first, strict=True):
+        if id(obj) not in indexes and getattr(obj, "_leafwise_stamp", base) != level:
+            raise TraceError(
+                f"the {class_name(type(obj))} in {name_of(link)} is captured: "
+                "it was made outside of the function that is being traced (by jit, "
+                "grad, vmap, ...), and the function could only return a copy of it.\n"
+                "Do one of these:\n"
+                "  1. pass the object to the function as an argument\n"
+                "  2. return its values, or a copy: leafwise.nn.clone(...)"
+            )
+
+
+def _locations(graph: FlatGraph) -> Iterator[Any]:
+    """Yield where each value is: the id of its variable, or of its object and the key.
+
+    The ids are those of objects that the graph holds.
+    """
+    for leaf, link, holder in zip(
+        graph.leaves, graph.links, graph.holders, strict=True
+    ):
+        is_variable = isinstance(leaf, Variable)
+        yield id(leaf) if is_variable else (id(holder), (link or ((), None))[1])
+
+
+def _stayed(
+    values: Sequence[Any], before: FlatGraph, after: FlatGraph
+) -> list[int | None]:
+    """Return for each value the index of the one that was there, if it is the same."""
+    index_at = {location: index for index, location in enumerate(_locations(before))}
+    return [
+        index if index is not None and values[index] is bare(leaf) else None
+        for leaf, index in zip(
+            after.leaves, map(index_at.get, _locations(after)), strict=True
+        )
+    ]
+
+
+def _kept(
+    values: Sequence[Any],
+    stayed: Sequence[int | None],
+    after: FlatGraph,
+    lists_of: Sequence[int],
+    keep: Keep,
+    references: Any,
+) -> list[int | None]:
+    """Return for each value the index of the one that went in, if it is kept.
+
+    Each is kept in one place only, where it was if it is still there: an array in two
+    places could not be donated afterwards. Values of the result come out.
+    """
+    index_of = {id(value): index for index, value in enumerate(values)}
+    used = {None, *stayed}
+    kept: list[int | None] = []
+    for leaf, link, at_home, number in zip(
+        after.leaves, after.links, stayed, lists_of, strict=True
+    ):
+        index = at_home
+        if index is None and unlink(link)[0] == 0:  # it may have moved
+            moved = index_of.get(id(bare(leaf)))
+            if moved not in used or isinstance(bare(leaf), references):
+                index = moved
+                used.add(index)
+        kept.append(index if index is not None and keep(index, number) else None)
+    return kept
+
+
+def _stores(
+    before: FlatGraph, after: FlatGraph, sources: tuple[int, ...]
+) -> tuple[Store, ...] | None:
+    """Return the values to be written; None if objects have to be filled anew."""
+    if not all(map(_is_writable, before.tracked)):
+        return None
+    indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
+    index_at = {location: index for index, location in enumerate(_locations(before))}
+    stores: list[Store] = []
+    for leaf, link, holder, location, source in zip(
+        after.leaves,
+        after.links,
+        after.holders,
+        _locations(after),
+        sources,
+        strict=True,
+    ):
+        if unlink(link)[0] == 1:
+            break
+        index = index_at.get(location)
+        if index is not None and source == ~index:
+            continue
+        if isinstance(leaf, Variable):
+            stores.append((indexes[id(leaf)], "", None, source))
+            continue
+        table = _table_of(holder)
+        if table is None or id(holder) not in indexes:
+            return None
+        stores.append((indexes[id(holder)], table, link[1], source))
+    return tuple(stores)
+
+
+def _is_writable(obj: Any) -> bool:
+    """Return whether values can be written into an object one by one."""
+    if isinstance(obj, Variable):
+        return type(obj).update_from_state is Variable.update_from_state
+    if not isinstance(obj, Pytree):
+        return False
+    spec = type(obj)._leafwise_spec
+    return spec.pytree and not spec.hidden
+
+
+def _table_of(holder: Any) -> str | None:
+    """Return the name of the table that holds the values of an object."""
+    if not isinstance(holder, Pytree):
+        return None
+    if not isinstance(holder, Container):
+        return "__dict__"
+    has_more = holder._leafwise_layout.fixed.field_layout.data
+    return (
+        "_leafwise_items"
+        if hasattr(holder, "_leafwise_items") and not has_more
+        else None
+    )
+
+
+# ------------------------------------------------------------------- putting back
+
+
+def check_levels(objects: Iterable[Any]) -> None:
+    """Refuse to write to objects at another level of tracing than they were made at.
+
+    Those of the level outside of all transforms have the very same stamp afterwards.
+
+    Raises:
+        TraceError: One was; none is written to then.
+    """
+    if levels.token is None:
+        return
+    level, base = levels.token(), levels.base
+    is_outside = level == base
+    for obj in objects:
+        stamp = getattr(obj, "_leafwise_stamp", None)
+        if stamp is base and is_outside:
+            continue
+        if (base if stamp is None else stamp) != level:
+            check_level(obj, "")
+        elif is_outside:
+            object.__setattr__(obj, "_leafwise_stamp", base)
+
+
+_set_value: Callable[[Any, Any], None] = vars(Variable)["_leafwise_value"].__set__
+
+
+def put_back(
+    changes: Changes,
+    lists: Iterable[Iterable[Any]],
+    given: Any,
+    tracked: Sequence[Any],
+    *,
+    is_checked: bool = False,
+) -> Any:
+    """Write what changed into the caller's objects, and return the result.
+
+    Args:
+        changes: The changes.
+        lists: The values that came out.
+        given: The values that went in, by index.
+        tracked: The caller's objects, by index; if empty, the result has new objects.
+        is_checked: Whether the objects are known to be of the level of the call.
+
+    Raises:
+        TraceError: An object is of another level of tracing; nothing is written then.
+    """
+    made = [*chain.from_iterable(lists)]
+    graphdef, stores, sources = changes.graphdef, changes.stores, changes.sources
+    if stores is None or not tracked:
+        reuse = {index: tracked[old] for index, old in changes.links if tracked}
+        check_levels(reuse.values())
+        leaves = with_variables(graphdef, (_at(n, made, given) for n in sources))
+        return unflatten_graph(graphdef._code, leaves, reuse=reuse)[1]
+    if not is_checked:
+        check_levels([tracked[index] for index, *_ in stores])
+    for index, table, key, source in stores:
+        value = _at(source, made, given)
+        if table:
+            getattr(tracked[index], table)[key] = value
+        else:
+            _set_value(tracked[index], value)
+    result = GraphDef(graphdef._code[changes.start :])
+    rest = sources[len(sources) - result.num_leaves :]
+    leaves = with_variables(result, (_at(n, made, given) for n in rest))
+    return unflatten_graph(result._code, leaves, tracked=[*tracked])
+
+
+def _at(source: int, made: Sequence[Any], given: Any) -> Any:
+    return made[source] if source >= 0 else given[~source]
+
+
+def share(
+    transform: Callable[[Callable[..., Any]], Callable[..., Any]],
+) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
+    """Make a transform keep shared references and write changes back to objects.
+
+    Args:
+        transform: Takes a function of trees and returns one, such as `jax.jit`. It
+            receives structures as nodes without leaves, so it has to know the classes
+            of leafwise, as jax does.
+
+    Returns:
+        A decorator. The decorated function receives objects with their shared
+        references intact. After it returns, its changes are applied to your objects. If
+        it raises, nothing is changed.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> @nn.share(lambda function: function)
+        ... def double(model):
+        ...     model.left.x *= 2
+        ...     return model.right
+        >>> inner = lw.Dict(x=lw.data(1))
+        >>> model = lw.Dict(left=inner, right=inner)
+        >>> double(model) is inner, inner.x
+        (True, 2)
+
+    Modelled on the transforms of Flax NNX.
+    """
+
+    def decorate(function: Callable[P, Any]) -> Callable[P, Any]:
+        call, held = unbind(function)
+
+        def pure(graphdef: GraphDef, values: list[Any]) -> Any:
+            return call_on_copies(call, graphdef, values)[1:]
+
+        transformed = transform(pure)
+
+        @dressed(function)
+        def shared(*args: Any, **kwargs: Any) -> Any:
+            flat = flatten_graph((args, kwargs, held))
+            graphdef, given = GraphDef(tuple(flat.code)), [*map(bare, flat.leaves)]
+            changes, lists = transformed(graphdef, given)
+            return put_back(changes, lists, given, flat.tracked)
+
+        return shared
+
+    return decorate
+
+
+install(Changes, StaticRule, bridge=True, where=__name__.partition(".")[0])

@@ -1,0 +1,500 @@
+"""Gradients with jax of functions of objects: `grad` and `value_and_grad`."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections.abc import Callable, Sequence
+from typing import (
+    Any,
+    Concatenate,
+    Literal,
+    ParamSpec,
+    Protocol,
+    TypeAlias,
+    TypedDict,
+    TypeVar,
+    Unpack,
+    overload,
+)
+
+from ...core.walk import unlink
+from ...kinds import Kind
+from ...safely import described, shown
+from ..filters import Filter, judge, predicate
+from ..graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_graph
+from ..pytree import Pytree
+from ..states import State, from_flat_state
+from ..variables import Param, Variable, make_variable, metadata_of
+from .calls import bare, call_on_copies, dressed, put_back, unbind
+from .options import ARGS, Call
+
+
+__all__ = ["grad", "value_and_grad"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+T = TypeVar("T")
+Aux = TypeVar("Aux")
+R_co = TypeVar("R_co", covariant=True)
+ObjectT = TypeVar("ObjectT", bound=Pytree)
+Argnums: TypeAlias = int | Sequence[int]
+
+Loose = TypeVar("Loose", bound="Callable[Concatenate[object, ...], Any]")
+"""A function whose first argument may be anything, such as a lambda.
+
+It is a type variable so that no checker takes the parameter of a lambda for an `object`
+that has no attributes.
+"""
+
+
+class Unchecked(Protocol[R_co]):
+    """A function of which only the result is known."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> R_co:
+        """Call the function."""
+        ...
+
+
+class Options(TypedDict, total=False):
+    """The options of `grad` and `value_and_grad` that do not change the types."""
+
+    wrt: Filter | tuple[Filter, ...]
+    holomorphic: bool
+    allow_int: bool
+
+
+class _ValueAndGrad(Protocol):
+    """The decorator that `value_and_grad` returns without a function."""
+
+    @overload
+    def __call__(self, function: Loose, /) -> Unchecked[tuple[Any, Any]]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[ObjectT, P], R], /
+    ) -> Callable[Concatenate[ObjectT, P], tuple[R, State]]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[T, P], R], /
+    ) -> Callable[Concatenate[T, P], tuple[R, T]]: ...
+
+
+class _Grad(Protocol):
+    """The decorator that `grad` returns without a function."""
+
+    @overload
+    def __call__(self, function: Loose, /) -> Unchecked[Any]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[ObjectT, P], Any], /
+    ) -> Callable[Concatenate[ObjectT, P], State]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[T, P], Any], /
+    ) -> Callable[Concatenate[T, P], T]: ...
+
+
+class _GradWithAux(Protocol):
+    """The decorator that `grad` returns without a function, with `has_aux`."""
+
+    @overload
+    def __call__(self, function: Loose, /) -> Unchecked[tuple[Any, Any]]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[ObjectT, P], tuple[Any, Aux]], /
+    ) -> Callable[Concatenate[ObjectT, P], tuple[State, Aux]]: ...
+
+    @overload
+    def __call__(
+        self, function: Callable[Concatenate[T, P], tuple[Any, Aux]], /
+    ) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
+
+
+@overload
+def value_and_grad(
+    function: Loose, /, *, has_aux: bool = ..., **options: Unpack[Options]
+) -> Unchecked[tuple[Any, Any]]: ...
+
+
+@overload
+def value_and_grad(
+    function: Callable[Concatenate[ObjectT, P], R],
+    /,
+    *,
+    has_aux: bool = ...,
+    **options: Unpack[Options],
+) -> Callable[Concatenate[ObjectT, P], tuple[R, State]]: ...
+
+
+@overload
+def value_and_grad(
+    function: Callable[Concatenate[T, P], R],
+    /,
+    *,
+    has_aux: bool = ...,
+    **options: Unpack[Options],
+) -> Callable[Concatenate[T, P], tuple[R, T]]: ...
+
+
+@overload
+def value_and_grad(
+    function: Callable[P, R],
+    /,
+    argnums: int,
+    *,
+    has_aux: bool = ...,
+    **options: Unpack[Options],
+) -> Callable[P, tuple[R, Any]]: ...
+
+
+@overload
+def value_and_grad(
+    function: Callable[P, R],
+    /,
+    argnums: Sequence[int],
+    *,
+    has_aux: bool = ...,
+    **options: Unpack[Options],
+) -> Callable[P, tuple[R, tuple[Any, ...]]]: ...
+
+
+@overload
+def value_and_grad(
+    function: None = ..., /, *, has_aux: bool = ..., **options: Unpack[Options]
+) -> _ValueAndGrad: ...
+
+
+@overload
+def value_and_grad(
+    *, argnums: Argnums, has_aux: bool = ..., **options: Unpack[Options]
+) -> Callable[[Callable[P, R]], Callable[P, tuple[R, Any]]]: ...
+
+
+def value_and_grad(
+    function: Call | None = None,
+    /,
+    argnums: Argnums = 0,
+    *,
+    wrt: Filter | tuple[Filter, ...] = Param,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Any:
+    """Differentiate a function with jax; shared references are kept.
+
+    Args:
+        function: Returns a number or, with `has_aux`, a number and any other value.
+            Without it, a decorator is returned.
+        argnums: The position of the argument to differentiate, or several positions.
+        wrt: The values of an object to differentiate, see :mod:`leafwise.nn.filters`:
+            one filter for all arguments, or a tuple with one for each. Frozen
+            parameters are not differentiated. An argument without objects, such as an
+            array or a `State`, is differentiated as a whole.
+        has_aux: Whether the function returns another value besides the number.
+        holomorphic: Whether the function is promised to be holomorphic.
+        allow_int: Whether to allow integer inputs, whose gradients are trivial.
+
+    Returns:
+        A function of the same arguments that returns the number and the gradients. With
+        `has_aux`, a pair of the number and the other value takes the place of the
+        number. The gradients of an object are a `State`; those of any other argument
+        have the structure of the argument. Several `argnums` give a tuple. Changes of
+        the function are applied to your objects; see `share`.
+
+    Raises:
+        ValueError: The filters match no value of any argument, or there is no such
+            argument.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> import pytest
+        >>> jnp = pytest.importorskip("jax.numpy")
+        >>> model = lw.Dict(w=nn.Param(jnp.ones(2)), offset=lw.data(3.0))
+        >>> loss = lambda model, x: (model.w * x).sum() + model.offset
+        >>> value, gradients = nn.value_and_grad(loss)(model, jnp.ones(2))
+        >>> float(value), gradients.w.value.tolist(), [*gradients]
+        (5.0, [1.0, 1.0], ['w'])
+
+    Modelled on `flax.nnx.value_and_grad`.
+    """
+    options = {
+        "has_aux": has_aux,
+        "holomorphic": holomorphic,
+        "allow_int": allow_int,
+    }
+    if function is None:
+        return functools.partial(value_and_grad, argnums=argnums, wrt=wrt, **options)
+    is_one = isinstance(argnums, int)
+    chosen = _predicates((argnums,) if isinstance(argnums, int) else argnums, wrt)
+    call, held = unbind(function)
+    options["has_aux"] = True
+
+    def split_result(result: Any) -> tuple[Any, Any]:
+        if not has_aux:
+            return result, None
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(
+                "with has_aux=True the function must return a pair of a number and "
+                f"auxiliary data; it returned {described(result)}"
+            )
+        return result
+
+    @dressed(function)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        jax = importlib.import_module("jax")
+        flat = flatten_graph((args, kwargs, held))
+        graphdef = GraphDef(tuple(flat.code))
+        given = [*map(bare, flat.leaves)]
+        targets = _targets(flat, args, chosen)
+        indexes = [*dict.fromkeys(index for found, _ in targets for index in found)]
+
+        def pure(wanted: list[Any]) -> Any:
+            values = [*given]
+            for index, value in zip(indexes, wanted, strict=True):
+                values[index] = value
+            number, changes, lists = call_on_copies(
+                call,
+                graphdef,
+                values,
+                keep=lambda _index, _list: True,
+                split_result=split_result,
+            )
+            return number, (changes, lists)
+
+        wanted = [given[index] for index in indexes]
+        (value, (changes, lists)), found = jax.value_and_grad(pure, **options)(wanted)
+        aux = put_back(changes, lists, given, flat.tracked)
+        by_index = dict(zip(indexes, found, strict=True))
+        gradients = tuple(
+            join([_like(flat.leaves[index], by_index[index]) for index in some])
+            for some, join in targets
+        )
+        return (value, aux) if has_aux else value, gradients[0] if is_one else gradients
+
+    return differentiated
+
+
+def _like(leaf: Any, gradient: Any) -> Any:
+    """Return a gradient, in a variable if that is what the value is in."""
+    if not isinstance(leaf, Variable):
+        return gradient
+    return make_variable(type(leaf), gradient, dict(metadata_of(leaf).values))
+
+
+def _predicates(
+    argnums: Sequence[int], wrt: Any
+) -> list[tuple[int, Callable[[Any, Any], bool]]]:
+    """Return the positions of the arguments, each with the predicate of its values.
+
+    Raises:
+        TypeError: A filter is not valid.
+        ValueError: There are not as many filters.
+    """
+    numbers = [*argnums]
+    filters = wrt if isinstance(wrt, tuple) else (wrt,) * len(numbers)
+    if len(filters) != len(numbers):
+        raise ValueError(f"wrt has {len(filters)} filters for {len(numbers)} argnums")
+    return [*zip(numbers, map(predicate, filters), strict=True)]
+
+
+Target: TypeAlias = tuple[list[int], Callable[[list[Any]], Any]]
+"""The indexes of the values that are differentiated for an argument, and a function
+that makes the gradient of the argument of theirs."""
+
+
+def _targets(
+    flat: FlatGraph,
+    args: tuple[Any, ...],
+    chosen: list[tuple[int, Callable[[Any, Any], bool]]],
+) -> list[Target]:
+    """Return what is differentiated for each argument.
+
+    Raises:
+        ValueError: There is no such argument, or nothing to differentiate.
+    """
+    count = len(args)
+    for number, _ in chosen:
+        if not -count <= number < count:
+            raise ValueError(f"argnums has {number}, but there are {count} arguments")
+    if len({number % count for number, _ in chosen}) != len(chosen):
+        raise ValueError("argnums contains an argument twice")
+    targets = [
+        _target(flat, args[number], number % count, meant) for number, meant in chosen
+    ]
+    if not any(indexes for indexes, _ in targets):
+        some = ", ".join(str(number % count) for number, _ in chosen)
+        kinds = kinds_of(flat.code)
+        frozen = sum(
+            kind is Kind.FROZEN and unlink(link)[0] == ARGS
+            for kind, link in zip(kinds, flat.links, strict=True)
+        )
+        more = f" ({frozen} of its values are frozen)" if frozen else ""
+        raise ValueError(
+            f"{' or '.join({shown(meant): 0 for _, meant in chosen})} matches no value "
+            f"of argument {some}: there is nothing to differentiate{more}"
+        )
+    return targets
+
+
+def _target(
+    flat: FlatGraph, arg: Any, number: int, meant: Callable[[Any, Any], bool]
+) -> Target:
+    paths = [*map(unlink, flat.links)]
+    alone = flatten_graph([arg])
+    if all(isinstance(obj, Variable) for obj in alone.tracked):  # no objects: all of it
+        by_path = {path: index for index, path in enumerate(paths)}
+        by_id = {id(leaf): index for index, leaf in enumerate(flat.leaves)}
+        indexes = [
+            by_id[id(leaf)]
+            if isinstance(leaf, Variable)
+            else by_path[ARGS, number, *unlink(link)[1:]]
+            for leaf, link in zip(alone.leaves, alone.links, strict=True)
+        ]
+        return indexes, lambda found: unflatten_graph(alone.code, found)[0]
+    kinds = kinds_of(flat.code)
+    indexes = [
+        index
+        for index, path in enumerate(paths)
+        if path[:2] == (ARGS, number)
+        and kinds[index] is not Kind.FROZEN
+        and judge(meant, path[2:], flat.leaves[index], kinds[index])
+    ]
+    names = [paths[index][2:] for index in indexes]
+    return indexes, lambda found: from_flat_state(zip(names, found, strict=True))
+
+
+@overload
+def grad(
+    function: Loose, /, *, has_aux: bool = ..., **options: Unpack[Options]
+) -> Unchecked[Any]: ...
+
+
+@overload
+def grad(
+    function: Callable[Concatenate[ObjectT, P], Any],
+    /,
+    *,
+    has_aux: Literal[False] = ...,
+    **options: Unpack[Options],
+) -> Callable[Concatenate[ObjectT, P], State]: ...
+
+
+@overload
+def grad(
+    function: Callable[Concatenate[T, P], Any],
+    /,
+    *,
+    has_aux: Literal[False] = ...,
+    **options: Unpack[Options],
+) -> Callable[Concatenate[T, P], T]: ...
+
+
+@overload
+def grad(
+    function: Callable[Concatenate[ObjectT, P], tuple[Any, Aux]],
+    /,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[Options],
+) -> Callable[Concatenate[ObjectT, P], tuple[State, Aux]]: ...
+
+
+@overload
+def grad(
+    function: Callable[Concatenate[T, P], tuple[Any, Aux]],
+    /,
+    *,
+    has_aux: Literal[True],
+    **options: Unpack[Options],
+) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
+
+
+@overload
+def grad(
+    function: Callable[P, Any],
+    /,
+    argnums: Argnums,
+    *,
+    has_aux: bool = ...,
+    **options: Unpack[Options],
+) -> Callable[P, Any]: ...
+
+
+@overload
+def grad(
+    function: None = ...,
+    /,
+    *,
+    has_aux: Literal[False] = ...,
+    **options: Unpack[Options],
+) -> _Grad: ...
+
+
+@overload
+def grad(
+    function: None = ..., /, *, has_aux: Literal[True], **options: Unpack[Options]
+) -> _GradWithAux: ...
+
+
+@overload
+def grad(
+    *, argnums: Argnums, has_aux: bool = ..., **options: Unpack[Options]
+) -> Callable[[Callable[P, Any]], Callable[P, Any]]: ...
+
+
+def grad(
+    function: Call | None = None,
+    /,
+    argnums: Argnums = 0,
+    *,
+    wrt: Filter | tuple[Filter, ...] = Param,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Any:
+    """Differentiate a function with jax; like `value_and_grad`, without the value.
+
+    Args:
+        function, argnums, wrt, has_aux, holomorphic, allow_int: See `value_and_grad`.
+
+    Returns:
+        A function of the same arguments that returns the gradients. With `has_aux`, it
+        returns the gradients and the other value.
+
+    Raises:
+        ValueError: See `value_and_grad`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> import pytest
+        >>> jnp = pytest.importorskip("jax.numpy")
+        >>> model = lw.Dict(w=nn.Param(jnp.ones(2)), offset=lw.data(3.0))
+        >>> gradients = nn.grad(lambda m: (m.w ** 2).sum())(model)
+        >>> gradients.w.value.tolist()
+        [2.0, 2.0]
+
+    Modelled on `flax.nnx.grad`.
+    """
+    options = {
+        "has_aux": has_aux,
+        "holomorphic": holomorphic,
+        "allow_int": allow_int,
+    }
+    if function is None:
+        return functools.partial(grad, argnums=argnums, wrt=wrt, **options)
+    differentiate: Call = value_and_grad
+    both = differentiate(function, argnums, wrt=wrt, **options)
+
+    @dressed(function)
+    def differentiated(*args: Any, **kwargs: Any) -> Any:
+        value, gradients = both(*args, **kwargs)
+        return (gradients, value[1]) if has_aux else gradients
+
+    return differentiated

@@ -1,0 +1,261 @@
+"""Functions of objects that are mapped over an axis: `vmap`."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
+
+from ...core.walk import unlink
+from ...ops.map import tree_leaves
+from ...safely import described, type_name
+from ..graph import FlatGraph, GraphDef, flatten_graph
+from .calls import bare, call_on_copies, dressed, put_back, unbind
+from .options import Call, Groups, Option, Places, Roots, named
+
+
+__all__ = ["vmap"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Axes: TypeAlias = int | Sequence[Any] | None
+
+
+@overload
+def vmap(
+    function: Callable[P, R],
+    /,
+    in_axes: Axes = ...,
+    out_axes: Any = ...,
+    *,
+    axis_name: Any = ...,
+    axis_size: int | None = ...,
+    spmd_axis_name: Any = ...,
+) -> Callable[P, R]: ...
+
+
+@overload
+def vmap(
+    function: None = ...,
+    /,
+    in_axes: Axes = ...,
+    out_axes: Any = ...,
+    *,
+    axis_name: Any = ...,
+    axis_size: int | None = ...,
+    spmd_axis_name: Any = ...,
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
+
+
+def vmap(
+    function: Call | None = None,
+    /,
+    in_axes: Axes = 0,
+    out_axes: Any = 0,
+    *,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+    spmd_axis_name: Any = None,
+) -> Any:
+    """Map a function over an axis with jax; shared references are kept.
+
+    Args:
+        function: The function; without it, a decorator is returned.
+        in_axes: The axis along which each array is mapped, or None for arrays that are
+            not: one axis for all positional arguments, or a tuple with a prefix tree
+            for each. Trees of axes may contain objects, such as
+            `prefix(model, {Param: 0})`. Keyword arguments are mapped over axis 0. The
+            object that the function is bound to is not mapped.
+        out_axes: The axis of the results, as a prefix tree of the function's result.
+            None for results that are the same for every position.
+        axis_name: A name for the axis, for `jax.lax.psum` and similar functions.
+        axis_size: The length of the axis, required if no argument is mapped.
+        spmd_axis_name: See `jax.vmap`.
+
+    Returns:
+        A function of the same arguments. Changes to an argument are written back along
+        the axis of the argument. An argument that the function returns keeps its axis;
+        see `share`.
+
+    Raises:
+        StructureError: The axes are not a prefix of the arguments or results.
+        TypeError: An axis is neither an int nor None.
+        ValueError: An object is in two arguments with different axes; the mapped axes
+            have different sizes, or no axis is mapped; or a value without an axis
+            differs between positions.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> import pytest
+        >>> jnp = pytest.importorskip("jax.numpy")
+        >>> layers = lw.Dict(w=nn.Param(jnp.arange(3.0)))
+        >>> times = nn.vmap(lambda l, x: l.w * x["k"], (0, {"k": None}))
+        >>> times(layers, {"k": 2.0}).tolist()
+        [0.0, 2.0, 4.0]
+
+    Modelled on `flax.nnx.vmap`.
+    """
+    names = {
+        "axis_name": axis_name,
+        "axis_size": axis_size,
+        "spmd_axis_name": spmd_axis_name,
+    }
+    if function is None:
+        return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **names)
+    in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+    if not isinstance(in_axes, int | tuple | None):
+        raise TypeError(
+            "in_axes must be an int, None or a tuple with an entry for each positional "
+            f"argument, got {described(in_axes)}"
+        )
+    axes = _axes("in_axes", in_axes), _axes("out_axes", out_axes)
+    groups = Groups(*axes, kwargs=0)
+    call, held = unbind(function)
+
+    @dressed(function)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        return _mapped(call, (args, kwargs, held), groups, names)
+
+    return mapped
+
+
+def _axes(name: str, spec: Any) -> Option:
+    """Return an option whose leaves are axes.
+
+    Raises:
+        TypeError: One is neither an int nor None.
+    """
+    option = Option(name, spec)
+    for axis in option.leaves:
+        if axis is not None and not hasattr(axis, "__index__"):
+            raise TypeError(
+                f"the axes in {name} must be ints or None, got {described(axis)}"
+            )
+    return option
+
+
+def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> Any:
+    """Return the result of a mapped function, and write back what it changed."""
+    jax = importlib.import_module("jax")
+    flat = flatten_graph(roots)
+    given = [*map(bare, flat.leaves)]
+    places = groups.of_call(roots)
+    axes = [groups.inputs[places(unlink(link))] for link in flat.links]
+    _refuse_two_ways(flat, roots, places, groups)
+    _check_axes(flat, given, roots, axes, names["axis_size"])
+    axes_of_lists = [*groups.inputs, *groups.outputs]
+    unmapped = [n for n, axis in enumerate(axes_of_lists) if axis is None]
+
+    def keep(index: int, number: int) -> bool:
+        mine, other = axes[index], axes_of_lists[number]
+        return bool(mine is other or mine == other)
+
+    names_without_axis: list[tuple[int, str]] = []
+
+    def pure(graphdef: GraphDef, values: list[Any]) -> Any:
+        _, changes, lists = call_on_copies(
+            call, graphdef, values, groups=groups, keep=keep, name_lists=unmapped
+        )
+        for number in unmapped:  # jax's errors about values without an axis name them
+            lists[number] = OrderedDict(lists[number])
+            names_without_axis.extend((number, name) for name in lists[number])
+        return changes, lists
+
+    transformed = jax.vmap(
+        pure, in_axes=(None, axes), out_axes=(None, axes_of_lists), **names
+    )
+    try:
+        changes, lists = transformed(GraphDef(tuple(flat.code)), given)
+    except ValueError as error:
+        for number, name in names_without_axis:
+            if repr(name) in str(error):
+                option = "in_axes" if number < len(groups.inputs) else "out_axes"
+                raise ValueError(
+                    f"{name} differs along the mapped axis, but it has no axis in "
+                    f"{option}"
+                ) from error
+        raise
+    for number in unmapped:
+        lists[number] = lists[number].values()
+    return put_back(changes, lists, given, flat.tracked)
+
+
+def _refuse_two_ways(
+    flat: FlatGraph, roots: Roots, places: Places, groups: Groups
+) -> None:
+    """Refuse objects that occur in two places with different axes.
+
+    Raises:
+        ValueError: There is one.
+    """
+    paths = [*map(unlink, flat.links)]
+    for number, link, _ in flat.again:
+        first, again = unlink(flat.first[number]), unlink(link)
+        one, other = (
+            {rest: groups.inputs[index] for rest, index in places.below(path).items()}
+            for path in (first, again)
+        )
+        depth = len(first)
+        for path in paths if other and one != other else ():
+            rest = path[depth:]
+            if path[:depth] != first:
+                continue
+            axis, axis_again = (
+                groups.inputs[places((*start, *rest))] for start in (first, again)
+            )
+            if axis == axis_again:
+                continue
+            texts = (
+                f"{named(start, roots)} (axis {axis})"
+                if () in said
+                else f"{named(start, roots)} (axes of its own, axis {axis})"
+                for start, said, axis in (
+                    (first, one, axis),
+                    (again, other, axis_again),
+                )
+            )
+            where, where_again = texts
+            is_whole = () in one and () in other
+            inside = "" if is_whole else f"; they differ at {named(path, roots)}"
+            raise ValueError(
+                f"the {type_name(flat.tracked[number])} at {where} is the same object "
+                f"as the one at {where_again}, and can only be mapped in one way"
+                + inside
+            )
+
+
+def _check_axes(
+    flat: FlatGraph,
+    given: list[Any],
+    roots: Roots,
+    axes: list[Any],
+    size: int | None,
+) -> None:
+    """Refuse arrays without the axis that is mapped, and axes of different sizes.
+
+    Raises:
+        ValueError: There is one, or nothing is mapped.
+    """
+    first = "axis_size"
+    for link, value, axis in zip(flat.links, given, axes, strict=True):
+        shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in tree_leaves(value)]
+        for shape in () if axis is None else shapes:
+            where = named(unlink(link), roots)
+            if not -len(shape) <= axis < len(shape):
+                raise ValueError(
+                    f"{where} has shape {shape}, so there is no axis {axis} to map"
+                )
+            if size is None:
+                first, size = where, shape[axis]
+            elif shape[axis] != size:
+                raise ValueError(
+                    f"the mapped axes have different sizes: {size} in {first}, "
+                    f"{shape[axis]} in {where}"
+                )
+    if size is None:
+        raise ValueError(
+            "vmap needs at least one array that is mapped over an axis, or axis_size"
+        )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import zlib
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -139,7 +140,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) != len(pairs):
         keys = [key for key, _ in pairs]
-        again = next(key for key in keys if keys.count(key) > 1)
+        again = next(key for key, times in Counter(keys).items() if times > 1)
         raise ValueError(f"an object has the key {clip(again)} twice")
     return made
 

@@ -140,6 +140,7 @@ LATER = {
     "layout": "leafwise.layout",
     "shutil": "shutil",
     "selection.align": "leafwise.selection",
+    "selection.names": "leafwise.selection",
     "selection.policy": "leafwise.selection",
     "selection.values": "leafwise.selection",
 }

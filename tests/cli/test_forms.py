@@ -453,6 +453,185 @@ def test_odd_yaml(edit, text, command, expected):
         assert found == expected
 
 
+REFUSED = None
+DEFECTS = {
+    "a deleted key that << also brings": (
+        "yaml",
+        "b: &b {a: 1, c: 2}\nx:\n  <<: *b\n  a: 5 # five\n  d: 1\n",
+        ["delete", "x.a"],
+        "b: &b {a: 1, c: 2}\nx:\n  c: 2\n  d: 1\n",
+    ),
+    "a renamed key that << also brings": (
+        "yaml",
+        "b: &b {a: 1, c: 2}\nx:\n  <<: *b\n  a: 5 # five\n",
+        ["rename", "x.a", "z"],
+        "b: &b {a: 1, c: 2}\nx:\n  c: 2\n  z: 5 # five\n",
+    ),
+    "a comment on << that would go": (
+        "yaml",
+        "b: &b {a: 1}\nx:\n  <<: *b # why\n  a: 5\n",
+        ["delete", "x.a"],
+        REFUSED,
+    ),
+    "a list beside << when the anchor is deleted": (
+        "yaml",
+        "b: &b\n  t: 1\nx:\n  <<: *b\n  s: [1]\ny:\n  <<: *b\n  n: 2\n",
+        ["delete", "b"],
+        "x:\n  t: 1\n  s: [1]\ny:\n  t: 1\n  n: 2\n",
+    ),
+    "zero without its sign in YAML": (
+        "yaml",
+        "a: -0.0 # n\n",
+        ["set", "a=0.0"],
+        "a: 0.0 # n\n",
+    ),
+    "zero without its sign in TOML": (
+        "toml",
+        "a = -0.0\n",
+        ["set", "a=0.0"],
+        "a = 0.0\n",
+    ),
+    "zero without its sign in JSON": (
+        "json",
+        '{"a": -0.0}',
+        ["set", "a=0.0"],
+        '{"a": 0.0}',
+    ),
+    "a comment after >-": (
+        "yaml",
+        "a: >- # why\n  text\n  more\nb: 1\n",
+        ["set", "a=x"],
+        "a: x # why\nb: 1\n",
+    ),
+    "a comment after | of another block": (
+        "yaml",
+        "a: |  # why\n  text\nb: 1\n",
+        ["set", "a=x\ny"],
+        "a: |-  # why\n  x\n  y\nb: 1\n",
+    ),
+    "the comment of an emptied list": (
+        "yaml",
+        "a: [\n  # all\n\n  1, # one\n  ]\n",
+        ["delete", "a[0]"],
+        "a: [\n  # all\n\n  ]\n",
+    ),
+    "the comment behind the bracket of an emptied list": (
+        "yaml",
+        "a: [ # all\n  1, # one\n  ]\n",
+        ["delete", "a[0]"],
+        REFUSED,
+    ),
+    "an empty mapping with a blank": (
+        "yaml",
+        "a: { }\nb: [ ]\nc: 1\n",
+        ["set", "+d={}", "c=2"],
+        "a: { }\nb: [ ]\nc: 2\nd: {}\n",
+    ),
+    "an empty mapping with a blank, renamed": (
+        "yaml",
+        "x:\n  a: { }\n  b: 1\n",
+        ["rename", "x.a", "z"],
+        "x:\n  z: { }\n  b: 1\n",
+    ),
+    "a key after ?": ("yaml", "? a\n: 1\n? b\n: 2\n", ["set", "a=3"], REFUSED),
+    "a value beside keys after ?": (
+        "yaml",
+        "x:\n  ? a\n  : 1\ny: 1\n",
+        ["set", "y=3"],
+        "x:\n  ? a\n  : 1\ny: 3\n",
+    ),
+    "the only key under a comment": (
+        "yaml",
+        "# head\na: 1\n",
+        ["delete", "a"],
+        "# head\n{}\n",
+    ),
+    "an octal mode": ("yaml", "m: 0644 # rw\n", ["set", "m=0600"], "m: 0600 # rw\n"),
+    "an added octal mode": ("yaml", "a: 1\n", ["set", "+m=0644"], "a: 1\nm: 0644\n"),
+    "an octal mode of TOML": ("toml", "m = 0o644\n", ["set", "m=0o600"], "m = 0o600\n"),
+    "digits in groups": ("toml", "n = 1_000\n", ["set", "n=2_000"], "n = 2_000\n"),
+    "a version with a zero": ("yaml", "v: 1.10\n", ["set", "v=1.20"], "v: 1.20\n"),
+    "a version that is text": ("yaml", 'v: "1.10"\n', ["set", "v=1.20"], 'v: "1.20"\n'),
+    "an exponent": ("json", '{"a": 1E3}', ["set", "a=1e4"], '{"a": 1e4}'),
+    "hexadecimal digits that move": (
+        "yaml",
+        "a: {x: 0x1F}\nb: [1]\n",
+        ["move", "a.x", "b[0]"],
+        "a: {}\nb: [0x1F, 1]\n",
+    ),
+    "numbers of another file": (
+        "json",
+        '{"a": 1}',
+        ["merge", "b.json"],
+        '{"a": 1E2, "b": {"c": 1.10}}',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_nothing_is_lost_or_written_in_another_way(edit, name):
+    """Each was: lost, written elsewhere or as another number, or done by half."""
+    kind, text, command, expected = DEFECTS[name]
+    Path("b.json").write_text('{"a": 1E2, "b": {"c": 1.10}}')
+    found = edit(kind, text, *command)
+    if expected is REFUSED:
+        assert "cannot be kept: " in found
+        assert Path(f"a.{kind}").read_text() == text
+    else:
+        assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "text"), [("json", '{"a": 5}'), ("toml", "a = 5\n"), ("yaml", "a: 5\n")]
+)
+def test_a_leading_zero_is_never_dropped(edit, kind, text):
+    """Some read 0600 as octal, others as decimal."""
+    found = edit(kind, text, "set", "a=0600")
+    if kind == "yaml":
+        assert found == "a: 0600\n"
+    else:
+        assert found.endswith("'0600' is not an int; the value at ['a'] is 5")
+
+
+def test_differences_show_numbers_as_they_are_written(edit):
+    """Equal numbers are no difference, however they are written."""
+    Path("a.yaml").write_text("m: 0644\nx: 0x1F\nv: 1.10\n")
+    Path("b.yaml").write_text("m: 0600\nx: 31\nv: 1.1\n")
+    assert output_of("diff a.yaml b.yaml").startswith("~ ['m']: 0644 -> 0600\n")
+
+
+def test_a_refusal_has_a_status_of_its_own_and_a_reason(edit):
+    """Status 1, as for differences; nothing is written."""
+    Path("a.yaml").write_text("a: 1\n---\nb: 2\n")
+    assert main(["delete", "a.yaml", "[0]", "-i"]) == 1
+    assert Path("a.yaml").read_text() == "a: 1\n---\nb: 2\n"
+
+
+@pytest.mark.parametrize("error", [ValueError, TypeError, RecursionError, KeyError])
+def test_a_bug_of_our_own_shows_as_itself(monkeypatch, error):
+    """It is not told as a form that cannot be kept."""
+    from leafwise.io.revision import of_json
+
+    def broken(*_):
+        raise error("a bug")
+
+    monkeypatch.setattr(of_json, "remade", broken)
+    with pytest.raises(error, match="a bug"):
+        revise("[1]", load("[1]", "json"), [2])
+
+
+def test_merge_keys_that_multiply():
+    """Each level has the same keys as the one below, not nine times as many."""
+    text = "a0: &a0 {k: 1}\n"
+    for n in range(1, 40):
+        text += f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n"
+    assert load(text, "yaml").tree["a39"] == {"k": 1}
+    pairs = ", ".join(f"k{n}: 1" for n in range(1100))
+    text = f"a: &a {{{pairs}}}\n" + "".join(f"b{n}: {{<<: *a}}\n" for n in range(1000))
+    with pytest.raises(FormatError, match="merge keys bring more than 1000000 values"):
+        load(text, "yaml")
+
+
 # ------------------------------------------------------------------- the whole command
 
 

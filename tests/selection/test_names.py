@@ -319,7 +319,7 @@ CONFIG = {
     ("text", "value"),
     [
         ("flag=false", False), ("flag=Off", False), ("flag=1", True),
-        ("int=7", 7), ("int=-0x10", -16), ("int=1_000", 1000), ("int=007", 7),
+        ("int=7", 7), ("int=-0x10", -16), ("int=1_000", 1000), ("int=0", 0),
         ("float=3e-4", 3e-4), ("float=2", 2.0), ("float=inf", float("inf")),
         ("complex=2+1j", 2 + 1j),
         ("text=a=b", "a=b"), ("text=", ""), ("text='null'", "null"), ("text=12", "12"),
@@ -347,6 +347,8 @@ def test_values_are_cast_to_what_they_replace(text, value):
 
 WRONG = """
 flag=maybe | is not a bool; the value at ['flag'] is True
+int=007 | is not an int; the value at ['int'] is 3
+float=007 | is not a float; the value at ['float'] is 0.5
 int=inf | is not an int; the value at ['int'] is 3
 int=nan | is not an int; the value at ['int'] is 3
 float=true | is not a float; the value at ['float'] is 0.5

@@ -251,3 +251,11 @@ def test_a_long_list_that_was_turned_around():
     patch = json.loads(diff.to_json_patch())
     assert len(patch) == size - 1
     assert {operation["op"] for operation in patch} == {"move"}
+
+
+def test_a_patch_that_changes_only_the_type():
+    """As a replacement of 1.0 by 1, which `==` does not see."""
+    for old, new in ((1.0, 1), (1, True), (0, False)):
+        patch = [{"op": "replace", "path": "/a", "value": new}]
+        made = TreeDiff.from_json_patch(patch, {"a": old}).apply({"a": old})
+        assert repr(made) == repr({"a": new})

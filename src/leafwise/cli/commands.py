@@ -292,7 +292,7 @@ def _revised(tree: Any, source: Source) -> str:
 
 
 def _revised_or_dumped(tree: Any, source: Source) -> str:
-    """Return the text of a file with another tree, in its layout if that is possible."""
+    """Return the text of a file with another tree, if possible in its layout."""
     try:
         return _revised(tree, source)
     except NotWritten as error:
@@ -330,21 +330,45 @@ def _has_nan(source: Source) -> bool:
 
 def put(options: argparse.Namespace) -> Report:
     """Print a file with changes applied: `path=value`, `+path=value`, `~path`."""
-    source = read(options.file, options.format)
-    tree = selection.override(source.document.tree, options.changes)
+    source = read(options.file, options.format, written=True)
+    tree = source.document.tree
+    for change in options.changes:
+        tree = _changed(tree, change, source.document.kind)
     return _written(tree, source, options)
+
+
+def _changed(tree: Any, change: str, kind: str) -> Any:
+    """Return a tree with a change applied; a number is written as the user typed it."""
+    from ..selection.names import split_override
+
+    number: Any = None
+    if not change.startswith("~") and "=" in change:
+        where, text = split_override(change)
+        number = io.formats.read_number(text, kind)
+    if not hasattr(number, "text"):
+        return selection.override(tree, [change])
+    plain = repr(number.plain(number))
+    tree = selection.override(tree, [f"{where}={plain}"])
+
+    def as_typed(value: Any) -> Any:
+        if type(value) is str and value == plain:
+            return text
+        is_number = isinstance(value, int | float) and type(value) is not bool
+        return number if is_number and value == number else value
+
+    return selection.at(tree, none_is_leaf=True)[where.lstrip("+")].apply(as_typed)
 
 
 def delete(options: argparse.Namespace) -> Report:
     """Print a file without the selected parts."""
-    source = read(options.file, options.format)
+    source = read(options.file, options.format, written=True)
     tree = _picked(options, source.document.tree).delete()
     return _written(tree, source, options)
 
 
 def move(options: argparse.Namespace) -> Report:
     """Print a file with a part moved to another path."""
-    source = read(options.file, options.format)
+    source = read(options.file, options.format, written=True)
     tree = selection.tree_move(
         source.document.tree, options.source, options.target, none_is_leaf=True
     )
@@ -353,7 +377,7 @@ def move(options: argparse.Namespace) -> Report:
 
 def rename(options: argparse.Namespace) -> Report:
     """Print a file with the selected keys renamed."""
-    source = read(options.file, options.format)
+    source = read(options.file, options.format, written=True)
     tree = selection.tree_rename(
         source.document.tree, options.selector, options.name, none_is_leaf=True
     )
@@ -362,7 +386,7 @@ def rename(options: argparse.Namespace) -> Report:
 
 def merge(options: argparse.Namespace) -> Report:
     """Print the deep merge of files; values of later files win."""
-    base, *overlays = read_all(options.files, options.format)
+    base, *overlays = read_all(options.files, options.format, written=True)
     trees = [source.document.tree for source in overlays]
     if options.delete is not None:
         from ..selection.values import guess
@@ -411,7 +435,8 @@ def _lists(given: list[str], default: str) -> str | dict[str, str]:
 
 def diff(options: argparse.Namespace) -> Report:
     """Print the differences between two files; status 1 if there are any."""
-    first, second = read_all(options.files, options.format)
+    written = not options.json
+    first, second = read_all(options.files, options.format, written=written)
     found = selection.tree_diff(
         first.document.tree,
         second.document.tree,

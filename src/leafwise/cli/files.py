@@ -78,12 +78,13 @@ class Source(NamedTuple):
     charset: str = "utf-8"
 
 
-def read(path: str, kind: str | None = None) -> Source:
+def read(path: str, kind: str | None = None, *, written: bool = False) -> Source:
     """Read a file into plain containers.
 
     Args:
         path: The file; `-` for the standard input.
         kind: The format, if it is not the one of the extension.
+        written: Whether numbers know how they are written, see `formats.load`.
 
     Returns:
         The content, with its text.
@@ -101,7 +102,7 @@ def read(path: str, kind: str | None = None) -> Source:
         )
     try:
         text, mark, charset = _text_of(path)
-        document = formats.load(text, kind)
+        document = formats.load(text, kind, written=written)
         _refuse_endless(document.tree)
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from error
@@ -112,7 +113,9 @@ def read(path: str, kind: str | None = None) -> Source:
     return Source(path, text, document, mark, charset)
 
 
-def read_all(files: Sequence[str], kind: str | None = None) -> list[Source]:
+def read_all(
+    files: Sequence[str], kind: str | None = None, *, written: bool = False
+) -> list[Source]:
     """Read several files, as `read` does.
 
     Args:
@@ -127,7 +130,7 @@ def read_all(files: Sequence[str], kind: str | None = None) -> list[Source]:
     """
     if files.count("-") > 1:
         raise Unreadable("-: the standard input can be read only once")
-    return [read(path, kind) for path in files]
+    return [read(path, kind, written=written) for path in files]
 
 
 def replace(source: Source, text: str) -> None:

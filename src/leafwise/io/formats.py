@@ -13,12 +13,14 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from io import StringIO
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..core.walk import unlink
+from ..ops.map import tree_leaves, tree_map
 from ..safely import clip, type_name
 
 
@@ -36,6 +38,7 @@ SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "y
 """The formats by file extension."""
 
 _DEEPEST: Final = 500
+_MOST_BROUGHT: Final = 1_000_000
 
 
 class FormatError(ValueError):
@@ -70,6 +73,72 @@ class Document(NamedTuple):
     is_stream: bool = False
 
 
+class WrittenInt(int):
+    """An int from a text that writes it in another way than Python: `0644`, `0x1F`."""
+
+    plain: ClassVar = int
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+class WrittenFloat(float):
+    """A float from a text that writes it in another way than Python: `1e3`, `1.20`."""
+
+    plain: ClassVar = float
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def as_written(text: str, value: Any) -> Any:
+    """Return a number that knows its text, or the value if its `repr` is that text."""
+    if type(value) not in (int, float) or _is_long(value) or repr(value) == text:
+        return value
+    made: Any = (WrittenInt if type(value) is int else WrittenFloat)(value)
+    made.text = text
+    return made
+
+
+def _is_long(value: Any) -> bool:
+    """Return whether Python may refuse to print an int."""
+    return type(value) is int and value.bit_length() > 2000
+
+
+def read_number(text: str, kind: str) -> Any:
+    """Return the number that a text is in a format, which knows its text, or None.
+
+    Example:
+        >>> from leafwise.io.formats import read_number
+        >>> int(read_number("0600", "yaml")), read_number("0600", "toml")
+        (384, None)
+    """
+    if not re.fullmatch(r"[-+.\w]+", text, re.ASCII):
+        return None
+    try:
+        tree = load(f"a = {text}" if kind == "toml" else text, kind).tree
+    except FormatError:
+        return None
+    value = tree["a"] if kind == "toml" else tree
+    return as_written(text, value) if type(value) in (int, float) else None
+
+
+def fitted(tree: Any, kind: str) -> Any:
+    """Return a tree in which numbers know their text only if the format reads it."""
+
+    def is_foreign(leaf: Any) -> bool:
+        if not isinstance(leaf, WrittenInt | WrittenFloat):
+            return False
+        found = read_number(leaf.text, kind)
+        return type(found) is not type(leaf) or found != leaf
+
+    if not any(map(is_foreign, tree_leaves(tree))):
+        return tree
+    return tree_map(lambda leaf: leaf.plain(leaf) if is_foreign(leaf) else leaf, tree)
+
+
 class _How(NamedTuple):
     """How to write: see `dump`."""
 
@@ -77,7 +146,7 @@ class _How(NamedTuple):
     allow_nan: bool
 
 
-def load(text: str, kind: str) -> Document:
+def load(text: str, kind: str, *, written: bool = False) -> Document:
     """Parse a JSON, TOML or YAML text.
 
     A duplicate key in a JSON object or a YAML mapping is an error. So are YAML keys
@@ -86,6 +155,8 @@ def load(text: str, kind: str) -> Document:
     Args:
         text: The text.
         kind: `"json"`, `"toml"` or `"yaml"`.
+        written: Whether numbers that Python would write in another way know their text:
+            they are of subclasses of int and float whose `repr` is that text.
 
     Returns:
         The data, with its format.
@@ -105,7 +176,7 @@ def load(text: str, kind: str) -> Document:
 'a', first on line 1
     """
     try:
-        return _READERS[kind](text)
+        return _READERS[kind](text, written)
     except RecursionError as error:
         raise FormatError("nested too deeply for its reader") from error
     except FormatError:
@@ -147,6 +218,7 @@ def dump(
     """
     how = _How(encoding, allow_nan)
     try:
+        document = document._replace(tree=fitted(document.tree, document.kind))
         return _WRITERS[document.kind](document, how)
     except RecursionError as error:
         raise FormatError("nested too deeply for its writer") from error
@@ -362,11 +434,21 @@ def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
 # -------------------------------------------------------------------------------- JSON
 
 
-def _read_json(text: str) -> Document:
+def _read_json(text: str, written: bool) -> Document:
+    more: Any = {"parse_int": _written_int, "parse_float": _written_float}
+    more = more if written else {}
     try:
-        return Document(json.loads(text, object_pairs_hook=_table), "json")
+        return Document(json.loads(text, object_pairs_hook=_table, **more), "json")
     except _HasDuplicate:
         raise _find_duplicate(text) from None
+
+
+def _written_int(text: str) -> Any:
+    return as_written(text, int(text))
+
+
+def _written_float(text: str) -> Any:
+    return as_written(text, float(text))
 
 
 def _write_json(document: Document, how: _How) -> str:
@@ -425,10 +507,24 @@ def _refuse_colliding_names(tree: Any) -> None:
 # -------------------------------------------------------------------------------- TOML
 
 
-def _read_toml(text: str) -> Document:
+def _read_toml(text: str, written: bool) -> Document:
     import tomllib  # and with it datetime
 
-    return Document(tomllib.loads(text), "toml")
+    if not written:
+        return Document(tomllib.loads(text), "toml")
+    tree = tomllib.loads(text, parse_float=_written_float)
+    if re.search(r"\d_\d|0[xob]|[+]\d", text):
+        tree = _with_ints(tree, toml_writer().parse(text))
+    return Document(tree, "toml")
+
+
+def _with_ints(value: Any, item: Any) -> Any:
+    """Return a tree with ints that are written as in the document of tomlkit."""
+    if type(value) is dict:
+        return {key: _with_ints(one, item[key]) for key, one in value.items()}
+    if type(value) is list:
+        return [_with_ints(*pair) for pair in zip(value, item, strict=True)]
+    return as_written(item.as_string(), value) if type(value) is int else value
 
 
 def _write_toml(document: Document, how: _How) -> str:
@@ -473,8 +569,8 @@ _WORDS_OF_1_1: Final = (r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF", "yYnNoO")
 _NOT_IN_1_2: Final = ("int", "float", "value")  # "value" is a plain =
 
 
-def _read_yaml(text: str) -> Document:
-    loader = yaml_loader()
+def _read_yaml(text: str, written: bool) -> Document:
+    loader = yaml_loader(written=written)
     try:
         documents = [*loader.load_all(text)]
     except _yaml().error.YAMLError as error:
@@ -503,8 +599,11 @@ def _told(error: Any, text: str) -> str:
     return f"line {line}, column {column}: the character {character!r} is not allowed"
 
 
-def yaml_loader() -> Any:
+def yaml_loader(*, written: bool = False) -> Any:
     """Return a loader of YAML 1.2, as for plain scalars, without doubles and depth.
+
+    Args:
+        written: See `load`.
 
     Raises:
         FormatError: The package is missing.
@@ -516,9 +615,12 @@ def yaml_loader() -> Any:
         _refuse_duplicates(yaml, self, node)
         return base.construct_document(self, node)
 
-    constructor: Any = type(
-        "Constructor", (base,), {"construct_document": construct_document}
-    )
+    def flatten_mapping(self: Any, node: Any) -> None:
+        _flatten(yaml, self, node, base.flatten_mapping)
+
+    methods = {"construct_document": construct_document, "brought": 0}
+    methods["flatten_mapping"] = flatten_mapping
+    constructor: Any = type("Constructor", (base,), methods)
     for name, construct in (
         *_CONSTRUCTORS.items(),
         ("bool", None),
@@ -526,6 +628,7 @@ def yaml_loader() -> Any:
     ):
         tag = f"tag:yaml.org,2002:{name}"
         known = construct or base.yaml_constructors[tag]
+        known = _as_written(known) if construct and written else known
         constructor.add_constructor(tag, _with_place(yaml, name, known))
     constructor.add_constructor("tag:yaml.org,2002:omap", base.construct_yaml_pairs)
     loader = yaml.YAML(typ="safe", pure=True)
@@ -534,6 +637,32 @@ def yaml_loader() -> Any:
     loader.max_depth = _DEEPEST
     loader.composer.warn_double_anchors = False
     return loader
+
+
+def _flatten(yaml: Any, loader: Any, mapping: Any, flatten: Any) -> None:
+    """Add the pairs that `<<` brings to a mapping, each key once.
+
+    Raises:
+        FormatError: There are too many of them in the file.
+    """
+    merges = [value for key, value in mapping.value if key.tag == _MERGE]
+    for value in merges:
+        if isinstance(value, yaml.nodes.SequenceNode):
+            value.value = [*{id(node): node for node in value.value}.values()]
+    own = len(mapping.value)
+    flatten(loader, mapping)
+    if merges:
+        pairs = {
+            (key.tag, key.value if isinstance(key.value, str) else id(key)): (
+                key,
+                value,
+            )
+            for key, value in mapping.value
+        }
+        mapping.value = [*pairs.values()]
+        loader.brought += max(len(pairs) - own, 0)
+        if loader.brought > _MOST_BROUGHT:
+            raise FormatError(f"its merge keys bring more than {_MOST_BROUGHT} values")
 
 
 def _scanner(yaml: Any) -> Any:
@@ -587,6 +716,10 @@ def _with_place(yaml: Any, name: str, construct: Any) -> Any:
     return constructed
 
 
+def _as_written(construct: Any) -> Any:
+    return lambda loader, node: as_written(node.value, construct(loader, node))
+
+
 def _construct_int(loader: Any, node: Any) -> int:
     text = loader.construct_scalar(node).replace("_", "")
     digits = text.lstrip("+-")
@@ -623,6 +756,9 @@ def yaml_dumper(*, is_ascii: bool = False) -> Any:
     representer: Any = type("Representer", (base,), {})
     text = r"[^\n\t -~]" if is_ascii else r"[\r\x85\u2028\u2029]"
     representer.add_representer(str, _represent_text(re.compile(text).search))
+    for cls in (WrittenInt, WrittenFloat):
+        tag = f"tag:yaml.org,2002:{cls.plain.__name__}"
+        representer.add_representer(cls, partial(_represent_number, tag))
     dumper = yaml.YAML(typ="safe", pure=True)
     dumper.Representer, dumper.Resolver = representer, _resolver(yaml, is_reader=False)
     dumper.allow_unicode = not is_ascii
@@ -638,6 +774,10 @@ def _dumped(dumper: Any, document: Document) -> str:
     except _yaml().error.YAMLError as error:
         raise TypeError(str(error.args[0])) from error
     return out.getvalue().removesuffix("...\n")
+
+
+def _represent_number(tag: str, dumper: Any, number: Any) -> Any:
+    return dumper.represent_scalar(tag, number.text)
 
 
 def _represent_text(has_more: Callable[[str], object]) -> Callable[[Any, str], Any]:
@@ -657,7 +797,7 @@ def _represent_text(has_more: Callable[[str], object]) -> Callable[[Any, str], A
     return represented
 
 
-_READERS: Final[dict[str, Callable[[str], Document]]] = {
+_READERS: Final[dict[str, Callable[[str, bool], Document]]] = {
     "json": _read_json,
     "toml": _read_toml,
     "yaml": _read_yaml,

@@ -271,7 +271,7 @@ class TreeDiff(Shown, Sequence[Change]):
             return not differ(x, y, context, values, ROOT)
 
         made = patched(tree, patch, context, same)
-        return tree_diff(tree, made, none_is_leaf=True)
+        return tree_diff(tree, made, typematch=True, none_is_leaf=True)
 
 
 def _expect(change: Change, tree: Any, context: Context, values: Values) -> None:

@@ -26,7 +26,7 @@ from .fields import declared_at
 from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
 from .rebuild import Delete, Edited, Set, rebuild
-from .values import as_declared, as_replaced, described, guess
+from .values import as_declared, as_replaced, described, guess, number_type
 
 
 if TYPE_CHECKING:
@@ -613,7 +613,7 @@ def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
     if text.startswith("~"):
         paths = _selection(tree, selector(text[1:]), context).paths()
         return rebuild(tree, [(path, Delete()) for path in paths], context, record)
-    where, value = _split(text)
+    where, value = split_override(text)
     if where.startswith("++"):
         there = find(tree, parse(where[2:]), context)
         if not there:
@@ -635,7 +635,7 @@ def _selection(tree: Tree, what: Selector, context: Context) -> Selection[Tree]:
     return Selection(tree, (what,), context, missing_ok=False)
 
 
-def _split(text: str) -> tuple[str, str]:
+def split_override(text: str) -> tuple[str, str]:
     """Split a text at the first `=` outside of quotes and brackets.
 
     Raises:
@@ -741,7 +741,8 @@ def _cast(
 
 
 def _misfit(place: Place, text: str, is_leaf: bool, hint: Any) -> EditError:
-    where, name, shown = place.path.where(), type_name(place.value), clip(place.value)
+    where, shown = place.path.where(), clip(place.value)
+    name = number_type(place.value).__name__ if is_leaf else type_name(place.value)
     if hint is not Any:
         kind = described(hint)
         what = f"is not of the declared type {kind}; the value at {where} is {shown}"

@@ -32,6 +32,7 @@ from .rebuild import (
 
 
 __all__ = ["as_declared", "as_replaced", "child_hint", "described", "guess", "hints_of"]
+__all__ += ["number_type"]
 
 
 # ------------------------------------------------------- the value that is replaced
@@ -69,8 +70,14 @@ def _flag(text: str) -> bool:
     return _FLAGS[text.lower()]
 
 
+def number_type(value: Any) -> type:
+    """Return the type of a value; of a number that knows its text, int or float."""
+    plain: Any = getattr(type(value), "plain", None)
+    return plain if plain in (int, float) else type(value)
+
+
 def _integer(text: str) -> int:
-    return int(text) if text.strip("+-").isdigit() else int(text, 0)
+    return int(text, 0)  # which refuses 0600: octal for some, not for others
 
 
 _INFINITE: Final = float("inf")
@@ -82,10 +89,16 @@ def _number(text: str) -> int | float:
     except ValueError:
         if not any(letter.isdigit() for letter in text):
             raise  # "inf" is no number of steps
-        number = float(text)
+        number = _float(text)
         if number in (_INFINITE, -_INFINITE):
             raise
         return number
+
+
+def _float(text: str) -> float:
+    if re.match(r"[-+]?0[0-9_]", text):
+        raise ValueError(text)
+    return float(text)
 
 
 def _text(text: str) -> str:
@@ -97,7 +110,7 @@ def _text(text: str) -> str:
 _CASTS: Final[dict[type, Callable[[str], Any]]] = {
     bool: _flag,
     int: _integer,
-    float: float,
+    float: _float,
     complex: complex,
     str: _text,
 }
@@ -110,7 +123,7 @@ def _leaf_like(old: Any, text: str) -> Any:
         Exception: The text does not represent such a leaf, as its type says; or the
             type has no values written as text.
     """
-    cls = type(old)
+    cls = number_type(old)
     if old is None:
         return guess(text)
     if text in _NULL:
@@ -171,13 +184,13 @@ def _node_like(old: Any, rule: Rule, new: Any, *, is_typed: bool) -> Any:
     if is_mapping(old, rule) and isinstance(new, Mapping):
         table = table_of(old, rule)
         items = new.items()
-        sorts = {} if is_typed else {key: type(child) for key, child in table.items()}
+        sorts = {} if is_typed else {k: number_type(x) for k, x in table.items()}
         values = [_of_type(sorts.get(key), child) for key, child in items]
         if same_items([*new], values, table):
             return old
         return mapping_like(old, rule, [*new], values, [old])
     if is_items(old, rule) and isinstance(new, list | tuple):
-        types = set() if is_typed else {type(item) for item in items_of(old, rule)}
+        types = set() if is_typed else {*map(number_type, items_of(old, rule))}
         sort = types.pop() if len(types) == 1 else None
         return items_like(old, rule, [_of_type(sort, item) for item in new], [old])
     raise ValueError(new)

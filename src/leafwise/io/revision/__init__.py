@@ -51,9 +51,12 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
     """
     if same(document.tree, tree):
         return text
-    written = formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
-    if document.kind == "json":  # which has no dates, and may have no NaN
-        tree = formats.load(written, "json").tree
+    tree = formats.fitted(tree, document.kind)
+    dumped = formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
+    if document.kind == "json" and not same(
+        formats.load(dumped, "json").tree, tree, written=False
+    ):
+        tree = formats.load(dumped, "json").tree  # which has no dates
     if max(_depth(document.tree), _depth(tree)) > _DEEPEST:
         raise RevisionError(f"it is nested more than {_DEEPEST} levels deep")
     is_windows = text.count("\r\n") == text.count("\n") > 0
@@ -64,7 +67,7 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
         found = formats.load(made.text, document.kind).tree
     except FormatError as error:
         raise RevisionError(f"the new text would not be valid: {error}") from error
-    if not same(found, made.tree):
+    if not same(found, made.tree, written=False):
         raise RevisionError("the new text would have other values than the edit")
     made.check_comments(writer.comments(made.text))
     return made.text.replace("\n", "\r\n") if is_windows else made.text

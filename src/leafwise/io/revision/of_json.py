@@ -102,11 +102,19 @@ class _Style:
             has_lines: Whether its items may stand on lines of their own.
             like: A text whose quotes it takes, where there is a choice.
         """
-        text = json.dumps(
-            value,
-            ensure_ascii=self.is_ascii,
-            indent=self.unit if has_lines else None,
-            separators=("," if has_lines else self.comma, self.colon),
-            default=formats.json_default,
-        )
-        return text.replace("\n", f"\n{indent}")
+        if isinstance(value, dict | list) and value:
+            inner = indent + self.unit if has_lines else indent
+            pairs = (
+                value.items() if isinstance(value, dict) else ((None, x) for x in value)
+            )
+            items = [
+                ("" if key is None else f"{self.key(key)}{self.colon}")
+                + self.inline(one, inner, has_lines=has_lines)
+                for key, one in pairs
+            ]
+            text = (f",\n{inner}" if has_lines else self.comma).join(items)
+            text = f"\n{inner}{text}\n{indent}" if has_lines else text
+            return f"{{{text}}}" if isinstance(value, dict) else f"[{text}]"
+        if isinstance(value, formats.WrittenInt | formats.WrittenFloat):
+            return value.text
+        return json.dumps(value, ensure_ascii=self.is_ascii)

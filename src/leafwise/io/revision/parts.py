@@ -86,14 +86,20 @@ class Removed:
         return None
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any, *, written: bool = True) -> bool:
     """Return whether two plain values are the same, types and all; NaN is itself.
 
-    Numbers that know how they are written must be written alike, and 0.0 is not -0.0.
+    And 0.0 is not -0.0.
+
+    Args:
+        a, b: The values.
+        written: Whether numbers that know their text must have the same one.
     """
     pairs = [(a, b)]
     while pairs:
         a, b = pairs.pop()
+        if not written:
+            a, b = _plain(a), _plain(b)
         if a is b:
             continue
         if type(a) is not type(b):
@@ -107,11 +113,16 @@ def same(a: Any, b: Any) -> bool:
                 return False
             pairs += zip(a, b, strict=True)
         elif isinstance(a, int | float):
-            if repr(a) != repr(b):
+            if a != b if type(a) is int else repr(a) != repr(b):
                 return False
         elif a != b:
             return False
     return True
+
+
+def _plain(value: Any) -> Any:
+    cls = getattr(type(value), "plain", None)
+    return cls(value) if cls in (int, float) else value
 
 
 Step = tuple[int | None, Any]

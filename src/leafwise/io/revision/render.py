@@ -306,6 +306,7 @@ class Editor:
             if at is None:
                 body = self.fresh_item(part, key, new[key], indent, has_lines)
                 lead = f"\n{indent}" if has_lines else self.lead(items, len(made))
+                lead = lead if items or made or "\n" in tail else tail
             elif key is GONE:
                 detached += _detached(lead)
                 continue

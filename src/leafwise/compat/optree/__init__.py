@@ -25,7 +25,6 @@ from . import version as version
 from .accessors import *
 from .ops import *
 from .registry import *
-from .treespecs import *
 from .typing import *
 from .version import __version__ as __version__
 

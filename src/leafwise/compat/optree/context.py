@@ -39,7 +39,8 @@ def view(none_is_leaf: bool = False, namespace: str = "") -> View:
         raise TypeError(f"the namespace must be a string, got {described(namespace)}")
     name = namespace if namespace in current.state.layers else GLOBAL
     found = view_of(name, bool(none_is_leaf))
-    return found.as_inserted() if ordered & {namespace, GLOBAL} else found
+    is_inserted = ordered and (namespace in ordered or GLOBAL in ordered)
+    return found.as_inserted() if is_inserted else found
 
 
 def spec_in(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
@@ -67,9 +68,10 @@ class Walk(NamedTuple):
 
 
 def _walk(is_leaf: Any, none_is_leaf: bool, namespace: str) -> Walk:
-    found = view(none_is_leaf, namespace)
+    is_default = namespace == "" and none_is_leaf is False and not ordered
+    found = current.view if is_default else view(none_is_leaf, namespace)
     if is_leaf is None:
-        return Walk(plain_context(found), namespace)
+        return Walk(found.context or plain_context(found), namespace)
     if not callable(is_leaf):
         raise TypeError(f"is_leaf must be a function, got {described(is_leaf)}")
     return Walk(Context(found, is_leaf), namespace)

@@ -23,7 +23,7 @@ from dataclasses import fields as fields
 from dataclasses import is_dataclass as is_dataclass
 from dataclasses import replace as replace
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeVar
 
 from typing_extensions import dataclass_transform
 
@@ -40,14 +40,16 @@ from .registry import (
 
 __all__ = [*dataclasses.__all__, "DataclassEntry", "register_node"]  # pyright: ignore[reportUnsupportedDunderAll]
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 _NEW_ARGUMENTS = {"doc": (3, 14), "module": (3, 12), "decorator": (3, 14)}
 """The arguments of the standard library that are younger than our oldest Python."""
 
 
-def _signed_like(original: Callable[..., Any]) -> Callable[[Any], Any]:
+def _signed_like(original: Callable[..., Any]) -> Callable[[F], F]:
     """Show in the signature of a function the options that it passes to another."""
 
-    def sign(function: Any) -> Any:
+    def sign(function: F) -> F:
         own = inspect.signature(function)
         parameters = [*own.parameters.values()][:-1]
         theirs = dict(inspect.signature(original).parameters)
@@ -57,7 +59,8 @@ def _signed_like(original: Callable[..., Any]) -> Callable[[Any], Any]:
         for name, one in theirs.items():
             if one.kind is one.KEYWORD_ONLY and name not in own.parameters:
                 parameters.append(one)
-        function.__signature__ = own.replace(parameters=parameters)
+        shown: Any = function
+        shown.__signature__ = own.replace(parameters=parameters)
         return function
 
     return sign

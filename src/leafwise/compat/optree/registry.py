@@ -418,13 +418,13 @@ def register_pytree_node_class(
         >>> optree.tree_leaves(Box([1, 2]), namespace="doc-boxes")
         [1, 2]
     """
-    cls, namespace = class_and_namespace(cls, namespace)
-    name_of(namespace)
+    cls, where = class_and_namespace(cls, namespace)
+    name_of(where)
     if cls is None:
         return functools.partial(
             register_pytree_node_class,
             path_entry_type=path_entry_type,
-            namespace=namespace,
+            namespace=where,
         )
     _check_class(cls)
     chosen: Any = path_entry_type or getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
@@ -435,7 +435,7 @@ def register_pytree_node_class(
         methodcaller("__tree_flatten__"),
         cls.__tree_unflatten__,
         path_entry_type=chosen,
-        namespace=namespace,
+        namespace=where,
     )
 
 

@@ -123,38 +123,3 @@ def test_gather_refuses_what_is_no_single_result():
     with pytest.raises(TypeError, match=r"the result at \[1\] is a coroutine that"):
         asyncio.run(lw.tree_gather([1, future]))
     coroutine.close()
-
-
-@pytest.mark.needs("a loop")
-def test_gather_of_futures_of_another_kind():
-    """What has callbacks and a result, as the futures of dask, is waited for."""
-
-    class Foreign:
-        def __init__(self, value):
-            self.value = value
-            self.cancelled = threading.Event()
-
-        def add_done_callback(self, tell):
-            if self.value != "never":
-                threading.Thread(target=tell, args=(self,)).start()
-
-        def result(self):
-            if isinstance(self.value, Exception):
-                raise self.value
-            return self.value
-
-        def cancel(self):
-            self.cancelled.set()
-
-        def __await__(self):
-            raise AssertionError("it knows nothing of asyncio")
-
-    async def run(*futures):
-        return await lw.tree_gather({"a": [*futures]})
-
-    assert asyncio.run(run(Foreign(1), Foreign(2))) == {"a": [1, 2]}
-    never = Foreign("never")
-    with pytest.raises(ValueError, match=r"^no") as caught:
-        asyncio.run(run(never, Foreign(ValueError("no"))))
-    assert caught.value.__notes__ == ["at key path ['a'][1]"]
-    assert never.cancelled.wait(5)

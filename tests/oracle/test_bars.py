@@ -1,4 +1,4 @@
-"""Maps with the bars of tqdm and rich."""
+"""Maps with the bars of tqdm."""
 
 import io
 import re
@@ -29,12 +29,10 @@ def inverse(x):
     return 1 / x
 
 
-@pytest.fixture(params=["tqdm.auto", "rich.progress"])
-def show(request, need, monkeypatch):
-    """Return what makes stderr a terminal; only one bar is installed."""
-    need(request.param)
-    if request.param == "rich.progress":
-        monkeypatch.setitem(sys.modules, "tqdm.auto", None)
+@pytest.fixture
+def show(need, monkeypatch):
+    """Return what makes stderr a terminal."""
+    need("tqdm.auto")
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("TERM", "xterm")
     return lambda: _put(monkeypatch)

@@ -27,7 +27,7 @@ def executor(distributed):
         distributed.LocalCluster(**options) as cluster,
         distributed.Client(cluster) as client,
     ):
-        yield client.get_executor()
+        yield client.get_executor(pure=False)
 
 
 def test_results_stand_at_their_leaves(executor):
@@ -47,17 +47,11 @@ def test_a_failure_has_its_path(executor):
     assert "at key path ['a'][1][0]" in caught.value.__notes__
 
 
-@pytest.fixture(scope="module")
-def client(executor):
-    """Return a client that is not asynchronous."""
-    return executor._client
-
-
 @pytest.mark.parametrize("chunk", [None, 3])
-def test_a_client_is_an_executor(client, chunk):
+def test_all_maps(executor, chunk):
     """All maps, and edits; with chunks and without."""
     told = []
-    maps = lw.parallel(client, chunk=chunk, progress=lambda *what: told.append(what))
+    maps = lw.parallel(executor, chunk=chunk, progress=lambda *what: told.append(what))
     plain = {"b": 1, "a": [2, (3, None), "text"]}
     found = maps.tree_map_only(int, abs, plain)
     assert found == plain
@@ -73,9 +67,9 @@ def pair(path, leaf):
     return [path, leaf]
 
 
-def test_equal_leaves_are_two_calls(client):
+def test_equal_leaves_are_two_calls(executor):
     """By itself dask takes equal calls for one."""
-    first, second = lw.parallel(client).tree_map(unlike, [1, 1])
+    first, second = lw.parallel(executor).tree_map(unlike, [1, 1])
     assert first != second
 
 
@@ -85,21 +79,21 @@ def unlike(_x):
 
 
 @pytest.mark.parametrize("chunk", [None, 2])
-def test_exceptions_stand_in_their_places(client, chunk):
+def test_exceptions_stand_in_their_places(executor, chunk):
     """Each with its path; the other results are there."""
-    maps = lw.parallel(client, chunk=chunk, errors="collect")
+    maps = lw.parallel(executor, chunk=chunk, errors="collect")
     first, failed, last = maps.tree_map(power, [2, 3, 4], [1, 1, 1])
     assert (first, last, type(failed)) == (2, 4, ValueError)
     assert "at key path [1]" in failed.__notes__
 
 
-def test_the_first_failure_cancels_the_rest(client):
+def test_the_first_failure_cancels_the_rest(executor):
     """What has not begun is forgotten by the cluster."""
     with pytest.raises(ValueError, match=r"^three"):
-        lw.parallel(client).tree_map(fail_or_wait, [*range(50)])
+        lw.parallel(executor).tree_map(fail_or_wait, [*range(50)])
     with pytest.raises(LookupError):
-        lw.parallel(client, progress=lookup).tree_map(abs, [1])
-    assert lw.parallel(client).tree_map(abs, [-1]) == [1]
+        lw.parallel(executor, progress=lookup).tree_map(abs, [1])
+    assert lw.parallel(executor).tree_map(abs, [-1]) == [1]
 
 
 def lookup(*_told):
@@ -114,41 +108,32 @@ def fail_or_wait(x):
     time.sleep(1.2)
 
 
-def test_gather_of_what_runs_on_a_cluster(client):
-    """Futures give their results, and delayed objects are computed."""
-    import dask
+def test_a_client_itself_is_refused(executor):
+    """Its futures cannot be waited for as those of an executor."""
+    with pytest.raises(TypeError, match=r"client.get_executor\(pure=False\)"):
+        lw.parallel(executor._client).tree_map(abs, [-1])
+
+
+def test_gather_of_what_runs_on_a_cluster(executor):
+    """The executor's futures give their results."""
 
     async def gather(tree):
         return await lw.tree_gather(tree)
 
-    tree = {"a": client.submit(power, 2, 3), "b": [dask.delayed(power)(2, 4), 1]}
-    assert asyncio.run(gather(tree)) == {"a": 8, "b": [16, 1]}
-    failing = [client.submit(power, 2, 5), client.submit(power, 3, 1)]
+    tree = {"a": executor.submit(power, 2, 3), "b": [1]}
+    assert asyncio.run(gather(tree)) == {"a": 8, "b": [1]}
+    failing = [executor.submit(power, 2, 5), executor.submit(power, 3, 1)]
     with pytest.raises(ValueError, match=r"^three") as caught:
         asyncio.run(gather({"a": failing}))
     assert "at key path ['a'][1]" in caught.value.__notes__
 
 
-def test_gather_with_an_asynchronous_client(client, distributed):
+def test_gather_with_an_asynchronous_client(executor, distributed):
     """The same where the client itself runs under asyncio."""
 
     async def run():
-        address = client.scheduler.address
+        address = executor._client.scheduler.address
         async with distributed.Client(address, asynchronous=True) as other:
             return await lw.tree_gather([other.submit(power, 2, 3), 1])
 
     assert asyncio.run(run()) == [8, 1]
-
-
-def test_an_asynchronous_client_is_no_executor(client, distributed):
-    """A map that waited for it would stop the loop that it needs."""
-
-    async def run():
-        address = client.scheduler.address
-        async with distributed.Client(address, asynchronous=True) as other:
-            with pytest.raises(TypeError, match="an asynchronous dask Client"):
-                lw.parallel(other).tree_map(abs, [1])
-            futures = lw.tree_map(lambda x: other.submit(abs, x), {"a": -1})
-            return await lw.tree_gather(futures)
-
-    assert asyncio.run(run()) == {"a": 1}

@@ -1,31 +1,40 @@
 """Maps that run on an executor, and maps that wait for pending leaves.
 
-Owns `parallel`, which makes maps of calls that take long, and `tree_gather`. How calls
-are submitted, cancelled and fail is in `calls`; what is shown meanwhile in `progress`.
-Results are in leaf order, whatever order they come in.
+Owns `parallel`, which makes maps of calls that take long, and `tree_gather`. Results
+are in leaf order, whatever order they come in. All that is written to is written by the
+thread that called the map; a future that is done only puts a number into a queue.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
-from collections.abc import AsyncGenerator, Callable, Sequence
+import traceback
+from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from importlib import import_module
+from itertools import islice
 from types import CoroutineType
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Literal,
+    NamedTuple,
+    Protocol,
+    TypeAlias,
+    overload,
+)
 
+from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.walk import Code, leaf_paths, locate, map_leaves
 from ..lazy import unchanged
-from ..safely import described
-from .calls import Calls, Executor, Paths, check_executor
+from ..safely import add_note, described, type_name
 from .context import context_of
 from .map import chooser
-from .progress import Progress, telling
 
 
 if TYPE_CHECKING:
-    from types import ModuleType
-
     from ..core.node import IsLeaf
     from ..signatures.folds import Collecting, as_gather, as_map_only
     from ..signatures.maps import as_map
@@ -34,6 +43,214 @@ else:
     as_gather = as_map = as_map_only = as_map_with_path = unchanged
 
 __all__ = ["parallel", "tree_gather"]
+
+Paths: TypeAlias = Callable[[], Sequence[KeyPath]]
+"""Returns the key paths of the leaves; called when one is needed."""
+Progress: TypeAlias = Callable[[int, int, KeyPath], object] | bool | None
+"""A function of the number of calls that are done, the number of all, and the path of
+the leaf; or whether to show a bar."""
+
+
+class Executor(Protocol):
+    """Runs functions elsewhere, as the executors of `concurrent.futures` do."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any) -> Any:
+        """Start a call, and return its `concurrent.futures.Future`."""
+
+
+# ------------------------------------------------------------------------------- calls
+
+
+class _Failed(NamedTuple):
+    """Stands for the result of a call that raised."""
+
+    error: Exception
+    text: str = ""
+
+
+class RemoteTraceback(Exception):
+    """The cause of an exception from another process: its traceback, as text."""
+
+    def __str__(self) -> str:
+        return f'\n"""\n{self.args[0]}"""'
+
+
+def _call_each(
+    function: Callable[..., Any], rows: Iterable[Sequence[Any]], collect: bool
+) -> list[Any]:
+    """Call a function with several rows of arguments: one chunk.
+
+    Args:
+        function: The function.
+        rows: The arguments of each call.
+        collect: Whether to go on when a call has failed.
+
+    Returns:
+        The results, with a `_Failed` for that of a call that raised.
+    """
+    found: list[Any] = []
+    for row in rows:
+        try:
+            found.append(function(*row))
+        except Exception as error:  # of the function: its caller raises or collects it
+            found.append(_Failed(error, traceback.format_exc()))
+            if not collect:
+                break
+    return found
+
+
+class _Calls:
+    """The calls of one map.
+
+    Args:
+        function: What is called.
+        columns: For each of its arguments the list of values.
+        paths: Returns the key paths.
+        collect: Whether exceptions become results.
+        tell: Called with how many calls are done, and the number of the leaf.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        columns: Sequence[list[Any]],
+        paths: Paths,
+        collect: bool,
+        tell: Callable[[int, int], object],
+    ) -> None:
+        self.function = function
+        self.columns = columns
+        self.paths = paths
+        self.collect = collect
+        self.tell = tell
+        self.results: list[Any] = [None] * len(columns[0])
+        self.done = 0
+        self.noted: dict[int, int] = {}  # exceptions by id: how often each came
+
+    def run_here(self) -> None:
+        """Make the calls one after the other, in leaf order."""
+        for place, row in enumerate(zip(*self.columns, strict=True)):
+            self.settle(place, *_call_each(self.function, [row], self.collect))
+
+    def run_on(self, executor: Executor, chunk: int | None) -> None:
+        """Make the calls on an executor.
+
+        However it ends, no call begins afterwards, as far as the executor can prevent
+        that; those that have begun are not waited for.
+
+        Args:
+            executor: The executor.
+            chunk: How many calls to submit as one; None submits the function itself, so
+                that the executor sees what fails.
+        """
+        over = import_module("queue").SimpleQueue()
+        rows = zip(*self.columns, strict=True)
+        pending: dict[int, Any] = {}
+        try:
+            for start in range(0, len(self.results), chunk or 1):
+                future = self._submit(executor, start, rows, chunk)
+                pending[start] = future
+                future.add_done_callback(lambda _, start=start: over.put(start))
+                while not over.empty():
+                    self._take(over.get(), pending, chunk)
+            while pending:
+                self._take(over.get(), pending, chunk)
+        finally:
+            for future in pending.values():
+                future.cancel()
+
+    def _submit(
+        self, executor: Executor, start: int, rows: Iterator[Any], chunk: int | None
+    ) -> Any:
+        """Return the future of a call, or of a chunk.
+
+        Raises:
+            TypeError: The executor returned something else.
+        """
+        futures = import_module("concurrent.futures")
+        try:
+            if chunk is None:
+                future = executor.submit(self.function, *next(rows))
+            else:
+                part = [*islice(rows, chunk)]
+                future = executor.submit(_call_each, self.function, part, self.collect)
+        except Exception as error:  # of the executor, which broke on the way
+            if start == 0 or not self.collect:
+                raise
+            future = futures.Future()
+            future.set_exception(error)
+        if not isinstance(future, futures.Future):
+            raise TypeError(
+                "submit must return a concurrent.futures.Future, got "
+                f"{type_name(future)}; of a dask Client, pass "
+                "client.get_executor(pure=False); tree_gather awaits other futures"
+            )
+        return future
+
+    def _take(self, start: int, pending: dict[int, Any], chunk: int | None) -> None:
+        """Take the results of a finished task."""
+        try:
+            found = pending.pop(start).result()
+        except Exception as error:  # of the function, or of the executor
+            size = min(chunk or 1, len(self.results) - start)
+            if size > 1:
+                self._note(error, start, size - 1)
+            for place in range(start, start + size):
+                self.settle(place, _Failed(error))
+            return
+        for place, value in enumerate([found] if chunk is None else found, start):
+            self.settle(place, value)
+
+    def settle(self, place: int, value: Any) -> None:
+        """Keep the result of a call or, if exceptions are collected, its exception."""
+        if type(value) is _Failed:
+            value, text = value
+            if text and value.__traceback__ is None:  # from another process
+                value.__cause__ = RemoteTraceback(text)
+            self._note(value, place)
+            if not self.collect:
+                raise value
+        self.results[place] = value
+        self.done += 1
+        self.tell(self.done, place)
+
+    def _note(self, error: Exception, place: int, others: int = 0) -> None:
+        """Add a note to an exception: the leaf where it was raised, or how many others.
+
+        An exception of many leaves, as that of a pool that broke, has two notes.
+        """
+        known = self.noted.get(id(error), 0)
+        self.noted[id(error)] = known + 1
+        if known == 0 and others:
+            add_note(
+                error,
+                f"at key path {self.paths()[place]}, or at one of the {others} leaves "
+                "after it, which were submitted with it",
+            )
+        elif known == 0:
+            locate(error, [*reversed(self.paths()[place])])
+        elif known == 1 and self.collect:
+            add_note(error, "and at other key paths")
+
+
+@contextlib.contextmanager
+def _telling(
+    progress: Progress, total: int, paths: Paths
+) -> Iterator[Callable[[int, int], object]]:
+    """Yield the function that reports progress; a bar is closed at the end."""
+    if callable(progress):
+        function = progress
+        yield lambda done, place: function(done, total, paths()[place])
+    elif progress and total:
+        # None: only on a terminal, which a notebook is not
+        disable = False if "ipykernel" in sys.modules else None
+        with import_module("tqdm.auto").tqdm(total=total, disable=disable) as bar:
+            yield lambda _done, _place: bar.update(1)
+    else:
+        yield lambda _done, _place: None
+
+
+# -------------------------------------------------------------------------------- maps
 
 
 class Parallel:
@@ -188,16 +405,10 @@ class Parallel:
         self, f: Callable[..., Any], columns: Sequence[list[Any]], paths: Paths
     ) -> list[Any]:
         """Return the results of all calls, in leaf order."""
-        known: list[Any] = []
-
-        def known_paths() -> Any:
-            if not known:
-                known.extend(paths())
-            return known
-
+        known_paths = functools.cache(paths)
         total = len(columns[0])
-        with telling(self.progress, total, known_paths) as tell:
-            calls = Calls(f, columns, known_paths, self.errors == "collect", tell)
+        with _telling(self.progress, total, known_paths) as tell:
+            calls = _Calls(f, columns, known_paths, self.errors == "collect", tell)
             if self.executor is None:
                 calls.run_here()
             else:
@@ -207,7 +418,7 @@ class Parallel:
 
 @overload
 def parallel(
-    executor: Executor | ModuleType | None = ...,
+    executor: Executor | None = ...,
     *,
     progress: Progress = ...,
     chunk: int | None = ...,
@@ -215,14 +426,14 @@ def parallel(
 ) -> Parallel: ...
 @overload
 def parallel(
-    executor: Executor | ModuleType | None = ...,
+    executor: Executor | None = ...,
     *,
     progress: Progress = ...,
     chunk: int | None = ...,
     errors: Literal["collect"],
 ) -> Collecting: ...
 def parallel(
-    executor: Executor | ModuleType | None = None,
+    executor: Executor | None = None,
     *,
     progress: Progress = None,
     chunk: int | None = None,
@@ -234,13 +445,13 @@ def parallel(
     `at(tree)[...].apply` takes it as `parallel`.
 
     Args:
-        executor: Where the calls run: an executor such as a `ThreadPoolExecutor` or a
-            `ProcessPoolExecutor` of `concurrent.futures`, a `Client` of
-            dask.distributed, or the module `ray`. None runs them in the calling thread,
-            in leaf order.
+        executor: Where the calls run: a `ThreadPoolExecutor` or `ProcessPoolExecutor`
+            of `concurrent.futures`, or another executor whose `submit` returns a
+            `concurrent.futures.Future`, such as `client.get_executor(pure=False)` of
+            dask. None runs them in the calling thread, in leaf order.
         progress: A function that is called as `progress(done, total, path)` after each
             leaf, in the calling thread and in the order of completion; its exceptions
-            end the map. True shows a tqdm or rich progress bar, or else a line, on
+            end the map. True shows a progress bar of tqdm, which must be installed, on
             stderr if that is a terminal.
         chunk: How many leaves to submit in one task, for fast functions. By default,
             each leaf is submitted as a task of its own.
@@ -251,6 +462,7 @@ def parallel(
     Raises:
         TypeError: An argument has the wrong type.
         ValueError: `chunk` or `errors` has an invalid value.
+        ImportError: `progress` is True, and tqdm is not installed.
 
     In both cases, exceptions carry a note that names the key path.
 
@@ -268,11 +480,19 @@ def parallel(
         2 of 2: ['b']
         {'a': 3.0, 'b': ZeroDivisionError('division by zero')}
     """
-    check_executor(executor)
+    if executor is not None and (
+        isinstance(executor, type) or not callable(getattr(executor, "submit", None))
+    ):
+        raise TypeError(
+            "parallel takes an executor such as concurrent.futures.ThreadPoolExecutor "
+            f"or None, got {described(executor)}"
+        )
     if progress is not None and type(progress) is not bool and not callable(progress):
         raise TypeError(
             f"progress must be a function, a bool or None, got {described(progress)}"
         )
+    if progress is True:
+        import_module("tqdm.auto")
     if chunk is not None and (not isinstance(chunk, int) or isinstance(chunk, bool)):
         raise TypeError(f"chunk must be an int or None, got {described(chunk)}")
     if chunk is not None and chunk < 1:
@@ -288,9 +508,8 @@ async def tree_gather(
 ) -> Any:
     """Await all pending leaves of a tree concurrently, under asyncio.
 
-    Pending leaves are awaitables, futures of `concurrent.futures` and dask, and
-    `Delayed` objects of dask, which are computed. An object at several leaves is
-    awaited once. When one fails, the others are cancelled.
+    Pending leaves are awaitables and futures of `concurrent.futures`. An object at
+    several leaves is awaited once. When one fails, the others are cancelled.
 
     Args:
         tree: A tree; all other leaves stay as they are.
@@ -368,44 +587,6 @@ def _tasks(leaves: Sequence[Any], code: Code) -> dict[int, Any]:
 
 def _awaitable(leaf: Any) -> Any:
     """Return an awaitable for a leaf, or None if the leaf is not pending."""
-    cls = type(leaf)
-    asyncio = sys.modules["asyncio"]
-    delayed = sys.modules.get("dask.delayed")
     if isinstance(leaf, sys.modules["concurrent.futures"].Future):
-        return asyncio.wrap_future(leaf)
-    if delayed is not None and isinstance(leaf, delayed.Delayed):
-        return _computed(leaf)
-    if hasattr(cls, "add_done_callback") and not asyncio.isfuture(leaf):
-        return _outcome(leaf)
-    return leaf if hasattr(cls, "__await__") else None
-
-
-async def _computed(delayed: Any) -> Any:
-    """Compute a dask object in a thread."""
-    loop = sys.modules["asyncio"].get_running_loop()
-    return await loop.run_in_executor(None, delayed.compute)
-
-
-async def _outcome(future: Any) -> Any:
-    """Wait for a future that does not support asyncio, such as those of dask.
-
-    Its methods may block, so they are called in a thread.
-    """
-    loop = sys.modules["asyncio"].get_running_loop()
-    done = loop.create_future()
-
-    def settle() -> None:
-        if not done.done():
-            done.set_result(None)
-
-    def tell(_future: Any) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed
-            loop.call_soon_threadsafe(settle)
-
-    future.add_done_callback(tell)
-    try:
-        await done
-    except BaseException:
-        loop.run_in_executor(None, future.cancel)
-        raise
-    return await loop.run_in_executor(None, future.result)
+        return sys.modules["asyncio"].wrap_future(leaf)
+    return leaf if hasattr(type(leaf), "__await__") else None

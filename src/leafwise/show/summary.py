@@ -116,7 +116,7 @@ def tree_summary(
     context = context_of(is_leaf, False, none_is_leaf, namespace)
     if type(tree) is PyTreeDef:
         context = context_of(None, False, tree.none_is_leaf, tree.namespace)
-        tree = tree.unflatten([_STAR] * tree.num_leaves)
+        tree = tree.unflatten([_Star()] * tree.num_leaves)
     tally = _Tally(tree, context)
     most = sys.maxsize if max_rows is None else max_rows
     if by is not None:
@@ -515,8 +515,9 @@ class _Node:
     @property
     def is_cell(self) -> bool:
         """Whether the node represents its only leaf, as a variable does."""
-        inside = [type(child) for child in self.children]
-        return self.info.is_cell and len(inside) == 1 and inside != [_Node]
+        if not self.info.is_cell:
+            return False
+        return [type(child) is _Node for child in self.children] == [False]
 
     def keep(self, places: Sequence[int]) -> None:
         """Leave out all other children."""
@@ -539,7 +540,6 @@ class _Star:
     """A leaf of a treedef."""
 
 
-_STAR: Final = _Star()
 _DATA: Final = Kind.DATA.value
 _PLAIN: Final = {bool, int, float, complex, str, bytes, type(None), _Star}
 _Rest: TypeAlias = "Iterator[tuple[int, Any, str]]"

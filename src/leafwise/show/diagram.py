@@ -112,17 +112,16 @@ def draw(
     context = context_of(is_leaf, False, none_is_leaf, namespace)
     root = read(tree, context, select=select, depth=depth, most=max_leaves)
     lines: list[str] = []
-    stack = [(root, "", "")]
-    while stack:
-        item, branch, margin = stack.pop()
+
+    def add(item: Item, branch: str, margin: str) -> None:
         drawn = paint(branch, "dim") if branch else ""
         lines.append(f"{drawn}{_line(item, width - len(branch), paint)}")
-        if is_closed(item):
-            continue
-        last = len(item.items) - 1
-        for place in range(last, -1, -1):
-            tip, bar = ("├── ", "│   ") if place < last else ("└── ", "    ")
-            stack.append((item.items[place], f"{margin}{tip}", f"{margin}{bar}"))
+        inside = [] if is_closed(item) else item.items
+        for inner in inside:
+            tip, bar = ("└── ", "    ") if inner is inside[-1] else ("├── ", "│   ")
+            add(inner, f"{margin}{tip}", f"{margin}{bar}")
+
+    add(root, "", "")
     return "\n".join(lines)
 
 
@@ -589,21 +588,21 @@ def _forms(root: Item) -> _Forms:
     Those with equal keys, classes, static values and forms of arrays. What is shared
     has a number, and is equal to nothing else.
     """
-    order = [root]
-    for item in order:
-        order += item.items
     known: dict[Any, int] = {}
-    signs: _Forms = {}
-    for item in reversed(order):
-        inside = tuple([(key_text(inner), signs[id(inner)]) for inner in item.items])
+    forms: _Forms = {}
+
+    def enter(item: Item) -> int:
+        inside = tuple([(key_text(inner), enter(inner)) for inner in item.items])
         what: Any = item.role, item.number, inside
         if item.role in ("static", "more") or item.value is BRANCH:
             what = *what, item.opening
         elif isinstance(item.value, PyTreeDef) or not item.items:
             what = *what, type_text(item), _form(item)
         what = *what, type(item.value), item.kind
-        signs[id(item)] = known.setdefault(what, len(known))
-    return signs
+        return forms.setdefault(id(item), known.setdefault(what, len(known)))
+
+    enter(root)
+    return forms
 
 
 def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
@@ -614,30 +613,31 @@ def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
         collapse: How many siblings of equal structure it takes to draw them as one; 0
             to draw all. Leaves are drawn as one only if they are arrays.
     """
-    signs = _forms(root) if collapse else {}
-    first = Box([root])
+    forms = _forms(root) if collapse else {}
     found: list[Box] = []
-    stack = [first]
-    while stack:
-        box = stack.pop()
+
+    def add(box: Box) -> None:
         box.number = len(found)
         found.append(box)
         if is_closed(box.item):
-            continue
-        for start, count in _runs(box.item.items, signs, collapse):
+            return
+        for start, count in _runs(box.item.items, forms, collapse):
             span = slice(start, start + count)
             inside = [inner for item in box.items for inner in item.items[span]]
             box.boxes.append(Box(inside, box))
-        stack += reversed(box.boxes)
+        for inner in box.boxes:
+            add(inner)
+
+    add(Box([root]))
     return found
 
 
 def _runs(
-    items: Sequence[Item], signs: _Forms, collapse: int
+    items: Sequence[Item], forms: _Forms, collapse: int
 ) -> Iterable[tuple[int, int]]:
     """Yield where runs of items begin that are drawn as one, and how long they are."""
     start = 0
-    kind: Callable[[Item], Any] = lambda item: signs.get(id(item), id(item))  # noqa: E731
+    kind: Callable[[Item], Any] = lambda item: forms.get(id(item), id(item))  # noqa: E731
     for _, run in groupby(items, kind):
         same = [*run]
         whole = same[0].items or same[0].role in ("node", "again")

@@ -148,7 +148,7 @@ def _tree_writer(
         root = outline(tree, context, depth=levels, most=most, arrays=how, only=only)
         if root.role == "leaf" and not is_array(tree):
             root.opening = _all_lines(tree) or root.opening
-        return f"{caption(said or _about(tree))}<ul>{_rows(root)}</ul>"
+        return f"{caption(said or _about(tree))}<ul>{_rows(root, _opened(root))}</ul>"
 
     return write
 
@@ -185,32 +185,19 @@ def _selection_writer(
     return _tree_writer(tree, context, depth, arrays, paths, said)
 
 
-def _rows(root: Item) -> str:
+def _rows(item: Item, opened: set[int], path: str = "") -> str:
     """Return an item, and all inside, as elements of a list."""
-    opened = _opened(root)
-    pieces: list[str] = []
-    stack: list[Any] = [(root, "")]
-    while stack:
-        top = stack.pop()
-        if type(top) is str:
-            pieces.append(top)
-            continue
-        item, path = top
-        code = f'<code class="lw-path">{escape(path)}</code>' if path else ""
-        if not _folds(item):
-            pieces.append(f"<li>{code}<div>{_line(item)}</div></li>")
-            continue
-        is_open = " open" if id(item) in opened else ""
-        pieces.append(
-            f"<li>{code}<details{is_open}><summary>{_line(item)}</summary><ul>"
-        )
-        stack.append("</ul></details></li>")
-        is_lost = not path and item.above is not None
-        stack += [
-            (inner, "" if is_lost else _path(path, inner))
-            for inner in reversed(item.items)
-        ]
-    return "".join(pieces)
+    code = f'<code class="lw-path">{escape(path)}</code>' if path else ""
+    if not _folds(item):
+        return f"<li>{code}<div>{_line(item)}</div></li>"
+    is_lost = not path and item.above is not None
+    rows = [
+        _rows(inner, opened, "" if is_lost else _path(path, inner))
+        for inner in item.items
+    ]
+    is_open = " open" if id(item) in opened else ""
+    summary = f"<summary>{_line(item)}</summary><ul>{''.join(rows)}</ul>"
+    return f"<li>{code}<details{is_open}>{summary}</details></li>"
 
 
 def _path(above: str, item: Item) -> str:

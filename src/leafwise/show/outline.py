@@ -220,26 +220,28 @@ class _Reader:
     def build(self, tree: Any, wanted: _Trie) -> Item:
         """Return the items, in the order in which they are written."""
         root = self.item(Child("", None, tree), None)
-        stack = [(root, wanted)]
-        while stack:
-            item, trie = stack.pop()
-            sketch, tries = self.sketch(item.value, trie)
-            if self.is_again(item, sketch, trie):
-                continue
-            if sketch is None:
-                item.opening = leaf_text(item.value, self.arrays)
-                continue
-            item.opening, item.closing = printable(sketch.opening), sketch.closing
-            item.comment = comment_of(sketch, nested=item.above is not None)
-            if item.role == "leaf":
-                item.role = "node"
-            share = self.shares.get((id(item.value), id(trie)), 0)
-            item.items = [self.item(child, item) for child in sketch.children[:share]]
-            self.shown += share
-            stack += reversed([*zip(item.items, tries, strict=False)])
-            self.leave_out(item, sketch, share)
+        self.open(root, wanted)
         self.count_off()
         return root
+
+    def open(self, item: Item, wanted: _Trie) -> None:
+        """Find out the text of an item and the items inside it."""
+        sketch, tries = self.sketch(item.value, wanted)
+        if self.is_again(item, sketch, wanted):
+            return
+        if sketch is None:
+            item.opening = leaf_text(item.value, self.arrays)
+            return
+        item.opening, item.closing = printable(sketch.opening), sketch.closing
+        item.comment = comment_of(sketch, nested=item.above is not None)
+        if item.role == "leaf":
+            item.role = "node"
+        share = self.shares.get((id(item.value), id(wanted)), 0)
+        item.items = [self.item(child, item) for child in sketch.children[:share]]
+        self.shown += share
+        for inner, trie in zip(item.items, tries, strict=False):
+            self.open(inner, trie)
+        self.leave_out(item, sketch, share)
 
     def item(self, child: Child, above: Item | None) -> Item:
         """Return the item of a value, without its text, as if it were a leaf."""

@@ -7,7 +7,7 @@ around them. The rules of `style.css` are in each page.
 from __future__ import annotations
 
 from html import escape
-from importlib.resources import files
+from pkgutil import get_data
 from typing import Final
 
 from ..paint import SIGNS
@@ -61,7 +61,7 @@ def caption(said: str) -> str:
 
 # --------------------------------------------------------------------------- style
 
-_RULES: Final = files(__package__).joinpath("style.css").read_text("utf-8")
+_RULES: Final = (get_data(__name__, "style.css") or b"").decode()
 _CHANGES: Final = "".join(
     f".leafwise .lw-{how.word} .lw-sign{{color:light-dark({how.light},{how.dark})}}"
     for how in SIGNS.values()

@@ -128,20 +128,9 @@ def pprint(
     print(text.encode(charset, "backslashreplace").decode(charset), file=file)
 
 
-def as_part(root: Item) -> Part:
+def as_part(item: Item) -> Part:
     """Return an item as Python text that can still be laid out."""
-    made: dict[int, Part] = {}
-    stack = [(root, False)]
-    while stack:
-        item, is_done = stack.pop()
-        if item.items and not is_done:
-            stack.append((item, True))
-            stack += [(inner, False) for inner in item.items]
-            continue
-        parts = [made[id(inner)] for inner in item.items]
-        mark = f"#{item.number} " if item.number else ""
-        opening = f"→ {mark[:-1]}" if item.role == "again" else f"{mark}{item.opening}"
-        made[id(item)] = Part(
-            opening, parts, item.closing, label=item.label, comment=item.comment
-        )
-    return made[id(root)]
+    mark = f"#{item.number} " if item.number else ""
+    opening = f"→ {mark[:-1]}" if item.role == "again" else f"{mark}{item.opening}"
+    parts = [as_part(inner) for inner in item.items]
+    return Part(opening, parts, item.closing, label=item.label, comment=item.comment)

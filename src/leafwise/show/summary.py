@@ -116,7 +116,7 @@ def tree_summary(
     context = context_of(is_leaf, False, none_is_leaf, namespace)
     if type(tree) is PyTreeDef:
         context = context_of(None, False, tree.none_is_leaf, tree.namespace)
-        tree = tree.unflatten([_STAR] * tree.num_leaves)
+        tree = tree.unflatten([_Star()] * tree.num_leaves)
     tally = _Tally(tree, context)
     most = sys.maxsize if max_rows is None else max_rows
     if by is not None:
@@ -515,8 +515,9 @@ class _Node:
     @property
     def is_cell(self) -> bool:
         """Whether the node represents its only leaf, as a variable does."""
-        inside = [type(child) for child in self.children]
-        return self.info.is_cell and len(inside) == 1 and inside != [_Node]
+        if not self.info.is_cell:
+            return False
+        return [type(child) is _Node for child in self.children] == [False]
 
     def keep(self, places: Sequence[int]) -> None:
         """Leave out all other children."""
@@ -539,7 +540,6 @@ class _Star:
     """A leaf of a treedef."""
 
 
-_STAR: Final = _Star()
 _DATA: Final = Kind.DATA.value
 _PLAIN: Final = {bool, int, float, complex, str, bytes, type(None), _Star}
 _Rest: TypeAlias = "Iterator[tuple[int, Any, str]]"
@@ -747,32 +747,24 @@ def _chosen(tally: _Tally, levels: int, most: int, sort: Sort | None) -> _Chosen
 
 def _rows(tally: _Tally, chosen: _Chosen) -> list[SummaryRow]:
     """Return the rows of nodes and leaves."""
-    rows: list[SummaryRow] = []
     whole = _total(tally.amounts().values())
-    stack: list[tuple[_Spot | SummaryRow, str, int]] = [
-        (spot, "", 0) for spot in chosen[tally.top]
-    ]
-    while stack:
-        spot, path, depth = stack.pop()
-        if isinstance(spot, SummaryRow):
-            rows.append(spot)
-            continue
-        path += _label(spot.above, spot.place)
-        rows.append(_row(spot, path, depth, tally, whole))
-        node = spot.child
-        if type(node) is _Node and node in chosen:
-            depth += 1
-            spots = chosen[node]
-            left_out = len(node.children) - len(spots)
-            if left_out:
-                inside = _total(tally.amounts(node.start, node.end).values())
-                shown = _total(map(tally.amount, spots))
-                rest = Amount(*[a - b for a, b in zip(inside, shown, strict=True)])
-                numbers = _numbers(rest, whole)
-                more = SummaryRow(path, depth, "more", left_out=left_out, **numbers)
-                stack.append((more, path, depth))
-            stack += [(inner, path, depth) for inner in reversed(spots)]
-    return rows
+
+    def below(above: _Node, path: str, depth: int) -> Iterator[SummaryRow]:
+        spots = chosen.get(above, [])
+        for spot in spots:
+            here = path + _label(above, spot.place)
+            yield _row(spot, here, depth, tally, whole)
+            if type(spot.child) is _Node:
+                yield from below(spot.child, here, depth + 1)
+        left_out = len(above.children) - len(spots)
+        if spots and left_out:
+            inside = _total(tally.amounts(above.start, above.end).values())
+            shown = _total(map(tally.amount, spots))
+            rest = Amount(*[a - b for a, b in zip(inside, shown, strict=True)])
+            numbers = _numbers(rest, whole)
+            yield SummaryRow(path, depth, "more", left_out=left_out, **numbers)
+
+    return [*below(tally.top, "", 0)]
 
 
 def _row(

@@ -267,7 +267,6 @@ def _escaped(text: str) -> str:
     )
 
 
-_HOWS: Final = SIGNS.values()
 _LOOKS: Final[dict[str, tuple[str, str]]] = {
     "text": ("fill:#1f2328", "fill:#e6edf3"),
     ".key": ("fill:#0550ae", "fill:#79c0ff"),
@@ -285,7 +284,7 @@ _LOOKS.update(
         f".{how.word} rect",
         (f"stroke:{how.light};fill:{how.light}", f"stroke:{how.dark};fill:{how.dark}"),
     )
-    for how in _HOWS
+    for how in SIGNS.values()
 )
 
 
@@ -303,7 +302,7 @@ _SHAPES: Final = {
     ".count": "font-weight:bold",
     ".static rect": "stroke-dasharray:4 3",
     ".more rect": "stroke-dasharray:1 3",
-    ",".join(f".{how.word} rect" for how in _HOWS): "fill-opacity:.12",
+    ",".join(f".{how.word} rect" for how in SIGNS.values()): "fill-opacity:.12",
     ".line,.back": "fill:none",
     ".back": "stroke-dasharray:3 3",
 }

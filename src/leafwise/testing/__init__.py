@@ -9,7 +9,7 @@ The names here are loaded on first use. Only those that make random trees need a
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..lazy import later
 
@@ -22,13 +22,17 @@ if TYPE_CHECKING:
     from .strategies import treedefs as treedefs
     from .strategies import trees as trees
     from .strategies import trees_like as trees_like
-else:
-    _homes = {
-        "asserts": "assert_same_structure assert_trees_close assert_trees_equal",
-        "registrations": "check_node",
-        "strategies": "treedefs trees trees_like",
-    }
-    __getattr__, __dir__ = later(__name__, _homes)
+
+
+_HOMES: Final = {
+    "asserts": "assert_same_structure assert_trees_close assert_trees_equal",
+    "registrations": "check_node",
+    "strategies": "treedefs trees trees_like",
+}
+"""The modules that are loaded on first use of one of their names."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES)
 
 
 __all__ = [

@@ -621,6 +621,9 @@ def _one_step(
         for key, child, raw in _keyed(node, rule)
         if step.test(*raw)
     ]
+    if len(found) > 1 and step.name is not None and rule.is_mapping:
+        wanted = DictKey(step.name)  # rather than the number with these digits
+        return [pair for pair in found if link_key(pair[0][1]) == wanted]
     if not found and step.key is not None:
         static = _static_child(node, rule, step)
         if static is not None:

@@ -25,7 +25,7 @@ from .edit import Selection
 from .fields import declared_at
 from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
-from .rebuild import Delete, Edited, Set, rebuild
+from .rebuild import Delete, Edited, Set, key_for, rebuild
 from .values import as_declared, as_replaced, described, guess
 
 
@@ -66,16 +66,31 @@ def _part(key: Any, sep: str) -> str:
         case SequenceKey(place):
             return f"[{place}]"
         case DictKey(name) | GetAttrKey(name) if type(name) is str:
-            return f"{sep}{name}" if _is_plain(name, sep) else f"[{shown(name)}]"
+            if _is_plain(name, sep):
+                return f"{sep}{name}"
+            is_item = type(key) is DictKey
+            return f"[{shown(name)}]" if is_item else f"{sep}{shown(name)}"
         case DictKey(name):
             return f"[{literal(name)}]"
     return printed(key)
 
 
+_PLAIN: Final = re.compile(r"(?![+~'\"\s])[^.\[\]{},@*?=]+(?<!\s)")
+"""Names that a pattern, and an override, read as the same names."""
+
+
 def _is_plain(name: str, sep: str) -> bool:
     """Return whether a name needs no quotes between separators."""
+    if sep == ".":
+        is_short = len(name) < _MANY_DIGITS or not name.isdigit()
+        is_plain = _PLAIN.fullmatch(name) is not None
+        return is_plain and is_short and name.isprintable()
     is_open = name.isprintable() and name != "" and "[" not in name
     return is_open and (name + sep).find(sep) == len(name)
+
+
+_MANY_DIGITS: Final = 1_000
+"""Numbers with so many digits are quoted, as Python may refuse to read them."""
 
 
 def _parts(name: str, sep: str) -> Iterator[Any]:
@@ -144,8 +159,8 @@ def to_flat(
     """Flatten a tree into a dict with a name for each leaf.
 
     Names look like `optim.lr` and `layers[0].w`. A key that is not a plain name is
-    quoted: `['a.b']`. None and empty containers are values. `from_flat` restores the
-    tree.
+    quoted: `['a.b']`. With the default separator, each name is a selector that picks
+    the leaf. None and empty containers are values. `from_flat` restores the tree.
 
     Args:
         tree: Any tree. Dicts are walked in their own order.
@@ -692,13 +707,17 @@ def _added(tree: Any, where: str, text: str, context: Context, record: Edited) -
 
 
 def _can_add(tree: Any, steps: Sequence[Step], context: Context) -> bool:
-    """Return whether what is there of a path is a node, or None."""
+    """Return whether what is there of a path is None, or may get the next key."""
     for count in range(len(steps) - 1, -1, -1):
         holders = find(tree, steps[:count], context)
+        for holder in holders:
+            node, rule = holder.value, context.rule_of(holder.value)
+            if node is not None and (
+                rule is None or key_for(node, rule, steps[count].key) is None
+            ):
+                return False
         if holders:
-            rules = [context.rule_of(holder.value) for holder in holders]
-            pairs = zip(holders, rules, strict=True)
-            return all(rule or holder.value is None for holder, rule in pairs)
+            return True
     return True
 
 

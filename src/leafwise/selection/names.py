@@ -579,7 +579,8 @@ def override(
     int or a float, and `null` is None, whatever the old value is. A string needs no
     quotes. Lists and dicts are written as in JSON or Python, or without quotes:
     `[a, b]`, `{x: 2}`. An added value is parsed in the same ways; anything else is a
-    string.
+    string. A number that is added beside strings alone is a string, too, unless it is
+    added by `++`.
 
     Args:
         tree: Any tree; None counts as a leaf.
@@ -632,7 +633,7 @@ def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
     if where.startswith("++"):
         there = find(tree, parse(where[2:]), context)
         if not there:
-            return _added(tree, where[2:], value, context, record)
+            return _added(tree, where[2:], value, context, record, forces=True)
         return _replaced(tree, there, value, context, record, any_type=True)
     if where.startswith("+"):
         return _added(tree, where[1:], value, context, record)
@@ -688,13 +689,27 @@ def _replaced(
     return rebuild(tree, edits, context, record)
 
 
-def _added(tree: Any, where: str, text: str, context: Context, record: Edited) -> Any:
-    """Insert a value, and dicts for the missing parents; None is an empty dict."""
+def _added(
+    tree: Any,
+    where: str,
+    text: str,
+    context: Context,
+    record: Edited,
+    *,
+    forces: bool = False,
+) -> Any:
+    """Insert a value, and dicts for the missing parents; None is an empty dict.
+
+    A number stays a text beside texts alone, unless `forces` is set.
+    """
     steps = parse(where)
     value = guess(text)
     for count in range(len(steps) - 1, -1, -1):
         holders = find(tree, steps[:count], context)
         if holders:
+            is_number = isinstance(value, int | float) and type(value) is not bool
+            if is_number and not forces and count + 1 == len(steps):
+                value = text if all(_has_texts(x, context) for x in holders) else value
             for step in reversed(steps[count + 1 :]):
                 value = {_name(step): value}
             if all(holder.value is None for holder in holders):
@@ -704,6 +719,13 @@ def _added(tree: Any, where: str, text: str, context: Context, record: Edited) -
             there = _selection(tree, along(steps[: count + 1]), context)
             return rebuild(tree, there._insertions(value), context, record)
     raise EditError("the root already exists; name what to add: +name=value")
+
+
+def _has_texts(holder: Place, context: Context) -> bool:
+    """Return whether a node has children, and all of them are strings."""
+    rule = context.rule_of(holder.value)
+    children = () if rule is None else rule.flatten(holder.value)[0]
+    return len(children) > 0 and all(isinstance(child, str) for child in children)
 
 
 def _can_add(tree: Any, steps: Sequence[Step], context: Context) -> bool:

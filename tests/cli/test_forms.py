@@ -390,7 +390,8 @@ def test_what_is_not_written_in_place(edit):
     told = edit("yaml", text, "set", "a.x=2")
     assert told == (
         "leafwise: a.yaml: not written: the comments and the layout cannot be kept: "
-        "the form of the value on line 2 cannot be kept; without --in-place it is printed"
+        "the form of the value on line 2 cannot be kept; "
+        "without --in-place it is printed"
     )
     assert Path("a.yaml").read_text() == text
     assert output_of("set a.yaml a.x=2") == (

@@ -441,3 +441,23 @@ def test_two_signs_replace_by_a_value_of_another_type():
         made = lw.selection.override(tree, f"++{text}")
         assert lw.at(made)[at].get() == value
     assert lw.selection.override(tree, "++p.lto=false")["p"]["lto"] is False
+
+
+@pytest.mark.parametrize(
+    ("tree", "text", "value"),
+    [
+        ({"python": ["3.9", "3.10"]}, "+python[2]=3.20", "3.20"),
+        ({"deps": {"serde": "1.0"}}, "+deps.rand=0.8", "0.8"),
+        ({"deps": {"serde": "1.0"}}, "++deps.rand=0.8", 0.8),
+        ({"deps": {"serde": "1.0"}}, "+deps.rand=true", True),
+        ({"deps": {"serde": 1}}, "+deps.rand=0.8", 0.8),
+        ({"deps": {"serde": "1.0", "n": 1}}, "+deps.rand=0.8", 0.8),
+        ({"deps": {}}, "+deps.rand=0.8", 0.8),
+        ({"name": "x"}, "+deps.rand=0.8", 0.8),
+        ({"python": ["3.9", "3.10"]}, "+python[2]=[3]", [3]),
+    ],
+)
+def test_a_number_beside_strings_is_a_string(tree, text, value):
+    made = lw.selection.override(tree, text)
+    where = text.lstrip("+").partition("=")[0]
+    assert lw.tree_equal(lw.at(made)[where].get(), value, typematch=True)

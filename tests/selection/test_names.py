@@ -1,6 +1,7 @@
 """Flat tables and overrides: `leafwise.selection.names`."""
 
 import contextlib
+import dataclasses
 import datetime
 import decimal
 import enum
@@ -566,3 +567,103 @@ def test_any_text_is_the_name_of_a_leaf_or_an_error(text):
     with contextlib.suppress(lw.EditError, lw.PathError):
         flat = lw.selection.to_flat(lw.selection.from_flat({text: 1}))
         assert [*flat.values()] == [1]
+
+
+# ------------------------------------------------------------- names are selectors
+
+KEYS = st.sampled_from(
+    [
+        *("@types/node", "a@b", "w*", "{x}", "0.weight", "0", "00", "?", "**", "a=b"),
+        *("+a", "~a", " a", "a ", "a b", "'q'", '"', "[0]", "a[0]", "a,b", ":", "1:2"),
+        *("", "-1", "<flat index 0>", "a\n", "\u00e9", "1" * 5_000, "a:b", "/", "\\"),
+    ]
+) | st.text(max_size=4)
+
+
+def leaves_are_distinct(shape):
+    """Return a tree of the shape whose leaves are distinct objects."""
+    return lw.tree_map(lambda _: object(), shape)
+
+
+def check_names(tree, **options):
+    flat = lw.selection.to_flat(tree, **options)
+    assert len(flat) == len(lw.tree_leaves(tree))
+    for name, leaf in flat.items():
+        assert lw.at(tree)[name].get() is leaf
+        if name:
+            made = lw.selection.override(tree, f"++{name}=new")
+            assert lw.at(made)[name].get() == "new"
+            assert len(lw.tree_diff(tree, made)) == 1
+    return flat
+
+
+@given(
+    st.recursive(
+        st.just(0),
+        lambda below: (
+            st.lists(below, min_size=1, max_size=3)
+            | st.dictionaries(KEYS, below, min_size=1, max_size=3)
+        ),
+        max_leaves=8,
+    )
+)
+def test_each_name_is_a_selector_of_its_leaf(shape):
+    """Whatever the keys are; and `from_flat` reads the names back."""
+    tree = leaves_are_distinct(shape)
+    flat = check_names(tree)
+    if type(tree) in (dict, list):
+        assert lw.selection.from_flat(flat) == tree
+
+
+OTHER_KEYS = st.sampled_from(
+    [0, 1, -1, True, 1.5, float("nan"), None, (1, "a"), b"x", "0", "1", "x"]
+)
+
+
+@given(
+    st.recursive(
+        st.just(0),
+        lambda below: (
+            st.dictionaries(OTHER_KEYS, below, min_size=1, max_size=4)
+            | st.tuples(below, below)
+        ),
+        max_leaves=8,
+    )
+)
+def test_names_with_other_keys_are_selectors(shape):
+    """Numbers, bools, None, bytes and tuples; and texts of the same digits."""
+    check_names(leaves_are_distinct(shape), strict=False)
+
+
+class Open(lw.nn.Module):
+    """A module that gets attributes."""
+
+
+@lw.register_dataclass
+@dataclasses.dataclass
+class Holder:
+    data: object
+
+
+def test_names_of_attributes_are_selectors():
+    """Attributes that are no identifiers are quoted, below the root behind a dot."""
+    tree = lw.tree_map(lambda _: object(), Holder(Open()))
+    for name in ("a.b", "a@b", "w*", "+a"):
+        setattr(tree.data, name, lw.nn.Param(object()))
+    flat = check_names(tree, strict=False)
+    assert any(name.startswith("data.'a.b'") for name in flat)
+    assert check_names(tree.data, strict=False)
+
+
+def test_the_way_to_add_is_named_where_it_works():
+    """An attribute of a dict cannot be added."""
+    tree = {"deps": {"@types/node": 1}}
+    with pytest.raises(lw.PathError) as caught:
+        lw.selection.override(tree, "deps.@types/node=2")
+    assert "to add it" not in str(caught.value)
+    assert "['@types/node']" in str(caught.value)
+    with pytest.raises(lw.PathError, match=r"use \+deps.other=2 to add it"):
+        lw.selection.override(tree, "deps.other=2")
+    assert lw.selection.override(tree, "deps['@types/node']=2") == {
+        "deps": {"@types/node": 2}
+    }

@@ -19,6 +19,7 @@ the root. Knows nothing of other selectors, nor of edits.
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
@@ -144,42 +145,17 @@ def _is_number(name: str) -> bool:
 
 
 def _like(glob: str) -> Test:
-    matches = matcher(glob)
+    # without brackets, which a name with wildcards cannot have
+    matches = re.compile(fnmatch.translate(glob)).match
 
     def test(_kind: str, value: Any, _place: int, _count: int) -> bool:
         try:
             text = str(value)
         except Exception:  # a key that has no text matches no name
             return False
-        return matches(text)
+        return matches(text) is not None
 
     return test
-
-
-def matcher(glob: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a text matches a name with wildcards.
-
-    `*` is any text, `?` any one letter. The text between two `*` is searched from the
-    left, and never again once it is found, since an earlier place leaves more room for
-    the rest. So the time is at most proportional to the product of the two lengths.
-
-    Source: the greedy matching that `fnmatch.translate` has done since Python 3.9.
-
-    Example:
-        >>> from leafwise.selection.find import matcher
-        >>> matcher("w*_?")("weight_2"), matcher("w*_?")("weight_")
-        (True, False)
-    """
-    first, *rest = ["".join(map(_letter, part)) for part in re.split(r"\*+", glob)]
-    if rest:
-        *inner, last = rest
-        first += "".join(f"(?>.*?{part})" for part in inner) + f".*{last}"
-    matches = re.compile(first, re.DOTALL).fullmatch
-    return lambda text: matches(text) is not None
-
-
-def _letter(letter: str) -> str:
-    return "." if letter == "?" else re.escape(letter)
 
 
 def _attribute(name: str) -> Test:
@@ -621,6 +597,9 @@ def _one_step(
         for key, child, raw in _keyed(node, rule)
         if step.test(*raw)
     ]
+    if len(found) > 1 and step.name is not None and rule.is_mapping:
+        wanted = DictKey(step.name)  # rather than the number with these digits
+        return [pair for pair in found if link_key(pair[0][1]) == wanted]
     if not found and step.key is not None:
         static = _static_child(node, rule, step)
         if static is not None:

@@ -25,7 +25,7 @@ from .edit import Selection
 from .fields import declared_at
 from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
-from .rebuild import Delete, Edited, Set, rebuild
+from .rebuild import Delete, Edited, Set, key_for, rebuild
 from .values import as_declared, as_replaced, described, guess, number_type
 
 
@@ -66,16 +66,31 @@ def _part(key: Any, sep: str) -> str:
         case SequenceKey(place):
             return f"[{place}]"
         case DictKey(name) | GetAttrKey(name) if type(name) is str:
-            return f"{sep}{name}" if _is_plain(name, sep) else f"[{shown(name)}]"
+            if _is_plain(name, sep):
+                return f"{sep}{name}"
+            is_item = type(key) is DictKey
+            return f"[{shown(name)}]" if is_item else f"{sep}{shown(name)}"
         case DictKey(name):
             return f"[{literal(name)}]"
     return printed(key)
 
 
+_PLAIN: Final = re.compile(r"(?![+~'\"\s])[^.\[\]{},@*?=]+(?<!\s)")
+"""Names that a pattern, and an override, read as the same names."""
+
+
 def _is_plain(name: str, sep: str) -> bool:
     """Return whether a name needs no quotes between separators."""
+    if sep == ".":
+        is_short = len(name) < _MANY_DIGITS or not name.isdigit()
+        is_plain = _PLAIN.fullmatch(name) is not None
+        return is_plain and is_short and name.isprintable()
     is_open = name.isprintable() and name != "" and "[" not in name
     return is_open and (name + sep).find(sep) == len(name)
+
+
+_MANY_DIGITS: Final = 1_000
+"""Numbers with so many digits are quoted, as Python may refuse to read them."""
 
 
 def _parts(name: str, sep: str) -> Iterator[Any]:
@@ -144,8 +159,8 @@ def to_flat(
     """Flatten a tree into a dict with a name for each leaf.
 
     Names look like `optim.lr` and `layers[0].w`. A key that is not a plain name is
-    quoted: `['a.b']`. None and empty containers are values. `from_flat` restores the
-    tree.
+    quoted: `['a.b']`. With the default separator, each name is a selector that picks
+    the leaf. None and empty containers are values. `from_flat` restores the tree.
 
     Args:
         tree: Any tree. Dicts are walked in their own order.
@@ -564,7 +579,8 @@ def override(
     int or a float, and `null` is None, whatever the old value is. A string needs no
     quotes. Lists and dicts are written as in JSON or Python, or without quotes:
     `[a, b]`, `{x: 2}`. An added value is parsed in the same ways; anything else is a
-    string.
+    string. A number that is added beside strings alone is a string, too, unless it is
+    added by `++`.
 
     Args:
         tree: Any tree; None counts as a leaf.
@@ -617,7 +633,7 @@ def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
     if where.startswith("++"):
         there = find(tree, parse(where[2:]), context)
         if not there:
-            return _added(tree, where[2:], value, context, record)
+            return _added(tree, where[2:], value, context, record, forces=True)
         return _replaced(tree, there, value, context, record, any_type=True)
     if where.startswith("+"):
         return _added(tree, where[1:], value, context, record)
@@ -673,13 +689,27 @@ def _replaced(
     return rebuild(tree, edits, context, record)
 
 
-def _added(tree: Any, where: str, text: str, context: Context, record: Edited) -> Any:
-    """Insert a value, and dicts for the missing parents; None is an empty dict."""
+def _added(
+    tree: Any,
+    where: str,
+    text: str,
+    context: Context,
+    record: Edited,
+    *,
+    forces: bool = False,
+) -> Any:
+    """Insert a value, and dicts for the missing parents; None is an empty dict.
+
+    A number stays a text beside texts alone, unless `forces` is set.
+    """
     steps = parse(where)
     value = guess(text)
     for count in range(len(steps) - 1, -1, -1):
         holders = find(tree, steps[:count], context)
         if holders:
+            is_number = isinstance(value, int | float) and type(value) is not bool
+            if is_number and not forces and count + 1 == len(steps):
+                value = text if all(_has_texts(x, context) for x in holders) else value
             for step in reversed(steps[count + 1 :]):
                 value = {_name(step): value}
             if all(holder.value is None for holder in holders):
@@ -691,14 +721,25 @@ def _added(tree: Any, where: str, text: str, context: Context, record: Edited) -
     raise EditError("the root already exists; name what to add: +name=value")
 
 
+def _has_texts(holder: Place, context: Context) -> bool:
+    """Return whether a node has children, and all of them are strings."""
+    rule = context.rule_of(holder.value)
+    children = () if rule is None else rule.flatten(holder.value)[0]
+    return len(children) > 0 and all(isinstance(child, str) for child in children)
+
+
 def _can_add(tree: Any, steps: Sequence[Step], context: Context) -> bool:
-    """Return whether what is there of a path is a node, or None."""
+    """Return whether what is there of a path is None, or may get the next key."""
     for count in range(len(steps) - 1, -1, -1):
         holders = find(tree, steps[:count], context)
+        for holder in holders:
+            node, rule = holder.value, context.rule_of(holder.value)
+            if node is not None and (
+                rule is None or key_for(node, rule, steps[count].key) is None
+            ):
+                return False
         if holders:
-            rules = [context.rule_of(holder.value) for holder in holders]
-            pairs = zip(holders, rules, strict=True)
-            return all(rule or holder.value is None for holder, rule in pairs)
+            return True
     return True
 
 

@@ -18,7 +18,7 @@ from collections.abc import (
 )
 from itertools import islice
 from operator import is_, itemgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -28,7 +28,7 @@ from ..core.walk import locate, unlink
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
-from ..safely import Frozen, type_name
+from ..safely import type_name
 from .find import DEEP, find, has_kinds, keys_of, parse
 
 
@@ -60,99 +60,67 @@ __all__ = [
 ]
 
 
-class Edit(Frozen):
-    """An edit at one key of a node."""
-
-    __slots__ = ()
-
-
-class Set(Edit):
+class Set(NamedTuple):
     """Replace what is there by a value."""
-
-    __slots__ = ("value",)
-    __match_args__ = ("value",)
 
     value: Any
 
-    def __init__(self, value: Any) -> None:
-        self._set(value)
 
-
-class Insert(Set):
+class Insert(NamedTuple):
     """Insert a value where there is nothing; in a list, before what is there.
 
     Attributes:
-        index: Its position among the keys of a mapping, counted from 0; None for the
+        target: Its position among the keys of a mapping, counted from 0; None for the
             end. In a list, its position when all edits of the list are made.
     """
 
-    __slots__ = ("index",)
-    __match_args__ = ("value", "index")
-
-    index: int | None
-
-    def __init__(self, value: Any, index: int | None = None) -> None:
-        self._set(value, index)
+    value: Any
+    target: int | None = None
 
 
-class Delete(Edit):
+class Delete(NamedTuple):
     """Delete what is there."""
 
-    __slots__ = ()
 
-
-class Move(Edit):
+class Move(NamedTuple):
     """Move an item of a list, or a tuple.
 
     Attributes:
-        index: Its position when all edits of the list are made; None takes it out.
+        target: Its position when all edits of the list are made; None takes it out.
     """
 
-    __slots__ = ("index",)
-    __match_args__ = ("index",)
-
-    index: int | None
-
-    def __init__(self, index: int | None) -> None:
-        self._set(index)
+    target: int | None
 
 
-class Rename(Edit):
+class Rename(NamedTuple):
     """Move what is there to another key of the same node."""
-
-    __slots__ = ("name",)
-    __match_args__ = ("name",)
 
     name: Any
 
-    def __init__(self, name: Any) -> None:
-        self._set(name)
+
+Edit: TypeAlias = Set | Insert | Delete | Move | Rename
+"""An edit at one key of a node."""
 
 
 # ------------------------------------------------------------------ edited objects
 
 
-class _Made:
+class _Made(NamedTuple):
     """An object that was made by edits.
 
     Attributes:
+        link: Where it is, as a linked list.
         node: The object before the first of them.
         made: The object.
         rule: The rule of both.
         names: The attributes that have new values.
-        link: Where it is, as a linked list.
     """
 
-    __slots__ = ("link", "made", "names", "node", "rule")
-
-    def __init__(
-        self, link: Any, node: Any, made: Any, rule: Rule, names: frozenset[str]
-    ) -> None:
-        self.link = link
-        self.node = node
-        self.made = made
-        self.rule = rule
-        self.names = names
+    link: Any
+    node: Any
+    made: Any
+    rule: Rule
+    names: frozenset[str]
 
 
 class Edited:
@@ -206,8 +174,8 @@ class Edited:
         for place in find(tree, (DEEP, *parse("*")), context):
             paths[id(place.value)] = place.path
         self._made = {key: one for key, one in self._made.items() if key in paths}
-        for key, one in self._made.items():
-            one.link = _linked(paths[key])
+        for key, one in [*self._made.items()]:
+            self._made[key] = one._replace(link=_linked(paths[key]))
         self.complete()
 
 
@@ -368,7 +336,7 @@ def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
 
 def _leaves(edit: Edit) -> bool:
     """Return whether an edit leaves what is at its key as it is."""
-    return type(edit) is Insert or (type(edit) is Move and edit.index is not None)
+    return type(edit) is Insert or (type(edit) is Move and edit.target is not None)
 
 
 def _replaces(edits: list[Edit] | None) -> bool:
@@ -542,7 +510,7 @@ def _changed_sequence(
 def _places_item(one: tuple[Any, Edit]) -> bool:
     """Return whether an edit says at which position an item is in the end."""
     edit = one[1]
-    return type(edit) is Move or (type(edit) is Insert and edit.index is not None)
+    return type(edit) is Move or (type(edit) is Insert and edit.target is not None)
 
 
 def _realigned(items: list[Any], edits: list[tuple[Any, Edit]]) -> list[Any]:
@@ -596,12 +564,12 @@ def with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     rest = []
     for key, edit in edits:
         if key in places:
-            children[places[key]] = edit.value  # type: ignore[attr-defined]  # all are Set
+            children[places[key]] = edit.value  # type: ignore[union-attr]  # all are Set
         else:
             rest.append((key, edit))
     made = rule.unflatten(aux, children)
     for key, edit in rest:
-        value = edit.value  # type: ignore[attr-defined]  # all are Set
+        value = edit.value  # type: ignore[union-attr]  # all are Set
         if not isinstance(key, GetAttrKey):
             made[key.entry] = value
         elif isinstance(rule.form, Shaped) or has_kinds(node):

@@ -62,6 +62,14 @@ def pytest_collection_finish():
     gc.enable()
 
 
+if importlib.util.find_spec("leafwise.engine") is not None:
+    from leafwise.engine import cache
+
+    # let structures be compiled after a few uses, so that tests need not repeat more
+    cache._FEWEST_USES = cache._MOST_USES = 3
+    cache._SAMPLE = 1
+
+
 @pytest.fixture
 def no_gc():
     """Keep the collector away: looking at a million objects again and again is slow."""

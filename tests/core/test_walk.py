@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from interrupts import at_once
+from leafwise.core.builtins import LIST
 from leafwise.core.keys import find_order, learn_order
 from leafwise.core.registry import current, view_of
-from leafwise.core.walk import _long_leaf_paths, flatten, flatten_up_to, leaf_paths
+from leafwise.core.walk import (
+    _long_leaf_paths,
+    flatten,
+    flatten_up_to,
+    leaf_path,
+    leaf_paths,
+)
+from strategies import every_tree
 
 
 DEPTH = 100_000
@@ -555,3 +563,42 @@ def test_paths_of_deep_trees(depth):
     paths = lw.tree_paths(tree)
     assert [len(path) for path in paths] == [depth + 1] * 2 + [*range(depth, 0, -1)]
     assert [path(tree) for path in paths] == [1, 2] + [0] * depth
+
+
+def test_notes_do_not_pile_up_on_one_exception():
+    """One object that is raised again and again carries its path once, or a few."""
+    error = ValueError("cached")
+
+    def fail(_):
+        raise error
+
+    for number in range(200):
+        for tree in ({"a": 1}, {f"b{number}": 1}):
+            with pytest.raises(ValueError, match="cached"):
+                lw.tree_map(fail, tree)
+    assert error.__notes__.count("at key path ['a']") == 1
+    assert len(error.__notes__) <= 16
+
+
+def test_the_path_of_one_leaf_is_found_without_those_of_the_others(monkeypatch):
+    """A function that fails at once in a big tree costs no more than a walk of it."""
+    asked = []
+    keys = type(LIST).keys
+
+    def counting(rule, aux, arity):
+        asked.append(arity)
+        return keys(rule, aux, arity)
+
+    monkeypatch.setattr(type(LIST), "keys", counting)
+    tree = [[[0] * 10 for _ in range(100)] for _ in range(100)]
+    with pytest.raises(ZeroDivisionError) as caught:
+        lw.tree_map(lambda x: 1 / x, tree)
+    assert caught.value.__notes__ == ["at key path [0][0][0]"]
+    assert len(asked) <= 3
+
+
+@given(every_tree())
+def test_the_path_of_each_leaf_is_that_among_all_paths(tree):
+    leaves, code = flatten(tree, current.view)
+    found = [leaf_path(code, index) for index in range(len(leaves))]
+    assert found == leaf_paths(code, len(leaves))

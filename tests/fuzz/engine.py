@@ -14,12 +14,17 @@ from typing import Any
 import leafwise as lw
 import leafwise.engine
 from leafwise.core.keys import known_orders
+from leafwise.engine import cache
 
 from . import odd
 from .runner import Differs, Round, shown
 from .tell import outcome, told
 from .trees import SORTS, Trees, only
 
+
+# let structures be compiled after a few uses: programs repeat little
+cache._FEWEST_USES = cache._MOST_USES = 3
+cache._SAMPLE = 1
 
 MODES: tuple[str, ...] = ("disabled", "enabled", "eager")
 

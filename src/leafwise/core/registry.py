@@ -5,8 +5,7 @@ state is an immutable snapshot that is replaced as a whole (law L10): a walk tha
 begun keeps the view that it began with, and a registration that fails leaves
 everything as it was. A lock makes changes one after another; one that a finalizer makes
 in the middle of another one is made first. Dispatch is on the exact type (law L1):
-namespace, global registry, classes registered with `inherit=True`, structure, else
-leaf.
+namespace, global registry, classes registered with `inherit=True`, form, else leaf.
 """
 
 from __future__ import annotations

@@ -33,7 +33,10 @@ _MAX_COUNTS = 512
 _PATIENCE = 128
 _MAX_SKIP = 256
 _MAX_FAILURES = 8
-_COMPILED_AFTER = 3
+_FEWEST_USES = 32
+_MOST_USES = 256
+_SAMPLE = 4
+_MOST_LINES = 5
 _READ_AFTER = 16
 _COLLECTED_AFTER = 2
 _REFUSED = -(1 << 40)
@@ -47,14 +50,25 @@ class _Memory:
         structures: The compiled structures, oldest first; none of them is retired.
         caches: Which of them are met under a view behind a type of root, with a
             predicate and without.
+        sights: How often types of roots were met, up to `_SAMPLE`.
         evicted: How many had to leave for others.
     """
 
     def __init__(self) -> None:
+        self.sights: dict[type, int] = {}
         self.layers = layers()
         self.structures: dict[Hashable, Compiled] = {}
         self.caches: dict[tuple[View, type, bool], InlineCache] = {}
         self.evicted = 0
+
+    def is_rare(self, cls: type) -> bool:
+        """Return whether a type of root was met a few times only, and note that."""
+        seen = self.sights.get(cls, 1)
+        if seen < _SAMPLE:
+            if len(self.sights) >= _MAX_COUNTS:
+                self.sights.clear()
+            self.sights[cls] = seen + 1
+        return seen < _SAMPLE
 
     @property
     def size(self) -> int:
@@ -195,6 +209,7 @@ class Engine:
             memory = self.memory
             if keep:
                 fresh.structures, fresh.evicted = memory.structures, memory.evicted
+                fresh.sights = memory.sights
             self.memory = fresh
         for cache in [*memory.caches.values()]:
             cache.end()
@@ -206,12 +221,15 @@ class Engine:
         self, tree: Any, leaves: list[Any], treedef: Any, view: View, ask: Any = None
     ) -> None:
         """Take note of a tree that was walked, and compile what comes often."""
-        self.repair()
         memory, cls = self.memory, type(tree)
         cache = memory.caches.get((view, cls, ask is not None))
-        if cache is not None and cache.skip > 0:
-            cache.skip -= 1
+        if cache is not None:
+            if cache.skip > 0:
+                cache.skip -= 1
+                return
+        elif self.mode != "eager" and memory.is_rare(cls):
             return
+        self.repair()
         lock = self._lock
         begin = hooks.begin  # read once: another thread may be as far
         if begin is not None:
@@ -226,6 +244,8 @@ class Engine:
                 cache = self._new_cache(memory, view, cls, ask is not None)
             if not self._learn(memory, cache, leaves, treedef):
                 self._back_off(cache)
+            elif not cache.asks and self.mode != "eager":
+                cache.sample(_SAMPLE)
             if isinstance(cache, Guesses):
                 cache.saw(tree, ask, treedef._runner)
         except RecursionError:  # the caller is deep in a stack of its own
@@ -262,7 +282,10 @@ class Engine:
         if seen < 0:
             return False
         if compiled is None:
-            if seen < self._threshold() or cache.is_full():
+            uses = seen if cache.asks else seen * _SAMPLE
+            if not self._pays(cache, key, treedef, uses) or cache.is_full(
+                treedef._code
+            ):
                 self._count(cache, hash(key), seen)
                 return seen > 1
             plan = make_plan(treedef._code)
@@ -273,7 +296,7 @@ class Engine:
         elif compiled in cache.functions:
             treedef._runner = compiled
             return cache.asks or self._missed(cache, compiled)
-        elif cache.is_full():
+        elif cache.is_full(treedef._code):
             return False
         treedef._runner = compiled
         cache.counts.pop(hash(key), None)
@@ -305,11 +328,23 @@ class Engine:
 
         return compiled.asking_for(view, treedef, leaves, finish)
 
-    def _threshold(self) -> int:
-        """Return how often a structure must be met: the more often, the more leave."""
+    def _pays(self, cache: InlineCache, key: Hashable, treedef: Any, uses: int) -> bool:
+        """Return whether a structure was used often enough to be compiled.
+
+        What compiling costs depends on how many different nodes there are, what it
+        saves on how many nodes and leaves. The more structures leave for others, the
+        more uses it takes.
+        """
         if self.mode == "eager":
-            return 1
-        return _COMPILED_AFTER + min(self.memory.evicted // 16, 500)
+            return True
+        if uses < _FEWEST_USES:
+            return False
+        needed = cache.needed.get(hash(key))
+        if needed is None:
+            if len(cache.needed) >= _MAX_COUNTS:
+                cache.needed.clear()
+            needed = cache.needed[hash(key)] = _uses_needed(treedef)
+        return uses >= needed * (1 + self.memory.evicted / 64)
 
     def _count(self, cache: InlineCache, digest: int, seen: int) -> None:
         if len(cache.counts) >= _MAX_COUNTS:
@@ -356,7 +391,7 @@ class Engine:
     def _make_counters(self) -> tuple[Runner, ...]:
         """Return runners that hand a treedef on, one use each, to a compiled one."""
         chain = [self._last_counter()]
-        for _ in range(_COMPILED_AFTER - 1):
+        for _ in range(_FEWEST_USES - 1):
             chain.append(_handing_on(chain[-1]))
         return tuple(reversed(chain))
 
@@ -397,6 +432,21 @@ class Engine:
             if memory is not self.memory:  # the registry changed meanwhile
                 self._discard(memory, compiled)
         return compiled
+
+
+def _uses_needed(treedef: Any) -> int:
+    """Return after how many uses a structure is compiled.
+
+    Compiling takes as long as 10 to 250 walks. So what is used less often never takes
+    more than half as long again as without the engine, however often that is.
+    """
+    plan = make_plan(treedef._code)
+    if plan is None:
+        return _FEWEST_USES
+    lines = sum(2 + min(part.arity, _MOST_LINES) for part in plan.parts)
+    nodes = len(treedef._code) + treedef._count
+    needed: int = _FEWEST_USES + _MOST_USES * lines // nodes
+    return min(needed, _MOST_USES)
 
 
 def _changed(

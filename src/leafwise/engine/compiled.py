@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
 from ..core.treedef import PyTreeDef
-from ..core.walk import Begun, Runner, leaf_paths, reference
+from ..core.walk import Begun, Code, Runner, leaf_paths, reference
 from ..safely import is_lasting
 from .asking import Asking, Places, commonest, emit_asking
 from .emit import FAILURES, compile_text, forget_files
@@ -268,8 +268,10 @@ def _treedef_maker(
 
 # ------------------------------------------------------------------ inline caches
 
-_MAX_KEYS = 16
-_MAX_FUNCTIONS = 48
+_MAX_KEYS = 256
+_MAX_FUNCTIONS = 256
+_MAX_ALIKE = 16
+_MAX_ASKING = 48
 _SELDOM = 1000
 _MAX_MISSES = 16
 _MAX_REST = 128
@@ -325,7 +327,9 @@ class InlineCache:
             whole, since some are dropped while others are learned.
         is_over: Whether nobody learns here any more.
         counts: How often structures were met that are not compiled yet, by hash.
+        needed: After how many uses these are compiled, by hash.
         skip: How many trees that were walked to let pass.
+        samples: How many trees were counted for others that passed.
         fruitless: How many in a row led to nothing.
         rest: How many calls to leave to the walk.
         misses: How many calls in a row none of the structures fitted.
@@ -343,20 +347,40 @@ class InlineCache:
         self.is_over = False
         self.failures: dict[Compiled, int] = {}
         self.counts: dict[int, int] = {}
-        self.skip = self.fruitless = self.rest = self.misses = 0
+        self.needed: dict[int, int] = {}
+        self.skip = self.fruitless = self.rest = self.misses = self.samples = 0
         self.refused = 0
 
-    def is_full(self) -> bool:
-        """Return whether there is no room; once in a while there is, for a change."""
-        if len(self.functions) < _MAX_FUNCTIONS:
+    def is_full(self, code: Code) -> bool:
+        """Return whether there is no room for a structure among those with such roots.
+
+        Once in a while there is, for a change.
+        """
+        if len(self.functions) < _MAX_ALIKE:
             return False
+        if len(self.functions) < _MAX_FUNCTIONS:
+            arity, aux = code[-1][2:]
+            roots = [made.plan.root for made in self.functions]
+            if self.cls in _SEQUENCES:
+                alike = [root for root in roots if root.arity == arity]
+            elif self.cls in _MAPPINGS:
+                alike = [root for root in roots if root.rule.same_aux(root.aux, aux)]
+            else:
+                alike = roots
+            if len(alike) < _MAX_ALIKE:
+                return False
         self.refused += 1
         return self.refused % _SELDOM != 0
+
+    def sample(self, size: int) -> None:
+        """Count one of so many trees; not always the same of a few that take turns."""
+        self.samples += 1
+        self.skip = max(self.skip, size - 1 - self.samples % 2)
 
     def add(self, compiled: Compiled, function: Any) -> None:
         """Take a structure in; the oldest leaves if there are too many."""
         functions = {**self.functions, compiled: function}
-        if len(functions) > _MAX_FUNCTIONS:
+        if len(functions) > (_MAX_ASKING if self.asks else _MAX_FUNCTIONS):
             del functions[next(iter(functions))]
         self.functions = functions
         self.install()
@@ -543,6 +567,13 @@ class Guesses(InlineCache):
         self.ways: dict[Any, Asking] = {}
         self.is_choosing = False
         self.tell: Callable[[Any], Any] = type
+
+    def is_full(self, code: Code) -> bool:
+        """Return whether there is no room; once in a while there is, for a change."""
+        if len(self.functions) < _MAX_ASKING:
+            return False
+        self.refused += 1
+        return self.refused % _SELDOM != 0
 
     def install(self) -> None:
         """Put the way in where the operations look for it."""

@@ -59,27 +59,37 @@ def same(a: Any, b: Any, *, typed: bool = False) -> bool:
 
 
 def _comparison(typed: bool) -> Callable[[Any, Any], bool]:
-    """Return a function that compares what is inside by itself."""
+    """Return a function that compares what is inside by itself, however deep."""
 
     def compare(a: Any, b: Any) -> bool:
-        if a is b:
-            return True
-        cls = type(a)
-        if cls is not type(b):
-            return not typed and (a == b) is True
-        if cls in _IMMEDIATE:
-            return bool(a == b) or (typed and _are_nan(a, b))
-        if cls is tuple or cls is list:
-            return len(a) == len(b) and all(map(compare, a, b))
-        if typed and cls in _HASHING and _typed_keys(a) != _typed_keys(b):
-            return False
-        if cls is dict:
-            return a.keys() == b.keys() and all(compare(v, b[k]) for k, v in a.items())
-        if is_partial(a):
-            return compare(partial_parts(a), partial_parts(b))
-        if is_array_like(a):
-            return _same_array(a, b)
-        return (a == b) is True
+        stack = [(a, b)]
+        while stack:
+            a, b = stack.pop()
+            cls = type(a)
+            if a is b:
+                continue
+            if cls is not type(b):
+                is_same = not typed and (a == b) is True
+            elif cls in _IMMEDIATE:
+                is_same = bool(a == b) or (typed and _are_nan(a, b))
+            elif cls is tuple or cls is list:
+                is_same = len(a) == len(b)
+                stack += zip(a, b) if is_same else ()  # noqa: B905  # as many
+            elif typed and cls in _HASHING and _typed_keys(a) != _typed_keys(b):
+                is_same = False
+            elif cls is dict:
+                is_same = a.keys() == b.keys()
+                stack += [(v, b[k]) for k, v in a.items()] if is_same else ()
+            elif is_partial(a):
+                is_same = True
+                stack.append((partial_parts(a), partial_parts(b)))
+            elif is_array_like(a):
+                is_same = _same_array(a, b)
+            else:
+                is_same = (a == b) is True
+            if not is_same:
+                return False
+        return True
 
     return compare
 

@@ -166,22 +166,9 @@ def _tables(
 # ----------------------------------------------------------------------------- loading
 
 
-_READERS: Final = frozenset(
-    [
-        "builtins",
-        "decimal",
-        "json",
-        "leafwise",
-        "lzma",
-        "_lzma",
-        "numpy",
-        "safetensors",
-        "safetensors_rust",
-        "struct",
-        "tokenize",
-        "zipfile",
-        "zlib",
-    ]
+_READERS: Final = (
+    *("builtins", "decimal", "json", "leafwise", "lzma", "_lzma", "numpy"),
+    *("safetensors", "safetensors_rust", "struct", "tokenize", "zipfile", "zlib"),
 )
 """The modules whose code reads files, each with exceptions of its own for damage."""
 

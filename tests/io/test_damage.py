@@ -341,6 +341,25 @@ def test_files_that_announce_much_take_no_memory(tmp_path):
     assert told == ["refused"] * len(claims) + ["True"]
 
 
+class Expired(Exception):
+    """What a handler of signals raises."""
+
+
+@pytest.mark.parametrize("error", [Expired, TimeoutError, MemoryError])
+def test_an_exception_that_is_not_about_the_file_stays_as_it_is(
+    path, monkeypatch, error
+):
+    """It may be raised by a handler of signals, anywhere."""
+    lw.save(path, {"a": (1,)})
+
+    def fail(*_, **__):
+        raise error("mine")
+
+    monkeypatch.setattr(json, "loads", fail)
+    with pytest.raises(error, match="mine"):
+        lw.load(path)
+
+
 # ---------------------------------------------------------------------- full disks
 
 

@@ -166,6 +166,13 @@ def _tables(
 # ----------------------------------------------------------------------------- loading
 
 
+_READERS: Final = (
+    *("builtins", "decimal", "json", "leafwise", "lzma", "_lzma", "numpy"),
+    *("safetensors", "safetensors_rust", "struct", "tokenize", "zipfile", "zlib"),
+)
+"""The modules whose code reads files, each with exceptions of its own for damage."""
+
+
 @contextmanager
 def _reading(path: str) -> Iterator[None]:
     """Report what is raised while a file is read as damage of it.
@@ -180,11 +187,12 @@ def _reading(path: str) -> Iterator[None]:
         raise
     except TreeDefError as error:
         raise FileError(f"{printable(path)}: {printed(error)}") from error
-    except Exception as error:
-        # Of json, zipfile, zlib, lzma, numpy, ast, tokenize, safetensors, and of
-        # constructors as that of Decimal: each has its own exceptions for damage.
-        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
-            raise  # EINVAL: the file says that something is before its beginning
+    except Exception as error:  # any of the readers' own; others are not about the file
+        is_reader = type(error).__module__.partition(".")[0] in _READERS
+        if isinstance(error, OSError):  # EINVAL is of a place before the beginning
+            is_reader = type(error) is OSError and error.errno in (None, errno.EINVAL)
+        if not is_reader:
+            raise
         reason = " ".join(printed(error).split()) or type_name(error)
         raise FileError(
             f"{printable(path)} is damaged, or its format does not match its name: "

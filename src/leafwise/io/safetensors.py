@@ -100,7 +100,7 @@ class _Opened:
 
     def form(self, name: str) -> Form:
         """Return the form of an array."""
-        code = self._table[name]["dtype"]
+        code: str = self._table[name]["dtype"]
         return Form(_NAMES.get(code, code), tuple(self._table[name]["shape"]))
 
     def read(self, name: str) -> Any:

@@ -24,6 +24,7 @@ PARTS = {
     "torch": "peer_torch",
     "threads": "threads",
     "forks": "forks",
+    "documents": "documents",
     "edits": "edits",
     "diffs": "diffs",
     "merges": "merges",

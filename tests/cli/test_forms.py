@@ -389,9 +389,9 @@ def test_what_is_not_written_in_place(edit):
     text = "a:\n  ? x # odd\n  : 1\n"
     told = edit("yaml", text, "set", "a.x=2")
     assert told == (
-        "leafwise: a.yaml: not written: the comments and the layout cannot be kept: "
-        "the form of the value on line 2 cannot be kept; "
-        "without --in-place it is printed"
+        "leafwise: a.yaml: not written: the comments and the layout cannot be "
+        "kept: the form of the value on line 2 cannot be kept; without --in-place it "
+        "is printed"
     )
     assert Path("a.yaml").read_text() == text
     assert output_of("set a.yaml a.x=2") == (
@@ -560,6 +560,36 @@ DEFECTS = {
         ["move", "a.x", "b[0]"],
         "a: {}\nb: [0x1F, 1]\n",
     ),
+    "a moved alias of a value that changes": (
+        "yaml",
+        "a: &a {}\nb: *a # b\n",
+        ["merge", "c.yaml"],
+        "a: &a {n: 1}\nb: *a # b\n",
+    ),
+    "an item of an array of tables that moves": (
+        "toml",
+        "[[l]]\nn = 1 # one\n\n[[l]]\nn = 2\n",
+        ["move", "l[0]", "t"],
+        "\n[[l]]\nn = 2\n[t]\nn = 1 # one\n",
+    ),
+    "the last item of an array in a line": (
+        "toml",
+        "a = [1, 2] # c\n",
+        ["delete", "a[1]"],
+        "a = [1] # c\n",
+    ),
+    "a renamed key beside blanks": (
+        "toml",
+        "a   = { x = 1 }\n",
+        ["rename", "a", "b"],
+        "b   = { x = 1 }\n",
+    ),
+    "an inline table of flags": (
+        "toml",
+        "a = {x = true, y = 1}\n",
+        ["delete", "a.y"],
+        "a = {x = true}\n",
+    ),
     "numbers of another file": (
         "json",
         '{"a": 1}',
@@ -573,6 +603,7 @@ DEFECTS = {
 def test_nothing_is_lost_or_written_in_another_way(edit, name):
     """Each was: lost, written elsewhere or as another number, or done by half."""
     kind, text, command, expected = DEFECTS[name]
+    Path("c.yaml").write_text("a: {n: 1}\n")
     Path("b.json").write_text('{"a": 1E2, "b": {"c": 1.10}}')
     found = edit(kind, text, *command)
     if expected is REFUSED:

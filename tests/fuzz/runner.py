@@ -25,6 +25,7 @@ PARTS = {
     "threads": "threads",
     "forks": "forks",
     "interrupts": "interrupts",
+    "documents": "documents",
     "edits": "edits",
     "diffs": "diffs",
     "merges": "merges",

@@ -132,7 +132,10 @@ class _Editor:
             self.change_table([item.value.body for item in items], old, new)
             if not new and not any(self.has_header(*pair) for _, pair in places):
                 self.todo.append((self.put, places, old, new))
-        elif type(new) is list and new and isinstance(items[0], self.kit.items.AoT):
+        elif (
+            type(new) is list and new and all(type(one) is dict for one in new)
+            and isinstance(items[0], self.kit.items.AoT)
+        ):  # fmt: skip
             tables, made = [*items[0].body], items[0].body
             made.clear()
             for was, now in steps(old, new):
@@ -166,7 +169,9 @@ class _Editor:
     def rename(self, places: list[tuple[Body, Any]], name: str, key: Any) -> None:
         for body, (old, item) in places:
             made = self.key(key)
-            made.sep, made._dotted = old.sep, old.is_dotted()
+            written = old.as_string()
+            made.sep = written[len(written.rstrip()) :] + old.sep
+            made._dotted = old.is_dotted()
             self.unname(item)
             body[:] = [(made, item) if pair[1] is item else pair for pair in body]
 
@@ -195,16 +200,20 @@ class _Editor:
             made = source[0][1][1]
             name.sep, name._dotted = " = ", source[0][1][0].is_dotted()
             self.unname(made)
+            if self.is_table(made):
+                made._is_aot_element = False
         elif isinstance(value, dict) and value:
             made = self.kit.item(value)
             made.trivia.indent = "\n"
-        if self.is_table(made) or isinstance(made, kinds.AoT):
+        is_section = self.is_table(made) or isinstance(made, kinds.AoT)
+        if is_section and not name.is_dotted():
             at = max(
                 (n + 1 for n, (k, _) in enumerate(body) if k is not None),
                 default=len(body),
             )
         else:
-            made.trivia.trail = "\n"
+            if not is_section:
+                made.trivia.trail = "\n"
             at = max(
                 (
                     n + 1
@@ -215,14 +224,17 @@ class _Editor:
             )
             if tables and at == 0:
                 at = next(n for n, (_, item) in enumerate(body) if item is tables[0])
-                made.trivia.trail = "\n\n"
+                if not is_section:
+                    made.trivia.trail = "\n\n"
         body.insert(at, (name, made))
 
     def edited(self, item: Any, old: Any, new: Any) -> Any:
         """Return an item with another value; entries that stay are kept as they are."""
         if same(old, new):
             return item
-        if type(old) is list is type(new) and old and new:
+        inside = item.as_string()
+        pad = " " if inside[1:2] == " " else ""
+        if type(old) is list is type(new) and old and new and "\n" in inside:
             place = 0
             for was, now in steps(old, new):
                 if now is GONE:
@@ -230,22 +242,30 @@ class _Editor:
                 elif was is None:
                     item.insert(place, self.fresh(new[now]))
                 elif not same(old[was], new[now]):
-                    item[place] = self.edited(item[place], old[was], new[now])
+                    item[place] = self.edited(item.item(place), old[was], new[now])
                 place += now is not GONE
             return item
+        if type(old) is list is type(new) and old and new:
+            made = [
+                self.fresh(new[now]) if was is None
+                else self.edited(item.item(was), old[was], new[now])
+                for was, now in steps(old, new) if now is not GONE
+            ]  # fmt: skip
+            texts = [one.as_string() for one in made]
+            return self.kit.value(f"[{pad}{', '.join(texts)}{pad}]")
         if type(old) is dict is type(new) and old and new:
-            pairs = []
-            for was, now in steps(old, new):
-                if was is None:
-                    made = self.fresh(new[now])
-                elif now is not GONE:
-                    key = [*old][was]
-                    made = self.edited(item[key], old[key], new[now])
-                if now is not GONE:
-                    pairs.append(f"{self.key(now).as_string()} = {made.as_string()}")
-            pad = " " if item.as_string()[1:2] == " " else ""
-            return self.kit.value(f"{{{pad}{', '.join(pairs)}{pad}}}")
-        return self.fresh(new, item.as_string()[:1])
+            items = {k.key: one for k, one in item.value.body if k is not None}
+            if not any(k is not None and k.is_dotted() for k, _ in item.value.body):
+                keys = [*old]
+                texts = [
+                    f"{self.key(now).as_string()} = " + (
+                        self.fresh(new[now]) if was is None else
+                        self.edited(items[keys[was]], old[keys[was]], new[now])
+                    ).as_string()
+                    for was, now in steps(old, new) if now is not GONE
+                ]  # fmt: skip
+                return self.kit.value(f"{{{pad}{', '.join(texts)}{pad}}}")
+        return self.fresh(new, inside[:1])
 
     def key(self, key: Any) -> Any:
         if not isinstance(key, str):

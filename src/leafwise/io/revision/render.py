@@ -350,8 +350,8 @@ class Editor:
         self, part: Part, key: Any, value: Any, indent: str, has_lines: bool
     ) -> str:
         """Return the text of a new item between brackets."""
-        source, made = self.removed.take(value), None
-        if source is not None and source[1].value.kind not in (BLOCK, ALIAS):
+        source, made = self.taken(value), None
+        if source is not None and source[1].value.kind is not BLOCK:
             span = source[1].value
             made = self.text[span.start : span.end]
             if "\n" in made:
@@ -400,10 +400,10 @@ class Editor:
     def fresh_entry(self, part: Part, key: Any, value: Any, indent: str) -> str:
         """Return the lines of a new entry."""
         marker = "-" if part.is_list else f"{self.style.key(key)}:"
-        source = self.removed.take(value)
+        source = self.taken(value)
         if source is not None and source[0].kind is BLOCK:
             return self.brought(part, key, *source)
-        if source is not None and source[1].value.kind is not ALIAS:
+        if source is not None:
             span = source[1].value
             return f"{indent}{marker} {self.text[span.start : span.end]}\n"
         if isinstance(value, dict | list) and value:
@@ -413,6 +413,14 @@ class Editor:
             value, indent, has_lines=has_lines, like=self.like(part)
         )
         return f"{indent}{marker}{' ' if made else ''}{made}\n"
+
+    def taken(self, value: Any) -> tuple[Part, Entry] | None:
+        """Return where a value was removed that comes back, if its text still fits."""
+        source: tuple[Part, Entry] | None = self.removed.take(value)
+        target = source[1].value.target if source is not None else None
+        if target is not None and not same(self.results.get(target.start, GONE), value):
+            return None
+        return source
 
     def brought(self, part: Part, key: Any, above: Part, entry: Entry) -> str:
         """Return the lines of an entry that stood elsewhere, with its comments."""

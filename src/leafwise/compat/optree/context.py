@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from inspect import Parameter
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -20,8 +20,6 @@ from .accessors import PyTreeKind
 from .kinds import kind_of
 from .spec import PyTreeSpec, spec_of
 
-
-__all__ = ["Walk", "options", "options_by_name", "ordered", "spec_in", "view"]
 
 R = TypeVar("R")
 
@@ -77,6 +75,15 @@ def _walk(is_leaf: Any, none_is_leaf: bool, namespace: str) -> Walk:
     return Walk(Context(found, is_leaf), namespace)
 
 
+def signature_of(parameters: Iterable[Parameter]) -> inspect.Signature:
+    """Return a signature with these parameters, `none_is_leaf` and `namespace`."""
+    options = [
+        Parameter("none_is_leaf", Parameter.KEYWORD_ONLY, default=False),
+        Parameter("namespace", Parameter.KEYWORD_ONLY, default=""),
+    ]
+    return inspect.Signature(sorted([*parameters, *options], key=lambda p: p.kind))
+
+
 def options(
     function: Callable[..., R], kind: Any = Parameter.POSITIONAL_OR_KEYWORD
 ) -> Callable[..., R]:
@@ -86,13 +93,8 @@ def options(
         function: Takes a `Walk` that is made of the options first.
         kind: The kind of the parameter `is_leaf`.
     """
-    signature = inspect.signature(function)
-    own = [*signature.parameters.values()][1:]
-    options = [
-        Parameter("is_leaf", kind, default=None),
-        Parameter("none_is_leaf", Parameter.KEYWORD_ONLY, default=False),
-        Parameter("namespace", Parameter.KEYWORD_ONLY, default=""),
-    ]
+    own = [*inspect.signature(function).parameters.values()][1:]
+    stop = Parameter("is_leaf", kind, default=None)
     places = sum(one.kind is Parameter.POSITIONAL_ONLY for one in own)
     by_place = kind is Parameter.POSITIONAL_OR_KEYWORD
 
@@ -108,9 +110,8 @@ def options(
             *args, is_leaf = args  # type: ignore[assignment]  # a list will do
         return function(_walk(is_leaf, none_is_leaf, namespace), *args, **keywords)
 
-    parameters = sorted([*own, *options], key=lambda one: one.kind)
     made: Any = call
-    made.__signature__ = signature.replace(parameters=parameters)
+    made.__signature__ = signature_of([*own, stop])
     return call
 
 

@@ -6,14 +6,13 @@ import inspect
 import warnings
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from inspect import Parameter
 from typing import Any
 
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
 from .accessors import PyTreeKind
-from .context import ordered, view
+from .context import ordered, signature_of, view
 from .forms import is_namedtuple_instance, is_structseq_instance
 from .kinds import kind_of
 from .spec import PyTreeSpec, merged, spec_of
@@ -104,16 +103,8 @@ def _maker(
         made = make(*args, **keywords)
         return _make(made, what or name, none_is_leaf, namespace)
 
-    signature = inspect.signature(make)
-    options = [
-        Parameter("none_is_leaf", Parameter.KEYWORD_ONLY, default=False),
-        Parameter("namespace", Parameter.KEYWORD_ONLY, default=""),
-    ]
-    parameters = sorted(
-        [*signature.parameters.values(), *options], key=lambda one: one.kind
-    )
     made: Any = treespec
-    made.__signature__ = signature.replace(parameters=parameters)
+    made.__signature__ = signature_of(inspect.signature(make).parameters.values())
     made.__name__ = made.__qualname__ = f"treespec_{name}"
     made.__doc__ = (
         f"Return the structure of a {what or name}, whose children are structures."

@@ -130,6 +130,7 @@ LATER = {
     "fingerprint": "hashlib",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
+    "difflib": "difflib",
     "inspect": "inspect",
     "tomllib": "tomllib",
     "integrations": "leafwise.integrations",

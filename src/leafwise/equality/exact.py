@@ -5,8 +5,9 @@ arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
 "the same aux data" (law L6): identical objects are the same; otherwise the
 answer is that of `==`; arrays are the same when shape, dtype and content are,
 partials when their parts are; an `==` that raises or returns anything but a bool
-means different, but for a `RecursionError`, which is raised. The hash agrees with it. Leaves are compared by another notion, that
-of `leaves`: more can be asked there, and there may be no answer.
+means different, but for a `RecursionError`, which is raised. The hash agrees with it.
+Leaves are compared by another notion, that of `leaves`: more can be asked there, and
+there may be no answer.
 
 Static fields of objects ask for `typed`: values of two types are different then, though
 they are equal, and so are containers and dict keys of them; NaN is the same as another

@@ -12,14 +12,18 @@ This module re-exports the public names and holds no logic.
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Final
+import sys as _sys
+from typing import TYPE_CHECKING
 
 from . import errors as errors
 from . import tree as tree
 from .core.builtins import Partial as Partial
-from .core.keypath import KeyPath, keystr
-from .core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from .core.keypath import KeyPath as KeyPath
+from .core.keypath import keystr as keystr
+from .core.keys import DictKey as DictKey
+from .core.keys import FlattenedIndexKey as FlattenedIndexKey
+from .core.keys import GetAttrKey as GetAttrKey
+from .core.keys import SequenceKey as SequenceKey
 from .core.register import register_leaf as register_leaf
 from .core.register import register_pytree_node as register_pytree_node
 from .core.register import register_pytree_node_class as register_pytree_node_class
@@ -29,7 +33,10 @@ from .core.register import (
 )
 from .core.register import register_static as register_static
 from .core.registry import announced as _announced
-from .core.registry import is_registered, lookup, namespaces, unregister_pytree_node
+from .core.registry import is_registered as is_registered
+from .core.registry import lookup as lookup
+from .core.registry import namespaces as namespaces
+from .core.registry import unregister_pytree_node as unregister_pytree_node
 from .core.treedef import PyTreeDef as PyTreeDef
 from .core.walk import hooks as _hooks
 from .errors import EditError as EditError
@@ -37,7 +44,9 @@ from .errors import LeafwiseError as LeafwiseError
 from .errors import PathError as PathError
 from .errors import RegistryError as RegistryError
 from .errors import StructureError as StructureError
-from .lazy import later
+from .lazy import homes as _homes
+from .lazy import later as _later
+from .names import HOMES as _HOMES
 from .ops.inspect import *
 from .ops.map import *
 from .ops.reshape import *
@@ -108,134 +117,17 @@ def _tell_compiler() -> None:
 
 
 _announced.begin, _hooks.begin = _tell_frameworks, _tell_compiler
-if "torch" in sys.modules:
+if "torch" in _sys.modules:
     _tell_compiler()
 
-_HOMES: Final = {
-    "binding": "namespace",
-    "dataclasses": "dataclass register_dataclass",
-    "io.files": "load save",
-    "io.fingerprint": "fingerprint",
-    "kinds": "data field static",
-    "nn.containers": "Dict List",
-    "nn.pytree": "Pytree",
-    "ops.arrays": "tree_concatenate tree_nbytes tree_size tree_stack tree_unstack",
-    "ops.parallel": "parallel tree_gather",
-    "selection.diff": "tree_diff",
-    "selection.edit": "at",
-    "selection.merge": "tree_merge",
-    "selection.partition": "tree_combine tree_partition",
-    "show.pretty": "pformat pprint",
-    "show.summary": "tree_summary",
-    "show.diagram": "to_dot to_mermaid",
-}
-"""The modules that are loaded when one of their names is first asked for."""
-
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(
+    __getattr__, __dir__ = _later(
         __name__, _HOMES, "compat integrations io nn selection show testing typing"
     )
 
 
-__all__ = [
-    "DELETE",
-    "MISSING",
-    "SKIP",
-    "STOP",
-    "Dict",
-    "DictKey",
-    "EditError",
-    "FlattenedIndexKey",
-    "GetAttrKey",
-    "KeyPath",
-    "LeafwiseError",
-    "List",
-    "Partial",
-    "PathError",
-    "PyTreeDef",
-    "Pytree",
-    "RegistryError",
-    "SequenceKey",
-    "StructureError",
-    "all_leaves",
-    "at",
-    "broadcast_common",
-    "broadcast_prefix",
-    "data",
-    "dataclass",
-    "equality_errors",
-    "explain_leaf",
-    "field",
-    "fingerprint",
-    "is_registered",
-    "keystr",
-    "load",
-    "lookup",
-    "namespace",
-    "namespaces",
-    "parallel",
-    "pformat",
-    "pprint",
-    "prefix_errors",
-    "register_dataclass",
-    "register_leaf",
-    "register_pytree_node",
-    "register_pytree_node_class",
-    "register_pytree_with_keys",
-    "register_pytree_with_keys_class",
-    "register_static",
-    "save",
-    "static",
-    "to_dot",
-    "to_mermaid",
-    "tree_all",
-    "tree_any",
-    "tree_broadcast_common",
-    "tree_broadcast_map",
-    "tree_broadcast_map_with_path",
-    "tree_broadcast_prefix",
-    "tree_children",
-    "tree_combine",
-    "tree_concatenate",
-    "tree_diff",
-    "tree_equal",
-    "tree_flatten",
-    "tree_flatten_one_level",
-    "tree_flatten_with_path",
-    "tree_gather",
-    "tree_is_leaf",
-    "tree_iter",
-    "tree_leaves",
-    "tree_leaves_with_path",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_shared",
-    "tree_map_with_path",
-    "tree_map_with_path_",
-    "tree_max",
-    "tree_merge",
-    "tree_min",
-    "tree_nbytes",
-    "tree_partition",
-    "tree_paths",
-    "tree_reduce",
-    "tree_reduce_associative",
-    "tree_replace_nones",
-    "tree_size",
-    "tree_stack",
-    "tree_structure",
-    "tree_sum",
-    "tree_summary",
-    "tree_transpose",
-    "tree_transpose_map",
-    "tree_transpose_map_with_path",
-    "tree_unflatten",
-    "tree_unstack",
-    "tree_unzip",
-    "tree_visit",
-    "tree_walk",
-    "tree_zip",
-    "treedef_tuple",
-    "unregister_pytree_node",
-]
+__all__ = sorted(  # noqa: PLE0605
+    {name for name in vars() if not name.startswith("_")}.union(_homes(_HOMES))
+    - {"TYPE_CHECKING", "annotations", "engine", "errors", "tree"}
+    - {"core", "equality", "lazy", "names", "ops", "safely"}
+)

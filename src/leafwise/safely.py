@@ -4,9 +4,7 @@ Text of values whose classes may do anything: messages are written when somethin
 failed already, and what a user sees then is that failure, not another one from a
 `__repr__` on the way. So whatever is not ours is put into words here, where an
 exception leads to a stand-in. What is no `Exception` (`KeyboardInterrupt`,
-`SystemExit`) passes through. Names that do not exist get the most similar ones that do,
-by a small measure of its own: `difflib` takes half as long to import as this whole
-package may.
+`SystemExit`) passes through. Names that do not exist get the most similar ones that do.
 
 Small immutable records, and `MISSING`, the one sentinel that the package shares. The
 standard library's dataclasses would do, but making each class costs about a millisecond
@@ -209,6 +207,7 @@ _LONGEST = 64
 _SHOWN = 100
 _MOST = 2000
 _ENDS = 4
+_NEAR = 0.6
 
 
 def brief(names: Iterable[str]) -> str:
@@ -227,7 +226,7 @@ def brief(names: Iterable[str]) -> str:
 def nearest(wanted: str, names: Iterable[str]) -> list[str]:
     """Return the names, those most like the wanted one first.
 
-    Of very many names only some are looked at: of those that share the beginning or
+    Of very many names only some are compared: of those that share the beginning or
     the end with the wanted one, if there are such.
 
     Example:
@@ -239,7 +238,7 @@ def nearest(wanted: str, names: Iterable[str]) -> list[str]:
     if len(few) > _MOST:
         head, tail = wanted[:_ENDS], wanted[-_ENDS:]
         few = [name for name in few if head in name or tail in name][:_MOST] or few
-    return sorted(few[:_MOST], key=lambda name: distance(wanted, name))
+    return sorted(few[:_MOST], key=lambda name: -_likeness(wanted, name))
 
 
 def is_near(a: str, b: str) -> bool:
@@ -250,35 +249,14 @@ def is_near(a: str, b: str) -> bool:
         >>> is_near("bais", "bias"), is_near("lr", "wd")
         (True, False)
     """
-    return (
-        distance(a, b) <= max(1, min(len(a), len(b)) // 3) and min(len(a), len(b)) > 2
-    )
+    return min(len(a), len(b)) > 2 and _likeness(a, b) >= _NEAR
 
 
-def distance(a: str, b: str) -> int:
-    """Return how many characters must be changed to make one text of another.
+def _likeness(a: str, b: str) -> float:
+    """Return how much of two texts is the same, from 0 to 1; long texts are cut."""
+    from difflib import SequenceMatcher  # late: it loads much
 
-    Two neighbours that changed places count once. Long texts are cut.
-
-    Source: the optimal string alignment form of the Damerau-Levenshtein distance.
-
-    Example:
-        >>> from leafwise.safely import distance
-        >>> distance("bais", "bias"), distance("lr", "wd")
-        (1, 2)
-    """
-    a, b = a[:_LONGEST], b[:_LONGEST]
-    before: list[int] = []
-    last = list(range(len(b) + 1))
-    for i, x in enumerate(a, start=1):
-        row = [i]
-        for j, y in enumerate(b, start=1):
-            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        before, last = last, row
-    return last[-1]
+    return SequenceMatcher(None, a[:_LONGEST], b[:_LONGEST], autojunk=False).ratio()
 
 
 # ------------------------------------------------------------------------------ records

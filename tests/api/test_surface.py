@@ -133,6 +133,7 @@ LATER = {
     "fingerprint": "hashlib",
     "linecache": "tokenize",
     "dataclasses": "dataclasses",
+    "difflib": "difflib",
     "inspect": "inspect",
     "tomllib": "tomllib",
     "integrations": "leafwise.integrations",

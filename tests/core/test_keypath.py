@@ -446,7 +446,7 @@ def test_paths_join_and_split():
          "['layers']"),
         ("['layers'][0]['w']", "no ['w'] at ['layers'][0]; the int there has no "
          "children: 1", "['layers'][0]"),
-        (".x", "no .x at the root; the dict there has ['optim'], ['layers']", ""),
+        (".x", "no .x at the root; the dict there has ['layers'], ['optim']", ""),
         ("['point'].z", "no .z at ['point']; the Point there has .x, .y", "['point']"),
         ("['held'][<flat index 5>]", "no [<flat index 5>] at ['held']; the Holder "
          "there has [<flat index 0>]", "['held']"),

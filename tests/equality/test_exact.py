@@ -177,3 +177,33 @@ def test_typed_values_never_raise(value):
     assert exact.same(value, value, typed=True)
     assert not exact.same(value, other, typed=True)
     assert isinstance(exact.digest(value, typed=True), int)
+
+
+class Deep:
+    """A node with aux data."""
+
+    def __init__(self, x, aux):
+        self.x, self.aux = x, aux
+
+
+lw.register_pytree_node(
+    Deep, lambda node: ((node.x,), node.aux), lambda aux, children: Deep(*children, aux)
+)
+
+
+def nested(depth):
+    """Return lists inside lists."""
+    value = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_deeply_nested_aux_data_is_never_taken_for_different():
+    """Python's own error says that it is too deep to be compared."""
+    one, other = (lw.tree_structure(Deep(1, nested(200))) for _ in range(2))
+    assert one == other
+    assert hash(one) == hash(other)
+    one, other = (lw.tree_structure(Deep(1, nested(5_000))) for _ in range(2))
+    with pytest.raises(RecursionError):
+        one == other  # noqa: B015

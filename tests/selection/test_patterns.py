@@ -283,7 +283,7 @@ def test_joined_selectors(tree, a, b):
 def test_nothing_is_an_error_that_helps():
     """How far the path leads, and what there is; or the nearest leaves."""
     for pattern, text in {
-        "optim.rl": "the dict at ['optim'] has ['lr'], ['wd'], ['betas']",
+        "optim.rl": "the dict at ['optim'] has ['lr'], ['betas'], ['wd']",
         "layers[3].w": "the list at ['layers'] has [0], [1], [2]",
         "layers.w": "the list at ['layers'] has [0], [1], [2]",
         "optim.lr.x": "['optim']['lr'] is a leaf: 0.1",

@@ -5,8 +5,9 @@ arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
 "the same aux data" (law L6): identical objects are the same; otherwise the
 answer is that of `==`; arrays are the same when shape, dtype and content are,
 partials when their parts are; an `==` that raises or returns anything but a bool
-means different. The hash agrees with it. Leaves are compared by another notion, that
-of `leaves`: more can be asked there, and there may be no answer.
+means different, but for a `RecursionError`, which is raised. The hash agrees with it.
+Leaves are compared by another notion, that of `leaves`: more can be asked there, and
+there may be no answer.
 
 Static fields of objects ask for `typed`: values of two types are different then, though
 they are equal, and so are containers and dict keys of them; NaN is the same as another
@@ -35,7 +36,10 @@ _HASHING: Final = frozenset({dict, frozenset, set})
 
 
 def same(a: Any, b: Any, *, typed: bool = False) -> bool:
-    """Return whether two values are exactly the same. Never raises.
+    """Return whether two values are exactly the same.
+
+    An exception of a user's `__eq__` means different; only a `RecursionError` is
+    raised, since it says nothing of the values.
 
     Args:
         a, b: The values.
@@ -54,7 +58,9 @@ def same(a: Any, b: Any, *, typed: bool = False) -> bool:
         return True
     try:
         return _same_typed(a, b) if typed else _same(a, b)
-    except Exception:
+    except RecursionError:
+        raise
+    except Exception:  # of an `__eq__` of the user's, or of an array's library
         return False
 
 
@@ -136,14 +142,16 @@ def is_array_like(value: Any) -> bool:
 
 
 def digest(value: Any, *, typed: bool = False) -> int:
-    """Return a hash that agrees with `same`. Never raises.
+    """Return a hash that agrees with `same`.
 
     What cannot be hashed counts by its type or its length only: a weak hash is
     right, a hash that disagrees with equality is not.
     """
     try:
         return _typed_digest(value) if typed else _digest(value)
-    except Exception:
+    except RecursionError:
+        raise
+    except Exception:  # of a `__hash__` of the user's, or of an array's library
         return 0
 
 
@@ -163,7 +171,9 @@ def _digest(aux: Any) -> int:
         return hash((tuple(aux.shape), str(aux.dtype)))
     try:
         return hash(aux)
-    except Exception:
+    except RecursionError:
+        raise
+    except Exception:  # of a `__hash__` of the user's
         return 0
 
 

@@ -246,8 +246,10 @@ def _check_axes(
     """
     first = "axis_size"
     for link, value, axis in zip(flat.links, given, axes, strict=True):
+        if axis is None:
+            continue
         shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in tree_leaves(value)]
-        for shape in () if axis is None else shapes:
+        for shape in shapes:
             where = named(unlink(link), roots)
             if not -len(shape) <= axis < len(shape):
                 raise ValueError(

@@ -64,7 +64,6 @@ SHARED = {
     "integrations.bridge._finder": "locked",
     "integrations.torch.untold": "single",
     "lazy.replaced": "locked",
-    "nn.captures._recorders": "locked",
     "nn.checks._exact": "single",
     "nn.checks._here": "local",
     "nn.checks._with_subclasses": "single",

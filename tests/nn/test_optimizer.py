@@ -31,7 +31,7 @@ class Model(nn.Module):
         self.w = nn.Param(np.ones(2, np.float32))
         self.layers = lw.List([nn.Param(2.0), nn.BatchStat(5.0)])
         self.tied = self.w
-        self.register_parameter("bare", 3.0)
+        self.register_state("bare", 3.0)
 
 
 GRADS = {"w": np.array([1.0, 2.0]), "layers": {0: 4.0}}
@@ -84,10 +84,12 @@ def test_gradients_as_an_object():
 
 def test_what_is_trained():
     """By any filter: kinds, paths, names; bare values too."""
-    model = Model()
-    optimizer = nn.Optimizer(model, Momentum(), wrt=nn.OfKind(nn.Kind.PARAMETER))
-    optimizer.update(model, {**GRADS, "bare": 2.0})
-    assert model.bare == 2.0
+    for wrt in (nn.OfKind(nn.Kind.PARAMETER), nn.Param):
+        model = Model()
+        model.register_parameter("more", 3.0)
+        optimizer = nn.Optimizer(model, Momentum(), wrt=wrt)
+        optimizer.update(model, {**GRADS, "more": 2.0})
+        assert (model.more, model.bare) == (2.0, 3.0)
     model = Model()
     optimizer = nn.Optimizer(model, Momentum(), wrt=nn.PathContains("layers"))
     optimizer.update(model, {"layers": {0: 2.0, 1: 2.0}})

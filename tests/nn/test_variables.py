@@ -208,3 +208,9 @@ def test_n15_text():
     assert repr(module).splitlines()[0] == (
         "Module(  # Cache: 10 (10 B), Param: 1,500 (6.0 kB), Total: 1,510 (6.0 kB)"
     )
+
+
+def test_a_variable_is_true_as_an_object():
+    """So `if self.scale:` asks whether there is one, as in Flax."""
+    for value in (0, 0.0, np.zeros(3), np.zeros(0), [], None):
+        assert nn.Param(value)

@@ -545,3 +545,42 @@ def test_stages_of_a_compiled_function(jax):
         compiled(one, 5.0, 4)
     f.clear_cache()
     assert one.w.value.tolist() == [1.0, 1.0]
+
+
+def test_an_argument_without_parameters_has_an_empty_gradient(jax):
+    """As in Flax; it is an error only if nothing is differentiated at all."""
+    one, other = model(nn), lw.Dict(n=nn.Cache(2.0))
+    both = nn.grad(lambda a, b: (a.w.value * b.n).sum(), argnums=(0, 1))(one, other)
+    assert [len(found) for found in both] == [1, 0]
+    with pytest.raises(ValueError, match="matches no value of argument 1: there is"):
+        nn.grad(lambda a, b: a.w.value.sum(), argnums=1)(one, other)
+
+
+def test_parameters_by_kind_are_trained(jax):
+    """The default filter of `grad` matches them, and so does that of an optimizer."""
+
+    class Both(nn.Module):
+        def __init__(self):
+            self.register_parameter("p", jax.numpy.ones(()))
+            self.register_state("s", jax.numpy.ones(()))
+            self.q = nn.Param(jax.numpy.ones(()))
+
+    class Descent:
+        def init(self, params):
+            return ()
+
+        def update(self, gradients, state, params):
+            return gradients.map(lambda path, x: -0.5 * x), state
+
+    both = Both()
+    optimizer = nn.Optimizer(both, Descent(), wrt=nn.Param)
+    optimizer.update(both, nn.grad(lambda m: m.p * m.q * m.s)(both))
+    assert (float(both.p), float(both.q[...]), float(both.s)) == (0.5, 0.5, 1.0)
+
+
+def test_axes_of_arguments_by_keyword(jax):
+    """A tuple of axes means the parameters, however the arguments are given."""
+    f = nn.vmap(lambda a, b, *, c=0: a + b + c, in_axes=(None, 0))
+    x = jax_ones(3)
+    assert f(1.0, b=x).tolist() == f(b=x, a=1.0).tolist() == [2.0] * 3
+    assert f(1.0, b=x, c=x).tolist() == [3.0] * 3

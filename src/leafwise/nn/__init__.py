@@ -47,7 +47,7 @@ from .transforms import *
 from .variables import *
 
 
-__all__ = sorted(  # noqa: PLE0605  # a list
+__all__ = sorted(  # noqa: PLE0605  # pyright: ignore[reportUnsupportedDunderAll]
     name
     for name, value in vars().items()
     if not name.startswith("_") and not isinstance(value, _ModuleType)

@@ -507,7 +507,7 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
         >>> lw.tree_leaves(nn.select_kind(partly, nn.Kind.PARAMETER))
         [0.5, 0.0]
         >>> nn.to_flat_state(nn.state(partly, nn.Param)).paths
-        ((1, 'bias'),)
+        ((1, 'weight'), (1, 'bias'))
 
     Modelled on `freeze_parameters` in PAX.
     """

@@ -216,8 +216,6 @@ class Variable(DataNode, Generic[T]):
 
         def __invert__(self) -> Any: ...
 
-        def __bool__(self) -> bool: ...
-
         def __int__(self) -> int: ...
 
         def __float__(self) -> float: ...
@@ -432,6 +430,10 @@ class Variable(DataNode, Generic[T]):
         value: Any = self.get_value()
         return iter(value)
 
+    def __bool__(self) -> bool:
+        """Return True, as for other objects: the value is not asked."""
+        return True
+
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the value as a NumPy array."""
         value: Any = self.get_value()
@@ -570,7 +572,7 @@ def _add_operators() -> None:
         setattr(Variable, f"__{name}__", _binary(getattr(operator, f"__{name}__")))
     for name in ("neg", "pos", "abs", "invert", "index"):
         setattr(Variable, f"__{name}__", _unary(getattr(operator, f"__{name}__")))
-    for made in (bool, int, float, complex, len, round):
+    for made in (int, float, complex, len, round):
         setattr(Variable, f"__{made.__name__}__", _unary(made))
     setattr(Variable, "__divmod__", _binary(divmod))  # noqa: B010  # as those above
     setattr(Variable, "__rdivmod__", _reflected(divmod))  # noqa: B010  # as above

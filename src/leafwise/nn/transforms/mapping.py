@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
@@ -66,8 +67,9 @@ def vmap(
         in_axes: The axis along which each array is mapped, or None for arrays that are
             not: one axis for all positional arguments, or a tuple with a prefix tree
             for each. Trees of axes may contain objects, such as
-            `prefix(model, {Param: 0})`. Keyword arguments are mapped over axis 0. The
-            object that the function is bound to is not mapped.
+            `prefix(model, {Param: 0})`. A positional parameter has its axis also if its
+            argument is given by keyword; other keyword arguments are mapped over axis
+            0. The object that the function is bound to is not mapped.
         out_axes: The axis of the results, as a prefix tree of the function's result.
             None for results that are the same for every position.
         axis_name: A name for the axis, for `jax.lax.psum` and similar functions.
@@ -117,6 +119,9 @@ def vmap(
 
     @dressed(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:
+        if kwargs and isinstance(in_axes, tuple) and len(args) < len(in_axes):
+            bound = inspect.signature(function).bind(*args, **kwargs)
+            args, kwargs = bound.args, bound.kwargs
         return _mapped(call, (args, kwargs, held), groups, names)
 
     return mapped
@@ -241,8 +246,10 @@ def _check_axes(
     """
     first = "axis_size"
     for link, value, axis in zip(flat.links, given, axes, strict=True):
+        if axis is None:
+            continue
         shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in tree_leaves(value)]
-        for shape in () if axis is None else shapes:
+        for shape in shapes:
             where = named(unlink(link), roots)
             if not -len(shape) <= axis < len(shape):
                 raise ValueError(

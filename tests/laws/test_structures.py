@@ -1,11 +1,11 @@
 """Laws of prefixes, suffixes, broadcasting, transposing and visiting."""
 
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import alike
 import leafwise as lw
-from strategies import common_trees, trees
+from strategies import common_trees, every_tree, trees
 
 
 structures = trees(8).map(lw.tree_structure)
@@ -287,3 +287,17 @@ def test_what_has_the_same_keys_fits_by_key(data, a, b, wider):
     except lw.StructureError:
         return
     assert [*map(id, exact)] == [*map(id, found)]
+
+
+@given(st.data(), every_tree())
+def test_a_change_in_one_place_is_found_there(data, tree):
+    """A leaf with another value is one change, and nothing else is."""
+    places = lw.tree_leaves_with_path(tree)
+    assume(places)
+    path, leaf = data.draw(st.sampled_from(places))
+    index = [place for place, _ in places].index(path)
+    leaves, treedef = lw.tree_flatten(tree)
+    changed = treedef.unflatten([*leaves[:index], f"{leaf!r}?", *leaves[index + 1 :]])
+    diff = lw.tree_diff(tree, changed)
+    assert [(change.path, change.kind) for change in diff] == [(path, "value")]
+    lw.testing.assert_trees_equal(diff.apply(tree), changed)

@@ -719,12 +719,13 @@ def _chosen(tally: _Tally, levels: int, most: int, sort: Sort | None) -> _Chosen
     What is near the root comes first, and the nodes of a level share what is left of
     the limit, so that one long list hides nothing else.
     """
+    name: str = sort or ""
 
     def first(node: _Node, number: int) -> list[_Spot]:
         spots = node.spots()
-        if sort is None:
+        if not name:
             return [*islice(spots, number)]
-        return sorted(spots, key=lambda s: -getattr(tally.amount(s), sort))[:number]
+        return sorted(spots, key=lambda s: -getattr(tally.amount(s), name))[:number]
 
     chosen = {tally.top: first(tally.top, 1)}
     spare, level = most - 1, [tally.top]

@@ -325,8 +325,7 @@ def _made_anew(example: _Example) -> str:
         return f"unflatten returns {returned} instead of a {class_name(cls)}"
     if made is example.node and example.children:
         return "unflatten returns the node that was flattened"
-    again = example.rule.unflatten(example.aux, [*example.children])
-    same = made is again and example.children
+    same = made is example.made and example.children
     return "unflatten returns the same object on every call" if same else ""
 
 

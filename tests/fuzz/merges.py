@@ -199,8 +199,10 @@ def overridden(tree: Any, sign: str, path: Path, value: Any) -> Any:
     if sign == "~":
         return model.drop(tree, path)
     there = attempt(lambda: model.get(tree, path))
-    if sign == "" or (sign == "++" and there is not Missing):
+    if sign == "":
         return model.changed(tree, path, lambda old: cast(old, value))
+    if sign == "++" and there is not Missing:
+        return model.changed(tree, path, lambda _: value)
     if not path:
         raise Refused
     for count in range(len(path) - 1, -1, -1):

@@ -652,6 +652,14 @@ def test_a_bug_of_our_own_shows_as_itself(monkeypatch, error):
         revise("[1]", load("[1]", "json"), [2])
 
 
+def test_an_anchored_mapping_that_becomes_text():
+    """What `<<` brought is written out."""
+    text = "a: &a {x: 1}\nb:\n  <<: *a\n  y: 2\n"
+    new = {"a": "text", "b": {"x": 1, "y": 2}}
+    made = revise(text, load(text, "yaml"), new)
+    assert made == "a: &a text\nb:\n  x: 1\n  y: 2\n"
+
+
 def test_merge_keys_that_multiply():
     """Each level has the same keys as the one below, not nine times as many."""
     text = "a0: &a0 {k: 1}\n"

@@ -128,7 +128,8 @@ class Editor:
                     result: Any = {key: old[key] for key in keys if key in old}
                 else:
                     result = self.results.get(target.start)
-                after = None if after is None or result is None else after | result
+                is_dict = type(after) is dict is type(result)
+                after = after | result if is_dict else None
         return before, after
 
     def keys_of(self, part: Part) -> Iterator[Any]:

@@ -20,10 +20,10 @@ from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..core.walk import PathPredicate
 from ..equality.content import is_array, is_traced
-from ..equality.difference import form_of
 from ..layout import Child, Sketch
 from ..ops.context import Context
 from ..safely import class_name, printable, shown, type_name
+from ..selection.difference import form_of
 from ..selection.find import static_names
 
 

@@ -16,12 +16,12 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array
-from ..equality.difference import form_of
 from ..ops.context import Context
 from ..paint import Paint
 from ..safely import class_name, printable, printed
 from ..selection.change import Change
 from ..selection.diff import TreeDiff
+from ..selection.difference import form_of
 from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection
 from ..selection.pattern import read_selector

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..equality.content import shape_of
-from ..equality.difference import form_of
 from ..ops.context import context_of
 from ..safely import class_name, clip, printable, type_name
+from ..selection.difference import form_of
 from ..selection.edit import Selection
 from .table import FIELDS, ROOT, Role, SummaryRow, TreeSummary, kinds_text
 from .tally import Again, Amount, AnyLeaf, Node, Spot, Tally, total

@@ -21,10 +21,10 @@ from ..core.node import Fields, Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array, is_number_dtype, library_of
-from ..equality.difference import form_of
 from ..equality.leaves import alike
 from ..ops.context import Context, context_of
 from ..safely import class_name
+from ..selection.difference import form_of
 from ..selection.find import keys_of, static_names
 from ..selection.rebuild import Delete, Insert, Set, rebuild
 

@@ -81,7 +81,7 @@ def test_wish_9_surgery_at_a_path():
     with pytest.raises(lw.PathError) as error:
         lw.at(MODEL)["head.wieght"].get()
     assert str(error.value) == (
-        "no match for 'head.wieght': the Dense at ['head'] has .weight, .bias, .units"
+        "no match for 'head.wieght': the Dense at ['head'] has .weight, .units, .bias"
     )
 
 

@@ -13,12 +13,12 @@ from typing import Any, Final
 from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
 from ..equality.content import Asked
-from ..equality.difference import FEW, Detail, difference
 from ..equality.leaves import PLAIN, alike
 from ..paint import Paint
 from ..safely import MISSING, Frozen, shown
 from . import difftext
 from .align import Shifts
+from .difference import FEW, Detail, difference
 from .rebuild import Delete, Edit, Insert, Move, Set
 
 

@@ -3,7 +3,7 @@
 Owns `tree_diff` and what it returns. Containers are compared key by key; where two
 nodes are of different types, the record holds both as a whole. Which items of two lists
 belong together is decided in `align`; what there is to say of two values is looked for
-when somebody asks (`equality.difference`); how a diff is printed is the affair of
+when somebody asks (`difference`); how a diff is printed is the affair of
 `difftext`, and that of JSON Patches of `patch`.
 """
 
@@ -21,13 +21,6 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL, View
 from ..core.walk import ROOT, unlink
 from ..equality import exact
-from ..equality.difference import (
-    ArrayDifference,
-    Form,
-    Place,
-    SetDifference,
-    TextDifference,
-)
 from ..equality.leaves import (
     PLAIN,
     Undecided,
@@ -56,6 +49,13 @@ from .align import (
     rows_of,
 )
 from .change import Change, as_json, edit_of, inverse, note, of_values
+from .difference import (
+    ArrayDifference,
+    Form,
+    Place,
+    SetDifference,
+    TextDifference,
+)
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .patch import operations, patched
 from .pattern import Selector, read_selector

@@ -14,16 +14,16 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..equality.content import is_array, is_readable, is_table
-from ..equality.difference import (
+from ..equality.leaves import contrast, type_names
+from ..paint import Paint
+from ..safely import clip, printable, printed, shown, type_name
+from .difference import (
     ArrayDifference,
     Place,
     SetDifference,
     TextDifference,
     form_of,
 )
-from ..equality.leaves import contrast, type_names
-from ..paint import Paint
-from ..safely import clip, printable, printed, shown, type_name
 
 
 if TYPE_CHECKING:

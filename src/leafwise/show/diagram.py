@@ -17,13 +17,13 @@ from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array
-from ..equality.difference import form_of
 from ..layout import WIDTH
 from ..ops.context import Context, context_of
 from ..paint import SIGNS, Paint
 from ..safely import class_name, printable, printed
 from ..selection.change import Change
 from ..selection.diff import TreeDiff
+from ..selection.difference import form_of
 from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection
 from ..selection.pattern import read_selector

@@ -19,10 +19,10 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array, is_traced
-from ..equality.difference import form_of
 from ..layout import Child, Sketch
 from ..ops.context import Context
 from ..safely import class_name, printable, shown, type_name
+from ..selection.difference import form_of
 from ..selection.find import static_names
 from .text import leaves_text
 

@@ -21,10 +21,10 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.content import has_memory, shape_of, size_of
-from ..equality.difference import form_of
 from ..kinds import Kind
 from ..ops.context import Context, context_of
 from ..safely import class_name, clip, printable, type_name
+from ..selection.difference import form_of
 from ..selection.edit import Selection
 from .page import caption, framed
 from .text import branches_of, bytes_text, clipped, leaves_text

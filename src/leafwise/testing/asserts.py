@@ -23,12 +23,12 @@ from ..equality.content import (
     is_traced,
     same_places,
 )
-from ..equality.difference import form_of
 from ..equality.leaves import Values
 from ..ops.context import context_of
 from ..paint import Paint
 from ..selection.change import Change
 from ..selection.diff import changes_between, tree_diff
+from ..selection.difference import form_of
 from ..selection.difftext import headline, lines_of, lines_of_all
 
 

@@ -18,9 +18,9 @@ from ..core.node import Fields, Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array, library_of
-from ..equality.difference import form_of
 from ..ops.context import context_of
 from ..safely import class_name
+from ..selection.difference import form_of
 
 
 if TYPE_CHECKING:

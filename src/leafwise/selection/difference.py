@@ -5,7 +5,7 @@ finds. What counts as different is asked of those who compare, so it is the same
 nobody asks here before there is something to show. Knows nothing of trees, of lines, or
 of colours.
 
-    >>> from leafwise.equality.difference import difference
+    >>> from leafwise.selection.difference import difference
     >>> difference("a long story", "a long stone").position
     10
 """
@@ -19,8 +19,7 @@ from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..safely import printable, printed, shown, type_name
-from .content import (
+from ..equality.content import (
     Asked,
     Undecided,
     as_numpy,
@@ -34,7 +33,8 @@ from .content import (
     quiet,
     same_places,
 )
-from .leaves import PLAIN, Values
+from ..equality.leaves import PLAIN, Values
+from ..safely import printable, printed, shown, type_name
 
 
 __all__ = [

@@ -11,8 +11,8 @@ from hypothesis.extra import numpy as nps
 
 import leafwise as lw
 from leafwise.equality.content import Asked
-from leafwise.equality.difference import _BLOCK, difference
 from leafwise.selection import Form, SetDifference, TextDifference
+from leafwise.selection.difference import _BLOCK, difference
 
 
 def found(a, b, places=3, **options):

@@ -205,11 +205,11 @@ def _skip_writers(module: ModuleType) -> None:
 
 _PACKAGE: Final = __name__.partition(".")[0]
 _WRITERS: Final = (
-    "integrations.dispatch",
     "nn.containers",
     "nn.instance",
     "nn.pytree",
     "nn.states",
+    "nn.transforms.calls",
     "nn.variables",
 )
 untold: Final[dict[str, Callable[[ModuleType], None]]] = {

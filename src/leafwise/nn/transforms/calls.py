@@ -152,9 +152,10 @@ class Changes(Record):
         stores: The values to be written, if nothing else has changed; None if the
             objects have to be filled anew.
         start: Where the code of the result begins, if `stores` is not None.
+        kept: The indexes of the values that went in and did not come out.
     """
 
-    __slots__ = ("graphdef", "links", "sources", "start", "stores")
+    __slots__ = ("graphdef", "kept", "links", "sources", "start", "stores")
     __match_args__ = ("graphdef", "links", "sources", "stores", "start")
 
     graphdef: GraphDef
@@ -163,10 +164,12 @@ class Changes(Record):
     stores: tuple[Store, ...] | None
     start: int
 
-    @property
-    def kept(self) -> list[int]:
-        """The indexes of the values that went in and did not come out."""
-        return [~source for source in dict.fromkeys(self.sources) if source < 0]
+    kept: tuple[int, ...]
+
+    def __init__(self, *values: Any) -> None:
+        super().__init__(*values)
+        kept = tuple(~source for source in dict.fromkeys(self.sources) if source < 0)
+        object.__setattr__(self, "kept", kept)
 
 
 Keep = Callable[[int, int], bool]

@@ -336,11 +336,11 @@ class _Plan:
         if taken is None:
             return put_back(changes, lists, (), ())
         tracked, given, is_checked = taken
-        kept = {index: given[index] for index in changes.kept}
         arrays = self.jax.Array, getattr(self.jax, "Ref", self.jax.Array)
-        types = {type(value): isinstance(value, arrays) for value in kept.values()}
-        if not all(types.values()):
-            others = {n: x for n, x in kept.items() if not types[type(x)]}
+        types = {type(given[index]): given[index] for index in changes.kept}
+        if not all(isinstance(value, arrays) for value in types.values()):
+            kept = {index: given[index] for index in changes.kept}
+            others = {n: x for n, x in kept.items() if not isinstance(x, arrays)}
             kept.update(self.jax.jit(lambda values: values)(others))
             links, sources = changes.links, changes.sources
             changes = Changes(changes.graphdef, links, sources, None, changes.start)

@@ -46,13 +46,13 @@ class Picking(Plainly, total=False):
     missing_ok: bool
 
 
-class Anyhow(Simply, total=False):
+class Stopping(Simply, total=False):
     """The common options of functions with several trees or selectors."""
 
     is_leaf: IsLeaf
 
 
-class PickingAnyhow(Anyhow, total=False):
+class PickingStopping(Stopping, total=False):
     """All options of functions with selectors."""
 
     missing_ok: bool
@@ -83,46 +83,52 @@ class Partition(Protocol):
 
     @overload
     def __call__(
-        self, tree: Nodes, *selectors: Any, **how: Unpack[PickingAnyhow]
+        self, tree: Nodes, *selectors: Any, **how: Unpack[PickingStopping]
     ) -> tuple[Nodes, ...]: ...
     @overload
     def __call__(  # pyright: ignore[reportOverlappingOverload]  # goes first
         self,
         tree: dict[K, dict[J, Scalar]],
         *selectors: Any,
-        **how: Unpack[PickingAnyhow],
+        **how: Unpack[PickingStopping],
     ) -> tuple[dict[K, dict[J, Scalar | Missing]], ...]: ...
     @overload
     def __call__(
-        self, tree: dict[K, list[Scalar]], *selectors: Any, **how: Unpack[PickingAnyhow]
+        self,
+        tree: dict[K, list[Scalar]],
+        *selectors: Any,
+        **how: Unpack[PickingStopping],
     ) -> tuple[dict[K, list[Scalar | Missing]], ...]: ...
     @overload
     def __call__(  # pyright: ignore[reportOverlappingOverload]  # goes first
-        self, tree: list[dict[K, Scalar]], *selectors: Any, **how: Unpack[PickingAnyhow]
+        self,
+        tree: list[dict[K, Scalar]],
+        *selectors: Any,
+        **how: Unpack[PickingStopping],
     ) -> tuple[list[dict[K, Scalar | Missing]], ...]: ...
     @overload
     def __call__(  # pyright: ignore[reportOverlappingOverload]  # goes first
-        self, tree: Nested2, *selectors: Any, **how: Unpack[PickingAnyhow]
+        self, tree: Nested2, *selectors: Any, **how: Unpack[PickingStopping]
     ) -> tuple[Any, ...]: ...
     @overload
     def __call__(
-        self, tree: dict[K, T], *selectors: Any, **how: Unpack[PickingAnyhow]
+        self, tree: dict[K, T], *selectors: Any, **how: Unpack[PickingStopping]
     ) -> tuple[dict[K, T | Missing], ...]: ...
     @overload
     def __call__(
-        self, tree: list[T], *selectors: Any, **how: Unpack[PickingAnyhow]
+        self, tree: list[T], *selectors: Any, **how: Unpack[PickingStopping]
     ) -> tuple[list[T | Missing], ...]: ...
     @overload
     def __call__(
-        self, tree: tuple[T, ...], *selectors: Any, **how: Unpack[PickingAnyhow]
+        self, tree: tuple[T, ...], *selectors: Any, **how: Unpack[PickingStopping]
     ) -> tuple[tuple[T | Missing, ...], ...]: ...
     @overload
     def __call__(
-        self, tree: Class, *selectors: Any, **how: Unpack[PickingAnyhow]
+        self, tree: Class, *selectors: Any, **how: Unpack[PickingStopping]
     ) -> tuple[Class, ...]: ...
     @overload
     def __call__(
-        self, tree: Any, *selectors: Any, **how: Unpack[PickingAnyhow]
+        self, tree: Any, *selectors: Any, **how: Unpack[PickingStopping]
     ) -> tuple[Any, ...]: ...
 
 
@@ -136,24 +142,26 @@ class Combine(Protocol):
 
     @overload
     def __call__(
-        self, *trees: dict[K, dict[J, T | Missing]], **how: Unpack[Anyhow]
+        self, *trees: dict[K, dict[J, T | Missing]], **how: Unpack[Stopping]
     ) -> dict[K, dict[J, T]]: ...
     @overload
     def __call__(
-        self, *trees: dict[K, list[T | Missing]], **how: Unpack[Anyhow]
+        self, *trees: dict[K, list[T | Missing]], **how: Unpack[Stopping]
     ) -> dict[K, list[T]]: ...
     @overload
     def __call__(
-        self, *trees: list[dict[K, T | Missing]], **how: Unpack[Anyhow]
+        self, *trees: list[dict[K, T | Missing]], **how: Unpack[Stopping]
     ) -> list[dict[K, T]]: ...
     @overload
     def __call__(
-        self, *trees: dict[K, T | Missing], **how: Unpack[Anyhow]
+        self, *trees: dict[K, T | Missing], **how: Unpack[Stopping]
     ) -> dict[K, T]: ...
     @overload
-    def __call__(self, *trees: list[T | Missing], **how: Unpack[Anyhow]) -> list[T]: ...
+    def __call__(
+        self, *trees: list[T | Missing], **how: Unpack[Stopping]
+    ) -> list[T]: ...
     @overload
-    def __call__(self, *trees: Tree, **how: Unpack[Anyhow]) -> Tree: ...
+    def __call__(self, *trees: Tree, **how: Unpack[Stopping]) -> Tree: ...
 
 
 def as_combine(function: Callable[..., Any]) -> Combine:
@@ -223,7 +231,12 @@ class Filter(Protocol):
     ) -> Class: ...
     @overload
     def __call__(
-        self, tree: object, what: Any, *, fill: Fill = ..., **how: Unpack[PickingAnyhow]
+        self,
+        tree: object,
+        what: Any,
+        *,
+        fill: Fill = ...,
+        **how: Unpack[PickingStopping],
     ) -> PyTree[Any]: ...
 
 
@@ -265,7 +278,7 @@ class Mask(Protocol):
     def __call__(self, tree: Class, what: Any, **how: Unpack[Picking]) -> Class: ...
     @overload
     def __call__(
-        self, tree: object, what: Any, **how: Unpack[PickingAnyhow]
+        self, tree: object, what: Any, **how: Unpack[PickingStopping]
     ) -> PyTree[Any]: ...
 
 
@@ -374,7 +387,7 @@ class Labels(Protocol):
         rules: Mapping[Any, L],
         *,
         default: L = ...,
-        **how: Unpack[Anyhow],
+        **how: Unpack[Stopping],
     ) -> PyTree[L]: ...
 
 
@@ -444,7 +457,7 @@ class MapOuter(Protocol):
         f: Callable[..., object],
         *trees: Node,
         fill: Any = ...,
-        **how: Unpack[Anyhow],
+        **how: Unpack[Stopping],
     ) -> Node: ...
     @overload
     def __call__(
@@ -500,7 +513,7 @@ class MapOuter(Protocol):
         f: Callable[..., R],
         *trees: object,
         fill: Any = ...,
-        **how: Unpack[Anyhow],
+        **how: Unpack[Stopping],
     ) -> PyTree[R]: ...
 
 
@@ -534,7 +547,7 @@ class ZipOuter(Protocol):
     ) -> Sequence[PyTree[tuple[T | Fill, ...]]]: ...
     @overload
     def __call__(
-        self, *trees: object, fill: Any = ..., **how: Unpack[Anyhow]
+        self, *trees: object, fill: Any = ..., **how: Unpack[Stopping]
     ) -> Any: ...
 
 

@@ -377,3 +377,63 @@ def test_threads_that_walk_while_others_register_and_forget(engine_on):
             lw.engine.forget()
 
     assert at_once(*[walk] * 8, disturb) == []
+
+
+class Counted:
+    """A node that counts how often it is flattened, and may fail."""
+
+    def __init__(self, *children, failure=None):
+        self.children, self.failure, self.times = children, failure, 0
+
+
+def flatten_counted(node):
+    node.times += 1
+    if node.failure is not None:
+        raise node.failure
+    return node.children, None
+
+
+def with_keys(node):
+    children, aux = flatten_counted(node)
+    return children, aux, tuple(map(str, range(len(children))))
+
+
+def lazily(node):
+    children, aux = flatten_counted(node)
+    return iter(children), aux
+
+
+@pytest.fixture(params=[flatten_counted, with_keys, lazily])
+def counted(request):
+    lw.register_pytree_node(Counted, request.param, lambda _, xs: Counted(*xs))
+    yield
+    lw.unregister_pytree_node(Counted)
+
+
+@pytest.mark.parametrize("size", [1, 20])
+def test_a_flatten_function_is_called_once_for_a_node(eager, counted, size):
+    """Also where the tree turns out to be another one than expected, after that."""
+    good = [[Counted(1, 2), 3] for _ in range(size)]
+    for _ in range(4):
+        lw.tree_leaves(good)
+    node = Counted(1, 2)
+    bad = [*([Counted(1, 2), 3] for _ in range(size - 1)), [node, (3, 4)]]
+    assert lw.tree_leaves(bad) == [1, 2, 3] * (size - 1) + [1, 2, 3, 4]
+    assert node.times == 1
+    assert {pair[0].times for pair in bad} == {1}
+
+
+@pytest.mark.parametrize(
+    "error", [OSError("disk"), ValueError("mine"), KeyError("mine"), TimeoutError()]
+)
+def test_what_a_flatten_function_raises_is_raised(eager, counted, error):
+    """With its path, and it is not called again."""
+    for _ in range(4):
+        lw.tree_leaves([0, {"a": Counted(1)}])
+    node = Counted(1, failure=error)
+    with pytest.raises(type(error)) as caught:
+        lw.tree_leaves([0, {"a": node}])
+    assert caught.value is error
+    assert error.__notes__ == ["at key path [1]['a']"]
+    assert node.times == 1
+    del error.__notes__

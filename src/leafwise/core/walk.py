@@ -340,8 +340,12 @@ node itself."""
 # --------------------------------------------------------------------- flatten
 
 
+class Failed(Exception):
+    """What a function of the user raised, as its `__cause__`."""
+
+
 def flatten(
-    tree: Any, view: View, is_leaf: Predicate = None
+    tree: Any, view: View, is_leaf: Predicate = None, calls: list[Any] | None = None
 ) -> tuple[list[Any], list[Entry]]:
     """Return the leaves of a tree, left to right, and its code.
 
@@ -352,13 +356,35 @@ def flatten(
         tree: The tree.
         view: The view to look types up in.
         is_leaf: Says of each node, from the root down, whether to stop there.
+        calls: The calls of flatten functions that were made already, in order: a node,
+            what its function returned, its children and aux data or a `Failed`.
 
     Raises:
         CycleError: The tree contains itself.
         FlattenError: A registered flatten function returned the wrong thing.
     """
     stack: list[Frame] = []
-    return _flatten(view, _asking(is_leaf, stack), iter((tree,)), stack, [], [])
+    again = None if calls is None else _replayed(calls)
+    return _flatten(view, _asking(is_leaf, stack), iter((tree,)), stack, [], [], again)
+
+
+def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
+    """Return a function that flattens nodes, each that was flattened before as then."""
+    left = [*reversed(calls)]
+
+    def read(rule: Rule, node: Any) -> Any:
+        if not left or left[-1] is not node:
+            return rule.flatten(node)
+        left.pop()
+        result = left.pop() if left else rule.form.flatten(node)
+        if not left:
+            return rule.form.checked(type(node), result)
+        found = left.pop()
+        if isinstance(found, Failed):
+            raise found.__cause__  # type: ignore[misc]  # it has one
+        return found
+
+    return read
 
 
 def _flatten(
@@ -368,6 +394,7 @@ def _flatten(
     stack: list[Frame],
     leaves: list[Any],
     code: list[Entry],
+    again: Callable[[Rule, Any], Any] | None = None,
 ) -> tuple[list[Any], list[Entry]]:
     rules, leaf_types = view.rules, view.leaf_types
     mark, limit = sum([entry[0] for entry in code]), _SUSPICIOUS
@@ -395,8 +422,10 @@ def _flatten(
                 elif rule is None:
                     leaves.append(node)
                     continue
-                else:
+                elif again is None:
                     children, aux = rule.flatten(node)
+                else:
+                    children, aux = again(rule, node)
                 arity = len(children)
                 if stop is None and leaf_types.issuperset(map(type, children)):
                     leaves += children

@@ -133,6 +133,7 @@ _FILLED_IN = {
     " TREEDEF": "# TREEDEF = the treedef",
     "treedef_with": "# treedef_with = the treedef with aux data that was read anew",
     "PLACES": "# PLACES = the nodes in the treedef's code whose aux data varies",
+    "is_miss": "# is_miss = whether a tree differs, or a function of a class raised",
     "explain_failure": "# explain_failure = unflatten by the walk, to say where",
 }
 

@@ -163,6 +163,7 @@ class _Asker(Writer):
         super().__init__(plan, constants, exact=True)
         self.text = _MarkedText(constants)
         self.at_once = True
+        self.records = False
         self.missed = "raise Missed"
         self.open: _Open | None = None
         self.chains: dict[str, _Chain] = {"leaves": None, "varying": None}

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from ..core.registry import EMPTY, Layer, View, layers
 from ..core.treedef import make_treedef
-from ..core.walk import Begun, Runner, go_on, hooks, reference
+from ..core.walk import Begun, Runner, flatten, go_on, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard
 from .asking import MAX_DEPTH
@@ -315,7 +315,10 @@ class Engine:
         """Return a function that flattens trees of a structure."""
         view = cache.view
         if not isinstance(cache, Guesses):
-            return compiled.flatten_for(view, treedef, leaves)
+            function: Any = compiled.flatten_for(view, treedef, leaves)
+            if not compiled.plan.root.calls_user:
+                return function
+            return _recording(function, view)
 
         def finish(begun: Begun, tree: Any, ask: Any) -> tuple[list[Any], Any]:
             leaves, code = go_on(tree, view, ask, begun)
@@ -432,6 +435,28 @@ class Engine:
             if memory is not self.memory:  # the registry changed meanwhile
                 self._discard(memory, compiled)
         return compiled
+
+
+def _recording(function: Any, view: View) -> Any:
+    """Return a function that flattens, and leaves what it called to the walk.
+
+    So a flatten function of the user is called once for a node, and what it raises is
+    raised, though the tree is another one than expected.
+    """
+
+    def flatten_once(tree: Any) -> tuple[list[Any], Any] | None:
+        calls: list[Any] = []
+        found: tuple[list[Any], Any] | None = function(tree, calls)
+        if found is not None or not calls:
+            return found
+        leaves, code = flatten(tree, view, calls=calls)
+        treedef = make_treedef(code, len(leaves), view)
+        observe = hooks.observe
+        if observe is not None:
+            observe(tree, leaves, treedef, view)
+        return leaves, treedef
+
+    return flatten_once
 
 
 def _uses_needed(treedef: Any) -> int:

@@ -359,12 +359,17 @@ class InlineCache:
         if len(self.functions) < _MAX_ALIKE:
             return False
         if len(self.functions) < _MAX_FUNCTIONS:
-            arity, aux = code[-1][2:]
+            rule, arity, aux = code[-1][1:]
             roots = [made.plan.root for made in self.functions]
             if self.cls in _SEQUENCES:
                 alike = [root for root in roots if root.arity == arity]
             elif self.cls in _MAPPINGS:
-                alike = [root for root in roots if root.rule.same_aux(root.aux, aux)]
+                alike = [
+                    root
+                    for root in roots
+                    if root.varies
+                    or (root.rule is rule and rule.same_aux(root.aux, aux))
+                ]
             else:
                 alike = roots
             if len(alike) < _MAX_ALIKE:
@@ -440,9 +445,9 @@ class InlineCache:
         def choose(tree: Any) -> tuple[list[Any], Any] | None:
             try:
                 flatten = function_for(tell(tree))
-                found = None if flatten is None else flatten(tree)
-            except FAILURES:
-                found = None
+            except FAILURES:  # a key that changed its mind
+                flatten = None
+            found = None if flatten is None else flatten(tree)
             if found is None:
                 self._miss(choose)
             elif self.misses:

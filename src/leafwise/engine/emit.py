@@ -32,24 +32,13 @@ from operator import countOf
 from types import CodeType
 from typing import Any, Final
 
+from ..core.walk import Failed
 from ..safely import Guard, class_name, clip
 from .plan import exactly
 
 
 SPREAD: Final = 4
 """How many neighbouring leaves make a sequence."""
-
-_TOOLS: Final[dict[str, Any]] = {
-    "exactly": exactly,
-    "copy_dict": dict.copy,
-    "countOf": countOf,
-    "OrderedDict": OrderedDict,
-    "defaultdict": defaultdict,
-    "deque": deque,
-    "new_tuple": tuple.__new__,
-    "size_of": dict.__sizeof__,
-}
-
 
 _MARKS: Final = (("\1", "('"), ("\2", "'if 1 else 0)"), ("\3", "'"), ("\4", "'"))
 """What the names of constants are marked with, and what the compiler gets to see.
@@ -109,6 +98,39 @@ Anything else is the caller's: what a signal handler raises, for one."""
 
 CATCH: Final = f"except ({', '.join(error.__name__ for error in FAILURES)}):"
 """The line that catches these."""
+
+
+def is_miss(error: Exception, calls: list[Any]) -> bool:
+    """Return whether the walk deals with an error of a function that flattens.
+
+    What a function of the user raised is noted, for the walk to raise where it gets
+    there. Three things are noted of each call: the node, the result, and what it was
+    checked to be.
+    """
+    state = len(calls) % 3
+    raised: Any = error.__traceback__
+    while raised.tb_next is not None:
+        raised = raised.tb_next
+    is_ours = raised.tb_frame.f_code.co_filename.startswith("<leafwise ")
+    if state == 0 or (state == 2 and is_ours):
+        return isinstance(error, FAILURES)
+    failed = Failed()
+    failed.__cause__ = error
+    calls += (None, failed) if state == 1 else (failed,)
+    return True
+
+
+_TOOLS: Final[dict[str, Any]] = {
+    "exactly": exactly,
+    "is_miss": is_miss,
+    "copy_dict": dict.copy,
+    "countOf": countOf,
+    "OrderedDict": OrderedDict,
+    "defaultdict": defaultdict,
+    "deque": deque,
+    "new_tuple": tuple.__new__,
+    "size_of": dict.__sizeof__,
+}
 
 
 def _shown(value: Any) -> str:

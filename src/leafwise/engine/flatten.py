@@ -12,6 +12,7 @@ from functools import cache
 from operator import attrgetter, itemgetter
 from typing import Any, Final
 
+from ..core.node import Functions
 from .emit import CATCH, SPREAD, Constants, Text, is_plain_name, tuple_of
 from .plan import (
     FEW,
@@ -66,6 +67,7 @@ class Writer:
         self.waiting: dict[str, list[str]] = {"leaves": [], "varying": []}
         self.varying = "varying" if plan.varying else "None"
         self.at_once = plan.root.calls_user
+        self.records = exact and plan.root.calls_user
         self.functions: dict[int, str] = {}
         self.to_write: list[Part] = []
 
@@ -86,7 +88,9 @@ class Writer:
         self.missed = "return True"
         while self.to_write:
             part = self.to_write.pop()
-            self.text.add(f"def {self.functions[id(part)]}(node, leaves, varying):")
+            calls = ", calls" if self.records else ""
+            name = self.functions[id(part)]
+            self.text.add(f"def {name}(node, leaves, varying{calls}):")
             self.text.deeper()
             self.started = True
             self.count = None
@@ -151,7 +155,9 @@ class Writer:
         """Write how a node in a variable is read, with all that is below it."""
         if inside and part.own:
             self.flush()
-            self.refuse_if(f"{self.function_of(part)}({var}, leaves, {self.varying})")
+            calls = ", calls" if self.records else ""
+            name = self.function_of(part)
+            self.refuse_if(f"{name}({var}, leaves, {self.varying}{calls})")
             self.add_to_count(part.leaves)
         elif part.kind == "none":
             self.refuse_if(f"{var} is not None")
@@ -378,17 +384,25 @@ class Writer:
             value = name
         self.refuse_if(self.differs(value, known))
 
+    def record(self, value: str) -> None:
+        """Write that a node is given to a function of the user, or what came of it."""
+        if self.records:
+            self.text.add(f"calls.append({value})")
+
     def read_custom(self, part: Part, var: str) -> None:
         """Read a node by the function that somebody gave."""
         form: Any = part.rule.form
         result, items, aux = map(self.text.fresh, ("result", "children", "aux"))
         self.flush()
+        self.record(var)
         self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
+        self.record(result)
         self.refuse_if(f"type({result}) is not tuple")
         self.text.add(f"{items}, {aux} = {result}")
         check, cls = self.text.constant(form.checked), self.text.constant(part.cls)
         self.text.add(f"if type({items}) is not tuple and type({items}) is not list:")
         self.text.add(f"    {items}, _ = {check}({cls}, {result})")
+        self.record(f"({items}, ({aux}, None))")
         if not part.varies:
             self.compare(aux, part.aux[0])
         varying = self.varying_aux(part, f"({aux}, None)")
@@ -409,10 +423,13 @@ class Writer:
         given = self.text.fresh("given")
         known, keys = part.aux
         self.flush()
+        self.record(var)
         self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
+        self.record(result)
         self.text.add(f"{items}, {aux}, {given} = {result}")
         unusual = [f"type({name}) is not tuple" for name in (result, items, given)]
         unusual.append(f"len({given}) != {part.arity}")
+        unusual.append(f"len({items}) != {part.arity}")
         unusual += [
             f"{given}[{place}] is not {self.text.constant(value)}"
             for place, value in enumerate(_given_for(part, keys))
@@ -421,8 +438,14 @@ class Writer:
         self.text.deeper()
         check, cls = self.text.constant(form.checked), self.text.constant(part.cls)
         self.text.add(f"{items}, ({aux}, {given}) = {check}({cls}, {result})")
+        self.record(f"({items}, ({aux}, {given}))")
         self.refuse_if(f"not exactly({given}, {self.text.constant(keys)})")
         self.text.back()
+        if self.records:
+            self.text.add("else:")
+            self.text.add(
+                f"    calls.append(({items}, ({aux}, {self.text.constant(keys)})))"
+            )
         self.compare(aux, known)
         self.children_from(part, items)
 
@@ -433,9 +456,15 @@ class Writer:
             self.read_matched(part, var)
             return
         self.flush()
+        is_of_user = isinstance(part.rule.form, Functions)
+        if is_of_user:
+            self.record(var)
+            self.record("None")
         self.text.add(
             f"{items}, {aux} = {self.text.constant(part.rule.flatten)}({var})"
         )
+        if is_of_user:
+            self.record(f"({items}, {aux})")
         self.refuse_if(f"len({items}) != {part.arity}")
         if not part.varies:
             self.refuse_if(f"not exactly({aux}, {self.text.constant(part.aux)})")
@@ -627,7 +656,7 @@ def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:
     """
     writer = Writer(plan, constants, exact=True)
     text = writer.text
-    writer.root("def flatten(tree):")
+    writer.root(f"def flatten(tree{', calls' if writer.records else ''}):")
     if plan.root.leaves:
         writer.check_leaves()
     text.add(
@@ -635,7 +664,13 @@ def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:
         if plan.varying
         else "return leaves, TREEDEF"
     )
-    _give_up(text)
+    if writer.records:
+        text.back()
+        text.add("except Exception as error:  # of a function of the user, maybe")
+        text.add("    if not is_miss(error, calls): raise")
+        text.add("    return None")
+    else:
+        _give_up(text)
     writer.write_functions()
     return text
 

@@ -41,13 +41,19 @@ class Counter:
         self.raised += 1
         raise self.error("signal")
 
+    def _until_raised(
+        self, program: Callable[[], object], send: Callable[[], object]
+    ) -> None:
+        # a function of its own: a `try` around the loop does not cover its jump back
+        before = self.raised
+        send()
+        while self.raised == before:
+            program()
+
     def run(self, program: Callable[[], object], send: Callable[[], object]) -> None:
         """Call a program until a signal has come."""
-        before = self.raised
         try:
-            send()
-            while self.raised == before:
-                program()
+            self._until_raised(program, send)
         except BaseException as error:
             # a `finally` of argparse raises another exception, in its context
             while type(error) is not self.error and error.__context__ is not None:

@@ -2,9 +2,13 @@
 
 import argparse
 import sys
+from pathlib import Path
 from random import SystemRandom
 
 from .runner import PARTS, run
+
+
+sys.path.insert(0, str(Path(__file__).parents[1]))  # for what tests share
 
 
 def main(arguments: list[str] | None = None) -> int:

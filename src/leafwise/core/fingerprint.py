@@ -156,9 +156,10 @@ class Writer:
             self.put(bytes(found))
 
 
-_ONE_NAME: Final = dict.fromkeys(
-    ("pathlib:PosixPath", "pathlib:WindowsPath"), "pathlib:Path"
-)
+_ONE_NAME: Final[dict[str, str]] = {
+    "pathlib:PosixPath": "pathlib:Path",
+    "pathlib:WindowsPath": "pathlib:Path",
+}
 
 
 def _name(cls: type) -> str:

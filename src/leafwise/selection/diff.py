@@ -643,9 +643,10 @@ class _Comparing:
 
         None if they are to be compared by position, since some of them are ignored.
         """
-        key = None
+        key: Selector | None = None
         for side, table in enumerate(self.options.keys):
-            key = key or (table and table.get(self.path(link, side)))
+            if key is None and table:
+                key = table.get(self.path(link, side))
         if key:
             rows: Iterable[Row] = self.paired_by_key(ours, others, link, key)
         elif self.ignored and any(

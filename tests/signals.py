@@ -127,8 +127,7 @@ def of_leafwise(folder: Path) -> dict[str, Callable[[], object]]:
 
     def edit() -> None:
         with contextlib.redirect_stdout(io.StringIO()):
-            status = main(["set", "-i", str(config), "a=2"])
-        assert status in (0, 1), status
+            main(["set", "-i", str(config), "a=2"])
 
     edit()  # what an interrupt leaves of an import stays broken
     return {
@@ -137,7 +136,7 @@ def of_leafwise(folder: Path) -> dict[str, Callable[[], object]]:
         "mapping": lambda: lw.tree_map(lambda x: x, tree),
         "mapping with paths": lambda: lw.tree_map_with_path(lambda _, x: x, tree),
         "unflattening": lambda: treedef.unflatten(leaves),
-        "saving .json": lambda: lw.save(tree[:200], folder / "tree.json"),
+        "saving .json": lambda: lw.save(folder / "tree.json", tree[:200]),
         "editing in place": edit,
     }
 

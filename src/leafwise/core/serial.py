@@ -272,7 +272,7 @@ def _exact_text(
         text = write(key)
         again = read(text)
         is_same = _are_alike(again, key) and write(again) == text and again == key
-    except Exception:  # of the key's own, from its `repr`
+    except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
         is_same = False
     if not is_same:
         raise TreeDefError(f"the {what} {clip(key)} cannot be written as JSON text")

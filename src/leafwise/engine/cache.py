@@ -227,7 +227,7 @@ class Engine:
             if cache.skip > 0:
                 cache.skip -= 1
                 return
-        elif self.mode != "eager" and memory.is_rare(cls):
+        elif self.mode != "eager" and hooks.begin is None and memory.is_rare(cls):
             return
         self.repair()
         lock = self._lock

@@ -20,7 +20,7 @@ from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..lazy import unchanged
 from ..ops.context import Context, context_of
-from ..safely import MISSING, clip, printed, shown, type_name
+from ..safely import MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
 from .fields import declared_at
 from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
@@ -783,7 +783,7 @@ def _cast(
 
 def _misfit(place: Place, text: str, is_leaf: bool, hint: Any) -> EditError:
     where, shown = place.path.where(), clip(place.value)
-    name = number_type(place.value).__name__ if is_leaf else type_name(place.value)
+    name = class_name(number_type(place.value)) if is_leaf else type_name(place.value)
     if hint is not Any:
         kind = described(hint)
         what = f"is not of the declared type {kind}; the value at {where} is {shown}"

@@ -775,10 +775,21 @@ def _cast(
         return as_replaced(text, old, rule)
     except EditError:
         raise
-    except Exception as error:  # whatever the type of a leaf says of the text
+    except _REFUSALS as error:
         if any_type:
             return guess(text)
         raise _misfit(place, text, rule is None, hint) from error
+
+
+_REFUSALS: Final = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    SyntaxError,
+    TypeError,
+    ValueError,
+)
+"""What the type of a leaf raises for a string that it cannot read."""
 
 
 def _misfit(place: Place, text: str, is_leaf: bool, hint: Any) -> EditError:

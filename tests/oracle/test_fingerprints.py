@@ -72,8 +72,9 @@ def test_what_is_traced_has_none(jax):
         fp(jax.ShapeDtypeStruct((2,), "float32"))
     deleted = jax.numpy.arange(3)
     deleted.delete()
-    with pytest.raises(CompareError, match="RuntimeError: Array has been deleted"):
+    with pytest.raises(RuntimeError, match="Array has been deleted") as told:
         fp(deleted)
+    assert "at key path [0]" in told.value.__notes__
 
 
 def test_tensors(torch):
@@ -119,9 +120,9 @@ def test_tensors_that_are_not_dense(torch):
 
 
 def test_memory_of_torch_and_jax(jax, jnp, torch):
-    """Elements are read where they are."""
+    """Elements are read where they are; those in another order are copied once."""
     made = [torch.ones(2048, 1024), torch.ones(2048, 1024).T, jnp.ones((2048, 1024))]
-    for array in made:
+    for array, most in zip(made, [5_000_000, 12_000_000, 5_000_000], strict=True):
         fp(array[:1])
         tracemalloc.start()
         try:
@@ -129,7 +130,7 @@ def test_memory_of_torch_and_jax(jax, jnp, torch):
             _, peak = tracemalloc.get_traced_memory()
         finally:
             tracemalloc.stop()
-        assert peak < 5_000_000
+        assert peak < most
 
 
 def test_states_and_models(jax, jnp, optax, need):

@@ -117,9 +117,12 @@ def plain() -> dict[str, Callable[[], object]]:
 
 def of_leafwise(folder: Path) -> dict[str, Callable[[], object]]:
     """Return programs that call leafwise; files go to a folder."""
+    import numpy as np
+
     import leafwise as lw
     from leafwise.cli import main
 
+    arrays = {name: np.ones(10_000) for name in "abcd"}
     tree = [{"a": i, "b": (i, [i])} for i in range(2_000)]
     leaves, treedef = lw.tree_flatten(tree)
     config = folder / "config.yaml"
@@ -137,6 +140,8 @@ def of_leafwise(folder: Path) -> dict[str, Callable[[], object]]:
         "mapping with paths": lambda: lw.tree_map_with_path(lambda _, x: x, tree),
         "unflattening": lambda: treedef.unflatten(leaves),
         "saving .json": lambda: lw.save(folder / "tree.json", tree[:200]),
+        "saving .npz": lambda: lw.save(folder / "tree.npz", arrays),
+        "saving .safetensors": lambda: lw.save(folder / "tree.safetensors", arrays),
         "editing in place": edit,
     }
 

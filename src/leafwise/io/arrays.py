@@ -1,49 +1,93 @@
-"""Arrays on their way into a file and out of it.
+"""Arrays and objects on their way into a file and out of it.
 
 Owns which arrays can be saved and how their bytes are reached without a copy, which are
 stored as one, and what becomes of them when another array says what they should be.
-Knows nothing of formats, and nothing of trees.
+
+Owns as well the parts of a tree: an object or variable of `leafwise.nn` that appears in
+several places is a part of its own, stored once. Other nodes are values.
 """
 
 from __future__ import annotations
 
+import graphlib
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
+from ..core.keypath import KeyPath
+from ..core.treedef import PyTreeDef
+from ..core.walk import flatten
 from ..equality.content import dtype_name, instance_of, is_jax_array, is_traced
 from ..errors import TreeDefError
-from ..lazy import need
-from ..safely import class_name, clip
+from ..lazy import need, real
+from ..ops.context import Context
+from ..safely import MISSING, Record, class_name, clip
 
 
 __all__ = [
     "REGISTERED",
-    "Form",
+    "Opened",
+    "Part",
+    "Shared",
+    "Stored",
     "as_array_like",
     "as_buffer",
     "elements",
+    "extension_dtype",
     "form_of",
     "identity",
     "is_known_to_numpy",
     "is_stored",
+    "order",
+    "put_together",
+    "take_apart",
 ]
 
 REGISTERED: Final = 2
 """The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
 
 
-class Form(NamedTuple):
-    """The description of an array, without its elements.
+class Stored(Record):
+    """An array of a file that is not read yet; a leaf, wherever it is in a tree.
 
     Attributes:
+        name: Its name in the file.
         dtype: The name of its dtype.
-        shape: Its shape.
+        shape: Its shape, by which predicates select, like `ndim`.
     """
 
+    __slots__ = __match_args__ = ("name", "dtype", "shape")
+
+    name: str
     dtype: str
     shape: tuple[int, ...]
 
-    def __str__(self) -> str:
-        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+    @classmethod
+    def of(cls, name: str, array: Any) -> Stored:
+        """Return what is stored of an array under a name."""
+        return cls(name, dtype_name(array.dtype), tuple(array.shape))
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+
+class Opened(NamedTuple):
+    """A file that is open for reading, as its format gives it.
+
+    Attributes:
+        header: The header as `json.loads` returned it; None if the file has none.
+        names: The names of the arrays.
+        describe: Returns the `Stored` of a name.
+        read: Returns the elements of the array of a name, see `elements`.
+        tree: The tree, if that is all there is: JSON without a header.
+    """
+
+    header: Any
+    names: Sequence[str] = ()
+    describe: Callable[[str], Stored] = lambda name: Stored(name, "", ())
+    read: Callable[[str], Any] = lambda name: None
+    tree: Any = MISSING
 
 
 def is_known_to_numpy(dtype: str) -> bool:
@@ -55,9 +99,9 @@ def is_known_to_numpy(dtype: str) -> bool:
         return False
 
 
-def form_of(array: Any) -> Form:
-    """Return the form of an array, or of something that describes one."""
-    return Form(dtype_name(array.dtype), tuple(array.shape))
+def form_of(array: Any) -> str:
+    """Return dtype and shape of an array, or of what describes one: `int8[2,3]`."""
+    return f"{dtype_name(array.dtype)}[{','.join(map(str, array.shape))}]"
 
 
 # ------------------------------------------------------------------------ into a file
@@ -138,12 +182,12 @@ def as_buffer(value: Any) -> Any:
 # ------------------------------------------------------------------------ out of a file
 
 
-def elements(buffer: Any, form: Form, of_torch: Any = None) -> Any:
+def elements(buffer: Any, stored: Stored, of_torch: Any = None) -> Any:
     """Return an array of numpy in the dtype that it was saved with.
 
     Args:
         buffer: The array, or unsigned ints for a dtype that numpy does not have.
-        form: The form of the array.
+        stored: What the file says of the array.
         of_torch: A dtype of torch; for one that numpy does not have, the ints are
             returned.
 
@@ -152,21 +196,30 @@ def elements(buffer: Any, form: Form, of_torch: Any = None) -> Any:
         TreeDefError: There is no such dtype, or the array has another form.
     """
     dtype = buffer.dtype
-    is_same = buffer.shape == form.shape
-    if is_known_to_numpy(form.dtype):
-        is_same = is_same and (dtype.names or dtype_name(dtype) == form.dtype)
+    if is_known_to_numpy(stored.dtype):
+        is_same = bool(dtype.names) or dtype_name(dtype) == stored.dtype
     elif of_torch is not None:
-        is_same = is_same and dtype.itemsize == of_torch.itemsize
+        is_same = dtype.itemsize == of_torch.itemsize
     else:
-        package = need("ml_dtypes", f"the dtype {form.dtype}", "arrays")
-        found = getattr(package, form.dtype, None)
-        if not isinstance(found, type) or not hasattr(found, "dtype"):
-            raise TreeDefError(f"there is no dtype {clip(form.dtype)}")
-        dtype = need("numpy", "loading arrays", "arrays").dtype(found)
-        is_same = is_same and dtype.itemsize == buffer.dtype.itemsize
-    if not is_same:
-        raise TreeDefError(f"an array is {form_of(buffer)}, expected {form}")
+        dtype = extension_dtype(stored.dtype)
+        is_same = dtype.itemsize == buffer.dtype.itemsize
+    if not is_same or buffer.shape != stored.shape:
+        raise TreeDefError(f"an array is {form_of(buffer)}, expected {form_of(stored)}")
     return buffer.view(dtype)
+
+
+def extension_dtype(name: str) -> Any:
+    """Return the dtype of ml_dtypes that has a name.
+
+    Raises:
+        ModuleNotFoundError: ml_dtypes is not installed.
+        TreeDefError: It has no such dtype.
+    """
+    package = need("ml_dtypes", f"the dtype {clip(name)}", "arrays")
+    found = getattr(package, name, None)
+    if not isinstance(found, type) or not hasattr(found, "dtype"):
+        raise TreeDefError(f"there is no dtype {clip(name)}")
+    return need("numpy", "loading arrays", "arrays").dtype(found)
 
 
 def as_array_like(array: Any, like: Any) -> Any:
@@ -198,3 +251,129 @@ def _as_torch(array: Any, like: Any) -> Any:
     if instance_of(like, "torch.nn", "Parameter"):
         return torch.nn.Parameter(tensor, requires_grad=like.requires_grad)
     return tensor.requires_grad_(like.requires_grad)
+
+
+# ------------------------------------------------------- objects in several places
+
+
+class Shared(NamedTuple):
+    """Stands for a node in several places, which is a part of its own.
+
+    Attributes:
+        number: The number of the part.
+    """
+
+    number: int
+
+
+class Part(NamedTuple):
+    """A tree, or a node in several places of it.
+
+    Attributes:
+        path: The path from the root of the tree to where it is first.
+        treedef: Its structure, with a leaf for each node that is a part itself.
+        leaves: Its leaves, with a `Shared` for each such node.
+    """
+
+    path: KeyPath
+    treedef: PyTreeDef
+    leaves: list[Any]
+
+    def paths(self) -> list[KeyPath]:
+        """Return the paths of its leaves, from the root of the tree."""
+        return [self.path + path for path in self.treedef.paths()]
+
+
+def take_apart(tree: Any, context: Context) -> list[Part]:
+    """Return a tree as parts, itself first.
+
+    Raises:
+        CycleError: The tree contains itself.
+    """
+    again = _in_several_places(tree, context)
+    numbers: dict[int, int] = {}
+    roots: list[tuple[KeyPath, Any]] = [(KeyPath(), tree)]
+    parts: list[Part] = []
+    for path, root in roots:
+        leaves, treedef = _flatten_part(root, again, context)
+        part = Part(path, treedef, leaves)
+        paths = part.paths() if again else ()
+        for index, (at, leaf) in enumerate(zip(paths, part.leaves, strict=False)):
+            if id(leaf) in again:
+                if id(leaf) not in numbers:
+                    numbers[id(leaf)] = len(roots)
+                    roots.append((at, leaf))
+                leaves[index] = Shared(numbers[id(leaf)])
+        parts.append(part)
+    try:
+        order([part.leaves for part in parts])
+    except TreeDefError:
+        context.flatten(tree)  # which says where it contains itself
+        raise
+    return parts
+
+
+def _flatten_part(
+    root: Any, again: Mapping[int, Any], context: Context
+) -> tuple[list[Any], PyTreeDef]:
+    if not again:
+        return context.flatten(root)
+    is_other = lambda node: node is not root and id(node) in again  # noqa: E731
+    return context.also_stopping(is_other).flatten(root)
+
+
+def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
+    """Return the objects that a tree has in several places, by their ids."""
+    checks = real("leafwise.nn.checks")
+    if checks is None:  # then there are none
+        return {}
+    seen: dict[int, Any] = {}
+    again: dict[int, Any] = {}
+
+    def is_seen(node: Any) -> bool:
+        """Stop at an object that was walked through before."""
+        if not isinstance(node, checks.DataNode):
+            return False
+        rule = context.view.resolve(type(node))
+        if rule is None or rule.unflatten_into is None:
+            return False
+        if id(node) in seen:
+            again[id(node)] = node
+            return True
+        seen[id(node)] = node
+        return False
+
+    flatten(tree, context.view, is_seen)
+    return again
+
+
+def put_together(treedefs: Sequence[PyTreeDef], leaves: Sequence[list[Any]]) -> Any:
+    """Return the tree of parts, given their structures and their leaves.
+
+    Raises:
+        TreeDefError: A part is inside itself.
+    """
+    made: dict[int, Any] = {}
+    for number in order(leaves):
+        filled = [
+            made[leaf.number] if type(leaf) is Shared else leaf
+            for leaf in leaves[number]
+        ]
+        made[number] = treedefs[number].unflatten(filled)
+    return made[0]
+
+
+def order(leaves: Sequence[list[Any]]) -> list[int]:
+    """Return the parts in an order in which each is after those inside it.
+
+    Raises:
+        TreeDefError: A part is inside itself.
+    """
+    inside = {
+        number: [leaf.number for leaf in part if type(leaf) is Shared]
+        for number, part in enumerate(leaves)
+    }
+    try:
+        return [*graphlib.TopologicalSorter(inside).static_order()]
+    except graphlib.CycleError:
+        raise TreeDefError("an object in several places contains itself") from None

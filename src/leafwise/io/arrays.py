@@ -61,11 +61,6 @@ class Stored(Record):
     dtype: str
     shape: tuple[int, ...]
 
-    @classmethod
-    def of(cls, name: str, array: Any) -> Stored:
-        """Return what is stored of an array under a name."""
-        return cls(name, dtype_name(array.dtype), tuple(array.shape))
-
     @property
     def ndim(self) -> int:
         """The number of axes."""
@@ -113,38 +108,44 @@ def is_stored(value: Any) -> bool:
     Raises:
         TreeDefError: It is an array that cannot be saved.
     """
-    wrong = ""
+    reasons: tuple[tuple[bool, str], ...]
+    name = class_name(type(value))
+    dtype: Any = getattr(value, "dtype", None)
     if instance_of(value, "numpy", "ndarray"):
-        if class_name(type(value)) not in ("ndarray", "memmap"):
-            wrong = f"an array of the class {class_name(type(value))}"
-        elif value.dtype.hasobject or value.dtype.kind == "T":
-            wrong = f"an array of Python objects, of dtype {value.dtype},"
-        elif value.dtype.isbuiltin == REGISTERED and not value.dtype.isnative:
-            wrong = "an array of a dtype of ml_dtypes in another byte order"
+        is_swapped = dtype.isbuiltin == REGISTERED and not dtype.isnative
+        reasons = (
+            (name not in ("ndarray", "memmap"), f"an array of the class {name}"),
+            (
+                dtype.hasobject or dtype.kind == "T",
+                f"an array of Python objects, {dtype},",
+            ),
+            (is_swapped, "an array of a dtype of ml_dtypes in another byte order"),
+        )
+    elif is_traced(value):
+        reasons = ((True, "an array that jax is tracing"),)
     elif is_jax_array(value):
-        if is_traced(value):
-            wrong = "an array that jax is tracing"
-        elif not hasattr(value.dtype, "kind"):
-            wrong = "a key of jax's random numbers (save jax.random.key_data of it)"
-        elif value.is_deleted():
-            wrong = "an array whose memory was donated"
-        elif not value.is_fully_addressable:
-            wrong = "an array that is not fully addressable from this host"
+        key = "a key of jax's random numbers (save jax.random.key_data of it)"
+        reasons = (
+            (not hasattr(dtype, "kind"), key),
+            (value.is_deleted(), "an array whose memory was donated"),
+            (not value.is_fully_addressable, "an array that is partly on other hosts"),
+        )
     elif instance_of(value, "torch", "Tensor"):
-        if class_name(type(value)) not in ("Tensor", "Parameter", "Buffer"):
-            wrong = f"a tensor of the class {class_name(type(value))}"
-        elif value.is_meta:
-            wrong = "a tensor without memory"
-        elif (
-            str(value.layout) != "torch.strided"
-            or value.is_quantized
-            or value.is_nested
-        ):
-            wrong = "a tensor that is sparse, quantized or nested"
+        is_dense = str(value.layout) == "torch.strided" and not value.is_nested
+        is_plain = name in ("Tensor", "Parameter", "Buffer")
+        reasons = (
+            (not is_plain, f"a tensor of the class {name}"),
+            (value.is_meta, "a tensor without memory"),
+            (
+                value.is_quantized or not is_dense,
+                "a sparse, quantized or nested tensor",
+            ),
+        )
     else:
         return False
-    if wrong:
-        raise TreeDefError(f"{wrong} cannot be saved")
+    for is_wrong, reason in reasons:
+        if is_wrong:
+            raise TreeDefError(f"{reason} cannot be saved")
     return True
 
 

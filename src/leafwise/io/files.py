@@ -1,34 +1,50 @@
 """Trees in files: saved, and loaded.
 
 Owns the two functions. The formats are modules of their own with the same functions:
-`write`, `opened` and `why_not`.
+`write`, `opened` and `why_not`. What is raised for damage is always a `FileError`.
 """
 
 from __future__ import annotations
 
+import errno
+import json
 import os
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from itertools import chain
 from types import ModuleType
 from typing import Any, Final, TypeVar, overload
 
+from ..core.matching import mismatch_error
 from ..core.registry import GLOBAL
+from ..core.treedef import PyTreeDef
+from ..equality.content import dtype_name
 from ..errors import FileError, TreeDefError
-from ..ops.context import context_of
-from ..safely import printable
+from ..ops.context import Context, context_of
+from ..safely import MISSING, printable, printed, type_name
 from ..selection.names import Renaming, from_flat, name_of, renaming
-from ..selection.pattern import require, selector
+from ..selection.pattern import Region, Selector, require, selector
 from . import header, npz, safetensors
-from .arrays import Part, Shared, Stored, identity, is_stored, take_apart
+from .arrays import (
+    Opened,
+    Part,
+    Shared,
+    Stored,
+    elements,
+    identity,
+    is_stored,
+    put_together,
+    take_apart,
+)
 from .atomic import Replacement
-from .content import Content, reading
-from .fitting import fitted
+from .fitting import Wanted, class_differences, filled, leaf_differences
 
 
 __all__ = ["Path", "load", "save"]
 
 Path = str | bytes | os.PathLike[Any]
 Tree = TypeVar("Tree")
+_Rename = Callable[[str], str | None]
 _FORMATS: Final = {".json": header, ".npz": npz, ".safetensors": safetensors}
 
 
@@ -45,6 +61,9 @@ def _format_of(path: Path) -> tuple[str, ModuleType]:
             f"{printable(given)}: the file name must end in .json, .npz or .safetensors"
         )
     return given, _FORMATS[suffix]
+
+
+# ------------------------------------------------------------------------------ saving
 
 
 def save(
@@ -94,12 +113,8 @@ be saved: <function <lambda> at ...> (function) cannot be written as text
     arrays: dict[str, Any] = {}
     text = header.plain_text(tree) if form is header else None
     if text is None:
-        known: dict[Any, Stored] = {}
-        tables = [
-            _table(part, printable(given), form, arrays, known, treedef)
-            for part in take_apart(tree, context_of(namespace=namespace))
-        ]
-        text = header.write_header(tables)
+        parts = take_apart(tree, context_of(namespace=namespace))
+        text = header.write_header([*_written(given, form, parts, arrays, treedef)])
     new = Replacement(given)
     try:
         form.write(new.open("b"), text, arrays)
@@ -109,59 +124,91 @@ be saved: <function <lambda> at ...> (function) cannot be written as text
         raise
 
 
-def _table(
-    part: Part,
+def _written(
     file: str,
     form: ModuleType,
+    parts: list[Part],
     arrays: dict[str, Any],
-    known: dict[Any, Stored],
     with_treedef: bool,
-) -> header.Table:
-    """Return a part of a tree as a table of the header; add its arrays to `arrays`.
-
-    Args:
-        part: The part.
-        file: The path of the file, for errors.
-        form: The module of the format.
-        arrays: The arrays of the file by name.
-        known: The same arrays by their identity.
-        with_treedef: Whether the table has the structure.
+) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a tree as JSON, and add their arrays by name to `arrays`.
 
     Raises:
-        FileError: A leaf or the structure cannot be saved.
+        FileError: A leaf or a structure cannot be saved.
     """
-    leaves: dict[str, Any] = {}
-    for path, leaf in zip(part.paths(), part.leaves, strict=True):
-        name = name_of(path)
-        try:
-            if name in leaves or name in arrays:
-                raise TreeDefError(f"another leaf has the same name, {name!r}")
-            if type(leaf) is Shared:
-                leaves[name] = leaf
-            elif not is_stored(leaf):
-                leaves[name] = header.write_leaf(leaf)
-            else:
-                if reason := form.why_not(name, leaf):
+    known: dict[Any, str] = {}
+    for part in parts:
+        leaves: dict[str, Any] = {}
+        for path, leaf in zip(part.paths(), part.leaves, strict=True):
+            name = name_of(path)
+            try:
+                if name in leaves or name in arrays:
+                    raise TreeDefError(f"another leaf has the same name, {name!r}")
+                if type(leaf) is Shared:
+                    leaves[name] = {"object": leaf.number}
+                elif not is_stored(leaf):
+                    leaves[name] = header.write_leaf(leaf)
+                elif reason := form.why_not(name, leaf):
                     raise TreeDefError(reason)
-                if identity(leaf) not in known:
-                    known[identity(leaf)] = Stored.of(name, leaf)
+                elif (first := known.setdefault(identity(leaf), name)) != name:
+                    leaves[name] = {"same": first}
+                else:
+                    leaves[name] = {"array": [dtype_name(leaf.dtype), [*leaf.shape]]}
                     arrays[name] = leaf
-                leaves[name] = known[identity(leaf)]
+            except TreeDefError as error:
+                where = f"{printable(file)}: the leaf at {path.where()}"
+                raise FileError(
+                    f"{where} cannot be saved: {error}", path=path
+                ) from None
+        try:
+            text = part.treedef.to_json() if with_treedef else "null"
         except TreeDefError as error:
+            notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
             raise FileError(
-                f"{file}: the leaf at {path.where()} cannot be saved: {error}",
-                path=path,
-            ) from None
+                f"{printable(file)}: the structure of the tree cannot be saved: "
+                f"{notes}; pass treedef=False to save only the leaves; `load` then "
+                "needs `like`",
+                path=part.path,
+            ) from error
+        at = name_of(part.path)
+        yield {"at": at, "leaves": leaves, "treedef": json.loads(text)}
+
+
+# ----------------------------------------------------------------------------- loading
+
+
+_READERS: Final = (
+    *("builtins", "decimal", "json", "leafwise", "lzma", "_lzma", "numpy"),
+    *("safetensors", "safetensors_rust", "struct", "tokenize", "zipfile", "zlib"),
+)
+"""The modules whose code reads files, each with exceptions of its own for damage."""
+
+
+@contextmanager
+def _reading(path: str) -> Iterator[None]:
+    """Report what is raised while a file is read as damage of it.
+
+    Raises:
+        FileError: The file is damaged, or names what is not here.
+        OSError: The operating system does not allow reading the file.
+    """
     try:
-        structure = part.treedef.to_json() if with_treedef else None
+        yield
+    except (FileError, ImportError, MemoryError):
+        raise
     except TreeDefError as error:
-        notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
+        raise FileError(f"{printable(path)}: {printed(error)}") from error
+    except Exception as error:  # any of the readers' own; others are not about the file
+        is_reader = type(error).__module__.partition(".")[0] in _READERS
+        if isinstance(error, OSError):  # EINVAL is of an offset before the beginning
+            is_reader = type(error) is OSError and error.errno in (None, errno.EINVAL)
+        if not is_reader:
+            raise
+        reason = " ".join(printed(error).split()) or type_name(error)
         raise FileError(
-            f"{file}: the structure of the tree cannot be saved: {notes}; "
-            "pass treedef=False to save only the leaves; `load` then needs `like`",
-            path=part.path,
+            f"{printable(path)} is damaged, or its format does not match its name: "
+            f"{printable(reason[:500])}"
         ) from error
-    return header.Table(name_of(part.path), leaves, structure)
 
 
 @overload
@@ -246,25 +293,207 @@ def load(
     chosen = None if select is None else selector(select, namespace=namespace)
     renamed = renaming(rename)
     with ExitStack() as stack:
-        with reading(given):
-            opened = stack.enter_context(form.opened(given))
-            content = Content(given, opened, context)
+        with _reading(given):
+            file = _File(given, stack.enter_context(form.opened(given)), context)
         if like is not None:
             has_classes = strict and rename is None and chosen is None
-            return fitted(content, like, chosen, renamed, strict, has_classes, context)
-        if rename is not None and content.is_nested:
+            return _load_like(file, like, chosen, renamed, strict, has_classes, context)
+        if rename is not None and file.is_nested:
             raise TypeError("rename needs `like`: the file has its own structure")
         if chosen is None:
-            return content.build(renamed, content.read)
+            return file.build(renamed, file.read)
 
         def nested(read: Callable[[Any], Any]) -> Any:
-            tree = content.build(renamed, read)
-            return tree if content.is_nested else from_flat(tree)
+            tree = file.build(renamed, read)
+            return tree if file.is_nested else from_flat(tree)
 
         places = require(chosen, nested(lambda leaf: leaf), context)
-        leaves = [x for place in places for x in context.flatten(place.value)[0]]
-        names = {leaf.name for leaf in leaves if type(leaf) is Stored}
-        is_chosen = lambda leaf: type(leaf) is Stored and leaf.name in names  # noqa: E731
-        tree = nested(lambda leaf: content.read(leaf) if is_chosen(leaf) else leaf)
+        inside = chain(*(context.flatten(place.value)[0] for place in places))
+        names = {leaf.name for leaf in inside if type(leaf) is Stored}
+        tree = nested(
+            lambda x: file.read(x) if type(x) is Stored and x.name in names else x
+        )
         found = [place.path(tree) for place in places]
         return found[0] if chosen.is_single else found
+
+
+class _File:
+    """The content of a file, with `Stored` leaves for arrays that are not read yet.
+
+    Args:
+        path: The path of the file.
+        opened: The file, as the module of its format opened it.
+        context: The context of the tree.
+
+    Attributes:
+        name: The path, for messages.
+        tables: The parts of the tree in it.
+        is_foreign: Whether another program wrote it, without types.
+        is_nested: Whether it has a structure.
+    """
+
+    def __init__(self, path: str, opened: Opened, context: Context) -> None:
+        self.path, self.name = path, printable(path)
+        self.is_foreign = opened.header is None
+        self._opened = opened
+        self._arrays: dict[tuple[str, Any], Any] = {}
+        if not self.is_foreign:
+            self.tables = header.read_header(opened.header)
+        elif opened.tree is MISSING:
+            arrays = {name: opened.describe(name) for name in opened.names}
+            self.tables = [header.Table("", arrays, None)]
+        else:
+            leaves, treedef = context.flatten(opened.tree)
+            names = map(name_of, treedef.paths())
+            found = dict(zip(names, leaves, strict=True))
+            self.tables = [header.Table("", found, treedef.to_json())]
+        self.is_nested = all(table.treedef is not None for table in self.tables)
+
+    def read(self, leaf: Any, of_torch: Any = None) -> Any:
+        """Return a leaf; for a `Stored`, its array, each time the same.
+
+        Args:
+            leaf: The leaf.
+            of_torch: See `elements`.
+        """
+        if type(leaf) is not Stored:
+            return leaf
+        key = leaf.name, of_torch
+        if key not in self._arrays:
+            with _reading(self.path):
+                buffer = self._opened.read(leaf.name)
+                self._arrays[key] = elements(buffer, leaf, of_torch)
+        return self._arrays[key]
+
+    def treedefs(self) -> list[PyTreeDef]:
+        """Return the structures of the parts.
+
+        Raises:
+            FileError: One cannot be read.
+        """
+        try:
+            texts = [table.treedef or "" for table in self.tables]
+            found = [PyTreeDef.from_json(text, limit=len(text)) for text in texts]
+            counts = [len(table.leaves) for table in self.tables]
+            if [treedef.num_leaves for treedef in found] != counts:
+                raise TreeDefError(
+                    "its number of leaves differs from the number of stored leaves"
+                )
+        except TreeDefError as error:
+            raise FileError(
+                f"{self.name}: the structure of the tree cannot be read: {error}; "
+                "pass a tree of that structure as `like` to load without it"
+            ) from error
+        return found
+
+    def leaves(self) -> Iterator[tuple[str, Any]]:
+        """Yield the names and leaves of all parts, `Shared` ones as well."""
+        return chain(*(table.leaves.items() for table in self.tables))
+
+    def by_name(self, renamed: _Rename) -> dict[str, Any]:
+        """Return the leaves by their new names, each once.
+
+        Raises:
+            FileError: Two have one name.
+        """
+        found: dict[str, Any] = {}
+        for old, leaf in self.leaves():
+            name = None if type(leaf) is Shared else renamed(old)
+            if name in found:
+                raise FileError(f"{self.name}: two leaves have the name {name!r}")
+            if name is not None:
+                found[name] = leaf
+        return found
+
+    def build(self, renamed: _Rename, read: Callable[[Any], Any]) -> Any:
+        """Return the tree, or the leaves by their new names if there is no structure.
+
+        Args:
+            renamed: Returns the new name of a leaf.
+            read: Returns a leaf, given one that may be a `Stored`.
+        """
+        if not self.is_nested:
+            return {name: read(leaf) for name, leaf in self.by_name(renamed).items()}
+        leaves = [[*map(read, table.leaves.values())] for table in self.tables]
+        return put_together(self.treedefs(), leaves)
+
+
+# -------------------------------------------------------------------------------- like
+
+
+def _load_like(
+    file: _File,
+    like: Any,
+    chosen: Selector | None,
+    renamed: _Rename,
+    strict: bool,
+    has_classes: bool,
+    context: Context,
+) -> Any:
+    """Return a tree like another one, with the leaves of a file.
+
+    Args:
+        file: The file.
+        like: The other tree.
+        chosen: Which leaves to take from the file; None for all.
+        renamed: Returns the new name of a leaf.
+        strict: Whether the names must be the same.
+        has_classes: Whether the node classes must be the same as well.
+        context: The context of the tree.
+
+    Raises:
+        StructureError: The file does not fit.
+    """
+    parts = take_apart(like, context)
+    region = None if chosen is None else Region(require(chosen, like, context))
+    wanted = _wanted(parts, region)
+    found = file.by_name(renamed)
+    for name, leaf in file.leaves():
+        if type(leaf) is not Shared:
+            continue
+        new, old = renamed(name), renamed(file.tables[leaf.number].at)
+        for other in wanted.keys() - found.keys() if new and old else ():
+            first = f"{old}{other.removeprefix(new)}"  # type: ignore[arg-type]
+            if other.startswith(new) and first in found:  # type: ignore[arg-type]
+                found[other] = found[first]
+    told = leaf_differences(wanted, found, strict, region is None, file.is_foreign)
+    if has_classes and file.is_nested and not file.is_foreign:
+        try:
+            treedefs = file.treedefs()
+        except FileError:  # of a class that is not here, which `like` stands for
+            treedefs = []
+        if len(treedefs) == len(parts):
+            pairs = zip(parts, treedefs, strict=True)
+            told += chain(*(class_differences(*pair) for pair in pairs))
+    if told:
+        raise mismatch_error(told, subject=f"{file.name} does not fit `like`")
+    leaves = [
+        [
+            filled(found[name], leaf, file.read)
+            if name in wanted and name in found and type(leaf) is not Shared
+            else leaf
+            for name, leaf in zip(map(name_of, part.paths()), part.leaves, strict=True)
+        ]
+        for part in parts
+    ]
+    return put_together([part.treedef for part in parts], leaves)
+
+
+def _wanted(parts: list[Part], region: Region | None) -> Wanted:
+    """Return the leaves in a region, None for everywhere.
+
+    A part is in several places; its leaves are in the region if one of these is.
+    """
+    rows = [[*zip(part.paths(), part.leaves, strict=True)] for part in parts]
+    places = [[part.path] for part in parts]
+    for path, leaf in chain(*rows):
+        if type(leaf) is Shared:
+            places[leaf.number].append(path)
+    wanted: Wanted = {}
+    for part, above, row in zip(parts, places, rows, strict=True):
+        for path, leaf in row:
+            below = path[len(part.path) :]
+            is_in = region is None or any(place + below in region for place in above)
+            if is_in and type(leaf) is not Shared:
+                wanted[name_of(path)] = path, leaf
+    return wanted

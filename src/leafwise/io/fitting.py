@@ -1,136 +1,35 @@
-"""Load a file like a tree that defines the expected content.
+"""Compare the content of a file with a tree that defines the expected content.
 
 Owns all differences between the two, found before any array is read, and what becomes
-of a leaf that fits.
+of a leaf that fits. Knows nothing of formats.
 """
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey
-from ..core.matching import Difference, mismatch_error
+from ..core.matching import Difference
 from ..core.treedef import PyTreeDef
 from ..core.walk import iter_steps
 from ..equality.content import dtype_name, instance_of, is_array
-from ..errors import FileError
-from ..ops.context import Context
-from ..safely import class_name, clip, printable, type_name
-from ..selection.names import name_of
-from ..selection.pattern import Region, Selector, require
-from .arrays import (
-    Part,
-    Shared,
-    Stored,
-    as_array_like,
-    form_of,
-    put_together,
-    take_apart,
-)
-from .content import Content, Rename
+from ..safely import class_name, clip, type_name
+from .arrays import Part, Stored, as_array_like, form_of
 
 
-__all__ = ["fitted"]
+__all__ = ["Wanted", "class_differences", "filled", "leaf_differences"]
 
 Wanted: TypeAlias = dict[str, tuple[KeyPath, Any]]
-"""By name, the leaves of `like` that are to come from the file, with their paths."""
-
-
-def fitted(
-    content: Content,
-    like: Any,
-    chosen: Selector | None,
-    renamed: Rename,
-    strict: bool,
-    has_classes: bool,
-    context: Context,
-) -> Any:
-    """Return a tree like another one, with the leaves of a file.
-
-    Args:
-        content: The file.
-        like: The other tree.
-        chosen: Which leaves to take from the file; None for all.
-        renamed: Returns the new name of a leaf.
-        strict: Whether the names must be the same.
-        has_classes: Whether the node classes must be the same as well.
-        context: The context of the tree.
-
-    Raises:
-        StructureError: The file does not fit.
-    """
-    parts = take_apart(like, context)
-    region = None if chosen is None else Region(require(chosen, like, context))
-    wanted = _wanted(parts, region)
-    found = content.by_name(renamed)
-    _add_other_names(content, renamed, wanted, found)
-    told = _leaf_differences(wanted, found, strict, region is None, content.is_foreign)
-    if has_classes:
-        told += _class_differences(content, parts)
-    if told:
-        raise mismatch_error(
-            told, subject=f"{printable(content.path)} does not fit `like`"
-        )
-    leaves = [
-        [
-            _filled(found[name], leaf, content)
-            if name in wanted and name in found and type(leaf) is not Shared
-            else leaf
-            for name, leaf in zip(map(name_of, part.paths()), part.leaves, strict=True)
-        ]
-        for part in parts
-    ]
-    return put_together([part.treedef for part in parts], leaves)
-
-
-def _wanted(parts: list[Part], region: Region | None) -> Wanted:
-    """Return the leaves in a region, None for everywhere.
-
-    A part is in several places; its leaves are in the region if one of these is.
-    """
-    places = [[part.path] for part in parts]
-    wanted: Wanted = {}
-    rows = [[*zip(part.paths(), part.leaves, strict=True)] for part in parts]
-    for path, leaf in itertools.chain(*rows):
-        if type(leaf) is Shared:
-            places[leaf.number].append(path)
-    for part, above, pairs in zip(parts, places, rows, strict=True):
-        for path, leaf in pairs:
-            below = path[len(part.path) :]
-            is_in = region is None or any(place + below in region for place in above)
-            if is_in and type(leaf) is not Shared:
-                wanted[name_of(path)] = path, leaf
-    return wanted
-
-
-def _add_other_names(
-    content: Content, renamed: Rename, wanted: Wanted, found: dict[str, Any]
-) -> None:
-    """Make an object in several places of the file available at each of them."""
-    for table in content.tables:
-        for name, leaf in table.leaves.items():
-            first = content.tables[leaf.number].at if type(leaf) is Shared else name
-            new, old = renamed(name), renamed(first)
-            if first == name or new is None or old is None:
-                continue
-            for other in wanted.keys() - found.keys():
-                rest = other.removeprefix(new)
-                if rest != other and f"{old}{rest}" in found:
-                    found[other] = found[f"{old}{rest}"]
-
-
-# ------------------------------------------------------------------------- differences
-
+"""By name, the leaves of a tree that are to come from a file, with their paths."""
 _HINT: Final = (
     "strict=False ignores unexpected leaves and keeps the leaves of `like` for missing "
     "ones"
 )
 
 
-def _leaf_differences(
+def leaf_differences(
     wanted: Wanted, found: Mapping[str, Any], strict: bool, whole: bool, foreign: bool
 ) -> list[Difference]:
     """Return where the leaves of a file differ from those that are wanted.
@@ -193,26 +92,22 @@ def _told(value: Any) -> str:
     return type_name(value)
 
 
-def _class_differences(content: Content, parts: list[Part]) -> list[Difference]:
-    """Return where the file has nodes of other classes, as far as that is known.
+def class_differences(part: Part, treedef: PyTreeDef) -> list[Difference]:
+    """Return where another structure has nodes of other classes than a part.
 
-    Which leaves there are is not compared, nor what is static in a node: `like` says
-    that.
+    Which leaves there are is not compared, nor what is static in a node.
     """
-    if content.is_foreign or not content.is_nested or len(content.tables) != len(parts):
-        return []
-    try:
-        treedefs = content.treedefs()
-    except FileError:  # a class that is not here, which `like` stands for
-        return []
-    told = []
-    for part, treedef in zip(parts, treedefs, strict=True):
-        theirs = dict(_classes(treedef, part.path))
-        for path, cls in _classes(part.treedef, part.path):
-            other = theirs.get(path, cls)
-            if other is not cls:
-                told.append(Difference(path, _name(cls), _name(other)))
-    return told
+    theirs = dict(_classes(treedef, part.path))
+    pairs = [
+        (x, cls, theirs.get(x, cls)) for x, cls in _classes(part.treedef, part.path)
+    ]
+    return [
+        Difference(
+            path, *(clip(x) if x is None else class_name(x) for x in (cls, other))
+        )
+        for path, cls, other in pairs
+        if other is not cls
+    ]
 
 
 def _classes(treedef: PyTreeDef, root: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
@@ -226,18 +121,11 @@ def _classes(treedef: PyTreeDef, root: KeyPath) -> Iterator[tuple[KeyPath, Any]]
             stack += [KeyPath((*path, key)) for key in rule.keys(aux, arity)]
 
 
-def _name(cls: Any) -> str:
-    return clip(cls) if cls is None else class_name(cls)
-
-
-# ----------------------------------------------------------------------------- leaves
-
-
-def _filled(found: Any, like: Any, content: Content) -> Any:
+def filled(found: Any, like: Any, read: Callable[..., Any]) -> Any:
     """Return the replacement of a leaf, with the type of the leaf, which it fits."""
     if type(found) is not Stored:
         return float(found) if type(like) is float else found
     if _is_scalar(like) or not is_array(like):
-        return type(like)(content.read(found).item())
+        return type(like)(read(found).item())
     is_torch = instance_of(like, "torch", "Tensor")
-    return as_array_like(content.read(found, like.dtype if is_torch else None), like)
+    return as_array_like(read(found, like.dtype if is_torch else None), like)

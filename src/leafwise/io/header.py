@@ -16,6 +16,7 @@ import decimal
 import json
 import math
 import pathlib
+import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ from ..core.serial import read_value, write_value
 from ..equality.content import dtype_name, instance_of
 from ..errors import TreeDefError
 from ..lazy import need
+from ..ops.inspect import tree_equal
 from ..safely import clip, printed
 from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype, order
 
@@ -47,12 +49,11 @@ _KEYS: Final = {"leafwise", "leaves", "treedef", "objects"}
 
 
 class Table(NamedTuple):
-    """A part of a tree in a file.
+    """A part of a tree, as read from a file.
 
     Attributes:
         at: The name of the path where it is first.
-        leaves: The leaves by name, in their order: values, `Stored` or `Shared`; when
-            written, the JSON of the values.
+        leaves: The leaves by name, in their order: values, `Stored` or `Shared`.
         treedef: The text of the structure; None if the file has none.
     """
 
@@ -64,16 +65,13 @@ class Table(NamedTuple):
 # ----------------------------------------------------------------------------- header
 
 
-def write_header(tables: list[Table]) -> str:
-    """Return the text of a header, with a line for each leaf of the first table."""
-    main, *objects = (
-        {
-            "at": table.at,
-            "leaves": {name: _marked(name, x) for name, x in table.leaves.items()},
-            "treedef": None if table.treedef is None else json.loads(table.treedef),
-        }
-        for table in tables
-    )
+def write_header(parts: list[dict[str, Any]]) -> str:
+    """Return the text of a header, with a line for each leaf of the first part.
+
+    Args:
+        parts: For each part what a `Table` has, as JSON.
+    """
+    main, *objects = parts
     rows = ",\n".join(f"    {_text(k)}: {_text(x)}" for k, x in main["leaves"].items())
     leaves = f"{{\n{rows}\n  }}" if rows else "{}"
     return (
@@ -82,15 +80,6 @@ def write_header(tables: list[Table]) -> str:
         f'  "treedef": {_text(main["treedef"])},\n'
         f'  "objects": {_text(objects)}\n}}\n'
     )
-
-
-def _marked(name: str, leaf: Any) -> Any:
-    if type(leaf) is Shared:
-        return {"object": leaf.number}
-    if type(leaf) is Stored:
-        is_first = leaf.name == name
-        return {"array": [leaf.dtype, leaf.shape]} if is_first else {"same": leaf.name}
-    return leaf
 
 
 def _text(value: Any) -> str:
@@ -108,11 +97,11 @@ def loads(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in made:
-            raise ValueError(f"an object has the key {clip(key)} twice")
-        made[key] = value
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise ValueError(
+            f"an object has a key twice: {clip([key for key, _ in pairs])}"
+        )
     return made
 
 
@@ -173,15 +162,8 @@ _TEXTS: Final[dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]
 """By word: a class, and how its values are written as text and read from it."""
 _WORDS: Final = {cls: word for word, (cls, _, _) in _TEXTS.items()}
 _SETS: Final = {"set": set, "frozenset": frozenset}
-
-
-def is_unicode(text: str) -> bool:
-    """Return whether a string has no lone surrogates: JSON would join two of them."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, alone: of two of them, JSON would make one character."""
 
 
 def write_leaf(value: Any) -> Any:
@@ -191,13 +173,13 @@ def write_leaf(value: Any) -> Any:
         TreeDefError: It has no form, or none that is read back as the same.
     """
     cls = type(value)
-    if cls is str and not is_unicode(value):
+    if cls is str and _SURROGATE.search(value):
         return ["literal", literal(value)]
     if cls in _WORDS and not (cls is float and math.isfinite(value)):
         word = _WORDS[cls]
         text = _TEXTS[word][1](value)
         # compared by `repr`: times of different zones or folds may be equal
-        if repr(_TEXTS[word][2](text)) != repr(value) or not is_unicode(text):
+        if repr(_TEXTS[word][2](text)) != repr(value) or _SURROGATE.search(text):
             raise TreeDefError(
                 f"{clip(value)} has no text form that reads back the same"
             )
@@ -296,8 +278,6 @@ def _read_scalar(form: Any, data: Any) -> Any:
 
 
 _DEEPEST: Final = 100
-_LARGEST: Final = 10_000
-"""Bits of an int: longer ones, Python refuses to read."""
 
 
 def why_not(_name: str, _array: Any) -> str:
@@ -321,25 +301,17 @@ def opened(path: str) -> Iterator[Opened]:
 
 def plain_text(tree: Any) -> str | None:
     """Return the JSON text of a tree that JSON can represent; None for other trees."""
-    if type(tree) not in (dict, list) or _is_header(tree) or not _is_plain(tree):
+    if type(tree) not in (dict, list) or _is_header(tree):
         return None
-    return json.dumps(tree, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    try:
+        text = json.dumps(tree, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+        again = json.loads(text.encode())
+    except (TypeError, ValueError, RecursionError):
+        return None
+    is_deep = "\n" + " " * 2 * _DEEPEST in text  # may be too deep for another program
+    return None if is_deep or not tree_equal(tree, again, typematch=True) else text
 
 
 def _is_header(data: Any) -> bool:
     about = data.get("leafwise") if type(data) is dict else None
     return type(about) is dict and "format" in about
-
-
-def _is_plain(node: Any, depth: int = 0) -> bool:
-    cls = type(node)
-    if cls is dict and not all(type(k) is str and is_unicode(k) for k in node):
-        return False
-    if cls is dict or cls is list:
-        items = node.values() if cls is dict else node
-        return depth < _DEEPEST and all(_is_plain(item, depth + 1) for item in items)
-    if cls is str:
-        return is_unicode(node)
-    if cls is int:
-        return bool(node.bit_length() < _LARGEST)
-    return node is None or cls is bool or (cls is float and math.isfinite(node))

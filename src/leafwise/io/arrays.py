@@ -10,7 +10,7 @@ several places is a part of its own, stored once. Other nodes are values.
 from __future__ import annotations
 
 import graphlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
@@ -183,14 +183,12 @@ def as_buffer(value: Any) -> Any:
 # ------------------------------------------------------------------------ out of a file
 
 
-def elements(buffer: Any, stored: Stored, of_torch: Any = None) -> Any:
+def elements(buffer: Any, stored: Stored) -> Any:
     """Return an array of numpy in the dtype that it was saved with.
 
     Args:
         buffer: The array, or unsigned ints for a dtype that numpy does not have.
         stored: What the file says of the array.
-        of_torch: A dtype of torch; for one that numpy does not have, the ints are
-            returned.
 
     Raises:
         ModuleNotFoundError: It is such a dtype, and ml_dtypes is not installed.
@@ -199,8 +197,6 @@ def elements(buffer: Any, stored: Stored, of_torch: Any = None) -> Any:
     dtype = buffer.dtype
     if is_known_to_numpy(stored.dtype):
         is_same = bool(dtype.names) or dtype_name(dtype) == stored.dtype
-    elif of_torch is not None:
-        is_same = dtype.itemsize == of_torch.itemsize
     else:
         dtype = extension_dtype(stored.dtype)
         is_same = dtype.itemsize == buffer.dtype.itemsize
@@ -224,27 +220,17 @@ def extension_dtype(name: str) -> Any:
 
 
 def as_array_like(array: Any, like: Any) -> Any:
-    """Convert an array of a file to the library of another array.
-
-    Args:
-        array: An array of numpy; for a tensor of a dtype that numpy does not have, of
-            unsigned ints.
-        like: The other array, or what describes one.
-    """
-    if instance_of(like, "torch", "Tensor"):
-        return _as_torch(array, like)
+    """Convert an array of numpy to the library of another array, or a description."""
     if is_jax_array(like) or instance_of(like, "jax", "ShapeDtypeStruct"):
         jax = need("jax", "an array", "interop")
         sharding = getattr(like, "sharding", None)
         return jax.device_put(jax.numpy.asarray(array), sharding)
-    return array
-
-
-def _as_torch(array: Any, like: Any) -> Any:
+    if not instance_of(like, "torch", "Tensor"):
+        return array
     torch = need("torch", "a tensor", "interop")
     numpy = need("numpy", "loading arrays", "arrays")
-    if not is_known_to_numpy(dtype_name(like.dtype)):
-        array = array.view({1: "u1", 2: "i2"}[like.dtype.itemsize])
+    if array.dtype.isbuiltin == REGISTERED:
+        array = array.view({1: "u1", 2: "i2"}[array.itemsize])
     tensor = torch.from_numpy(numpy.require(array, requirements=["C", "W"]))
     tensor = tensor.view(like.dtype)
     if not like.is_meta:
@@ -296,7 +282,9 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
     roots: list[tuple[KeyPath, Any]] = [(KeyPath(), tree)]
     parts: list[Part] = []
     for path, root in roots:
-        leaves, treedef = _flatten_part(root, again, context)
+        stops = lambda node, root=root: node is not root and id(node) in again  # noqa: E731
+        inside = context.also_stopping(stops) if again else context
+        leaves, treedef = inside.flatten(root)
         part = Part(path, treedef, leaves)
         paths = part.paths() if again else ()
         for index, (at, leaf) in enumerate(zip(paths, part.leaves, strict=False)):
@@ -312,15 +300,6 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
         context.flatten(tree)  # which says where it contains itself
         raise
     return parts
-
-
-def _flatten_part(
-    root: Any, again: Mapping[int, Any], context: Context
-) -> tuple[list[Any], PyTreeDef]:
-    if not again:
-        return context.flatten(root)
-    is_other = lambda node: node is not root and id(node) in again  # noqa: E731
-    return context.also_stopping(is_other).flatten(root)
 
 
 def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:

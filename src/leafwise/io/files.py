@@ -336,7 +336,7 @@ class _File:
         self.path, self.name = path, printable(path)
         self.is_foreign = opened.header is None
         self._opened = opened
-        self._arrays: dict[tuple[str, Any], Any] = {}
+        self._arrays: dict[str, Any] = {}
         if not self.is_foreign:
             self.tables = header.read_header(opened.header)
         elif opened.tree is MISSING:
@@ -349,21 +349,15 @@ class _File:
             self.tables = [header.Table("", found, treedef.to_json())]
         self.is_nested = all(table.treedef is not None for table in self.tables)
 
-    def read(self, leaf: Any, of_torch: Any = None) -> Any:
-        """Return a leaf; for a `Stored`, its array, each time the same.
-
-        Args:
-            leaf: The leaf.
-            of_torch: See `elements`.
-        """
+    def read(self, leaf: Any) -> Any:
+        """Return a leaf; for a `Stored`, its array, each time the same."""
         if type(leaf) is not Stored:
             return leaf
-        key = leaf.name, of_torch
-        if key not in self._arrays:
+        if leaf.name not in self._arrays:
             with _reading(self.path):
                 buffer = self._opened.read(leaf.name)
-                self._arrays[key] = elements(buffer, leaf, of_torch)
-        return self._arrays[key]
+                self._arrays[leaf.name] = elements(buffer, leaf)
+        return self._arrays[leaf.name]
 
     def treedefs(self) -> list[PyTreeDef]:
         """Return the structures of the parts.
@@ -404,6 +398,24 @@ class _File:
             if name is not None:
                 found[name] = leaf
         return found
+
+    def first_names(self, renamed: _Rename) -> Callable[[str], str]:
+        """Return a function from any name inside shared objects to that of the leaf."""
+        shared = [pair for pair in self.leaves() if type(pair[1]) is Shared]
+        pairs = [(renamed(n), renamed(self.tables[x.number].at)) for n, x in shared]
+        others = [(a, b) for a, b in pairs if a and b and a != b]
+
+        def first(name: str) -> str:
+            for _ in others:  # objects in objects; so many times at most
+                for other, begin in others:
+                    if name.startswith((f"{other}.", f"{other}[")):
+                        name = begin + name.removeprefix(other)
+                        break
+                else:
+                    break
+            return name
+
+        return first
 
     def build(self, renamed: _Rename, read: Callable[[Any], Any]) -> Any:
         """Return the tree, or the leaves by their new names if there is no structure.
@@ -448,14 +460,11 @@ def _load_like(
     region = None if chosen is None else Region(require(chosen, like, context))
     wanted = _wanted(parts, region)
     found = file.by_name(renamed)
-    for name, leaf in file.leaves():
-        if type(leaf) is not Shared:
-            continue
-        new, old = renamed(name), renamed(file.tables[leaf.number].at)
-        for other in wanted.keys() - found.keys() if new and old else ():
-            first = f"{old}{other.removeprefix(new)}"  # type: ignore[arg-type]
-            if other.startswith(new) and first in found:  # type: ignore[arg-type]
-                found[other] = found[first]
+    first_of = file.first_names(renamed)
+    for name in wanted.keys() - found.keys():
+        first = first_of(name)
+        if first in found:
+            found[name] = found[first]
     told = leaf_differences(wanted, found, strict, region is None, file.is_foreign)
     if has_classes and file.is_nested and not file.is_foreign:
         try:

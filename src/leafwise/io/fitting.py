@@ -127,5 +127,4 @@ def filled(found: Any, like: Any, read: Callable[..., Any]) -> Any:
         return float(found) if type(like) is float else found
     if _is_scalar(like) or not is_array(like):
         return type(like)(read(found).item())
-    is_torch = instance_of(like, "torch", "Tensor")
-    return as_array_like(read(found, like.dtype if is_torch else None), like)
+    return as_array_like(read(found), like)

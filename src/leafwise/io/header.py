@@ -253,7 +253,8 @@ def _write_scalar(value: Any) -> tuple[Any, Any]:
         plain = str.__str__(value) if dtype.kind == "U" else bytes(value)
         return f"|{dtype.kind}0", write_leaf(plain)
     form, item = _write_dtype(dtype), value.item()
-    if dtype.isbuiltin == 1 and type(item) in _NUMBERS and math.isfinite(item):
+    is_number = dtype.kind in "biuf" and dtype.isbuiltin == 1
+    if is_number and type(item) in _NUMBERS and math.isfinite(item):
         return form, item
     return form, ["bytes", value.tobytes().hex()]
 

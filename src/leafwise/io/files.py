@@ -337,6 +337,7 @@ class _File:
         self.is_foreign = opened.header is None
         self._opened = opened
         self._arrays: dict[str, Any] = {}
+        self._treedefs: list[PyTreeDef] | None = None
         if not self.is_foreign:
             self.tables = header.read_header(opened.header)
         elif opened.tree is MISSING:
@@ -346,8 +347,10 @@ class _File:
             leaves, treedef = context.flatten(opened.tree)
             names = map(name_of, treedef.paths())
             found = dict(zip(names, leaves, strict=True))
-            self.tables = [header.Table("", found, treedef.to_json())]
-        self.is_nested = all(table.treedef is not None for table in self.tables)
+            self.tables = [header.Table("", found, None)]
+            self._treedefs = [treedef]
+        has_structure = all(table.treedef is not None for table in self.tables)
+        self.is_nested = has_structure or self._treedefs is not None
 
     def read(self, leaf: Any) -> Any:
         """Return a leaf; for a `Stored`, its array, each time the same."""
@@ -365,6 +368,8 @@ class _File:
         Raises:
             FileError: One cannot be read.
         """
+        if self._treedefs is not None:
+            return self._treedefs
         try:
             texts = [table.treedef or "" for table in self.tables]
             found = [PyTreeDef.from_json(text, limit=len(text)) for text in texts]
@@ -378,6 +383,7 @@ class _File:
                 f"{self.name}: the structure of the tree cannot be read: {error}; "
                 "pass a tree of that structure as `like` to load without it"
             ) from error
+        self._treedefs = found
         return found
 
     def leaves(self) -> Iterator[tuple[str, Any]]:

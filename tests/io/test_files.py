@@ -223,6 +223,11 @@ class Odd:
         ({"a": np.array([None])}, "['a']", "an array of Python objects"),
         ({"a": np.ma.masked_array([1])}, "['a']", "MaskedArray"),
         ({"a": np.array(["x"], "O")}, "['a']", "object"),
+        (
+            [np.dtype({"names": "ab", "formats": ["i4"] * 2, "offsets": [0, 2]})],
+            "[0]",
+            "text",
+        ),
         ({"a": [Odd]}, None, ""),
         ({"a": {1, Odd()}}, "['a']", "an odd one"),
         (Odd(), "", "the leaf at the root"),

@@ -28,7 +28,7 @@ from ..equality.content import dtype_name, instance_of
 from ..errors import TreeDefError
 from ..lazy import need
 from ..ops.inspect import tree_equal
-from ..safely import clip, printed
+from ..safely import clip
 from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype, order
 
 
@@ -222,23 +222,20 @@ def _write_dtype(dtype: Any) -> Any:
     numpy = need("numpy", "a dtype", "arrays")
     try:
         form = write_value(numpy.lib.format.dtype_to_descr(dtype))
-        is_same = _read_dtype(form) == dtype
-    except (TypeError, ValueError):  # what numpy raises for what it cannot describe
-        is_same = False
-    if not is_same:
+    except ValueError as error:  # of numpy, for fields that overlap
+        raise TreeDefError(
+            f"{clip(dtype)} cannot be written as text: {error}"
+        ) from None
+    if _read_dtype(form) != dtype:
         raise TreeDefError(f"{clip(dtype)} has no text form that reads back the same")
     return form
 
 
 def _read_dtype(form: Any) -> Any:
-    """Return the numpy dtype of a form, including the dtypes of ml_dtypes."""
     if type(form) is str and form.isidentifier():
         return extension_dtype(form)
-    try:
-        numpy = need("numpy", "a dtype", "arrays")
-        return numpy.lib.format.descr_to_dtype(read_value(form))
-    except (AttributeError, TypeError, ValueError) as error:
-        raise TreeDefError(f"{clip(form)} is not a dtype: {printed(error)}") from None
+    numpy = need("numpy", "a dtype", "arrays")
+    return numpy.lib.format.descr_to_dtype(read_value(form))
 
 
 _NUMBERS: Final = (bool, int, float)

@@ -60,10 +60,10 @@ def leaf_differences(
 def _fits(like: Any, found: Any, foreign: bool) -> bool:
     is_array_like = is_array(like) and not _is_scalar(like)
     if type(found) is not Stored:
-        if foreign and type(like) is float and type(found) is int:
-            return True
-        is_same = type(like) is type(found) and not is_array_like
-        return is_same and (not _is_scalar(like) or like.dtype == found.dtype)
+        if _is_scalar(like):
+            return type(like) is type(found) and like.dtype == found.dtype
+        is_int = foreign and type(like) is float and type(found) is int
+        return is_int or (type(like) is type(found) and not is_array_like)
     if is_array_like:
         return form_of(like) == form_of(found)
     if not foreign or found.shape != ():

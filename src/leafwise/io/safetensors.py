@@ -89,7 +89,7 @@ def opened(path: str) -> Iterator[Opened]:
         header = table.pop(_ABOUT, {}).get(_HEADER)
 
         def describe(name: str) -> Stored:
-            code = table[name]["dtype"]
+            code: str = table[name]["dtype"]
             return Stored(name, _NAMES.get(code, code), tuple(table[name]["shape"]))
 
         def read(name: str) -> Any:

@@ -97,11 +97,11 @@ def loads(text: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs):
-        raise ValueError(
-            f"an object has a key twice: {clip([key for key, _ in pairs])}"
-        )
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise ValueError(f"an object has the key {clip(key)} twice")
+        made[key] = value
     return made
 
 

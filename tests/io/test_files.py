@@ -62,6 +62,10 @@ def assert_same(a, b):
     assert [pair for pair in zip(leaves, others, strict=True) if not same(*pair)] == []
 
 
+class Word(enum.StrEnum):
+    A = "a"
+
+
 class Mode(enum.Enum):
     FAST = "fast"
 
@@ -371,6 +375,8 @@ def test_plain_configurations_are_plain(tmp_path):
     [
         {"leafwise": {"format": 1}},
         {"a": {1: 2}},
+        {"a": {Word.A: 2}},
+        {"a": OrderedDict(b=1)},
         {"a": (1,)},
         [math.nan],
         ["\ud83d\ude00"],

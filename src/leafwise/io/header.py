@@ -27,7 +27,6 @@ from ..core.serial import read_value, write_value
 from ..equality.content import dtype_name, instance_of
 from ..errors import TreeDefError
 from ..lazy import need
-from ..ops.inspect import tree_equal
 from ..safely import clip
 from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype, order
 
@@ -299,15 +298,24 @@ def opened(path: str) -> Iterator[Opened]:
 
 def plain_text(tree: Any) -> str | None:
     """Return the JSON text of a tree that JSON can represent; None for other trees."""
-    if type(tree) not in (dict, list) or _is_header(tree):
+    if type(tree) not in (dict, list) or _is_header(tree) or not _is_plain(tree):
         return None
     try:
         text = json.dumps(tree, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-        again = json.loads(text.encode())
-    except (TypeError, ValueError, RecursionError):
+        text.encode()
+    except ValueError:  # NaN, half a character, more digits than Python reads
         return None
-    is_deep = "\n" + " " * 2 * _DEEPEST in text  # may be too deep for another program
-    return None if is_deep or not tree_equal(tree, again, typematch=True) else text
+    return text
+
+
+def _is_plain(node: Any, depth: int = 0) -> bool:
+    cls = type(node)
+    if cls is not dict and cls is not list:
+        return node is None or cls in (bool, int, float, str)
+    if depth == _DEEPEST or (cls is dict and {*map(type, node)} - {str}):
+        return False
+    items = node.values() if cls is dict else node
+    return all(_is_plain(item, depth + 1) for item in items)
 
 
 def _is_header(data: Any) -> bool:

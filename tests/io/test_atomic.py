@@ -254,17 +254,3 @@ def test_of_several_writers_one_is_whole(tmp_path):
         thread.join()
     assert path.read_bytes() in contents
     assert only(path)
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no numbers for folders")
-def test_a_folder_that_cannot_be_synchronized_does_not_matter(old, monkeypatch):
-    real = os.fsync
-
-    def only_files(number):
-        if stat.S_ISDIR(os.fstat(number).st_mode):
-            raise OSError(errno.EINVAL, "Invalid argument")
-        real(number)
-
-    monkeypatch.setattr(os, "fsync", only_files)
-    write(old)
-    assert old.read_bytes() == b"new"

@@ -62,6 +62,10 @@ def assert_same(a, b):
     assert [pair for pair in zip(leaves, others, strict=True) if not same(*pair)] == []
 
 
+class Word(enum.StrEnum):
+    A = "a"
+
+
 class Mode(enum.Enum):
     FAST = "fast"
 
@@ -78,6 +82,7 @@ VALUES = [
     np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.str_("abc"), np.str_(""),
     np.str_("a\0"), np.bytes_(b"a\0"), np.void(b"\0\0"), np.str_("\ud800"),
     np.bytes_(b"ab"), np.datetime64("2024-01-02T03", "h"), np.timedelta64(5, "s"),
+    np.datetime64("2024-01-02", "ns"), np.timedelta64(5, "ns"),
     np.longdouble(1) / 3, np.float16("inf"),
 ]  # fmt: skip
 KEPT = [v for v in VALUES if v is not ... and v is not NotImplemented]
@@ -222,6 +227,11 @@ class Odd:
         ({"a": np.array([None])}, "['a']", "an array of Python objects"),
         ({"a": np.ma.masked_array([1])}, "['a']", "MaskedArray"),
         ({"a": np.array(["x"], "O")}, "['a']", "object"),
+        (
+            [np.dtype({"names": "ab", "formats": ["i4"] * 2, "offsets": [0, 2]})],
+            "[0]",
+            "text",
+        ),
         ({"a": [Odd]}, None, ""),
         ({"a": {1, Odd()}}, "['a']", "an odd one"),
         (Odd(), "", "the leaf at the root"),
@@ -365,6 +375,8 @@ def test_plain_configurations_are_plain(tmp_path):
     [
         {"leafwise": {"format": 1}},
         {"a": {1: 2}},
+        {"a": {Word.A: 2}},
+        {"a": OrderedDict(b=1)},
         {"a": (1,)},
         [math.nan],
         ["\ud83d\ude00"],
@@ -436,6 +448,17 @@ def test_objects_inside_objects_in_several_places(again, suffix):
     assert loaded[0].weight is loaded[0].width is loaded[1]["inner"]
     assert loaded[1]["value"] is loaded[1]["inner"][0]
     assert_same(loaded, tree)
+
+
+def test_an_object_inside_an_object_in_several_places_has_all_names(tmp_path, suffix):
+    path = tmp_path / f"x{suffix}"
+    inner = nn.Param(1.0)
+    outer = Net(inner, None, "m")
+    lw.save(path, {"a": outer, "b": outer, "c": inner})
+    like = {"a": Net(nn.Param(0.0), None, "m"), "b": Net(nn.Param(0.0), None, "m")}
+    loaded = lw.load(path, {**like, "c": nn.Param(0.0)})
+    assert loaded["a"] is not loaded["b"]
+    assert [loaded[key].weight.value for key in "ab"] == [1.0, 1.0]
 
 
 def test_arrays_in_several_places_are_stored_once(tmp_path, of_arrays):

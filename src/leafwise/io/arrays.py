@@ -1,49 +1,88 @@
-"""Arrays on their way into a file and out of it.
+"""Arrays and objects on their way into a file and out of it.
 
 Owns which arrays can be saved and how their bytes are reached without a copy, which are
 stored as one, and what becomes of them when another array says what they should be.
-Knows nothing of formats, and nothing of trees.
+
+Owns as well the parts of a tree: an object or variable of `leafwise.nn` that appears in
+several places is a part of its own, stored once. Other nodes are values.
 """
 
 from __future__ import annotations
 
+import graphlib
+from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+from ..core.keypath import KeyPath
+from ..core.treedef import PyTreeDef
+from ..core.walk import flatten
 from ..equality.content import dtype_name, instance_of, is_jax_array, is_traced
 from ..errors import TreeDefError
-from ..lazy import need
-from ..safely import class_name, clip
+from ..lazy import need, real
+from ..ops.context import Context
+from ..safely import MISSING, Record, class_name, clip
 
 
 __all__ = [
     "REGISTERED",
-    "Form",
+    "Opened",
+    "Part",
+    "Shared",
+    "Stored",
     "as_array_like",
     "as_buffer",
     "elements",
+    "extension_dtype",
     "form_of",
     "identity",
     "is_known_to_numpy",
     "is_stored",
+    "order",
+    "put_together",
+    "take_apart",
 ]
 
 REGISTERED: Final = 2
 """The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
 
 
-class Form(NamedTuple):
-    """The description of an array, without its elements.
+class Stored(Record):
+    """An array of a file that is not read yet; a leaf, wherever it is in a tree.
 
     Attributes:
+        name: Its name in the file.
         dtype: The name of its dtype.
-        shape: Its shape.
+        shape: Its shape, by which predicates select, like `ndim`.
     """
 
+    __slots__ = __match_args__ = ("name", "dtype", "shape")
+
+    name: str
     dtype: str
     shape: tuple[int, ...]
 
-    def __str__(self) -> str:
-        return f"{self.dtype}[{','.join(map(str, self.shape))}]"
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+
+class Opened(NamedTuple):
+    """A file that is open for reading, as its format gives it.
+
+    Attributes:
+        header: The header as `json.loads` returned it; None if the file has none.
+        names: The names of the arrays.
+        describe: Returns the `Stored` of a name.
+        read: Returns the elements of the array of a name, see `elements`.
+        tree: The tree, if that is all there is: JSON without a header.
+    """
+
+    header: Any
+    names: Sequence[str] = ()
+    describe: Callable[[str], Stored] = lambda name: Stored(name, "", ())
+    read: Callable[[str], Any] = lambda name: None
+    tree: Any = MISSING
 
 
 def is_known_to_numpy(dtype: str) -> bool:
@@ -55,9 +94,9 @@ def is_known_to_numpy(dtype: str) -> bool:
         return False
 
 
-def form_of(array: Any) -> Form:
-    """Return the form of an array, or of something that describes one."""
-    return Form(dtype_name(array.dtype), tuple(array.shape))
+def form_of(array: Any) -> str:
+    """Return dtype and shape of an array, or of what describes one: `int8[2,3]`."""
+    return f"{dtype_name(array.dtype)}[{','.join(map(str, array.shape))}]"
 
 
 # ------------------------------------------------------------------------ into a file
@@ -69,38 +108,44 @@ def is_stored(value: Any) -> bool:
     Raises:
         TreeDefError: It is an array that cannot be saved.
     """
-    wrong = ""
+    reasons: tuple[tuple[bool, str], ...]
+    name = class_name(type(value))
+    dtype: Any = getattr(value, "dtype", None)
     if instance_of(value, "numpy", "ndarray"):
-        if class_name(type(value)) not in ("ndarray", "memmap"):
-            wrong = f"an array of the class {class_name(type(value))}"
-        elif value.dtype.hasobject or value.dtype.kind == "T":
-            wrong = f"an array of Python objects, of dtype {value.dtype},"
-        elif value.dtype.isbuiltin == REGISTERED and not value.dtype.isnative:
-            wrong = "an array of a dtype of ml_dtypes in another byte order"
+        is_swapped = dtype.isbuiltin == REGISTERED and not dtype.isnative
+        reasons = (
+            (name not in ("ndarray", "memmap"), f"an array of the class {name}"),
+            (
+                dtype.hasobject or dtype.kind == "T",
+                f"an array of Python objects, {dtype},",
+            ),
+            (is_swapped, "an array of a dtype of ml_dtypes in another byte order"),
+        )
+    elif is_traced(value):
+        reasons = ((True, "an array that jax is tracing"),)
     elif is_jax_array(value):
-        if is_traced(value):
-            wrong = "an array that jax is tracing"
-        elif not hasattr(value.dtype, "kind"):
-            wrong = "a key of jax's random numbers (save jax.random.key_data of it)"
-        elif value.is_deleted():
-            wrong = "an array whose memory was donated"
-        elif not value.is_fully_addressable:
-            wrong = "an array that is not fully addressable from this host"
+        key = "a key of jax's random numbers (save jax.random.key_data of it)"
+        reasons = (
+            (not hasattr(dtype, "kind"), key),
+            (value.is_deleted(), "an array whose memory was donated"),
+            (not value.is_fully_addressable, "an array that is partly on other hosts"),
+        )
     elif instance_of(value, "torch", "Tensor"):
-        if class_name(type(value)) not in ("Tensor", "Parameter", "Buffer"):
-            wrong = f"a tensor of the class {class_name(type(value))}"
-        elif value.is_meta:
-            wrong = "a tensor without memory"
-        elif (
-            str(value.layout) != "torch.strided"
-            or value.is_quantized
-            or value.is_nested
-        ):
-            wrong = "a tensor that is sparse, quantized or nested"
+        is_dense = str(value.layout) == "torch.strided" and not value.is_nested
+        is_plain = name in ("Tensor", "Parameter", "Buffer")
+        reasons = (
+            (not is_plain, f"a tensor of the class {name}"),
+            (value.is_meta, "a tensor without memory"),
+            (
+                value.is_quantized or not is_dense,
+                "a sparse, quantized or nested tensor",
+            ),
+        )
     else:
         return False
-    if wrong:
-        raise TreeDefError(f"{wrong} cannot be saved")
+    for is_wrong, reason in reasons:
+        if is_wrong:
+            raise TreeDefError(f"{reason} cannot be saved")
     return True
 
 
@@ -138,59 +183,54 @@ def as_buffer(value: Any) -> Any:
 # ------------------------------------------------------------------------ out of a file
 
 
-def elements(buffer: Any, form: Form, of_torch: Any = None) -> Any:
+def elements(buffer: Any, stored: Stored) -> Any:
     """Return an array of numpy in the dtype that it was saved with.
 
     Args:
         buffer: The array, or unsigned ints for a dtype that numpy does not have.
-        form: The form of the array.
-        of_torch: A dtype of torch; for one that numpy does not have, the ints are
-            returned.
+        stored: What the file says of the array.
 
     Raises:
         ModuleNotFoundError: It is such a dtype, and ml_dtypes is not installed.
         TreeDefError: There is no such dtype, or the array has another form.
     """
     dtype = buffer.dtype
-    is_same = buffer.shape == form.shape
-    if is_known_to_numpy(form.dtype):
-        is_same = is_same and (dtype.names or dtype_name(dtype) == form.dtype)
-    elif of_torch is not None:
-        is_same = is_same and dtype.itemsize == of_torch.itemsize
+    if is_known_to_numpy(stored.dtype):
+        is_same = bool(dtype.names) or dtype_name(dtype) == stored.dtype
     else:
-        package = need("ml_dtypes", f"the dtype {form.dtype}", "arrays")
-        found = getattr(package, form.dtype, None)
-        if not isinstance(found, type) or not hasattr(found, "dtype"):
-            raise TreeDefError(f"there is no dtype {clip(form.dtype)}")
-        dtype = need("numpy", "loading arrays", "arrays").dtype(found)
-        is_same = is_same and dtype.itemsize == buffer.dtype.itemsize
-    if not is_same:
-        raise TreeDefError(f"an array is {form_of(buffer)}, expected {form}")
+        dtype = extension_dtype(stored.dtype)
+        is_same = dtype.itemsize == buffer.dtype.itemsize
+    if not is_same or buffer.shape != stored.shape:
+        raise TreeDefError(f"an array is {form_of(buffer)}, expected {form_of(stored)}")
     return buffer.view(dtype)
 
 
-def as_array_like(array: Any, like: Any) -> Any:
-    """Convert an array of a file to the library of another array.
+def extension_dtype(name: str) -> Any:
+    """Return the dtype of ml_dtypes that has a name.
 
-    Args:
-        array: An array of numpy; for a tensor of a dtype that numpy does not have, of
-            unsigned ints.
-        like: The other array, or what describes one.
+    Raises:
+        ModuleNotFoundError: ml_dtypes is not installed.
+        TreeDefError: It has no such dtype.
     """
-    if instance_of(like, "torch", "Tensor"):
-        return _as_torch(array, like)
+    package = need("ml_dtypes", f"the dtype {clip(name)}", "arrays")
+    found = getattr(package, name, None)
+    if not isinstance(found, type) or not hasattr(found, "dtype"):
+        raise TreeDefError(f"there is no dtype {clip(name)}")
+    return need("numpy", "loading arrays", "arrays").dtype(found)
+
+
+def as_array_like(array: Any, like: Any) -> Any:
+    """Convert an array of numpy to the library of another array, or a description."""
     if is_jax_array(like) or instance_of(like, "jax", "ShapeDtypeStruct"):
         jax = need("jax", "an array", "interop")
         sharding = getattr(like, "sharding", None)
         return jax.device_put(jax.numpy.asarray(array), sharding)
-    return array
-
-
-def _as_torch(array: Any, like: Any) -> Any:
+    if not instance_of(like, "torch", "Tensor"):
+        return array
     torch = need("torch", "a tensor", "interop")
     numpy = need("numpy", "loading arrays", "arrays")
-    if not is_known_to_numpy(dtype_name(like.dtype)):
-        array = array.view({1: "u1", 2: "i2"}[like.dtype.itemsize])
+    if array.dtype.isbuiltin == REGISTERED:
+        array = array.view({1: "u1", 2: "i2"}[array.itemsize])
     tensor = torch.from_numpy(numpy.require(array, requirements=["C", "W"]))
     tensor = tensor.view(like.dtype)
     if not like.is_meta:
@@ -198,3 +238,122 @@ def _as_torch(array: Any, like: Any) -> Any:
     if instance_of(like, "torch.nn", "Parameter"):
         return torch.nn.Parameter(tensor, requires_grad=like.requires_grad)
     return tensor.requires_grad_(like.requires_grad)
+
+
+# ------------------------------------------------------- objects in several places
+
+
+class Shared(NamedTuple):
+    """Stands for a node in several places, which is a part of its own.
+
+    Attributes:
+        number: The number of the part.
+    """
+
+    number: int
+
+
+class Part(NamedTuple):
+    """A tree, or a node in several places of it.
+
+    Attributes:
+        path: The path from the root of the tree to where it is first.
+        treedef: Its structure, with a leaf for each node that is a part itself.
+        leaves: Its leaves, with a `Shared` for each such node.
+    """
+
+    path: KeyPath
+    treedef: PyTreeDef
+    leaves: list[Any]
+
+    def paths(self) -> list[KeyPath]:
+        """Return the paths of its leaves, from the root of the tree."""
+        return [self.path + path for path in self.treedef.paths()]
+
+
+def take_apart(tree: Any, context: Context) -> list[Part]:
+    """Return a tree as parts, itself first.
+
+    Raises:
+        CycleError: The tree contains itself.
+    """
+    again = _in_several_places(tree, context)
+    numbers: dict[int, int] = {}
+    roots: list[tuple[KeyPath, Any]] = [(KeyPath(), tree)]
+    parts: list[Part] = []
+    for path, root in roots:
+        stops = lambda node, root=root: node is not root and id(node) in again  # noqa: E731
+        inside = context.also_stopping(stops) if again else context
+        leaves, treedef = inside.flatten(root)
+        part = Part(path, treedef, leaves)
+        paths = part.paths() if again else ()
+        for index, (at, leaf) in enumerate(zip(paths, part.leaves, strict=False)):
+            if id(leaf) in again:
+                if id(leaf) not in numbers:
+                    numbers[id(leaf)] = len(roots)
+                    roots.append((at, leaf))
+                leaves[index] = Shared(numbers[id(leaf)])
+        parts.append(part)
+    try:
+        order([part.leaves for part in parts])
+    except TreeDefError:
+        context.flatten(tree)  # which says where it contains itself
+        raise
+    return parts
+
+
+def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
+    """Return the objects that a tree has in several places, by their ids."""
+    checks = real("leafwise.nn.checks")
+    if checks is None:  # then there are none
+        return {}
+    seen: dict[int, Any] = {}
+    again: dict[int, Any] = {}
+
+    def is_seen(node: Any) -> bool:
+        """Stop at an object that was walked through before."""
+        if not isinstance(node, checks.DataNode):
+            return False
+        rule = context.view.resolve(type(node))
+        if rule is None or rule.unflatten_into is None:
+            return False
+        if id(node) in seen:
+            again[id(node)] = node
+            return True
+        seen[id(node)] = node
+        return False
+
+    flatten(tree, context.view, is_seen)
+    return again
+
+
+def put_together(treedefs: Sequence[PyTreeDef], leaves: Sequence[list[Any]]) -> Any:
+    """Return the tree of parts, given their structures and their leaves.
+
+    Raises:
+        TreeDefError: A part is inside itself.
+    """
+    made: dict[int, Any] = {}
+    for number in order(leaves):
+        filled = [
+            made[leaf.number] if type(leaf) is Shared else leaf
+            for leaf in leaves[number]
+        ]
+        made[number] = treedefs[number].unflatten(filled)
+    return made[0]
+
+
+def order(leaves: Sequence[list[Any]]) -> list[int]:
+    """Return the parts in an order in which each is after those inside it.
+
+    Raises:
+        TreeDefError: A part is inside itself.
+    """
+    inside = {
+        number: [leaf.number for leaf in part if type(leaf) is Shared]
+        for number, part in enumerate(leaves)
+    }
+    try:
+        return [*graphlib.TopologicalSorter(inside).static_order()]
+    except graphlib.CycleError:
+        raise TreeDefError("an object in several places contains itself") from None

@@ -10,7 +10,6 @@ import contextlib
 import errno
 import os
 import stat
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -100,28 +99,31 @@ class Replacement:
         name = f".{name[:32]}.{os.urandom(6).hex()}.tmp"
         self._temporary: str | None = os.path.join(folder, name)
         if self._old is not None and not stat.S_ISREG(self._old.st_mode):
-            self._temporary = None
+            self._temporary = None  # a device, which is written to
 
     def open(self, mode: str, **options: Any) -> IO[Any]:
         """Return a new file to write to, or the device itself.
 
         Not by `tempfile`, whose files only their owner may read: a new file is to have
-        the permissions that the umask leaves it, which cannot be asked for without
-        changing it for all threads. The opener is no function in Python, in which a
-        signal handler could raise an exception between two instructions.
+        the permissions that the umask leaves it. The opener is no function in Python,
+        in which a signal handler could raise an exception between two instructions.
         """
+        rights = 0o666 if self._old is None else 0o600
+        mode = f"w{mode}" if self._temporary is None else f"x+{mode}"
         with self._named():
-            if self._temporary is None:
-                self._file = open(self._given, f"w{mode}", **options)  # noqa: SIM115
-                return self._file
-            opener = partial(os.open, mode=0o666 if self._old is None else 0o600)
             try:
                 self._file = open(  # noqa: SIM115  # closed by the other methods
-                    self._temporary, f"x+{mode}", opener=opener, **options
+                    self._temporary or self._given,
+                    mode,
+                    opener=partial(os.open, mode=rights),
+                    **options,
                 )
             except OSError as error:
-                folder = os.path.dirname(self._temporary)
-                error.strerror = f"{error.strerror} (for a temporary file in {folder})"
+                if self._temporary is not None:
+                    folder = os.path.dirname(self._temporary)
+                    error.strerror = (
+                        f"{error.strerror} (for a temporary file in {folder})"
+                    )
                 raise
             return self._file
 
@@ -134,11 +136,16 @@ class Replacement:
                 return
             self._file.flush()
             if self._old is not None:
-                _keep(self._file.fileno(), self._temporary, self._old)
+                with contextlib.suppress(OSError):
+                    if hasattr(os, "fchown"):
+                        os.fchown(
+                            self._file.fileno(), self._old.st_uid, self._old.st_gid
+                        )
+                with contextlib.suppress(OSError):
+                    os.chmod(self._temporary, stat.S_IMODE(self._old.st_mode))
             os.fsync(self._file.fileno())
             self._file.close()
             os.replace(self._temporary, self._target)
-        _sync_folder(os.path.dirname(self._target))
 
     def abandon(self) -> None:
         """Close the file, and remove it unless it has its name already."""
@@ -165,37 +172,9 @@ def _status(target: str) -> os.stat_result | None:
     Raises:
         PermissionError: The file may not be written to. A rename would not mind.
     """
-    try:
+    with contextlib.suppress(FileNotFoundError):
         found = os.stat(target)
-    except FileNotFoundError:
-        return None
-    if not os.access(target, os.W_OK):
-        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
-    return found
-
-
-def _keep(number: int, temporary: str, old: os.stat_result) -> None:
-    """Give a file the owner and the permissions of another one, as far as allowed."""
-    if sys.platform != "win32":
-        new = os.fstat(number)
-        if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
-            with contextlib.suppress(OSError):
-                os.fchown(number, old.st_uid, old.st_gid)
-    with contextlib.suppress(OSError):
-        os.chmod(temporary, stat.S_IMODE(old.st_mode))
-
-
-def _sync_folder(folder: str) -> None:
-    """Bring a rename to the disk, where the system can."""
-    if not hasattr(os, "O_DIRECTORY"):  # Windows has no number for a folder
-        return
-    flags = os.O_RDONLY | os.O_DIRECTORY
-    numbers: list[int] = []
-    with contextlib.suppress(OSError):
-        try:
-            # one call, in which no signal handler can raise: the number is not lost
-            numbers.extend(map(os.open, [folder or os.curdir], [flags]))
-            os.fsync(numbers[0])
-        finally:
-            for number in numbers:
-                os.close(number)
+        if not os.access(target, os.W_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
+        return found
+    return None

@@ -1,40 +1,51 @@
 """Trees in files: saved, and loaded.
 
-Owns the two functions, and what a file is before its arrays are read. The formats are
-modules of their own with the same functions: `write` and `opened`.
+Owns the two functions. The formats are modules of their own with the same functions:
+`write`, `opened` and `why_not`. What is raised for damage is always a `FileError`.
 """
 
 from __future__ import annotations
 
 import errno
+import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from itertools import chain
 from types import ModuleType
 from typing import Any, Final, TypeVar, overload
 
-from ..core.matching import Difference, mismatch_error
+from ..core.matching import mismatch_error
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
+from ..equality.content import dtype_name
 from ..errors import FileError, TreeDefError
 from ..ops.context import Context, context_of
 from ..safely import MISSING, printable, printed, type_name
 from ..selection.names import Renaming, from_flat, name_of, renaming
 from ..selection.pattern import Region, Selector, require, selector
-from . import npz, safetensors, text
-from .arrays import elements, form_of, identity, is_stored
+from . import header, npz, safetensors
+from .arrays import (
+    Opened,
+    Part,
+    Shared,
+    Stored,
+    elements,
+    identity,
+    is_stored,
+    put_together,
+    take_apart,
+)
 from .atomic import Replacement
-from .fitting import Wanted, class_differences, fill, leaf_differences
-from .header import Held, Table, read_header, write_header
-from .parts import Part, Shared, order, put_together, take_apart
-from .values import write_leaf
+from .fitting import Wanted, class_differences, filled, leaf_differences
 
 
 __all__ = ["Path", "load", "save"]
 
 Path = str | bytes | os.PathLike[Any]
 Tree = TypeVar("Tree")
-_FORMATS: Final = {module.SUFFIX: module for module in (text, npz, safetensors)}
+_Rename = Callable[[str], str | None]
+_FORMATS: Final = {".json": header, ".npz": npz, ".safetensors": safetensors}
 
 
 def _format_of(path: Path) -> tuple[str, ModuleType]:
@@ -100,34 +111,32 @@ be saved: <function <lambda> at ...> (function) cannot be written as text
     """
     given, form = _format_of(path)
     arrays: dict[str, Any] = {}
-    header = text.plain_text(tree) if form is text else None
-    if header is None:
+    text = header.plain_text(tree) if form is header else None
+    if text is None:
         parts = take_apart(tree, context_of(namespace=namespace))
-        tables = [*_tables(given, form, parts, arrays, treedef)]
-        header = write_header(tables)
+        text = header.write_header([*_written(given, form, parts, arrays, treedef)])
     new = Replacement(given)
     try:
-        form.write(new.open("b"), header, arrays)
+        form.write(new.open("b"), text, arrays)
         new.finish()
     except BaseException:
         new.abandon()
         raise
 
 
-def _tables(
-    given: str,
+def _written(
+    file: str,
     form: ModuleType,
     parts: list[Part],
     arrays: dict[str, Any],
     with_treedef: bool,
-) -> Iterator[Table]:
-    """Yield the parts of a tree as tables, and add their arrays by name to `arrays`.
+) -> Iterator[dict[str, Any]]:
+    """Yield the parts of a tree as JSON, and add their arrays by name to `arrays`.
 
     Raises:
         FileError: A leaf or a structure cannot be saved.
     """
-    known: dict[Any, Held] = {}
-    file = printable(given)
+    known: dict[Any, str] = {}
     for part in parts:
         leaves: dict[str, Any] = {}
         for path, leaf in zip(part.paths(), part.leaves, strict=True):
@@ -136,31 +145,33 @@ def _tables(
                 if name in leaves or name in arrays:
                     raise TreeDefError(f"another leaf has the same name, {name!r}")
                 if type(leaf) is Shared:
-                    leaves[name] = leaf
+                    leaves[name] = {"object": leaf.number}
                 elif not is_stored(leaf):
-                    leaves[name] = write_leaf(leaf)
+                    leaves[name] = header.write_leaf(leaf)
+                elif reason := form.why_not(name, leaf):
+                    raise TreeDefError(reason)
+                elif (first := known.setdefault(identity(leaf), name)) != name:
+                    leaves[name] = {"same": first}
                 else:
-                    if reason := form.why_not(name, leaf):
-                        raise TreeDefError(f"{form.SUFFIX} {reason}")
-                    if identity(leaf) not in known:
-                        known[identity(leaf)] = Held(name, form_of(leaf))
-                        arrays[name] = leaf
-                    leaves[name] = known[identity(leaf)]
+                    leaves[name] = {"array": [dtype_name(leaf.dtype), [*leaf.shape]]}
+                    arrays[name] = leaf
             except TreeDefError as error:
+                where = f"{printable(file)}: the leaf at {path.where()}"
                 raise FileError(
-                    f"{file}: the leaf at {path.where()} cannot be saved: {error}",
-                    path=path,
+                    f"{where} cannot be saved: {error}", path=path
                 ) from None
         try:
-            structure = part.treedef.to_json() if with_treedef else None
+            text = part.treedef.to_json() if with_treedef else "null"
         except TreeDefError as error:
             notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
             raise FileError(
-                f"{file}: the structure of the tree cannot be saved: {notes}; "
-                "pass treedef=False to save only the leaves; `load` then needs `like`",
+                f"{printable(file)}: the structure of the tree cannot be saved: "
+                f"{notes}; pass treedef=False to save only the leaves; `load` then "
+                "needs `like`",
                 path=part.path,
             ) from error
-        yield Table(name_of(part.path), leaves, structure)
+        at = name_of(part.path)
+        yield {"at": at, "leaves": leaves, "treedef": json.loads(text)}
 
 
 # ----------------------------------------------------------------------------- loading
@@ -178,7 +189,7 @@ def _reading(path: str) -> Iterator[None]:
     """Report what is raised while a file is read as damage of it.
 
     Raises:
-        FileError: The file is damaged, or says what is not here.
+        FileError: The file is damaged, or names what is not here.
         OSError: The operating system does not allow reading the file.
     """
     try:
@@ -189,7 +200,7 @@ def _reading(path: str) -> Iterator[None]:
         raise FileError(f"{printable(path)}: {printed(error)}") from error
     except Exception as error:  # any of the readers' own; others are not about the file
         is_reader = type(error).__module__.partition(".")[0] in _READERS
-        if isinstance(error, OSError):  # EINVAL is of a place before the beginning
+        if isinstance(error, OSError):  # EINVAL is of an offset before the beginning
             is_reader = type(error) is OSError and error.errno in (None, errno.EINVAL)
         if not is_reader:
             raise
@@ -198,85 +209,6 @@ def _reading(path: str) -> Iterator[None]:
             f"{printable(path)} is damaged, or its format does not match its name: "
             f"{printable(reason[:500])}"
         ) from error
-
-
-class _Content:
-    """The content of a file before its arrays are read.
-
-    Args:
-        path: Where it is.
-        opened: The file, as the module of its format opened it.
-        context: The context of the tree.
-
-    Attributes:
-        path: Where it is.
-        tables: The parts of the tree in it.
-        tree: The tree, if that is all that there is: JSON without a header.
-        is_foreign: Whether it has no header: types and structure are unknown.
-    """
-
-    def __init__(self, path: str, opened: Any, context: Context) -> None:
-        self.path = path
-        self.tree = opened.tree
-        self.is_foreign = opened.header is None
-        self._opened = opened
-        self._read: dict[tuple[str, Any], Any] = {}
-        if not self.is_foreign:
-            self.tables = read_header(opened.header)
-        elif self.tree is MISSING:
-            held = {name: Held(name, opened.form(name)) for name in opened.names}
-            self.tables = [Table("", held, None)]
-        else:
-            (part,) = take_apart(self.tree, context)
-            names = map(name_of, part.paths())
-            leaves = dict(zip(names, part.leaves, strict=True))
-            self.tables = [Table("", leaves, None)]
-
-    @property
-    def is_nested(self) -> bool:
-        """Whether the file has a structure, or is one."""
-        has_structure = all(table.treedef is not None for table in self.tables)
-        return has_structure or self.tree is not MISSING
-
-    def read(self, leaf: Any, of_torch: Any = None) -> Any:
-        """Return a leaf; for an array not yet read, the array, each time the same.
-
-        Args:
-            leaf: The leaf.
-            of_torch: See `elements`.
-        """
-        if type(leaf) is not Held:
-            return leaf
-        key = leaf.name, of_torch
-        if key not in self._read:
-            with _reading(self.path):
-                buffer = self._opened.read(leaf.name)
-                self._read[key] = elements(buffer, leaf.form, of_torch)
-        return self._read[key]
-
-    def treedefs(self) -> list[PyTreeDef]:
-        """Return the structures of the parts.
-
-        Raises:
-            FileError: One cannot be read.
-        """
-        try:
-            return [*map(_structure, self.tables)]
-        except TreeDefError as error:
-            raise FileError(
-                f"{printable(self.path)}: the structure of the tree cannot be read: "
-                f"{error}; pass a tree of that structure as `like` to load without it"
-            ) from error
-
-
-def _structure(table: Table) -> PyTreeDef:
-    written = table.treedef or ""
-    treedef = PyTreeDef.from_json(written, limit=len(written))
-    if treedef.num_leaves != len(table.leaves):
-        raise TreeDefError(
-            "its number of leaves differs from the number of stored leaves"
-        )
-    return treedef
 
 
 @overload
@@ -362,102 +294,169 @@ def load(
     renamed = renaming(rename)
     with ExitStack() as stack:
         with _reading(given):
-            opened = stack.enter_context(form.opened(given))
-            content = _Content(given, opened, context)
+            file = _File(given, stack.enter_context(form.opened(given)), context)
         if like is not None:
-            is_same = rename is None and chosen is None
-            return _fitted(content, like, chosen, renamed, strict, is_same, context)
-        if rename is not None and content.is_nested:
+            has_classes = strict and rename is None and chosen is None
+            return _load_like(file, like, chosen, renamed, strict, has_classes, context)
+        if rename is not None and file.is_nested:
             raise TypeError("rename needs `like`: the file has its own structure")
         if chosen is None:
-            return _whole(content, renamed, content.read)
-        tree = _nested(content, renamed, lambda leaf: leaf)
-        places = require(chosen, tree, context)
-        inside = [x for place in places for x in context.flatten(place.value)[0]]
-        names = {x.name for x in inside if type(x) is Held}
-        tree = _nested(
-            content,
-            renamed,
-            lambda x: content.read(x) if type(x) is Held and x.name in names else x,
+            return file.build(renamed, file.read)
+
+        def nested(read: Callable[[Any], Any]) -> Any:
+            tree = file.build(renamed, read)
+            return tree if file.is_nested else from_flat(tree)
+
+        places = require(chosen, nested(lambda leaf: leaf), context)
+        inside = chain(*(context.flatten(place.value)[0] for place in places))
+        names = {leaf.name for leaf in inside if type(leaf) is Stored}
+        tree = nested(
+            lambda x: file.read(x) if type(x) is Stored and x.name in names else x
         )
         found = [place.path(tree) for place in places]
         return found[0] if chosen.is_single else found
 
 
-def _whole(
-    content: _Content,
-    renamed: Callable[[str], str | None],
-    read: Callable[[Any], Any],
-) -> Any:
-    """Return the content of a file.
+class _File:
+    """The content of a file, with `Stored` leaves for arrays that are not read yet.
 
     Args:
-        content: The file.
-        renamed: Returns the new name of a leaf, if there is no structure.
-        read: Returns a leaf, given one that may be an array not yet read.
+        path: The path of the file.
+        opened: The file, as the module of its format opened it.
+        context: The context of the tree.
+
+    Attributes:
+        name: The path, for messages.
+        tables: The parts of the tree in it.
+        is_foreign: Whether another program wrote it, without types.
+        is_nested: Whether it has a structure.
     """
-    if content.tree is not MISSING:
-        return content.tree
-    if not content.is_nested:
-        found = _by_name(content, renamed)
-        return {name: read(leaf) for name, leaf in found.items()}
-    treedefs = content.treedefs()
-    leaves = [[*map(read, table.leaves.values())] for table in content.tables]
-    with _reading(content.path):
-        numbers = order(leaves)
-    return put_together(treedefs, leaves, numbers)
 
+    def __init__(self, path: str, opened: Opened, context: Context) -> None:
+        self.path, self.name = path, printable(path)
+        self.is_foreign = opened.header is None
+        self._opened = opened
+        self._arrays: dict[str, Any] = {}
+        self._treedefs: list[PyTreeDef] | None = None
+        if not self.is_foreign:
+            self.tables = header.read_header(opened.header)
+        elif opened.tree is MISSING:
+            arrays = {name: opened.describe(name) for name in opened.names}
+            self.tables = [header.Table("", arrays, None)]
+        else:
+            leaves, treedef = context.flatten(opened.tree)
+            names = map(name_of, treedef.paths())
+            found = dict(zip(names, leaves, strict=True))
+            self.tables = [header.Table("", found, None)]
+            self._treedefs = [treedef]
+        has_structure = all(table.treedef is not None for table in self.tables)
+        self.is_nested = has_structure or self._treedefs is not None
 
-def _nested(
-    content: _Content,
-    renamed: Callable[[str], str | None],
-    read: Callable[[Any], Any],
-) -> Any:
-    """Return the content of a file, as a nested tree even if it has only names."""
-    tree = _whole(content, renamed, read)
-    return tree if content.is_nested else from_flat(tree)
+    def read(self, leaf: Any) -> Any:
+        """Return a leaf; for a `Stored`, its array, each time the same."""
+        if type(leaf) is not Stored:
+            return leaf
+        if leaf.name not in self._arrays:
+            with _reading(self.path):
+                buffer = self._opened.read(leaf.name)
+                self._arrays[leaf.name] = elements(buffer, leaf)
+        return self._arrays[leaf.name]
 
+    def treedefs(self) -> list[PyTreeDef]:
+        """Return the structures of the parts.
 
-def _by_name(content: _Content, renamed: Callable[[str], str | None]) -> dict[str, Any]:
-    """Return the leaves of a file by their new names, each once.
+        Raises:
+            FileError: One cannot be read.
+        """
+        if self._treedefs is not None:
+            return self._treedefs
+        try:
+            texts = [table.treedef or "" for table in self.tables]
+            found = [PyTreeDef.from_json(text, limit=len(text)) for text in texts]
+            counts = [len(table.leaves) for table in self.tables]
+            if [treedef.num_leaves for treedef in found] != counts:
+                raise TreeDefError(
+                    "its number of leaves differs from the number of stored leaves"
+                )
+        except TreeDefError as error:
+            raise FileError(
+                f"{self.name}: the structure of the tree cannot be read: {error}; "
+                "pass a tree of that structure as `like` to load without it"
+            ) from error
+        self._treedefs = found
+        return found
 
-    Raises:
-        FileError: Two have one name.
-    """
-    found: dict[str, Any] = {}
-    for table in content.tables:
-        for old, leaf in table.leaves.items():
+    def leaves(self) -> Iterator[tuple[str, Any]]:
+        """Yield the names and leaves of all parts, `Shared` ones as well."""
+        return chain(*(table.leaves.items() for table in self.tables))
+
+    def by_name(self, renamed: _Rename) -> dict[str, Any]:
+        """Return the leaves by their new names, each once.
+
+        Raises:
+            FileError: Two have one name.
+        """
+        found: dict[str, Any] = {}
+        for old, leaf in self.leaves():
             name = None if type(leaf) is Shared else renamed(old)
             if name in found:
-                raise FileError(
-                    f"{printable(content.path)}: two leaves have the name {name!r}"
-                )
+                raise FileError(f"{self.name}: two leaves have the name {name!r}")
             if name is not None:
                 found[name] = leaf
-    return found
+        return found
+
+    def first_names(self, renamed: _Rename) -> Callable[[str], str]:
+        """Return a function from any name inside shared objects to that of the leaf."""
+        shared = [pair for pair in self.leaves() if type(pair[1]) is Shared]
+        pairs = [(renamed(n), renamed(self.tables[x.number].at)) for n, x in shared]
+        others = [(a, b) for a, b in pairs if a and b and a != b]
+
+        def first(name: str) -> str:
+            for _ in others:  # objects in objects; so many times at most
+                for other, begin in others:
+                    if name.startswith((f"{other}.", f"{other}[")):
+                        name = begin + name.removeprefix(other)
+                        break
+                else:
+                    break
+            return name
+
+        return first
+
+    def build(self, renamed: _Rename, read: Callable[[Any], Any]) -> Any:
+        """Return the tree, or the leaves by their new names if there is no structure.
+
+        Args:
+            renamed: Returns the new name of a leaf.
+            read: Returns a leaf, given one that may be a `Stored`.
+        """
+        if not self.is_nested:
+            return {name: read(leaf) for name, leaf in self.by_name(renamed).items()}
+        leaves = [[*map(read, table.leaves.values())] for table in self.tables]
+        return put_together(self.treedefs(), leaves)
 
 
-# ------------------------------------------------------------------------- fitted
+# -------------------------------------------------------------------------------- like
 
 
-def _fitted(
-    content: _Content,
+def _load_like(
+    file: _File,
     like: Any,
     chosen: Selector | None,
-    renamed: Callable[[str], str | None],
+    renamed: _Rename,
     strict: bool,
-    is_same: bool,
+    has_classes: bool,
     context: Context,
 ) -> Any:
     """Return a tree like another one, with the leaves of a file.
 
     Args:
-        content: The file.
+        file: The file.
         like: The other tree.
         chosen: Which leaves to take from the file; None for all.
         renamed: Returns the new name of a leaf.
         strict: Whether the names must be the same.
-        is_same: Whether the file is to have the same structure as a whole.
+        has_classes: Whether the node classes must be the same as well.
         context: The context of the tree.
 
     Raises:
@@ -466,79 +465,50 @@ def _fitted(
     parts = take_apart(like, context)
     region = None if chosen is None else Region(require(chosen, like, context))
     wanted = _wanted(parts, region)
-    found = _by_name(content, renamed)
-    _add_second_names(content, renamed, wanted, found)
-    told = leaf_differences(
-        wanted, found, strict=strict, whole=region is None, foreign=content.is_foreign
-    )
-    if strict and is_same:
-        told += _other_classes(content, parts)
+    found = file.by_name(renamed)
+    first_of = file.first_names(renamed)
+    for name in wanted.keys() - found.keys():
+        first = first_of(name)
+        if first in found:
+            found[name] = found[first]
+    told = leaf_differences(wanted, found, strict, region is None, file.is_foreign)
+    if has_classes and file.is_nested and not file.is_foreign:
+        try:
+            treedefs = file.treedefs()
+        except FileError:  # of a class that is not here, which `like` stands for
+            treedefs = []
+        if len(treedefs) == len(parts):
+            pairs = zip(parts, treedefs, strict=True)
+            told += chain(*(class_differences(*pair) for pair in pairs))
     if told:
-        subject = f"{printable(content.path)} does not fit `like`"
-        raise mismatch_error(told, subject=subject)
+        raise mismatch_error(told, subject=f"{file.name} does not fit `like`")
     leaves = [
         [
-            fill(found[name], leaf, content.read)
+            filled(found[name], leaf, file.read)
             if name in wanted and name in found and type(leaf) is not Shared
             else leaf
             for name, leaf in zip(map(name_of, part.paths()), part.leaves, strict=True)
         ]
         for part in parts
     ]
-    return put_together([part.treedef for part in parts], leaves, order(leaves))
+    return put_together([part.treedef for part in parts], leaves)
 
 
-def _wanted(parts: list[Part], region: Any) -> dict[str, Wanted]:
-    """Return by name the leaves that are to be taken from the file.
+def _wanted(parts: list[Part], region: Region | None) -> Wanted:
+    """Return the leaves in a region, None for everywhere.
 
-    Args:
-        parts: The parts of the tree that says so.
-        region: Where they are; None for everywhere. What is in several places is in it
-            if one of them is.
+    A part is in several places; its leaves are in the region if one of these is.
     """
+    rows = [[*zip(part.paths(), part.leaves, strict=True)] for part in parts]
     places = [[part.path] for part in parts]
-    for part in parts:
-        for path, leaf in zip(part.paths(), part.leaves, strict=True):
-            if type(leaf) is Shared:
-                places[leaf.number].append(path)
-    return {
-        name_of(path): (path, leaf)
-        for part, above in zip(parts, places, strict=True)
-        for path, leaf in zip(part.paths(), part.leaves, strict=True)
-        if type(leaf) is not Shared
-        and (
-            region is None
-            or any(place + path[len(part.path) :] in region for place in above)
-        )
-    }
-
-
-def _add_second_names(
-    content: _Content,
-    renamed: Callable[[str], str | None],
-    wanted: Mapping[str, Wanted],
-    found: dict[str, Any],
-) -> None:
-    """Make an object in several places of the file available at each of them."""
-    for table in content.tables:
-        for name, leaf in table.leaves.items():
-            first = content.tables[leaf.number].at if type(leaf) is Shared else name
-            new, old = renamed(name), renamed(first)
-            if first == name or new is None or old is None:
-                continue
-            for other in wanted.keys() - found.keys():
-                rest = other.removeprefix(new)
-                if rest != other and f"{old}{rest}" in found:
-                    found[other] = found[f"{old}{rest}"]
-
-
-def _other_classes(content: _Content, parts: list[Part]) -> list[Difference]:
-    """Return where the file has nodes of other classes, as far as that is known."""
-    if content.is_foreign or not content.is_nested or len(content.tables) != len(parts):
-        return []
-    try:
-        treedefs = content.treedefs()
-    except FileError:  # a class that is not here, which `like` stands for
-        return []
-    pairs = zip(parts, treedefs, strict=True)
-    return [d for p, t in pairs for d in class_differences(t, p.treedef, p.path)]
+    for path, leaf in chain(*rows):
+        if type(leaf) is Shared:
+            places[leaf.number].append(path)
+    wanted: Wanted = {}
+    for part, above, row in zip(parts, places, rows, strict=True):
+        for path, leaf in row:
+            below = path[len(part.path) :]
+            is_in = region is None or any(place + below in region for place in above)
+            if is_in and type(leaf) is not Shared:
+                wanted[name_of(path)] = path, leaf
+    return wanted

@@ -1,66 +1,59 @@
-"""The content of a file besides arrays: the leaves by name, and the structure.
+"""The content of a file besides arrays, as JSON; and `.json` files, which have no more.
 
-Owns the JSON of it, and its version. For each part of a tree (see `parts`) it has a
-table from the names of leaves to what they are: a value, an array of the file, the same
-array as another leaf, or another part. Knows nothing of formats.
+Owns the header: for each part of a tree (see `arrays`) a table from the names of leaves
+to values, and the structure. A value that JSON has itself is written as it is, any
+other one as a list that begins with a word; objects stand for arrays and parts. Reading
+imports nothing, and calls nothing that the file names.
+
+Owns which trees are written to `.json` without a header: those of dicts and lists with
+strings, numbers, bools and None, which JSON restores as they were.
 """
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import json
-from collections.abc import Mapping
-from typing import Any, Final, NamedTuple
+import math
+import pathlib
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import IO, Any, Final, NamedTuple
 
+from ..core.keys import literal
+from ..core.serial import read_value, write_value
+from ..equality.content import dtype_name, instance_of
 from ..errors import TreeDefError
-from ..safely import Record, clip
-from .arrays import Form
-from .parts import Shared
-from .values import read_leaf
+from ..lazy import need
+from ..safely import clip
+from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype, order
 
 
-__all__ = ["Held", "Table", "is_header", "loads", "read_header", "write_header"]
+__all__ = [
+    "Table",
+    "loads",
+    "opened",
+    "plain_text",
+    "read_header",
+    "why_not",
+    "write",
+    "write_header",
+    "write_leaf",
+]
 
 VERSION: Final = 2
-_WHAT: Final = "leafwise"
-_KEYS: Final = {_WHAT, "leaves", "treedef", "objects"}
-
-
-class Held(Record):
-    """An array of a file; a leaf, wherever it stands in a tree.
-
-    Attributes:
-        name: Its name there.
-        form: Its dtype and shape.
-    """
-
-    __slots__ = __match_args__ = ("name", "form")
-
-    name: str
-    form: Form
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape, by which predicates choose."""
-        return self.form.shape
-
-    @property
-    def dtype(self) -> str:
-        """The name of the dtype."""
-        return self.form.dtype
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.form.shape)
+_KEYS: Final = {"leafwise", "leaves", "treedef", "objects"}
 
 
 class Table(NamedTuple):
-    """A part of a tree, as a file has it.
+    """A part of a tree, as read from a file.
 
     Attributes:
-        at: The name of the place where it is first.
-        leaves: By name, in the order of the leaves: values, `Held` or `Shared`.
-        treedef: The text of its structure; None if the file has none.
+        at: The name of the path where it is first.
+        leaves: The leaves by name, in their order: values, `Stored` or `Shared`.
+        treedef: The text of the structure; None if the file has none.
     """
 
     at: str
@@ -68,43 +61,28 @@ class Table(NamedTuple):
     treedef: str | None
 
 
-# ----------------------------------------------------------------------------- writing
+# ----------------------------------------------------------------------------- header
 
 
-def write_header(tables: list[Table]) -> str:
-    """Return the text for tables whose values are written already."""
-    main, *objects = map(_written, tables)
-    rows = ",\n".join(
-        f"    {_text(name)}: {_text(leaf)}" for name, leaf in main["leaves"].items()
-    )
+def write_header(parts: list[dict[str, Any]]) -> str:
+    """Return the text of a header, with a line for each leaf of the first part.
+
+    Args:
+        parts: For each part what a `Table` has, as JSON.
+    """
+    main, *objects = parts
+    rows = ",\n".join(f"    {_text(k)}: {_text(x)}" for k, x in main["leaves"].items())
     leaves = f"{{\n{rows}\n  }}" if rows else "{}"
     return (
-        f'{{\n  "{_WHAT}": {_text({"format": VERSION})},\n'
+        f'{{\n  "leafwise": {_text({"format": VERSION})},\n'
         f'  "leaves": {leaves},\n'
         f'  "treedef": {_text(main["treedef"])},\n'
         f'  "objects": {_text(objects)}\n}}\n'
     )
 
 
-def _written(table: Table) -> dict[str, Any]:
-    treedef = None if table.treedef is None else json.loads(table.treedef)
-    leaves = {name: _leaf(name, leaf) for name, leaf in table.leaves.items()}
-    return {"at": table.at, "leaves": leaves, "treedef": treedef}
-
-
-def _leaf(name: str, leaf: Any) -> Any:
-    if type(leaf) is Shared:
-        return {"object": leaf.number}
-    if type(leaf) is not Held:
-        return leaf
-    return {"array": leaf.form} if leaf.name == name else {"same": leaf.name}
-
-
 def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
-
-
-# ----------------------------------------------------------------------------- reading
 
 
 def loads(text: str) -> Any:
@@ -126,23 +104,14 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def is_header(data: Any) -> bool:
-    """Return whether an object of JSON is one that `write_header` wrote."""
-    about = data.get(_WHAT) if type(data) is dict else None
-    return type(about) is dict and "format" in about
-
-
 def read_header(data: Any) -> list[Table]:
     """Return the tables of a header.
 
-    Args:
-        data: What `loads` returned.
-
     Raises:
         TreeDefError: It is malformed.
-        Exception: It is malformed: what is there is of another type.
+        Exception: It is malformed: something in it is of another type.
     """
-    version = data[_WHAT]["format"]
+    version = data["leafwise"]["format"]
     if version != VERSION:
         raise TreeDefError(
             f"its format version is {clip(version)}, this library reads version "
@@ -151,37 +120,204 @@ def read_header(data: Any) -> list[Table]:
     if data.keys() != _KEYS:
         raise TreeDefError("its header is malformed")
     parts = [{**data, "at": ""}, *data["objects"]]
-    held = {
-        name: Held(name, _form(leaf["array"]))
-        for part in parts
-        for name, leaf in part["leaves"].items()
-        if type(leaf) is dict and "array" in leaf
-    }
-    return [_table(part, held, len(parts)) for part in parts]
+    arrays: dict[str, Stored] = {}
+    tables = []
+    for part in parts:
+        leaves: dict[str, Any] = {}
+        for name, written in part["leaves"].items():
+            match written:
+                case {"object": int(number)} if 0 < number < len(parts):
+                    leaves[name] = Shared(number)
+                case {"array": [str(dtype), [*shape]]} if {*map(type, shape)} <= {int}:
+                    leaves[name] = arrays[name] = Stored(name, dtype, tuple(shape))
+                case {"same": str(first)}:
+                    leaves[name] = arrays[first]
+                case dict():
+                    raise TreeDefError(f"the leaf {clip(name)} is {clip(written)}")
+                case _:
+                    leaves[name] = read_leaf(written)
+        treedef = None if part["treedef"] is None else json.dumps(part["treedef"])
+        if type(part["at"]) is not str:
+            raise TreeDefError("its header is malformed")
+        tables.append(Table(part["at"], leaves, treedef))
+    order([[*table.leaves.values()] for table in tables])
+    return tables
 
 
-def _form(written: Any) -> Form:
-    dtype, shape = written
-    if type(dtype) is not str or any(type(size) is not int for size in shape):
-        raise TreeDefError(f"an array has a malformed description: {clip(written)}")
-    return Form(dtype, tuple(shape))
+# ----------------------------------------------------------------------------- values
 
 
-def _table(part: Any, held: Mapping[str, Held], count: int) -> Table:
-    leaves: dict[str, Any] = {}
-    for name, written in part["leaves"].items():
-        match written:
-            case {"object": int(number)} if 0 < number < count:
-                leaves[name] = Shared(number)
-            case {"same": first}:
-                leaves[name] = held[first]
-            case {"array": _}:
-                leaves[name] = held[name]
-            case dict():
-                raise TreeDefError(f"the leaf {clip(name)} is {clip(written)}")
-            case _:
-                leaves[name] = read_leaf(written)
-    treedef = None if part["treedef"] is None else json.dumps(part["treedef"])
-    if type(part["at"]) is not str:
-        raise TreeDefError("its header is malformed")
-    return Table(part["at"], leaves, treedef)
+_TEXTS: Final[dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]] = {
+    "float": (float, repr, float),
+    "complex": (complex, repr, complex),
+    "date": (datetime.date, str, datetime.date.fromisoformat),
+    "datetime": (datetime.datetime, str, datetime.datetime.fromisoformat),
+    "time": (datetime.time, str, datetime.time.fromisoformat),
+    "decimal": (decimal.Decimal, str, decimal.Decimal),
+    "path": (type(pathlib.Path()), str, pathlib.Path),
+    "pure path": (pathlib.PurePosixPath, str, pathlib.PurePosixPath),
+    "uuid": (uuid.UUID, str, uuid.UUID),
+}
+"""By word: a class, and how its values are written as text and read from it."""
+_WORDS: Final = {cls: word for word, (cls, _, _) in _TEXTS.items()}
+_SETS: Final = {"set": set, "frozenset": frozenset}
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, alone: of two of them, JSON would make one character."""
+
+
+def write_leaf(value: Any) -> Any:
+    """Return the JSON form of a value: a list, or the value itself.
+
+    Raises:
+        TreeDefError: It has no form, or none that is read back as the same.
+    """
+    cls = type(value)
+    if cls is str and _SURROGATE.search(value):
+        return ["literal", literal(value)]
+    if cls in _WORDS and not (cls is float and math.isfinite(value)):
+        word = _WORDS[cls]
+        text = _TEXTS[word][1](value)
+        # compared by `repr`: times of different zones or folds may be equal
+        if repr(_TEXTS[word][2](text)) != repr(value) or _SURROGATE.search(text):
+            raise TreeDefError(
+                f"{clip(value)} has no text form that reads back the same"
+            )
+        return [word, text]
+    if cls in (set, frozenset):
+        return [cls.__name__, *sorted(map(write_leaf, value), key=repr)]
+    if instance_of(value, "numpy", "generic"):
+        return ["numpy", *_write_scalar(value)]
+    if instance_of(value, "numpy", "dtype"):
+        return ["dtype", _write_dtype(value)]
+    if instance_of(value, "torch", "dtype"):
+        return ["object", f"torch:{dtype_name(value)}"]  # by which it is found
+    return write_value(value)
+
+
+def read_leaf(written: Any) -> Any:
+    """Return the value that was passed to `write_leaf`.
+
+    Raises:
+        TreeDefError: It is malformed, or names what is not here.
+        Exception: Of a class that cannot read a text, or is given something else.
+    """
+    if type(written) is not list:
+        return read_value(written)
+    word, *items = written
+    if word in _TEXTS:
+        return _TEXTS[word][2](*items)
+    if word in _SETS:
+        return _SETS[word](map(read_leaf, items))
+    if word == "numpy":
+        return _read_scalar(*items)
+    if word == "dtype":
+        return _read_dtype(*items)
+    return read_value(written)
+
+
+def _write_dtype(dtype: Any) -> Any:
+    if dtype.isbuiltin == REGISTERED:
+        return dtype.name
+    numpy = need("numpy", "a dtype", "arrays")
+    try:
+        form = write_value(numpy.lib.format.dtype_to_descr(dtype))
+    except ValueError as error:  # of numpy, for fields that overlap
+        raise TreeDefError(
+            f"{clip(dtype)} cannot be written as text: {error}"
+        ) from None
+    if _read_dtype(form) != dtype:
+        raise TreeDefError(f"{clip(dtype)} has no text form that reads back the same")
+    return form
+
+
+def _read_dtype(form: Any) -> Any:
+    if type(form) is str and form.isidentifier():
+        return extension_dtype(form)
+    numpy = need("numpy", "a dtype", "arrays")
+    return numpy.lib.format.descr_to_dtype(read_value(form))
+
+
+_NUMBERS: Final = (bool, int, float)
+
+
+def _write_scalar(value: Any) -> tuple[Any, Any]:
+    """Return the dtype of a scalar, and a number, a string or the bytes in hex."""
+    dtype = value.dtype
+    if dtype.hasobject:
+        raise TreeDefError(f"{clip(value)} contains Python objects")
+    if dtype.kind in "SU":  # as Python's: in an array, null characters at the end go
+        plain = str.__str__(value) if dtype.kind == "U" else bytes(value)
+        return f"|{dtype.kind}0", write_leaf(plain)
+    form, item = _write_dtype(dtype), value.item()
+    is_number = dtype.kind in "biuf" and dtype.isbuiltin == 1
+    if is_number and type(item) in _NUMBERS and math.isfinite(item):
+        return form, item
+    return form, ["bytes", value.tobytes().hex()]
+
+
+def _read_scalar(form: Any, data: Any) -> Any:
+    numpy, dtype = need("numpy", "a scalar", "arrays"), _read_dtype(form)
+    if dtype.kind in "SU":
+        found = read_leaf(data)
+        if type(found) is (str if dtype.kind == "U" else bytes):
+            return dtype.type(found)
+    elif type(data) in _NUMBERS and dtype.kind in "biuf":
+        return dtype.type(data)
+    elif type(data) is list and data[0] == "bytes" and not dtype.hasobject:
+        raw = bytes.fromhex(data[1])
+        if len(raw) == dtype.itemsize:
+            made = numpy.frombuffer(raw, dtype) if raw else numpy.zeros(1, dtype)
+            return made[0]
+    raise TreeDefError(f"{clip(data)} is not a value of {clip(dtype)}")
+
+
+# ------------------------------------------------------------------------- .json files
+
+
+_DEEPEST: Final = 100
+
+
+def why_not(_name: str, _array: Any) -> str:
+    """Return why an array cannot be in such a file."""
+    return ".json files cannot hold arrays; use .npz or .safetensors"
+
+
+def write(file: IO[bytes], header: str, _arrays: Mapping[str, Any]) -> None:
+    """Write a header into a file."""
+    file.write(header.encode())
+
+
+@contextmanager
+def opened(path: str) -> Iterator[Opened]:
+    """Open a file for reading; it has a header or a tree, and no arrays."""
+    with open(path, "rb") as file:
+        data = file.read()
+    found = loads(data.decode(json.detect_encoding(data)))
+    yield Opened(found) if _is_header(found) else Opened(None, tree=found)
+
+
+def plain_text(tree: Any) -> str | None:
+    """Return the JSON text of a tree that JSON can represent; None for other trees."""
+    if type(tree) not in (dict, list) or _is_header(tree) or not _is_plain(tree):
+        return None
+    try:
+        text = json.dumps(tree, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+        text.encode()
+    except ValueError:  # NaN, half a character, more digits than Python reads
+        return None
+    return text
+
+
+def _is_plain(node: Any, depth: int = 0) -> bool:
+    cls = type(node)
+    if cls is not dict and cls is not list:
+        return node is None or cls in (bool, int, float, str)
+    if depth == _DEEPEST or (cls is dict and {*map(type, node)} - {str}):
+        return False
+    items = node.values() if cls is dict else node
+    return all(_is_plain(item, depth + 1) for item in items)
+
+
+def _is_header(data: Any) -> bool:
+    about = data.get("leafwise") if type(data) is dict else None
+    return type(about) is dict and "format" in about

@@ -16,14 +16,12 @@ from typing import IO, Any, Final
 
 from ..equality.content import dtype_name
 from ..lazy import need
-from ..safely import MISSING
-from .arrays import Form, as_buffer
+from .arrays import Opened, Stored, as_buffer
 from .header import loads
 
 
-__all__ = ["SUFFIX", "opened", "why_not", "write"]
+__all__ = ["opened", "why_not", "write"]
 
-SUFFIX: Final = ".npz"
 _HEADER: Final = "leafwise.json"
 _END: Final = ".npy"
 _MAX_DEFLATE_RATIO: Final = 1040
@@ -64,81 +62,67 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
                 )
 
 
-class _Opened:
-    """An archive that is open for reading.
+@contextmanager
+def opened(path: str) -> Iterator[Opened]:
+    """Open a file for reading.
 
-    Attributes:
-        header: The header; None if it has none.
-        tree: Missing: the archive has arrays only.
-        names: The names of its arrays.
+    Raises:
+        ValueError: A member is larger than the file allows, or two have one name.
     """
-
-    tree = MISSING
-
-    def __init__(self, archive: Any, size: int) -> None:
-        self._archive = archive
-        self._format = need("numpy", "loading .npz files", "arrays").lib.format
+    read_array = need("numpy", "loading .npz files", "arrays").lib.format.read_array
+    with open(path, "rb") as file, import_module("zipfile").ZipFile(file) as archive:
+        size = os.fstat(file.fileno()).st_size
         members = {info.orig_filename: info for info in archive.infolist()}
         if len(members) != len(archive.infolist()):
             raise ValueError("it has two files with the same name")
-        for info in members.values():
+        for name, info in members.items():
             most = info.compress_size
-            if info.compress_type != 0 and info.orig_filename != _HEADER:
+            if info.compress_type != 0 and name != _HEADER:
                 most = _MAX_DEFLATE_RATIO * (most + 1)
             if info.compress_size > size or info.file_size > max(most, size):
-                raise ValueError(f"{info.filename!r} is larger than the file")
-        found = members.pop(_HEADER, None)
-        self.header = None if found is None else loads(archive.read(found).decode())
-        self._members = {}
+                raise ValueError(f"{name!r} is larger than the file")
+        header = None
+        if _HEADER in members:
+            header = loads(archive.read(members.pop(_HEADER)).decode())
+        arrays = {}
         for full, info in members.items():
             name = full.removesuffix(_END)
-            is_taken = found is None and name in members
-            self._members[full if is_taken else name] = info
-        self.names = [*self._members]
+            arrays[full if header is None and name in members else name] = info
 
-    def form(self, name: str) -> Form:
-        """Return the form of an array."""
-        with self._archive.open(self._members[name]) as member:
-            shape, dtype = self._checked(member, self._members[name])
-        return Form(dtype_name(dtype), shape)
+        def describe(name: str) -> Stored:
+            with archive.open(arrays[name]) as member:
+                return _described(name, member, arrays[name].file_size)
 
-    def read(self, name: str) -> Any:
-        """Return an array."""
-        with self._archive.open(self._members[name]) as member:
-            self._checked(member, self._members[name])
-            member.seek(0)
-            found = self._format.read_array(
-                member, allow_pickle=False, max_header_size=_MAX_NPY_HEADER
-            )
-            member.read(1)  # the end, where the checksum is compared
-            return found
+        def read(name: str) -> Any:
+            with archive.open(arrays[name]) as member:
+                _described(name, member, arrays[name].file_size)
+                member.seek(0)
+                found = read_array(
+                    member, allow_pickle=False, max_header_size=_MAX_NPY_HEADER
+                )
+                member.read(1)  # the end, where the checksum is compared
+                return found
 
-    def _checked(self, member: Any, info: Any) -> tuple[tuple[int, ...], Any]:
-        """Return shape and dtype of an array, which must fit its size in the archive.
-
-        Raises:
-            ValueError: They do not, or the array contains Python objects.
-        """
-        version = self._format.read_magic(member)
-        read = self._format.read_array_header_1_0
-        if version != (1, 0):
-            read = self._format.read_array_header_2_0
-        try:
-            shape, _, dtype = read(member, max_header_size=_MAX_NPY_HEADER)
-        except MemoryError:  # of Python's parser, for a text of many brackets
-            raise ValueError(f"{info.filename!r} has a malformed header") from None
-        if dtype.hasobject:
-            raise ValueError(f"{info.filename!r} contains Python objects")
-        size = math.prod(shape) * dtype.itemsize
-        if min(shape, default=0) < 0 or info.file_size - size != member.tell():
-            raise ValueError(f"{info.filename!r} differs from its header in size")
-        return shape, dtype
+        yield Opened(header, [*arrays], describe, read)
 
 
-@contextmanager
-def opened(path: str) -> Iterator[_Opened]:
-    """Open a file for reading."""
-    with open(path, "rb") as file:
-        size = os.fstat(file.fileno()).st_size
-        with import_module("zipfile").ZipFile(file) as archive:
-            yield _Opened(archive, size)
+def _described(name: str, member: Any, file_size: int) -> Stored:
+    """Return dtype and shape of an array, which must fit its size in the archive.
+
+    Raises:
+        ValueError: They do not, or the array contains Python objects.
+    """
+    npy = need("numpy", "loading .npz files", "arrays").lib.format
+    version = npy.read_magic(member)
+    is_old = version == (1, 0)
+    read = npy.read_array_header_1_0 if is_old else npy.read_array_header_2_0
+    try:
+        shape, _, dtype = read(member, max_header_size=_MAX_NPY_HEADER)
+    except MemoryError:  # of Python's parser, for a text of many brackets
+        raise ValueError(f"{name!r} has a malformed header") from None
+    if dtype.hasobject:
+        raise ValueError(f"{name!r} contains Python objects")
+    size = math.prod(shape) * dtype.itemsize
+    if min(shape, default=0) < 0 or file_size - size != member.tell():
+        raise ValueError(f"{name!r} differs from its header in size")
+    return Stored(name, dtype_name(dtype), shape)

@@ -16,14 +16,12 @@ from typing import IO, Any, Final
 
 from ..equality.content import dtype_name
 from ..lazy import need
-from ..safely import MISSING
-from .arrays import Form, as_buffer, form_of, is_known_to_numpy
+from .arrays import Opened, Stored, as_buffer, is_known_to_numpy
 from .header import loads
 
 
-__all__ = ["SUFFIX", "opened", "why_not", "write"]
+__all__ = ["opened", "why_not", "write"]
 
-SUFFIX: Final = ".safetensors"
 _ABOUT: Final = "__metadata__"
 _HEADER: Final = "leafwise"
 _CODES: Final = {
@@ -48,8 +46,8 @@ def why_not(name: str, array: Any) -> str:
     """Return why an array cannot be in such a file, empty if it can."""
     dtype = dtype_name(array.dtype)
     if name == _ABOUT:
-        return f"has no array of the name {name}"
-    return "" if dtype in _CODES else f"has no arrays of dtype {dtype}"
+        return f".safetensors has no array of the name {name}"
+    return "" if dtype in _CODES else f".safetensors has no arrays of dtype {dtype}"
 
 
 def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
@@ -62,11 +60,11 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
     order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
     end = 0
     for name in order:
-        form, begin = form_of(arrays[name]), end
-        end += arrays[name].dtype.itemsize * math.prod(form.shape)
+        dtype, shape, begin = arrays[name].dtype, tuple(arrays[name].shape), end
+        end += dtype.itemsize * math.prod(shape)
         table[name] = {
-            "dtype": _CODES[form.dtype],
-            "shape": form.shape,
+            "dtype": _CODES[dtype_name(dtype)],
+            "shape": shape,
             "data_offsets": [begin, end],
         }
     text = json.dumps(table, separators=(",", ":")).encode()
@@ -78,47 +76,29 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
         file.write(buffer.reshape(-1).view("u1"))
 
 
-class _Opened:
-    """A file that is open for reading.
-
-    Attributes:
-        header: The header; None if it has none.
-        tree: Missing: the file has arrays only.
-        names: The names of its arrays.
-    """
-
-    tree = MISSING
-
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        length = int.from_bytes(file.read(8), "little")
-        self._start = 8 + length
-        self._table = loads(file.read(length).decode())
-        header = self._table.pop(_ABOUT, {}).get(_HEADER)
-        self.header = None if header is None else loads(header)
-        self.names = [*self._table]
-
-    def form(self, name: str) -> Form:
-        """Return the form of an array."""
-        code: str = self._table[name]["dtype"]
-        return Form(_NAMES.get(code, code), tuple(self._table[name]["shape"]))
-
-    def read(self, name: str) -> Any:
-        """Return an array; for a dtype that numpy does not have, of unsigned ints."""
-        numpy = need("numpy", "loading .safetensors files", "arrays")
-        dtype, shape = self.form(name)
-        begin, _ = self._table[name]["data_offsets"]
-        if not is_known_to_numpy(dtype):
-            dtype = "uint16" if dtype == "bfloat16" else "uint8"
-        self._file.seek(self._start + begin)
-        return numpy.fromfile(self._file, dtype, math.prod(shape)).reshape(shape)
-
-
 @contextmanager
-def opened(path: str) -> Iterator[_Opened]:
+def opened(path: str) -> Iterator[Opened]:
     """Open a file for reading."""
     package = need("safetensors", "loading .safetensors files", "arrays")
+    numpy = need("numpy", "loading .safetensors files", "arrays")
     with open(path, "rb") as file:
         with package.safe_open(path, "numpy"):
             pass  # it checks all lengths against the size of the file
-        yield _Opened(file)
+        length = int.from_bytes(file.read(8), "little")
+        table = loads(file.read(length).decode())
+        header = table.pop(_ABOUT, {}).get(_HEADER)
+
+        def describe(name: str) -> Stored:
+            code: str = table[name]["dtype"]
+            return Stored(name, _NAMES.get(code, code), tuple(table[name]["shape"]))
+
+        def read(name: str) -> Any:
+            array = describe(name)
+            dtype, shape = array.dtype, array.shape
+            if not is_known_to_numpy(dtype):
+                dtype = "uint16" if dtype == "bfloat16" else "uint8"
+            file.seek(8 + length + table[name]["data_offsets"][0])
+            return numpy.fromfile(file, dtype, math.prod(shape)).reshape(shape)
+
+        header = None if header is None else loads(header)
+        yield Opened(header, [*table], describe, read)

@@ -28,7 +28,7 @@ STANDINS: Final = {
         f"optree.{name}": f"optree.{name}"
         for name in (
             *("accessors", "dataclasses", "functools", "ops", "pytree"),
-            *("registry", "treespec", "typing", "utils", "version"),
+            *("registry", "treespec", "typing"),
         )
     },
 }

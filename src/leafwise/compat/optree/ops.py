@@ -16,7 +16,7 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from ...core.node import Rule
+from ...core.matching import Difference, differences
 from ...core.treedef import PyTreeDef
 from ...core.walk import iter_leaves, map_leaves
 from ...ops.context import Context
@@ -558,57 +558,21 @@ def prefix_errors(
         >>> from leafwise.compat import optree
         >>> (make,) = optree.prefix_errors({"a": [0]}, {"a": (0,)})
         >>> print(make("in_axes"))
-        pytree structure error: different types at key path
+        pytree structure error at key path
             in_axes['a']
         prefix: list of length 1
         full tree: tuple of length 1
     """
-    found: list[Callable[[str], ValueError]] = []
-    stack = [(PyTreeAccessor(), prefix_tree, full_tree)]
-    while stack:
-        accessor, prefix, full = stack.pop()
-        rule = walk.context.rule_of(prefix)
-        if rule is None:
-            continue
-        children, aux = rule.flatten(prefix)
-        arity = len(children)
-        others = rule.match(aux, arity, full)
-        if others is None:
-            expected = rule.describe(aux, arity)
-            what = _difference(rule, arity, aux, full, walk.context)
-            found.append(functools.partial(_prefix_error, accessor, expected, *what))
-            continue
-        make, kind, cls = entry_class(rule, aux, arity), kind_of(rule), type(prefix)
-        below = [accessor + make(e, cls, kind) for e in rule.bare_keys(aux, arity)]
-        stack += reversed([*zip(below, children, others, strict=True)])
-    return found
+    treedef = walk.context.flatten(prefix_tree)[1]
+    found = differences(treedef._code, full_tree, walk.context.view)
+    return [functools.partial(_prefix_error, difference) for difference in found]
 
 
-def _difference(
-    rule: Rule, arity: int, aux: Any, full: Any, context: Context
-) -> tuple[str, str]:
-    """Return in which respect a node differs from one of a rule, and what it is."""
-    other = context.view.resolve(type(full))
-    if other is None:
-        return "types", f"leaf {clip(full)}"
-    children, other_aux = other.flatten(full)
-    actual = other.describe(other_aux, len(children))
-    if rule.pairs_by_key and other.pairs_by_key:
-        return "pytree keys", actual
-    if other is not rule or rule.class_of(aux) is not other.class_of(other_aux):
-        return "types", actual
-    if len(children) != arity:
-        return "numbers of pytree children", actual
-    return "pytree metadata", actual
-
-
-def _prefix_error(
-    accessor: PyTreeAccessor, expected: str, what: str, actual: str, name: str
-) -> ValueError:
-    where = accessor.codify(name) if accessor else f"{name} tree root"
+def _prefix_error(difference: Difference, name: str) -> ValueError:
+    where = f"{name}{difference.path}" if difference.path else f"{name} tree root"
     return ValueError(
-        f"pytree structure error: different {what} at key path\n    {where}\n"
-        f"prefix: {expected}\nfull tree: {actual}"
+        f"pytree structure error at key path\n    {where}\n"
+        f"prefix: {difference.expected}\nfull tree: {difference.actual}"
     )
 
 

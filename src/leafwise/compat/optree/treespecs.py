@@ -6,7 +6,7 @@ import inspect
 import warnings
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
@@ -178,4 +178,9 @@ def treespec_from_collection(
     return _make(collection, type(collection).__name__, none_is_leaf, namespace)
 
 
+MAKERS: Final = (
+    *("defaultdict", "deque", "dict", "from_collection", "frozendict", "leaf", "list"),
+    *("namedtuple", "none", "ordereddict", "structseq", "tuple"),
+)
+"""The short names of the functions that make structures."""
 __all__ = [*sorted(name for name in globals() if name.startswith("treespec_"))]  # pyright: ignore[reportUnsupportedDunderAll]

@@ -36,7 +36,6 @@ DISCIPLINES = {
 }
 
 SHARED = {
-    "compat.modules._attributes": "locked",
     "compat.optree.context.ordered": "single",
     "compat.modules._made": "locked",
     "compat.optree.dataclasses.KW_ONLY": "equal",  # marks, which hold nothing

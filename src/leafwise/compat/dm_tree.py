@@ -158,10 +158,7 @@ def map_structure(func: Callable[..., Any], *structures: Any, **kwargs: Any) -> 
         raise ValueError("Must provide at least one structure")
     check_types = kwargs.pop("check_types", True)
     if kwargs:
-        raise ValueError(
-            "Only valid keyword arguments are `check_types`, not: "
-            + ", ".join(f"`{name}`" for name in kwargs)
-        )
+        raise ValueError(f"Only valid keyword arguments are `check_types`: {kwargs}")
     for other in structures[1:]:
         check_same(structures[0], other, check_types)
     walked = context()

@@ -23,7 +23,7 @@ from ...ops.context import Context
 from ...ops.reshape import common_columns, common_trees
 from ...safely import MISSING, clip
 from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
-from .context import Walk, options, options_by_name, spec_in
+from .context import Walk, options, options_by_name
 from .kinds import accessors_of, entry_class, kind_of, metadata
 from .registry import unflatten_by
 from .spec import PyTreeSpec, joined
@@ -143,90 +143,41 @@ def _results(
     return map_leaves(func, columns, treedef._code)
 
 
-def _mapper(
-    name: str,
-    doc: str,
-    lead: Lead = None,
-    columns: Callable[[Context, tuple[Any, ...]], Columns] = _side_by_side,
-    in_place: bool = False,
-) -> Callable[..., Any]:
-    """Return a function that maps over the leaves of trees.
+def _mapper(name: str) -> Callable[..., Any]:
+    """Return the function of a name that maps over the leaves of trees.
 
-    Args:
-        name: Its name.
-        doc: Its docstring.
-        lead: Takes the treedef, returns what the mapped function gets first, a value
-            for each leaf.
-        columns: Takes the trees, returns their leaves, and their common treedef.
-        in_place: Whether the function returns the first tree.
+    Its name tells whether the mapped function takes paths or accessors first, whether
+    all trees are broadcast, and whether the first tree is returned.
     """
+    lead, first = _lead(name)
+    columns = _broadcast if "broadcast" in name else _side_by_side
 
     def mapper(walk: Walk, func: Callable[..., Any], tree: Any, /, *rests: Any) -> Any:
         found, treedef = columns(walk.context, (tree, *rests))
         results = _results(func, found, treedef, lead)
-        return tree if in_place else treedef.unflatten(results)
+        return tree if name.endswith("_") else treedef.unflatten(results)
 
-    mapper.__name__, mapper.__qualname__, mapper.__doc__ = name, name, doc
+    mapper.__name__ = mapper.__qualname__ = name
+    mapper.__doc__ = f"Call a function on {first}the leaves of trees, side by side."
     return options_by_name(mapper)
 
 
-tree_map = _mapper(
-    "tree_map",
-    """Map a function over the leaves of a tree, and the subtrees of others there.
+def _lead(name: str) -> tuple[Lead, str]:
+    """Return what the mapped function takes first, and that in words."""
+    if "_with_path" in name:
+        return PyTreeDef.bare_paths, "the path and "
+    return (accessors_of, "the accessor and ") if "_with_a" in name else (None, "")
 
-    Raises:
-        ValueError: Another tree does not have the structure of the first.
 
-    Example:
-        >>> from leafwise.compat import optree
-        >>> optree.tree_map(lambda x, y: x + y, {"b": 1, "a": 2}, {"a": 3, "b": 4})
-        {'b': 5, 'a': 5}
-    """,
-)
-tree_map_ = _mapper(
-    "tree_map_",
-    "Call a function on the leaves for its effect; return the tree itself.",
-    in_place=True,
-)
-tree_map_with_path = _mapper(
-    "tree_map_with_path",
-    "Map a function that takes the path of each leaf first.",
-    PyTreeDef.bare_paths,
-)
-tree_map_with_path_ = _mapper(
-    "tree_map_with_path_",
-    "Call a function that takes the path first for its effect; return the tree.",
-    PyTreeDef.bare_paths,
-    in_place=True,
-)
-tree_map_with_accessor = _mapper(
-    "tree_map_with_accessor",
-    "Map a function that takes the accessor of each leaf first.",
-    accessors_of,
-)
-tree_map_with_accessor_ = _mapper(
-    "tree_map_with_accessor_",
-    "Call a function that takes the accessor first for its effect; return the tree.",
-    accessors_of,
-    in_place=True,
-)
-tree_broadcast_map = _mapper(
-    "tree_broadcast_map",
-    "Broadcast all trees over each other, and map a function over them.",
-    columns=_broadcast,
-)
-tree_broadcast_map_with_path = _mapper(
-    "tree_broadcast_map_with_path",
-    "Map a function that takes the path first; otherwise like `tree_broadcast_map`.",
-    PyTreeDef.bare_paths,
-    _broadcast,
-)
-tree_broadcast_map_with_accessor = _mapper(
-    "tree_broadcast_map_with_accessor",
-    "Map a function that takes the accessor; otherwise like `tree_broadcast_map`.",
-    accessors_of,
-    _broadcast,
-)
+tree_map = _mapper("tree_map")
+tree_map_ = _mapper("tree_map_")
+tree_map_with_path = _mapper("tree_map_with_path")
+tree_map_with_path_ = _mapper("tree_map_with_path_")
+tree_map_with_accessor = _mapper("tree_map_with_accessor")
+tree_map_with_accessor_ = _mapper("tree_map_with_accessor_")
+tree_broadcast_map = _mapper("tree_broadcast_map")
+tree_broadcast_map_with_path = _mapper("tree_broadcast_map_with_path")
+tree_broadcast_map_with_accessor = _mapper("tree_broadcast_map_with_accessor")
 
 
 def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
@@ -310,8 +261,9 @@ def tree_transpose(
     return inner_treespec.unflatten(map(outer_treespec.unflatten, columns))
 
 
-def _transposing(name: str, doc: str, lead: Lead = None) -> Callable[..., Any]:
+def _transposing(name: str) -> Callable[..., Any]:
     """Return a function that maps over the leaves and transposes the results."""
+    lead, first = _lead(name)
 
     def mapper(
         walk: Walk,
@@ -324,47 +276,27 @@ def _transposing(name: str, doc: str, lead: Lead = None) -> Callable[..., Any]:
         columns, outer = walk.context.columns(tree, rests)
         results = _results(func, columns, outer, lead)
         if inner_treespec is None and not results:
-            spec = spec_in(outer, walk.namespace)
-            raise ValueError(
-                f"The outer structure must have at least one leaf. Got: {spec!r}."
-            )
+            raise ValueError(f"The outer structure must have a leaf, got {outer!r}.")
         inner = inner_treespec
         if inner is None:
             inner = walk.flatten(results[0])[1]
         if not inner.num_leaves:
-            raise ValueError(
-                f"The inner structure must have at least one leaf. Got: {inner!r}."
-            )
+            raise ValueError(f"The inner structure must have a leaf, got {inner!r}.")
         rows = [inner.flatten_up_to(result) for result in results]
         parts = zip(*rows, strict=True) if rows else [()] * inner.num_leaves
         return inner.unflatten(map(outer.unflatten, parts))
 
-    mapper.__name__, mapper.__qualname__, mapper.__doc__ = name, name, doc
+    mapper.__name__ = mapper.__qualname__ = name
+    mapper.__doc__ = f"""Call a function on {first}the leaves; transpose the results.
+
+    `inner_treespec` is the structure of the results, by default that of the first one.
+    """
     return options_by_name(mapper)
 
 
-tree_transpose_map = _transposing(
-    "tree_transpose_map",
-    """Map a function over the leaves, and transpose the tree of its results.
-
-    `inner_treespec` is the structure of the results, by default that of the first one.
-
-    Example:
-        >>> from leafwise.compat import optree
-        >>> optree.tree_transpose_map(lambda x: (x, -x), {"a": 1, "b": 2})
-        ({'a': 1, 'b': 2}, {'a': -1, 'b': -2})
-    """,
-)
-tree_transpose_map_with_path = _transposing(
-    "tree_transpose_map_with_path",
-    "Map a function that takes the path first; otherwise like `tree_transpose_map`.",
-    PyTreeDef.bare_paths,
-)
-tree_transpose_map_with_accessor = _transposing(
-    "tree_transpose_map_with_accessor",
-    "Map a function that takes the accessor; otherwise like `tree_transpose_map`.",
-    accessors_of,
-)
+tree_transpose_map = _transposing("tree_transpose_map")
+tree_transpose_map_with_path = _transposing("tree_transpose_map_with_path")
+tree_transpose_map_with_accessor = _transposing("tree_transpose_map_with_accessor")
 
 
 # ------------------------------------------------------------------------- broadcast

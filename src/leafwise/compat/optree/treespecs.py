@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
-from ...core.walk import Step, iter_steps
+from ...core.walk import iter_steps
 from .accessors import PyTreeKind
 from .context import ordered, signature_of, view
 from .forms import is_namedtuple_instance, is_structseq_instance
 from .kinds import kind_of
-from .spec import PyTreeSpec, merged, spec_of
+from .spec import PyTreeSpec, merged, one_namespace, spec_of
 
 
 # ----------------------------------------------------------------------------- asking
@@ -53,8 +53,6 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
     if rule is None:
         return spec_of(PyTreeDef.leaf(none_is_leaf=mode.none_is_leaf))
     children, aux = rule.flatten(collection)
-    steps: list[Step] = []
-    adopted = ""
     for child in children:
         if not isinstance(child, PyTreeSpec):
             raise ValueError(
@@ -64,26 +62,15 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
             raise ValueError(
                 f"Expected treespec(s) with `none_is_leaf={mode.none_is_leaf}`."
             )
-        if child.namespace and child.namespace != (namespace or child.namespace):
-            raise ValueError(
-                f"Expected treespec(s) with namespace {namespace!r}, got "
-                f"{child.namespace!r}."
-            )
-        if child.namespace and child.namespace != (adopted or child.namespace):
-            raise ValueError(
-                "Expected treespecs with the same namespace, got "
-                f"{adopted!r} vs. {child.namespace!r}."
-            )
-        adopted = child.namespace or adopted
-        steps += iter_steps(child._treedef._code)
+    names = {child.namespace for child in children}
+    one_namespace({*names, namespace})
+    steps = [step for child in children for step in iter_steps(child._treedef._code)]
     steps.append((rule, len(children), aux))
-    depends = kind_of(rule) is PyTreeKind.CUSTOM or namespace in ordered
     treedef = PyTreeDef._of(steps, mode)
-    return (
-        merged(treedef, adopted)
-        if adopted
-        else spec_of(treedef, namespace if depends else "")
-    )
+    if any(names):
+        return merged(treedef, max(names))
+    depends = kind_of(rule) is PyTreeKind.CUSTOM or namespace in ordered
+    return spec_of(treedef, namespace if depends else "")
 
 
 def _maker(
@@ -119,9 +106,7 @@ def _checked(is_instance: Callable[[Any], bool], what: str, node: Any) -> Any:
 
 
 def _frozendict(mapping: Any = (), /, **kwargs: PyTreeSpec) -> Any:
-    raise RuntimeError(
-        "`optree.treespec_frozendict` requires Python 3.15+ with `frozendict` support."
-    )
+    raise RuntimeError("There is no `frozendict` before Python 3.15.")
 
 
 treespec_leaf = _maker("leaf", object)

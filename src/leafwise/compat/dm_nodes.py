@@ -107,15 +107,9 @@ class FieldsNode(Rule):
         return [getattr(node, name) for name in self.names], None
 
     def unflatten(self, _aux: Any, children: Any) -> Any:
-        try:
-            if self.words is None:
-                return self.cls(*children)
-            return self.cls(**dict(zip(self.words, children, strict=True)))
-        except Exception as error:
-            raise TypeError(
-                f"Couldn't traverse a {self.cls.__name__}: it cannot be made of "
-                f"{clip(children)}"
-            ) from error
+        if self.words is None:
+            return self.cls(*children)
+        return self.cls(**dict(zip(self.words, children, strict=True)))
 
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
         return [*map(GetAttrKey, self.names)]

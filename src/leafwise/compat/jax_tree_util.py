@@ -159,12 +159,6 @@ class PyTreeDef:
     def __repr__(self) -> str:
         return self.treedef._text(None)
 
-    def __copy__(self) -> PyTreeDef:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PyTreeDef:
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _own, (self.treedef,)
 
@@ -333,10 +327,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     Raises:
         ValueError: It is a leaf.
     """
-    children, aux, _ = _one_level(tree)
-    if type(tree) in (list, tuple):
-        return tree, None
-    return (tuple(children), tuple(aux)) if type(tree) is dict else (children, aux)
+    return _one_level(tree)[:2]
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
@@ -346,10 +337,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
         ValueError: It is a leaf.
     """
     children, aux, keys = _one_level(tree)
-    pairs = [*zip(keys, children, strict=True)]
-    if type(tree) is dict:
-        return tuple(pairs), tuple(aux)
-    return (tuple(pairs), aux) if type(tree) in (list, tuple) else (pairs, aux)
+    return [*zip(keys, children, strict=True)], aux
 
 
 def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
@@ -359,6 +347,7 @@ def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     children, aux = rule.flatten(tree)
     data, keys = rule.node_data(aux), rule.keys(aux, len(children))
+    data = tuple(data) if type(tree) is dict else data
     return () if tree is None else [*children], data, keys
 
 

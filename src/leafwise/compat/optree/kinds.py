@@ -56,17 +56,15 @@ class DictMetaData(list[_KT]):
         /,
         *,
         original_keys: Iterable[_KT] | None = None,
-        check_keys_consistency: bool = True,
     ) -> None:
         super().__init__(keys)
-        own = self if original_keys is None else original_keys
-        self.original_keys = dict.fromkeys(own)
-        if check_keys_consistency and {*self} != {*self.original_keys}:
-            raise ValueError(f"the keys differ: {[*self]!r} and {[*own]!r}")
+        self.original_keys = dict.fromkeys(
+            self if original_keys is None else original_keys
+        )
 
 
 def _in_order(aux: Any, keys: Iterable[Any]) -> DictMetaData[Any]:
-    return DictMetaData(keys, original_keys=aux[0], check_keys_consistency=False)
+    return DictMetaData(keys, original_keys=aux[0])
 
 
 def metadata(rule: Rule, aux: Any, *, keys: Any = None) -> Any:
@@ -160,11 +158,8 @@ def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
             found.append(PyTreeAccessor(path))
             continue
         rule, arity, aux = step
-        make, kind, cls = (
-            entry_class(rule, aux, arity),
-            kind_of(rule),
-            rule.class_of(aux),
-        )
+        make, cls = entry_class(rule, aux, arity), rule.class_of(aux)
+        kind = kind_of(rule)
         stack += [(*path, make(key, cls, kind)) for key in rule.bare_keys(aux, arity)]
     return found[::-1]
 

@@ -249,14 +249,10 @@ def tree_transpose(
     outer_size, inner_size = outer_treespec.num_leaves, inner_treespec.num_leaves
     if not outer_size or not inner_size:
         raise ValueError("Tree structures must have at least one leaf.")
-    leaves, spec = tree_flatten(
-        tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace
-    )
+    leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     if len(leaves) != outer_size * inner_size:
-        expected = outer_treespec.compose(inner_treespec)
-        raise TypeError(
-            f"Tree structure mismatch; expected: {clip(expected)}, got: {clip(spec)}."
-        )
+        expected = clip(outer_treespec.compose(inner_treespec))
+        raise TypeError(f"Expected the leaves of {expected}, got {len(leaves)}.")
     columns = (leaves[index::inner_size] for index in range(inner_size))
     return inner_treespec.unflatten(map(outer_treespec.unflatten, columns))
 
@@ -382,35 +378,22 @@ def tree_sum(walk: Walk, tree: Any, /, start: Any = 0) -> Any:
     return builtins.sum(leaves, start)
 
 
-def _extreme(
-    choose: Callable[..., Any], walk: Walk, tree: Any, default: Any, key: Any
-) -> Any:
-    default = {} if default is MISSING else {"default": default}
-    return choose(walk.context.flatten(tree)[0], key=key, **default)
+def _extreme(choose: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a function that returns the largest or the smallest leaf."""
+
+    def extreme(
+        walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
+    ) -> Any:
+        given = {} if default is MISSING else {"default": default}
+        return choose(walk.context.flatten(tree)[0], key=key, **given)
+
+    extreme.__name__ = extreme.__qualname__ = name
+    extreme.__doc__ = f"Return the {choose.__name__} of the leaves."
+    return options_by_name(extreme)
 
 
-@options_by_name
-def tree_max(
-    walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
-) -> Any:
-    """Return the largest leaf.
-
-    Raises:
-        ValueError: There are no leaves and no default.
-    """
-    return _extreme(builtins.max, walk, tree, default, key)
-
-
-@options_by_name
-def tree_min(
-    walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
-) -> Any:
-    """Return the smallest leaf.
-
-    Raises:
-        ValueError: There are no leaves and no default.
-    """
-    return _extreme(builtins.min, walk, tree, default, key)
+tree_max = _extreme(builtins.max, "tree_max")
+tree_min = _extreme(builtins.min, "tree_min")
 
 
 @options_by_name

@@ -41,14 +41,7 @@ __all__ = [
 ]
 
 
-class _GlobalNamespace:
-    """Stands for the registry that all namespaces have below them."""
-
-    def __repr__(self) -> str:
-        return "<GLOBAL NAMESPACE>"
-
-
-GLOBAL_NAMESPACE: Final[Any] = _GlobalNamespace()
+GLOBAL_NAMESPACE: Final[Any] = object()
 globals()["__GLOBAL_NAMESPACE"] = GLOBAL_NAMESPACE  # its name in optree
 
 

@@ -11,8 +11,6 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from typing_extensions import TypeIs
-
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
 from ...core.treedef import PyTreeDef
@@ -246,17 +244,14 @@ class PyTreeSpec:
         check_spec("is_suffix", other)
         return other.is_prefix(self, strict=strict)
 
-    def __le__(self, other: object, /) -> bool:
-        return self.is_prefix(other) if _is_spec(other) else NotImplemented
+    __le__ = is_prefix
+    __ge__ = is_suffix
 
-    def __lt__(self, other: object, /) -> bool:
-        return self.is_prefix(other, strict=True) if _is_spec(other) else NotImplemented
+    def __lt__(self, other: PyTreeSpec, /) -> bool:
+        return self.is_prefix(other, strict=True)
 
-    def __ge__(self, other: object, /) -> bool:
-        return self.is_suffix(other) if _is_spec(other) else NotImplemented
-
-    def __gt__(self, other: object, /) -> bool:
-        return self.is_suffix(other, strict=True) if _is_spec(other) else NotImplemented
+    def __gt__(self, other: PyTreeSpec, /) -> bool:
+        return self.is_suffix(other, strict=True)
 
     def __eq__(self, other: object, /) -> bool:
         if not isinstance(other, PyTreeSpec):
@@ -302,10 +297,6 @@ class PyTreeSpec:
     def _like(self, treedef: PyTreeDef) -> Any:
         """Return a structure in the same namespace, which it may not depend on."""
         return spec_of(treedef, self.namespace)
-
-
-def _is_spec(other: object) -> TypeIs[PyTreeSpec]:
-    return isinstance(other, PyTreeSpec)
 
 
 def _check_made(made: Any, one: PyTreeDef) -> None:

@@ -133,8 +133,7 @@ class _ProxyNode(Rule):
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         rule, inner = aux
-        keys: Sequence[Any] = rule.keys(inner, arity)
-        return keys
+        return rule.keys(inner, arity)  # type: ignore[no-any-return]  # keys
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return a[0] is b[0] and bool(a[0].same_aux(a[1], b[1]))
@@ -323,14 +322,11 @@ def _differ(
 # ----------------------------------------------------------------- shallow structures
 
 
-def check_pair(
-    check_types: bool, with_path: bool, path: Path, shallow: Any, node: Any
-) -> None:
+def check_pair(check_types: bool, path: Path, shallow: Any, node: Any) -> None:
     """Raise an error unless a node matches that of a shallow structure.
 
     Args:
         check_types: Whether the types of nodes count.
-        with_path: Whether an error tells the path.
         path: The path.
         shallow: The node of the structure.
         node: The node.
@@ -339,7 +335,7 @@ def check_pair(
         TypeError: It is a leaf, or of another type.
         ValueError: It has another number of children.
     """
-    where = f" at path {[*path]}" if with_path else ""
+    where = f" at path {[*path]}"
     why = f"the input{where} is {described(node)}, the shallow one {described(shallow)}"
     if rule_of(node) is None:
         raise TypeError(
@@ -348,15 +344,9 @@ def check_pair(
     fits = isinstance(node, _class_of(shallow)) or _same_type(node, shallow)
     if check_types and not fits:
         raise TypeError(f"The two structures don't have the same sequence type: {why}")
-    counts = _count(node), _count(shallow)
+    counts = [len([*_items(x)]) for x in (node, shallow)]
     if counts[0] != counts[1]:
         raise ValueError(
             "The two structures don't have the same sequence length: the input"
             f"{where} has length {counts[0]}, the shallow structure {counts[1]}"
         )
-
-
-def _count(node: Any) -> int:
-    rule = rule_of(node)
-    is_attrs = isinstance(rule, FieldsNode) and rule.words is not None
-    return len(rule.names) if is_attrs else len(node)  # type: ignore[union-attr]  # it is

@@ -126,9 +126,7 @@ class PyTreeDef:
 
     @staticmethod
     def from_node_data_and_children(
-        registry: Any,
-        node_data: tuple[type, Any] | None,
-        children: Iterable[PyTreeDef],
+        registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
         """Make a treedef from the results of `node_data` and `children`."""
         make, parts = treedefs.PyTreeDef.from_node_data, [*map(_ours, children)]

@@ -62,7 +62,7 @@ class PyTreeEntry:
     kind: PyTreeKind
 
     shown: ClassVar[str] = "entry"
-    __class_getitem__ = classmethod(GenericAlias)
+    __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)
 
     def __post_init__(self) -> None:
         """Refuse what has no children."""

@@ -17,13 +17,7 @@ from typing import TYPE_CHECKING, Any
 from typing_extensions import dataclass_transform
 
 from .accessors import FIELDS, DataclassEntry
-from .registry import (
-    GLOBAL_NAMESPACE,
-    check_new,
-    class_and_namespace,
-    name_of,
-    put,
-)
+from .registry import GLOBAL_NAMESPACE, check_new, class_and_namespace, name_of, put
 
 
 globals().update({name: getattr(dataclasses, name) for name in dataclasses.__all__})
@@ -102,8 +96,6 @@ def dataclass(cls: Any = None, /, *, namespace: str, **options: Any) -> Any:
     """
     if cls is None:
         return functools.partial(dataclass, namespace=namespace, **options)
-    if not isinstance(cls, type):
-        raise TypeError(f"Expected a class, got {cls!r}.")
     if namespace is not GLOBAL_NAMESPACE and not isinstance(namespace, str):
         raise TypeError(f"The namespace must be a string, got {namespace!r}.")
     return register_node(dataclasses.dataclass(cls, **options), namespace=namespace)

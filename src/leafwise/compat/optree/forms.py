@@ -98,6 +98,5 @@ def structseq_fields(obj: Any, /) -> tuple[str, ...]:
 def _class_of(obj: Any, test: Any, name: str) -> type:
     cls = obj if isinstance(obj, type) else type(obj)
     if not test(cls):
-        what = "a" if cls is obj else "an instance of"
-        raise TypeError(f"Expected {what} {name} type, got {obj!r}.")
+        raise TypeError(f"Expected a {name}, or its class, got {obj!r}.")
     return cls

@@ -198,12 +198,7 @@ def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
 
 @options
 def tree_partition(
-    walk: Walk,
-    predicate: Callable[[Any], bool],
-    tree: Any,
-    /,
-    *,
-    fillvalue: Any = None,
+    walk: Walk, predicate: Callable[[Any], bool], tree: Any, /, *, fillvalue: Any = None
 ) -> tuple[Any, Any]:
     """Return a tree of the leaves that pass a test, and a tree of the others.
 

@@ -77,10 +77,8 @@ def reexport(*, namespace: str, module: str | None = None) -> Any:
 
 def _bound(value: Any, namespace: str) -> Any:
     """Return a function with another default for its namespace."""
-    if not isinstance(value, FunctionType):
-        return value
-    signature = inspect.signature(value)
-    if "namespace" not in signature.parameters:
+    is_function = isinstance(value, FunctionType)
+    if not is_function or "namespace" not in inspect.signature(value).parameters:
         return value
     made: Any = _functools.partial(value, namespace=namespace)
     made.__doc__ = value.__doc__

@@ -318,16 +318,12 @@ def check_new(cls: type, name: str) -> None:
     Raises:
         ValueError: It is a node already.
     """
-    _check_not_builtin(cls)
+    if cls in BUILTINS:
+        raise ValueError(f"{cls!r} is a built-in node.")
     rule = _rules(name).get(cls)
     if rule is not None:
         where = f" in namespace {name!r}" if name else ""
         raise ValueError(f"{cls!r} is a node already{where} ({rule.origin()}).")
-
-
-def _check_not_builtin(cls: type) -> None:
-    if cls in BUILTINS:
-        raise ValueError(f"{cls!r} is a built-in node.")
 
 
 def _rules(name: str) -> Mapping[type, Rule | None]:
@@ -372,9 +368,7 @@ def register_pytree_node_class(
     name_of(where)
     if cls is None:
         return functools.partial(
-            register_pytree_node_class,
-            path_entry_type=path_entry_type,
-            namespace=where,
+            register_pytree_node_class, path_entry_type=path_entry_type, namespace=where
         )
     chosen: Any = path_entry_type or getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
     names = ("tree_flatten", "tree_unflatten")
@@ -410,7 +404,6 @@ def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistr
     """
     _check_class(cls)
     name = name_of(namespace)
-    _check_not_builtin(cls)
     rule = _rules(name).get(cls)
     if rule is None:
         raise ValueError(f"{cls!r} is not registered in namespace {name!r}.")

@@ -73,29 +73,24 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
     return spec_of(treedef, namespace if depends else "")
 
 
-def _maker(
-    name: str, make: Callable[..., Any], what: str | None = None
-) -> Callable[..., PyTreeSpec]:
+def _maker(name: str, make: Callable[..., Any]) -> Callable[..., PyTreeSpec]:
     """Return the function that makes the structure of a container of structures.
 
     Args:
         name: The name of the function, without `treespec_`.
         make: Takes the arguments of the function, returns the container.
-        what: What the container is called in errors, if not by the name.
     """
 
     def treespec(
         *args: Any, none_is_leaf: bool = False, namespace: str = "", **keywords: Any
     ) -> PyTreeSpec:
         made = make(*args, **keywords)
-        return _make(made, what or name, none_is_leaf, namespace)
+        return _make(made, name, none_is_leaf, namespace)
 
     made: Any = treespec
     made.__signature__ = signature_of(inspect.signature(make).parameters.values())
     made.__name__ = made.__qualname__ = f"treespec_{name}"
-    made.__doc__ = (
-        f"Return the structure of a {what or name}, whose children are structures."
-    )
+    made.__doc__ = f"Return the structure of a {name}, whose children are structures."
     return treespec
 
 
@@ -110,14 +105,12 @@ def _frozendict(mapping: Any = (), /, **kwargs: PyTreeSpec) -> Any:
 
 
 treespec_leaf = _maker("leaf", object)
-treespec_none = _maker("none", lambda: None, "None")
+treespec_none = _maker("none", lambda: None)
 treespec_tuple = _maker("tuple", lambda iterable=(), /: tuple(iterable))
 treespec_list = _maker("list", lambda iterable=(), /: [*iterable])
 treespec_dict = _maker("dict", lambda mapping=(), /, **kwargs: dict(mapping, **kwargs))
 treespec_ordereddict = _maker(
-    "ordereddict",
-    lambda mapping=(), /, **kwargs: OrderedDict(mapping, **kwargs),
-    "OrderedDict",
+    "ordereddict", lambda mapping=(), /, **kwargs: OrderedDict(mapping, **kwargs)
 )
 treespec_defaultdict = _maker(
     "defaultdict",
@@ -135,7 +128,6 @@ treespec_namedtuple = _maker(
 treespec_structseq = _maker(
     "structseq",
     lambda structseq, /: _checked(is_structseq_instance, "PyStructSequence", structseq),
-    "PyStructSequence",
 )
 treespec_frozendict = _maker("frozendict", _frozendict)
 

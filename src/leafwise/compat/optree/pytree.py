@@ -12,7 +12,7 @@ from . import accessors, dataclasses, functools, ops, registry
 from .spec import PyTreeSpec
 
 
-_TREES: Final = (name for name in ops.__all__ if name.startswith("tree_"))
+_TREES: Final = tuple(name for name in ops.__all__ if name.startswith("tree_"))
 _NAMES: Final = {
     "PyTreeEntry": accessors.PyTreeEntry,
     "PyTreeKind": accessors.PyTreeKind,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
+from . import forms
 from .accessors import PyTreeKind as PyTreeKind
 from .forms import *
-from .forms import __all__ as _forms
 from .spec import PyTreeSpec
 
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *("CustomTreeNode", "FlattenFunc", "PyTree", "PyTreeDef", "PyTreeKind"),
-    *("PyTreeSpec", "PyTreeTypeVar", "UnflattenFunc", *_forms),
+    *("PyTreeSpec", "PyTreeTypeVar", "UnflattenFunc", *forms.__all__),
 ]
 
 PyTreeDef: TypeAlias = PyTreeSpec

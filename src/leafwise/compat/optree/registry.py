@@ -234,7 +234,7 @@ def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
         ValueError: The namespace is missing, empty or given twice.
     """
     if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
-        cls, namespace = (None, cls) if namespace is None else (None, "")
+        cls, namespace = None, (cls or None) if namespace is None else None
     if namespace is None:
         raise ValueError("Must specify `namespace` once.")
     if cls is not None:

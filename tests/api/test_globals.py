@@ -36,9 +36,7 @@ DISCIPLINES = {
 }
 
 SHARED = {
-    "compat.modules._attributes": "locked",
     "compat.optree.context.ordered": "single",
-    "compat.optree.typing._unions": "single",
     "compat.modules._made": "locked",
     "compat.optree.dataclasses.KW_ONLY": "equal",  # marks, which hold nothing
     "compat.optree.dataclasses.MISSING": "equal",

@@ -401,7 +401,7 @@ def test_deep_trees_and_cycles():
 
 
 def test_errors_say_where():
-    with pytest.raises(TypeError, match="sortable keys") as caught:
+    with pytest.raises(TypeError, match="not supported between") as caught:
         ours.flatten([1, {"a": {1: 0, "b": 0}}])
     assert caught.value.__notes__ == ["at key path [1]['a']"]
     with pytest.raises(ValueError, match=r"at path \('a', 1\)"):
@@ -411,7 +411,7 @@ def test_errors_say_where():
     with pytest.raises(ZeroDivisionError) as caught:
         ours.map_structure(lambda x: 1 / x, {"a": [1, 0]})
     assert caught.value.__notes__ == ["at key path ['a'][1]"]
-    with pytest.raises(TypeError, match="cannot be made of"):
+    with pytest.raises(ValueError, match="no more"):
         ours.map_structure(abs, types.new_class("Bad", (Point,), {}, _refusing)(1, 2))
 
 

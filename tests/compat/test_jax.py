@@ -35,6 +35,7 @@ def test_every_public_name_takes_the_same_calls(jax_tree):
         "PyTreeDef.from_node_data_and_children",  # it takes no `self`
         *("PyTreeDef.serialize_using_proto", "PyTreeDef.deserialize_using_proto"),
         "PyTreeDef.make_from_node_data_and_children",  # of older versions
+        "PyTreeDef.from_iterable_tree",  # it is for jax's own code
     ]
     assert missing(jax_tree, jax_tree_util, but=left_out) == []
     assert {*dir(jax_tree)} - {*dir(jax_tree_util)} <= {"_deprecations", "typing"}
@@ -266,16 +267,6 @@ def walk(module, source, tree, other):
     )
 
 
-def iterables(module, source, tree, other):
-    if other is None or any(isinstance(node, dict) for node in _nodes(other)):
-        return "None is refused there; dicts would give their keys"
-    treedef = module.tree_structure(tree)
-    try:
-        return _unordered(treedef.from_iterable_tree(other))
-    except (TypeError, ValueError):  # whichever is met first
-        return "refused"
-
-
 PROGRAMS = [
     flatten,
     treedefs,
@@ -291,7 +282,6 @@ PROGRAMS = [
     transpose,
     one_level,
     walk,
-    iterables,
 ]
 
 
@@ -301,12 +291,6 @@ def _is_pair(node):
 
 def _is_none(node):
     return node is None
-
-
-def _nodes(tree):
-    found = []
-    jax_tree_util.tree_leaves(tree, lambda node: found.append(node) or False)
-    return found
 
 
 def _unordered(tree):

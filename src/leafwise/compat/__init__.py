@@ -35,8 +35,4 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES, _ROOMS)
 
 
-__all__ = [
-    "STANDINS",
-    "install",
-    "uninstall",
-]
+__all__ = ["STANDINS", "install", "uninstall"]

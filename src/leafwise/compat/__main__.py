@@ -31,17 +31,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         SystemExit: 2
     """
     parser = argparse.ArgumentParser(
-        prog="python -m leafwise.compat",
+        "python -m leafwise.compat",
         description="Run a program on what stands in for a library.",
         epilog=f"There are: {', '.join(STANDINS)}.",
     )
-    parser.add_argument(
-        "--force", action="store_true", help="also where the library is installed"
-    )
-    parser.add_argument("names", help="the libraries, with commas between them")
-    parser.add_argument(
-        "program", nargs=argparse.REMAINDER, help="SCRIPT [ARGS], or -m MODULE [ARGS]"
-    )
+    add = parser.add_argument
+    add("--force", action="store_true", help="also where the library is installed")
+    add("names", help="the libraries, with commas between them")
+    add("program", nargs=argparse.REMAINDER, help="SCRIPT [ARGS], or -m MODULE [ARGS]")
     given = parser.parse_args(arguments)
     program = given.program
     if program[:1] in ([], ["-m"]) and len(program) < 2:
@@ -51,11 +48,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
             install(name, force=given.force)
     except (ImportError, ValueError) as error:
         parser.error(str(error))
-    _run(program)
-
-
-def _run(program: list[str]) -> None:
-    """Run a program as `python` does: with its arguments, and its folder first."""
     if program[0] == "-m":
         sys.argv = program[1:]
         runpy.run_module(program[1], run_name="__main__", alter_sys=True)

@@ -40,20 +40,6 @@ Path = tuple[Any, ...]
 # ------------------------------------------------------------------------- rules
 
 
-def _sort(keys: Iterable[Any]) -> list[Any]:
-    """Return the keys of a mapping in order.
-
-    Raises:
-        TypeError: They cannot be sorted.
-    """
-    try:
-        return sorted(keys)
-    except TypeError as error:
-        raise TypeError(
-            f"only dicts with sortable keys can be flattened: {error}"
-        ) from None
-
-
 class _MappingNode(Rule):
     """Mappings. The aux data: the keys as inserted, the sorted keys, the factory."""
 
@@ -61,7 +47,7 @@ class _MappingNode(Rule):
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         own = tuple(node)
-        keys = tuple(_sort(own))
+        keys = tuple(sorted(own))
         factory = node.default_factory if isinstance(node, defaultdict) else None
         return [node[key] for key in keys], (own, keys, factory)
 
@@ -121,15 +107,9 @@ class FieldsNode(Rule):
         return [getattr(node, name) for name in self.names], None
 
     def unflatten(self, _aux: Any, children: Any) -> Any:
-        try:
-            if self.words is None:
-                return self.cls(*children)
-            return self.cls(**dict(zip(self.words, children, strict=True)))
-        except Exception as error:
-            raise TypeError(
-                f"Couldn't traverse a {self.cls.__name__}: it cannot be made of "
-                f"{clip(children)}"
-            ) from error
+        if self.words is None:
+            return self.cls(*children)
+        return self.cls(**dict(zip(self.words, children, strict=True)))
 
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
         return [*map(GetAttrKey, self.names)]
@@ -153,8 +133,7 @@ class _ProxyNode(Rule):
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         rule, inner = aux
-        keys: Sequence[Any] = rule.keys(inner, arity)
-        return keys
+        return rule.keys(inner, arity)  # type: ignore[no-any-return]  # keys
 
     def same_aux(self, a: Any, b: Any) -> bool:
         return a[0] is b[0] and bool(a[0].same_aux(a[1], b[1]))
@@ -300,85 +279,54 @@ def check_same(a: Any, b: Any, check_types: bool) -> None:
         if first is None and second is None:
             continue
         if first is None or second is None:
-            raise _differ(path, one, other, "one is a sequence and the other is not")
-        if check_types:
-            _check_types(path, one, other)
-        children, aux = first.flatten(one)
-        others, _ = second.flatten(other)
-        keys = [key.entry for key in first.keys(aux, len(children))]
-        below: list[Any] = [
-            ((*path, key), child, its)
-            for key, child, its in zip(keys, children, others)  # noqa: B905  # checked next
-        ]
+            raise _differ(path, "one is a sequence and the other is not", one, other)
+        if check_types and not _same_type(one, other):
+            raise _differ(
+                path, "they don't have the same sequence type", one, other, TypeError
+            )
+        if check_types and isinstance(one, Mapping) and {*one} != {*other}:
+            raise _differ(path, "they don't have the same set of keys", one, other)
+        children, others = first.flatten(one)[0], second.flatten(other)[0]
+        paths = [(*path, key) for key, _ in _items(one)]
+        below: list[Any] = [*zip(paths, children, others)]  # noqa: B905  # checked next
         if len(children) != len(others):
-            why = f"not the same number of elements: {len(children)}, {len(others)}"
-            below.append(_differ(path, one, other, why))
+            below.append(_differ(path, "not the same number of elements", one, other))
         stack += reversed(below)
 
 
-def _check_types(path: Path, one: Any, other: Any) -> None:
-    """Refuse two nodes of types that do not go together.
-
-    Raises:
-        TypeError: They are not of the same type, nor both lists, both mappings, or
-            named tuples of the same name and fields.
-        ValueError: They are mappings with other keys.
-    """
-    are_mappings = isinstance(one, Mapping) and isinstance(other, Mapping)
-    cls, its = _class_of(one), _class_of(other)
-    if _is_strict(cls) and _is_strict(its):
-        fits = _same_names(cls, its)
-    else:
-        fits = cls is its or (issubclass(cls, list) and issubclass(its, list))
-    if not fits and not are_mappings:
-        why = "they don't have the same sequence type"
-        raise _differ(path, one, other, why, TypeError)
-    if are_mappings and (
-        len(one) != len(other) or any(key not in other for key in one)
-    ):
-        why = "they don't have the same set of keys"
-        raise _differ(path, one, other, why)
+def _same_type(node: Any, shallow: Any) -> bool:
+    """Return whether two nodes are lists, mappings, or of one class or form."""
+    cls, its = _class_of(node), _class_of(shallow)
+    if _fields_of(cls) and _fields_of(its):
+        return bool(cls.__name__ == its.__name__ and cls._fields == its._fields)
+    both = (list, Mapping)
+    return cls is its or any(issubclass(cls, k) and issubclass(its, k) for k in both)
 
 
 def _class_of(node: Any) -> Any:
     return type(node.__wrapped__) if _is_proxy(type(node)) else type(node)
 
 
-def _is_strict(cls: Any) -> bool:
-    return _fields_of(cls) and cls.__base__ is tuple
-
-
-def _same_names(cls: Any, other: Any) -> bool:
-    return bool(cls.__name__ == other.__name__ and cls._fields == other._fields)
-
-
 def _differ(
-    path: Path, one: Any, other: Any, why: str, cls: type[Exception] = ValueError
+    path: Path, why: str, one: Any, other: Any, cls: type[Exception] = ValueError
 ) -> Exception:
     where = f"at path {path}" if path else "at the root"
+    texts = [f"{where}, type={type_name(x)} str={clip(x)}" for x in (one, other)]
     return cls(
         "The two structures don't have the same nested structure.\n\n"
-        f"First structure: {where}, {_told(one)}\n\n"
-        f"Second structure: {where}, {_told(other)}\n\n"
+        f"First structure: {texts[0]}\n\nSecond structure: {texts[1]}\n\n"
         f"More specifically: {why}"
     )
-
-
-def _told(node: Any) -> str:
-    return f"type={type_name(node)} str={clip(node)}"
 
 
 # ----------------------------------------------------------------- shallow structures
 
 
-def check_pair(
-    check_types: bool, with_path: bool, path: Path, shallow: Any, node: Any
-) -> None:
+def check_pair(check_types: bool, path: Path, shallow: Any, node: Any) -> None:
     """Raise an error unless a node matches that of a shallow structure.
 
     Args:
         check_types: Whether the types of nodes count.
-        with_path: Whether an error tells the path.
         path: The path.
         shallow: The node of the structure.
         node: The node.
@@ -387,36 +335,18 @@ def check_pair(
         TypeError: It is a leaf, or of another type.
         ValueError: It has another number of children.
     """
-    where = f" at path {[*path]}" if with_path else ""
+    where = f" at path {[*path]}"
+    why = f"the input{where} is {described(node)}, the shallow one {described(shallow)}"
     if rule_of(node) is None:
         raise TypeError(
-            "If shallow structure is a sequence, input must also be a sequence: the "
-            f"input{where} is {described(node)}"
+            f"If shallow structure is a sequence, input must also be a sequence: {why}"
         )
-    if check_types and not _is_instance(node, shallow):
-        raise TypeError(
-            "The two structures don't have the same sequence type: the input"
-            f"{where} is {described(node)}, the shallow structure is "
-            f"{described(shallow)}"
-        )
-    counts = _count(node), _count(shallow)
+    fits = isinstance(node, _class_of(shallow)) or _same_type(node, shallow)
+    if check_types and not fits:
+        raise TypeError(f"The two structures don't have the same sequence type: {why}")
+    counts = [len([*_items(x)]) for x in (node, shallow)]
     if counts[0] != counts[1]:
         raise ValueError(
             "The two structures don't have the same sequence length: the input"
             f"{where} has length {counts[0]}, the shallow structure {counts[1]}"
         )
-
-
-def _is_instance(node: Any, shallow: Any) -> bool:
-    cls = _class_of(shallow)
-    if isinstance(node, cls):
-        return True
-    if _fields_of(type(shallow)) and _fields_of(type(node)):
-        return _same_names(type(shallow), type(node))
-    return isinstance(shallow, Mapping) and isinstance(node, Mapping)
-
-
-def _count(node: Any) -> int:
-    rule = rule_of(node)
-    is_attrs = isinstance(rule, FieldsNode) and rule.words is not None
-    return len(rule.names) if is_attrs else len(node)  # type: ignore[union-attr]  # it is

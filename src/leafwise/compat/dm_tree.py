@@ -158,10 +158,7 @@ def map_structure(func: Callable[..., Any], *structures: Any, **kwargs: Any) -> 
         raise ValueError("Must provide at least one structure")
     check_types = kwargs.pop("check_types", True)
     if kwargs:
-        raise ValueError(
-            "Only valid keyword arguments are `check_types`, not: "
-            + ", ".join(f"`{name}`" for name in kwargs)
-        )
+        raise ValueError(f"Only valid keyword arguments are `check_types`: {kwargs}")
     for other in structures[1:]:
         check_same(structures[0], other, check_types)
     walked = context()
@@ -285,7 +282,7 @@ def flatten_up_to(
         >>> tree.flatten_up_to([0, [0, 0]], [[1, 2], [3, 4]])
         [[1, 2], 3, 4]
     """
-    pairs = _pairs_up_to(shallow_structure, input_structure, check_types, False)
+    pairs = flatten_with_path_up_to(shallow_structure, input_structure, check_types)
     return [value for _, value in pairs]
 
 
@@ -303,16 +300,9 @@ def flatten_with_path_up_to(
         >>> tree.flatten_with_path_up_to({"a": 0}, {"a": [1, 2]})
         [(('a',), [1, 2])]
     """
-    return _pairs_up_to(shallow_structure, input_structure, check_types, True)
-
-
-def _pairs_up_to(
-    shallow: Any, tree: Any, check_types: bool, with_path: bool
-) -> list[tuple[Path, Any]]:
-    """Return pairs of path and subtree, once it is certain that they fit."""
-    check = functools.partial(check_pair, check_types, with_path)
+    check = functools.partial(check_pair, check_types)
     try:
-        return [*values_up_to(shallow, tree, check)]
+        return [*values_up_to(shallow_structure, input_structure, check)]
     except KeyError as error:
         raise ValueError(
             "The shallow_tree's keys are not a subset of the input_tree's keys: the "

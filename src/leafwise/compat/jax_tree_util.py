@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
@@ -40,7 +41,7 @@ from ..ops import inspect as looking
 from ..ops import map as mapping
 from ..ops import reshape as reshaping
 from ..ops import traversal as folding
-from ..safely import MISSING, class_name, described
+from ..safely import class_name, described
 
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -59,6 +60,7 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 NAMESPACE: Final = "jax.tree_util"
 """The namespace in which trees are what they are in jax."""
 
+T = TypeVar("T")
 C = TypeVar("C", bound=type)
 KeyEntry = TypeVar("KeyEntry", bound=Any)
 KeyPath = tuple[KeyEntry, ...]
@@ -103,15 +105,8 @@ class PyTreeDef:
     def __init__(self) -> None:
         raise TypeError("a PyTreeDef is made from a tree: use tree_structure(tree)")
 
-    @property
-    def num_leaves(self) -> int:
-        """The number of leaves."""
-        return self.treedef.num_leaves
-
-    @property
-    def num_nodes(self) -> int:
-        """The number of nodes, leaves and None included."""
-        return self.treedef.num_nodes
+    num_leaves = property(lambda self: self.treedef.num_leaves)
+    num_nodes = property(lambda self: self.treedef.num_nodes)
 
     def unflatten(self, leaves: Iterable[Any], /) -> Any:
         """Build a tree from its leaves."""
@@ -131,13 +126,10 @@ class PyTreeDef:
 
     @staticmethod
     def from_node_data_and_children(
-        registry: Any,
-        node_data: tuple[type, Any] | None,
-        children: Iterable[PyTreeDef],
+        registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
         """Make a treedef from the results of `node_data` and `children`."""
-        make = treedefs.PyTreeDef.from_node_data
-        parts = [*map(_ours, children)]
+        make, parts = treedefs.PyTreeDef.from_node_data, [*map(_ours, children)]
         return _own(make(node_data, parts, namespace=NAMESPACE))
 
     def compose(self, inner: PyTreeDef, /) -> PyTreeDef:
@@ -156,28 +148,6 @@ class PyTreeDef:
             leaves, lambda _cls, data, kids: f_node(kids, data), f_leaf
         )
 
-    def from_iterable_tree(self, tree: Any, /) -> Any:
-        """Build a tree from one of the same form with any iterables as nodes.
-
-        Raises:
-            ValueError: A node has more or fewer items.
-        """
-        leaves: list[Any] = []
-        todo = [(self.treedef, tree)]
-        while todo:
-            treedef, part = todo.pop()
-            if treedef.is_leaf():
-                leaves.append(part)
-                continue
-            items, children = [*part], treedef.children()
-            if len(items) != len(children):
-                raise ValueError(
-                    f"Arity mismatch between trees: {type(part).__name__} has "
-                    f"{len(items)} items, expected {len(children)}"
-                )
-            todo += zip(reversed(children), reversed(items), strict=True)
-        return self.treedef.unflatten(leaves)
-
     def __eq__(self, other: object) -> bool:
         return self.treedef == getattr(other, "treedef", other)
 
@@ -187,23 +157,13 @@ class PyTreeDef:
     def __repr__(self) -> str:
         return self.treedef._text(None)
 
-    def __copy__(self) -> PyTreeDef:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> PyTreeDef:
-        return self
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _own, (self.treedef,)
 
 
-_new: Final = object.__new__
-_tuple_of: Final = mapping.treedef_tuple
-
-
 def _own(treedef: treedefs.PyTreeDef) -> PyTreeDef:
     """Return a treedef of leafwise with the methods that it has in jax."""
-    made = _new(PyTreeDef)
+    made = object.__new__(PyTreeDef)
     made.treedef = treedef
     return made
 
@@ -222,7 +182,7 @@ def _ours(treedef: Any) -> treedefs.PyTreeDef:
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """Return the treedef of a tuple whose children have these treedefs."""
-    return _own(_tuple_of(map(_ours, treedefs)))
+    return _own(mapping.treedef_tuple(map(_ours, treedefs)))
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
@@ -232,7 +192,7 @@ def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
 
 def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     """Return whether a treedef has one node: a leaf, or a node without children."""
-    return treedef.num_nodes == 1
+    return bool(treedef.num_nodes == 1)
 
 
 # ----------------------------------------------------------------- flatten and map
@@ -249,25 +209,9 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     return treedef.unflatten(leaves)
 
 
-def tree_leaves(tree: Any, is_leaf: Predicate = None) -> list[Any]:
-    """Return the leaves of a tree."""
-    return mapping.tree_flatten(tree, is_leaf, namespace=NAMESPACE)[0]
-
-
 def tree_structure(tree: Any, is_leaf: Predicate = None) -> PyTreeDef:
     """Return the structure of a tree."""
     return _own(mapping.tree_flatten(tree, is_leaf, namespace=NAMESPACE)[1])
-
-
-def tree_map(
-    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Predicate = None
-) -> Any:
-    """Call a function on each leaf, and return the results in the same structure.
-
-    Raises:
-        ValueError: A further tree does not have the structure of the first.
-    """
-    return mapping.tree_map(f, tree, *rest, is_leaf=is_leaf, namespace=NAMESPACE)
 
 
 def tree_flatten_with_path(
@@ -319,57 +263,31 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
     return separator.join(texts)
 
 
-def all_leaves(iterable: Iterable[Any], is_leaf: Predicate = None) -> bool:
-    """Return whether each item is a leaf by itself."""
-    items = [*iterable]
-    if is_leaf is None:
-        return looking.all_leaves(items, namespace=NAMESPACE)
-    leaves = tree_leaves(items, is_leaf)
-    return len(leaves) == len(items) and all(map(_is, items, leaves))
-
-
-def _is(one: Any, other: Any) -> bool:
-    return one is other
-
-
 # -------------------------------------------------------- folds, broadcast, transpose
 
 
-def tree_reduce(
-    function: Callable[[Any, Any], Any],
-    tree: Any,
-    initializer: Any = MISSING,
-    is_leaf: Predicate = None,
-) -> Any:
-    """Fold the leaves from the left."""
-    return folding.tree_reduce(
-        function, tree, initializer, is_leaf, namespace=NAMESPACE
-    )
+def _in_jax(function: Callable[..., T]) -> Callable[..., T]:
+    """Return a function of leafwise with the arguments that it has in jax."""
+    ours = ("is_leaf_takes_path", "none_is_leaf", "namespace", "strict")
+
+    @functools.wraps(function)
+    def call(*args: Any, **options: Any) -> T:
+        return function(*args, **options, namespace=NAMESPACE)
+
+    signature = inspect.signature(function)
+    theirs = [one for name, one in signature.parameters.items() if name not in ours]
+    call.__signature__ = signature.replace(parameters=theirs)  # type: ignore[attr-defined]
+    call.__module__, call.__doc__ = __name__, (call.__doc__ or "").partition("\n")[0]
+    return call
 
 
-def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any],
-    tree: Any,
-    *,
-    identity: Any = MISSING,
-    is_leaf: Predicate = None,
-) -> Any:
-    """Fold the leaves pairwise, by halves."""
-    return folding.tree_reduce_associative(
-        operation, tree, identity=identity, is_leaf=is_leaf, namespace=NAMESPACE
-    )
-
-
-def tree_all(tree: Any, *, is_leaf: Predicate = None) -> bool:
-    """Return whether all leaves are true."""
-    return folding.tree_all(tree, is_leaf=is_leaf, namespace=NAMESPACE)
-
-
-def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: Predicate = None) -> Any:
-    """Repeat each leaf of a prefix over the subtree that it covers."""
-    return reshaping.tree_broadcast_prefix(
-        prefix_tree, full_tree, is_leaf, namespace=NAMESPACE
-    )
+all_leaves = _in_jax(looking.all_leaves)
+tree_leaves = _in_jax(mapping.tree_leaves)
+tree_map = _in_jax(mapping.tree_map)
+tree_reduce = _in_jax(folding.tree_reduce)
+tree_reduce_associative = _in_jax(folding.tree_reduce_associative)
+tree_all = _in_jax(folding.tree_all)
+tree_broadcast = _in_jax(reshaping.tree_broadcast_prefix)
 
 
 def tree_transpose(
@@ -380,18 +298,13 @@ def tree_transpose(
     Raises:
         TypeError: It is not the product of the numbers of the two structures.
     """
-    leaves, treedef = tree_flatten(pytree_to_transpose)
+    leaves = tree_leaves(pytree_to_transpose)
     if inner_treedef is None:
-        inner_treedef = tree_structure(
-            outer_treedef.flatten_up_to(pytree_to_transpose)[0]
-        )
+        first = outer_treedef.flatten_up_to(pytree_to_transpose)[0]
+        inner_treedef = tree_structure(first)
     outer, inner = outer_treedef.num_leaves, inner_treedef.num_leaves
     if len(leaves) != outer * inner:
-        whole = outer_treedef.compose(inner_treedef)
-        raise TypeError(
-            f"Mismatch\n{treedef}\n != \n{whole}\nexpected {outer * inner} leaves, "
-            f"got {len(leaves)}"
-        )
+        raise TypeError(f"expected {outer * inner} leaves, got {len(leaves)}")
     columns = [leaves[place::inner] for place in range(inner)] if outer else []
     return inner_treedef.unflatten([*map(outer_treedef.unflatten, columns)])
 
@@ -412,10 +325,7 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     Raises:
         ValueError: It is a leaf.
     """
-    children, aux, _ = _one_level(tree)
-    if type(tree) in (list, tuple):
-        return tree, None
-    return (tuple(children), tuple(aux)) if type(tree) is dict else (children, aux)
+    return _one_level(tree)[:2]
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
@@ -425,10 +335,7 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
         ValueError: It is a leaf.
     """
     children, aux, keys = _one_level(tree)
-    pairs = [*zip(keys, children, strict=True)]
-    if type(tree) is dict:
-        return tuple(pairs), tuple(aux)
-    return (tuple(pairs), aux) if type(tree) in (list, tuple) else (pairs, aux)
+    return [*zip(keys, children, strict=True)], aux
 
 
 def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
@@ -438,6 +345,7 @@ def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     children, aux = rule.flatten(tree)
     data, keys = rule.node_data(aux), rule.keys(aux, len(children))
+    data = tuple(data) if type(tree) is dict else data
     return () if tree is None else [*children], data, keys
 
 
@@ -459,16 +367,17 @@ def register_pytree_node(
     for function in (flatten_func, unflatten_func):
         if not callable(function):
             raise TypeError(f"a function is wanted, got {described(function)}")
-    with_keys = flatten_with_keys_func and _giving_pairs(flatten_with_keys_func)
+    with_keys = flatten_with_keys_func and _checked(flatten_with_keys_func, pairs=True)
     registering.register_pytree_node(
-        nodetype, _giving_two(flatten_func), unflatten_func, with_keys, bridge=True
+        nodetype, _checked(flatten_func), unflatten_func, with_keys, bridge=True
     )
 
 
-def _giving_two(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:
+def _checked(flatten: Callable[[Any], Any], pairs: bool = False) -> Any:
     """Return a flatten function that refuses other results than children and aux data.
 
-    leafwise takes keys as a third value, which jax does not.
+    leafwise takes keys as a third value, which jax does not, and no lists as pairs of
+    key and child, which jax does.
     """
 
     @functools.wraps(flatten)
@@ -479,19 +388,9 @@ def _giving_two(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any
                 f"the flatten function of {class_name(type(node))} must return a tuple "
                 f"(children, aux_data), got {described(result)}"
             )
-        return result
-
-    return call
-
-
-def _giving_pairs(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:
-    """Return a flatten function whose pairs of key and child may be lists."""
-    two = _giving_two(flatten)
-
-    @functools.wraps(flatten)
-    def call(node: Any) -> tuple[Any, Any]:
-        pairs, aux = two(node)
-        return [tuple(one) if type(one) is list else one for one in pairs], aux
+        if not pairs:
+            return result
+        return [tuple(p) if type(p) is list else p for p in result[0]], result[1]
 
     return call
 
@@ -541,52 +440,27 @@ def register_dataclass(
         ValueError: A field that `__init__` takes is in neither list, or in both, or a
             name is no such field.
     """
-    data, meta = _fields_of(nodetype, data_fields, meta_fields)
-    rest = _other_fields(nodetype, {*data, *meta}, drop_fields)
-    register_fields(nodetype, data, meta, rest, init=True, bridge=True)
-    return nodetype
-
-
-def _fields_of(
-    cls: type, data: Sequence[str] | None, meta: Sequence[str] | None
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the two lists, or what a dataclass says of its fields."""
-    if data is not None and meta is not None:
-        return tuple(data), tuple(meta)
-    if data is not None or meta is not None:
-        raise TypeError(
-            "register_dataclass: data_fields and meta_fields must both be specified "
-            "when either is specified"
-        )
-    if not dataclasses.is_dataclass(cls):
-        raise TypeError(
-            "register_dataclass: data_fields and meta_fields are required when "
-            f"nodetype is not a dataclass, got {class_name(cls)}"
-        )
-    names: tuple[list[str], list[str]] = [], []
-    for field in dataclasses.fields(cls):
+    if (data_fields is None) != (meta_fields is None):
+        raise TypeError("register_dataclass takes both data_fields and meta_fields")
+    is_dataclass = dataclasses.is_dataclass(nodetype)
+    if data_fields is None and not is_dataclass:
+        raise TypeError(f"{class_name(nodetype)} is not a dataclass, and has no fields")
+    cls: Any = nodetype
+    fields = dataclasses.fields(cls) if is_dataclass else ()
+    names: tuple[list[str], list[str]] = [*(data_fields or ())], [*(meta_fields or ())]
+    for field in fields if data_fields is None else ():
         names[bool(field.metadata.get("static", False))].append(field.name)
-    return tuple(names[0]), tuple(names[1])
-
-
-def _other_fields(cls: type, used: set[str], drop: Iterable[str]) -> list[str]:
-    """Return the fields of a dataclass that are not used.
-
-    Raises:
-        ValueError: `__init__` takes one of them that is not dropped, or does not take
-            one that is used.
-    """
-    if not dataclasses.is_dataclass(cls):
-        return []
-    fields = dataclasses.fields(cls)
-    wanted = {field.name for field in fields if field.init}.difference(drop)
-    if wanted != used:
+    used = {*names[0], *names[1]}
+    wanted = {field.name for field in fields if field.init}.difference(drop_fields)
+    if is_dataclass and wanted != used:
         raise ValueError(
-            f"data_fields and meta_fields of {class_name(cls)} must be all fields with "
-            f"init=True and only them; Missing fields: {sorted(wanted - used)}, to be "
-            f"added to drop_fields; Unexpected fields: {sorted(used - wanted)}"
+            f"data_fields and meta_fields of {class_name(nodetype)} must be all fields "
+            f"with init=True; missing fields: {sorted(wanted - used)}, to be added to "
+            f"drop_fields; unexpected fields: {sorted(used - wanted)}"
         )
-    return [field.name for field in fields if field.name not in used]
+    rest = [field.name for field in fields if field.name not in used]
+    register_fields(nodetype, *names, rest, init=True, bridge=True)
+    return nodetype
 
 
 class Partial(nodes.Partial[Any]):

@@ -6,9 +6,9 @@ what is in them.
 
 from __future__ import annotations
 
-import importlib
 import importlib.util
 import sys
+from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
@@ -28,7 +28,7 @@ STANDINS: Final = {
         f"optree.{name}": f"optree.{name}"
         for name in (
             *("accessors", "dataclasses", "functools", "ops", "pytree"),
-            *("registry", "treespec", "typing", "utils", "version"),
+            *("registry", "treespec", "typing"),
         )
     },
 }
@@ -41,8 +41,6 @@ _HERE: Final = __name__.rpartition(".")[0]
 _guard: Final = Guard()
 _made: Final[set[str]] = set()
 """The packages that are there only because a stand-in had to be in one."""
-_attributes: Final[set[str]] = set()
-"""The stand-ins that became attributes of the packages that they were put into."""
 
 
 def install(name: str, *, force: bool = False) -> ModuleType:
@@ -76,10 +74,14 @@ def install(name: str, *, force: bool = False) -> ModuleType:
             f"{name} is installed; with force=True the stand-in takes its place",
             name=name,
         )
-    modules = {one: importlib.import_module(_home(one)) for one in names}
+    modules = {one: import_module(f"{_HERE}.{STANDINS[one]}") for one in names}
     with _guard.lock:
         for one, module in modules.items():
-            _put(one, module, force)
+            if sys.modules.get(one) is not module:
+                _make_package(one.rpartition(".")[0], force)
+                if one in sys.modules:
+                    replaced[one] = sys.modules[one]
+                _set(one, module)
     return modules[name]
 
 
@@ -104,9 +106,15 @@ def uninstall(name: str) -> None:
     if not is_standin(name):
         raise ValueError(f"the stand-in for {name} is not installed")
     with _guard.lock:
-        for one in reversed(names):
-            if is_standin(one):
-                _take_out(one)
+        for one in filter(is_standin, reversed(names)):
+            _set(one, replaced.pop(one, None))
+            package = one.rpartition(".")[0]
+            while package in _made and not any(
+                known.startswith(f"{package}.") for known in sys.modules
+            ):
+                _made.discard(package)
+                _set(package, None)
+                package = package.rpartition(".")[0]
 
 
 def _family(name: str) -> list[str]:
@@ -115,10 +123,6 @@ def _family(name: str) -> list[str]:
         known = ", ".join(map(repr, STANDINS))
         raise ValueError(f"nothing stands in for {name!r}; there are: {known}")
     return [name, *(one for one in sorted(STANDINS) if one.startswith(f"{name}."))]
-
-
-def _home(name: str) -> str:
-    return f"{_HERE}.{STANDINS[name]}"
 
 
 def _is_there(name: str) -> bool:
@@ -136,61 +140,35 @@ def _is_there(name: str) -> bool:
     return spec is not None and spec.loader is not None and spec.origin is not None
 
 
-def _put(name: str, module: ModuleType, force: bool) -> None:
-    """Put a module into its place and its package; make that if there is none."""
-    if sys.modules.get(name) is module:
-        return
-    package = _package(name.rpartition(".")[0], force)
-    known = sys.modules.get(name)
-    if known is not None:
-        replaced[name] = known
-    sys.modules[name] = module
-    last = name.rpartition(".")[2]
-    if package is not None and getattr(package, last, None) is not module:
-        setattr(package, last, module)
-        _attributes.add(name)
+def _set(name: str, module: ModuleType | None) -> None:
+    """Put a module into its place, and into its package; None takes it out.
+
+    A package that is a stand-in itself has its submodules already, and keeps them.
+    """
+    package, _, last = name.rpartition(".")
+    owner: Any = sys.modules.get(package)
+    if is_standin(package) and package not in _made:
+        owner = None
+    if module is not None:
+        sys.modules[name] = module
+        if owner is not None:
+            setattr(owner, last, module)
+    else:
+        del sys.modules[name]
+        if owner is not None:
+            vars(owner).pop(last, None)
 
 
-def _package(name: str, force: bool) -> ModuleType | None:
-    """Return the package of a name: what is loaded or installed, or else a new one."""
+def _make_package(name: str, force: bool) -> None:
+    """Load the package of a stand-in, or make it, if there is none."""
     if not name or name in sys.modules:
-        return sys.modules.get(name)
+        return
     if force and _is_there(name):
-        return importlib.import_module(name)
-    outer = _package(name.rpartition(".")[0], force)
-    made: Any = ModuleType(name, f"What leafwise.compat was asked to put into {name}.")
+        import_module(name)
+        return
+    _make_package(name.rpartition(".")[0], force)
+    made = ModuleType(name, f"What leafwise.compat was asked to put into {name}.")
     made.__path__ = []
     made.__spec__ = ModuleSpec(_HERE, None, is_package=True)
-    sys.modules[name] = made
     _made.add(name)
-    if outer is not None:
-        setattr(outer, name.rpartition(".")[2], made)
-    return made  # type: ignore[no-any-return]  # a module with attributes of its own
-
-
-def _take_out(name: str) -> None:
-    """Take a stand-in out, and the packages that were made for nothing else."""
-    package, _, last = name.rpartition(".")
-    del sys.modules[name]
-    if name in replaced:
-        sys.modules[name] = replaced.pop(name)
-    owner: Any = sys.modules.get(package)
-    if owner is not None and name in _attributes:
-        if name in sys.modules:
-            setattr(owner, last, sys.modules[name])
-        else:
-            vars(owner).pop(last, None)
-    _attributes.discard(name)
-    while package in _made and not any(
-        one.startswith(f"{package}.") for one in sys.modules
-    ):
-        package = _forget(package)
-
-
-def _forget(name: str) -> str:
-    """Take out a package that was made, and return the name of the one around it."""
-    package, _, last = name.rpartition(".")
-    _made.discard(name)
-    del sys.modules[name]
-    vars(sys.modules.get(package, sys)).pop(last, None)
-    return package
+    _set(name, made)

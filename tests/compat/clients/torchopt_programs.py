@@ -79,7 +79,8 @@ def arithmetic():
         print(name, round(float(total), 4))
     print(round(float(pytree.tree_vdot_real(one, other)), 4))
     print(pytree.tree_flatten_as_tuple({"b": 1, "a": (2, None)}))
-    print(len(pytree.__all__), importlib.import_module("torchopt.typing").TensorTree)
+    typing = importlib.import_module("torchopt.typing")
+    print(len(pytree.__all__), hasattr(typing, "TensorTree"))
 
 
 if __name__ == "__main__":

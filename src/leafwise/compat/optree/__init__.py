@@ -20,14 +20,13 @@ from . import pytree as pytree
 from . import registry as registry
 from . import treespec as treespec
 from . import typing as typing
-from . import utils as utils
-from . import version as version
 from .accessors import *
 from .ops import *
 from .registry import *
 from .typing import *
-from .version import __version__ as __version__
 
+
+__version__ = "0.20.0"
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *typing.__all__,

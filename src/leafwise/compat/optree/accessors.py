@@ -12,15 +12,10 @@ import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import IntEnum, nonmember
-from typing import Any, ClassVar, Final, Generic, Self, SupportsIndex, TypeVar
+from types import GenericAlias
+from typing import Any, ClassVar, Final, Self
 
-from .forms import (
-    UNNAMED,
-    is_namedtuple_class,
-    is_structseq_class,
-    namedtuple_fields,
-    structseq_fields,
-)
+from . import forms
 
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -31,11 +26,6 @@ __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
 
 FIELDS: Final = "__optree_dataclass_fields__"
 """Where a dataclass that is a node keeps its fields: two dicts, children and others."""
-
-_T = TypeVar("_T")
-_T_co = TypeVar("_T_co", covariant=True)
-_KT_co = TypeVar("_KT_co", covariant=True)
-_VT_co = TypeVar("_VT_co", covariant=True)
 
 
 class PyTreeKind(IntEnum):
@@ -72,34 +62,20 @@ class PyTreeEntry:
     kind: PyTreeKind
 
     shown: ClassVar[str] = "entry"
+    __class_getitem__: ClassVar[Any] = classmethod(GenericAlias)
 
     def __post_init__(self) -> None:
         """Refuse what has no children."""
-        if self.kind == PyTreeKind.LEAF:
-            raise ValueError("Cannot create a leaf path entry.")
-        if self.kind == PyTreeKind.NONE:
-            raise ValueError("Cannot create a path entry for None.")
+        if self.kind in (PyTreeKind.LEAF, PyTreeKind.NONE):
+            raise ValueError(f"there is no path entry of {self.kind!r}")
 
     def __call__(self, obj: Any, /) -> Any:
-        """Return the child of a node.
+        """Return the child of a node."""
+        return obj[self.entry]
 
-        Raises:
-            TypeError: The class of the entry does not know how.
-        """
-        try:
-            return obj[self.entry]
-        except TypeError as error:
-            raise TypeError(
-                f"{self.__class__!r} cannot access through {obj!r} via entry "
-                f"{self.entry!r}"
-            ) from error
-
-    def __add__(self, other: object, /) -> PyTreeAccessor:
-        if isinstance(other, PyTreeEntry):
-            return PyTreeAccessor((self, other))
-        if isinstance(other, PyTreeAccessor):
-            return PyTreeAccessor((self, *other))
-        return NotImplemented
+    def __add__(self, other: Any, /) -> PyTreeAccessor:
+        made: PyTreeAccessor = PyTreeAccessor((self,)) + other
+        return made
 
     def _identity(self) -> tuple[Any, ...]:
         cls = self.__class__
@@ -140,9 +116,7 @@ class AutoEntry(PyTreeEntry):
         if cls is not AutoEntry:
             return super().__new__(cls)
         if kind != PyTreeKind.CUSTOM:
-            raise ValueError(
-                f"Cannot create an automatic path entry for PyTreeKind {kind!r}."
-            )
+            raise ValueError(f"there is no automatic path entry of {kind!r}")
         return auto_class(type)(entry, type, kind)
 
 
@@ -150,10 +124,6 @@ class GetItemEntry(PyTreeEntry):
     """The child is `node[entry]`."""
 
     __slots__ = ()
-
-    def __call__(self, obj: Any, /) -> Any:
-        """Return the item of a node."""
-        return obj[self.entry]
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the item."""
@@ -185,7 +155,7 @@ class FlattenedEntry(PyTreeEntry):
     __slots__ = ()
 
 
-class SequenceEntry(GetItemEntry, Generic[_T_co]):
+class SequenceEntry(GetItemEntry):
     """The child is the item at a position."""
 
     __slots__ = ()
@@ -194,7 +164,7 @@ class SequenceEntry(GetItemEntry, Generic[_T_co]):
     index = property(lambda self: self.entry, doc="The position.")
 
 
-class MappingEntry(GetItemEntry, Generic[_KT_co, _VT_co]):
+class MappingEntry(GetItemEntry):
     """The child is the value of a key."""
 
     __slots__ = ()
@@ -203,13 +173,15 @@ class MappingEntry(GetItemEntry, Generic[_KT_co, _VT_co]):
     key = property(lambda self: self.entry, doc="The key.")
 
 
-class NamedTupleEntry(SequenceEntry[_T]):
+class NamedTupleEntry(SequenceEntry):
     """The child is a field of a named tuple; the entry is its position."""
 
     __slots__ = ()
 
     shown = "field"
-    fields = property(lambda self: namedtuple_fields(self.type), doc="All field names.")
+    fields = property(
+        lambda self: forms.namedtuple_fields(self.type), doc="All field names."
+    )
     field = property(lambda self: self.fields[self.index], doc="The field name.")
 
     def codify(self, /, node: str = "") -> str:
@@ -217,21 +189,22 @@ class NamedTupleEntry(SequenceEntry[_T]):
         return f"{node}.{self.field}"
 
 
-class StructSequenceEntry(SequenceEntry[_T]):
+class StructSequenceEntry(NamedTupleEntry):
     """The child is a field of a struct sequence; the entry is its position."""
 
     __slots__ = ()
 
-    fields = property(lambda self: structseq_fields(self.type), doc="All item names.")
-    field = property(lambda self: self.fields[self.index], doc="The field name.")
+    fields = property(
+        lambda self: forms.structseq_fields(self.type), doc="All item names."
+    )
     is_unnamed = property(
-        lambda self: self.field == UNNAMED, doc="Whether the field has no name."
+        lambda self: self.field == forms.UNNAMED, doc="Whether the field has no name."
     )
     shown = property(lambda self: "entry" if self.is_unnamed else "field")
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the field."""
-        return f"{node}[{self.entry!r}]" if self.is_unnamed else f"{node}.{self.field}"
+        return f"{node}[{self.entry!r}]" if self.is_unnamed else super().codify(node)
 
 
 class DataclassEntry(GetAttrEntry):
@@ -244,42 +217,40 @@ class DataclassEntry(GetAttrEntry):
     __slots__ = ()
 
     shown = "field"
-
-    def _names(self, test: Callable[[Any], bool] = lambda _: True) -> tuple[str, ...]:
-        return tuple(one.name for one in dataclasses.fields(self.type) if test(one))
-
-    fields = property(_names, doc="The names of all fields.")
+    fields = property(lambda self: _names(self.type), doc="The names of all fields.")
     init_fields = property(
-        lambda self: self._names(lambda one: one.init),
+        lambda self: _names(self.type, lambda one: one.init),
         doc="The names of the fields that `__init__` takes.",
     )
     children_fields = property(
         lambda self: tuple(vars(self.type).get(FIELDS, [self.fields])[0]),
         doc="The names of the fields that are counted by positions.",
     )
-
-    @property
-    def field(self) -> str:
-        """The name of the field."""
-        entry: Any = self.entry
-        if isinstance(entry, int):
-            entry = self.children_fields[entry]
-        return entry  # type: ignore[no-any-return]  # a str
-
+    field = property(
+        lambda self: (
+            self.children_fields[self.entry]
+            if isinstance(self.entry, int)
+            else self.entry
+        ),
+        doc="The name of the field.",
+    )
     name = field
+
+
+def _names(cls: Any, test: Callable[[Any], bool] = bool) -> tuple[str, ...]:
+    return tuple(one.name for one in dataclasses.fields(cls) if test(one))
 
 
 def auto_class(cls: type) -> type[PyTreeEntry]:
     """Return the class of entries that `AutoEntry` chooses for a class of nodes."""
-    if is_structseq_class(cls):
-        return StructSequenceEntry
-    if is_namedtuple_class(cls):
-        return NamedTupleEntry
-    if dataclasses.is_dataclass(cls):
-        return DataclassEntry
-    if issubclass(cls, Mapping):
-        return MappingEntry
-    return SequenceEntry if issubclass(cls, Sequence) else FlattenedEntry
+    tests: dict[type[PyTreeEntry], bool] = {
+        StructSequenceEntry: forms.is_structseq_class(cls),
+        NamedTupleEntry: forms.is_namedtuple_class(cls),
+        DataclassEntry: dataclasses.is_dataclass(cls),
+        MappingEntry: issubclass(cls, Mapping),
+        SequenceEntry: issubclass(cls, Sequence),
+    }
+    return next((entry for entry, fits in tests.items() if fits), FlattenedEntry)
 
 
 # -------------------------------------------------------------------------- accessors
@@ -332,21 +303,6 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
         if isinstance(other, PyTreeAccessor):
             return self.__class__((*self, *other))
         return NotImplemented
-
-    def __mul__(self, value: SupportsIndex, /) -> Self:
-        return self.__class__(super().__mul__(value))
-
-    def __rmul__(self, value: SupportsIndex, /) -> Self:
-        return self.__class__(super().__rmul__(value))
-
-    def __eq__(self, other: object, /) -> bool:
-        return isinstance(other, PyTreeAccessor) and super().__eq__(other)
-
-    def __ne__(self, other: object, /) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return super().__hash__()
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.codify()}, {super().__repr__()})"

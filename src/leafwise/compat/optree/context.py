@@ -70,8 +70,6 @@ def _walk(is_leaf: Any, none_is_leaf: bool, namespace: str) -> Walk:
     found = current.view if is_default else view(none_is_leaf, namespace)
     if is_leaf is None:
         return Walk(found.context or plain_context(found), namespace)
-    if not callable(is_leaf):
-        raise TypeError(f"is_leaf must be a function, got {described(is_leaf)}")
     return Walk(Context(found, is_leaf), namespace)
 
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Never, Self, TypeVar, final
+from typing import Any
 
 from ...core import builtins
 from ...core.builtins import structseq_names
 
+
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+    *("is_namedtuple", "is_namedtuple_class", "is_namedtuple_instance"),
+    *("is_structseq", "is_structseq_class", "is_structseq_instance"),
+    *("namedtuple_fields", "structseq_fields"),
+]
 
 UNNAMED = "unnamed field"
 """The name of a field of a struct sequence that has none."""
@@ -85,52 +90,13 @@ def structseq_fields(obj: Any, /) -> tuple[str, ...]:
         ('tm_year', 'tm_mon', 'tm_mday')
     """
     cls: Any = _class_of(obj, is_structseq_class, "PyStructSequence")
-    count, unnamed = cls.n_sequence_fields, cls.n_unnamed_fields
-    named = structseq_names(cls)[: count - unnamed]
-    if not unnamed:
-        return named
-    names = dict(zip(_places(cls, count, named), named, strict=True))
-    return tuple(names.get(place, UNNAMED) for place in range(count))
-
-
-def _places(cls: Any, count: int, named: tuple[str, ...]) -> list[int]:
-    """Return at which items the named fields are, which an instance tells."""
-    marks = [object() for _ in range(count)]
-    try:
-        made = cls(marks)
-        return [marks.index(getattr(made, name)) for name in named]
-    except (TypeError, ValueError, AttributeError):  # it takes no such items
-        return [*range(len(named))]
+    unnamed: int = cls.n_unnamed_fields
+    named = structseq_names(cls)[: cls.n_sequence_fields - unnamed]
+    return (*named, *[UNNAMED] * unnamed)
 
 
 def _class_of(obj: Any, test: Any, name: str) -> type:
     cls = obj if isinstance(obj, type) else type(obj)
     if not test(cls):
-        what = "a" if cls is obj else "an instance of"
-        raise TypeError(f"Expected {what} {name} type, got {obj!r}.")
+        raise TypeError(f"Expected a {name}, or its class, got {obj!r}.")
     return cls
-
-
-_T_co = TypeVar("_T_co", covariant=True)
-
-
-class _StructSequenceMeta(type):
-    def __subclasscheck__(cls, subclass: type) -> bool:
-        return is_structseq_class(subclass)
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return is_structseq_instance(instance)
-
-
-@final
-class StructSequence(tuple[_T_co, ...], metaclass=_StructSequenceMeta):
-    """The type of all struct sequences, for annotations and `isinstance`."""
-
-    __slots__ = ()
-
-    def __new__(cls, /, sequence: Iterable[_T_co], dict: Any = ...) -> Self:
-        """Refuse: it is none of these classes itself."""
-        raise NotImplementedError
-
-    def __init_subclass__(cls, /) -> Never:
-        raise TypeError("type 'StructSequence' is not an acceptable base type")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -15,11 +14,6 @@ from .typing import CustomTreeNode, T
 
 
 __all__ = ["partial", "reduce"]
-
-if sys.version_info >= (3, 14):
-    from functools import Placeholder as Placeholder
-
-    __all__ += ["Placeholder"]
 
 
 @register_pytree_node_class(namespace=GLOBAL_NAMESPACE)

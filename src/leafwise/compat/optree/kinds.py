@@ -6,7 +6,6 @@ beside this module asks here, and no rule by its name.
 
 from __future__ import annotations
 
-import functools
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
@@ -51,22 +50,12 @@ class DictMetaData(list[_KT]):
     original_keys: dict[_KT, None]
 
     def __init__(
-        self,
-        keys: Iterable[_KT] = (),
-        /,
-        *,
-        original_keys: Iterable[_KT] | None = None,
-        check_keys_consistency: bool = True,
+        self, keys: Iterable[_KT] = (), /, *, original_keys: Iterable[_KT] | None = None
     ) -> None:
         super().__init__(keys)
-        own = self if original_keys is None else original_keys
-        self.original_keys = dict.fromkeys(own)
-        if check_keys_consistency and {*self} != {*self.original_keys}:
-            raise ValueError(f"the keys differ: {[*self]!r} and {[*own]!r}")
-
-
-def _in_order(aux: Any, keys: Iterable[Any]) -> DictMetaData[Any]:
-    return DictMetaData(keys, original_keys=aux[0], check_keys_consistency=False)
+        self.original_keys = dict.fromkeys(
+            self if original_keys is None else original_keys
+        )
 
 
 def metadata(rule: Rule, aux: Any, *, keys: Any = None) -> Any:
@@ -79,7 +68,7 @@ def metadata(rule: Rule, aux: Any, *, keys: Any = None) -> Any:
     """
     kind = kind_of(rule)
     if keys is None:
-        keys = functools.partial(_in_order, aux)
+        keys = lambda found: DictMetaData(found, original_keys=aux[0])  # noqa: E731
     if kind is PyTreeKind.DICT:
         return keys(rule.bare_keys(aux, 0))
     if kind is PyTreeKind.DEFAULTDICT:
@@ -160,11 +149,8 @@ def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
             found.append(PyTreeAccessor(path))
             continue
         rule, arity, aux = step
-        make, kind, cls = (
-            entry_class(rule, aux, arity),
-            kind_of(rule),
-            rule.class_of(aux),
-        )
+        make, cls = entry_class(rule, aux, arity), rule.class_of(aux)
+        kind = kind_of(rule)
         stack += [(*path, make(key, cls, kind)) for key in rule.bare_keys(aux, arity)]
     return found[::-1]
 

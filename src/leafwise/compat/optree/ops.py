@@ -16,14 +16,14 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
-from ...core.node import Rule
+from ...core.matching import Difference, differences
 from ...core.treedef import PyTreeDef
 from ...core.walk import iter_leaves, map_leaves
 from ...ops.context import Context
 from ...ops.reshape import common_columns, common_trees
 from ...safely import MISSING, clip
 from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
-from .context import Walk, options, options_by_name, spec_in
+from .context import Walk, options, options_by_name
 from .kinds import accessors_of, entry_class, kind_of, metadata
 from .registry import unflatten_by
 from .spec import PyTreeSpec, joined
@@ -143,90 +143,41 @@ def _results(
     return map_leaves(func, columns, treedef._code)
 
 
-def _mapper(
-    name: str,
-    doc: str,
-    lead: Lead = None,
-    columns: Callable[[Context, tuple[Any, ...]], Columns] = _side_by_side,
-    in_place: bool = False,
-) -> Callable[..., Any]:
-    """Return a function that maps over the leaves of trees.
+def _mapper(name: str) -> Callable[..., Any]:
+    """Return the function of a name that maps over the leaves of trees.
 
-    Args:
-        name: Its name.
-        doc: Its docstring.
-        lead: Takes the treedef, returns what the mapped function gets first, a value
-            for each leaf.
-        columns: Takes the trees, returns their leaves, and their common treedef.
-        in_place: Whether the function returns the first tree.
+    Its name tells whether the mapped function takes paths or accessors first, whether
+    all trees are broadcast, and whether the first tree is returned.
     """
+    lead, first = _lead(name)
+    columns = _broadcast if "broadcast" in name else _side_by_side
 
     def mapper(walk: Walk, func: Callable[..., Any], tree: Any, /, *rests: Any) -> Any:
         found, treedef = columns(walk.context, (tree, *rests))
         results = _results(func, found, treedef, lead)
-        return tree if in_place else treedef.unflatten(results)
+        return tree if name.endswith("_") else treedef.unflatten(results)
 
-    mapper.__name__, mapper.__qualname__, mapper.__doc__ = name, name, doc
+    mapper.__name__ = mapper.__qualname__ = name
+    mapper.__doc__ = f"Call a function on {first}the leaves of trees, side by side."
     return options_by_name(mapper)
 
 
-tree_map = _mapper(
-    "tree_map",
-    """Map a function over the leaves of a tree, and the subtrees of others there.
+def _lead(name: str) -> tuple[Lead, str]:
+    """Return what the mapped function takes first, and that in words."""
+    if "_with_path" in name:
+        return PyTreeDef.bare_paths, "the path and "
+    return (accessors_of, "the accessor and ") if "_with_a" in name else (None, "")
 
-    Raises:
-        ValueError: Another tree does not have the structure of the first.
 
-    Example:
-        >>> from leafwise.compat import optree
-        >>> optree.tree_map(lambda x, y: x + y, {"b": 1, "a": 2}, {"a": 3, "b": 4})
-        {'b': 5, 'a': 5}
-    """,
-)
-tree_map_ = _mapper(
-    "tree_map_",
-    "Call a function on the leaves for its effect; return the tree itself.",
-    in_place=True,
-)
-tree_map_with_path = _mapper(
-    "tree_map_with_path",
-    "Map a function that takes the path of each leaf first.",
-    PyTreeDef.bare_paths,
-)
-tree_map_with_path_ = _mapper(
-    "tree_map_with_path_",
-    "Call a function that takes the path first for its effect; return the tree.",
-    PyTreeDef.bare_paths,
-    in_place=True,
-)
-tree_map_with_accessor = _mapper(
-    "tree_map_with_accessor",
-    "Map a function that takes the accessor of each leaf first.",
-    accessors_of,
-)
-tree_map_with_accessor_ = _mapper(
-    "tree_map_with_accessor_",
-    "Call a function that takes the accessor first for its effect; return the tree.",
-    accessors_of,
-    in_place=True,
-)
-tree_broadcast_map = _mapper(
-    "tree_broadcast_map",
-    "Broadcast all trees over each other, and map a function over them.",
-    columns=_broadcast,
-)
-tree_broadcast_map_with_path = _mapper(
-    "tree_broadcast_map_with_path",
-    "Map a function that takes the path first; otherwise like `tree_broadcast_map`.",
-    PyTreeDef.bare_paths,
-    _broadcast,
-)
-tree_broadcast_map_with_accessor = _mapper(
-    "tree_broadcast_map_with_accessor",
-    "Map a function that takes the accessor; otherwise like `tree_broadcast_map`.",
-    accessors_of,
-    _broadcast,
-)
+tree_map = _mapper("tree_map")
+tree_map_ = _mapper("tree_map_")
+tree_map_with_path = _mapper("tree_map_with_path")
+tree_map_with_path_ = _mapper("tree_map_with_path_")
+tree_map_with_accessor = _mapper("tree_map_with_accessor")
+tree_map_with_accessor_ = _mapper("tree_map_with_accessor_")
+tree_broadcast_map = _mapper("tree_broadcast_map")
+tree_broadcast_map_with_path = _mapper("tree_broadcast_map_with_path")
+tree_broadcast_map_with_accessor = _mapper("tree_broadcast_map_with_accessor")
 
 
 def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
@@ -247,12 +198,7 @@ def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
 
 @options
 def tree_partition(
-    walk: Walk,
-    predicate: Callable[[Any], bool],
-    tree: Any,
-    /,
-    *,
-    fillvalue: Any = None,
+    walk: Walk, predicate: Callable[[Any], bool], tree: Any, /, *, fillvalue: Any = None
 ) -> tuple[Any, Any]:
     """Return a tree of the leaves that pass a test, and a tree of the others.
 
@@ -298,20 +244,17 @@ def tree_transpose(
     outer_size, inner_size = outer_treespec.num_leaves, inner_treespec.num_leaves
     if not outer_size or not inner_size:
         raise ValueError("Tree structures must have at least one leaf.")
-    leaves, spec = tree_flatten(
-        tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace
-    )
+    leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     if len(leaves) != outer_size * inner_size:
-        expected = outer_treespec.compose(inner_treespec)
-        raise TypeError(
-            f"Tree structure mismatch; expected: {clip(expected)}, got: {clip(spec)}."
-        )
+        expected = clip(outer_treespec.compose(inner_treespec))
+        raise TypeError(f"Expected the leaves of {expected}, got {len(leaves)}.")
     columns = (leaves[index::inner_size] for index in range(inner_size))
     return inner_treespec.unflatten(map(outer_treespec.unflatten, columns))
 
 
-def _transposing(name: str, doc: str, lead: Lead = None) -> Callable[..., Any]:
+def _transposing(name: str) -> Callable[..., Any]:
     """Return a function that maps over the leaves and transposes the results."""
+    lead, first = _lead(name)
 
     def mapper(
         walk: Walk,
@@ -324,47 +267,27 @@ def _transposing(name: str, doc: str, lead: Lead = None) -> Callable[..., Any]:
         columns, outer = walk.context.columns(tree, rests)
         results = _results(func, columns, outer, lead)
         if inner_treespec is None and not results:
-            spec = spec_in(outer, walk.namespace)
-            raise ValueError(
-                f"The outer structure must have at least one leaf. Got: {spec!r}."
-            )
+            raise ValueError(f"The outer structure must have a leaf, got {outer!r}.")
         inner = inner_treespec
         if inner is None:
             inner = walk.flatten(results[0])[1]
         if not inner.num_leaves:
-            raise ValueError(
-                f"The inner structure must have at least one leaf. Got: {inner!r}."
-            )
+            raise ValueError(f"The inner structure must have a leaf, got {inner!r}.")
         rows = [inner.flatten_up_to(result) for result in results]
         parts = zip(*rows, strict=True) if rows else [()] * inner.num_leaves
         return inner.unflatten(map(outer.unflatten, parts))
 
-    mapper.__name__, mapper.__qualname__, mapper.__doc__ = name, name, doc
+    mapper.__name__ = mapper.__qualname__ = name
+    mapper.__doc__ = f"""Call a function on {first}the leaves; transpose the results.
+
+    `inner_treespec` is the structure of the results, by default that of the first one.
+    """
     return options_by_name(mapper)
 
 
-tree_transpose_map = _transposing(
-    "tree_transpose_map",
-    """Map a function over the leaves, and transpose the tree of its results.
-
-    `inner_treespec` is the structure of the results, by default that of the first one.
-
-    Example:
-        >>> from leafwise.compat import optree
-        >>> optree.tree_transpose_map(lambda x: (x, -x), {"a": 1, "b": 2})
-        ({'a': 1, 'b': 2}, {'a': -1, 'b': -2})
-    """,
-)
-tree_transpose_map_with_path = _transposing(
-    "tree_transpose_map_with_path",
-    "Map a function that takes the path first; otherwise like `tree_transpose_map`.",
-    PyTreeDef.bare_paths,
-)
-tree_transpose_map_with_accessor = _transposing(
-    "tree_transpose_map_with_accessor",
-    "Map a function that takes the accessor; otherwise like `tree_transpose_map`.",
-    accessors_of,
-)
+tree_transpose_map = _transposing("tree_transpose_map")
+tree_transpose_map_with_path = _transposing("tree_transpose_map_with_path")
+tree_transpose_map_with_accessor = _transposing("tree_transpose_map_with_accessor")
 
 
 # ------------------------------------------------------------------------- broadcast
@@ -450,35 +373,22 @@ def tree_sum(walk: Walk, tree: Any, /, start: Any = 0) -> Any:
     return builtins.sum(leaves, start)
 
 
-def _extreme(
-    choose: Callable[..., Any], walk: Walk, tree: Any, default: Any, key: Any
-) -> Any:
-    default = {} if default is MISSING else {"default": default}
-    return choose(walk.context.flatten(tree)[0], key=key, **default)
+def _extreme(choose: Callable[..., Any], name: str) -> Callable[..., Any]:
+    """Return a function that returns the largest or the smallest leaf."""
+
+    def extreme(
+        walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
+    ) -> Any:
+        given = {} if default is MISSING else {"default": default}
+        return choose(walk.context.flatten(tree)[0], key=key, **given)
+
+    extreme.__name__ = extreme.__qualname__ = name
+    extreme.__doc__ = f"Return the {choose.__name__} of the leaves."
+    return options_by_name(extreme)
 
 
-@options_by_name
-def tree_max(
-    walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
-) -> Any:
-    """Return the largest leaf.
-
-    Raises:
-        ValueError: There are no leaves and no default.
-    """
-    return _extreme(builtins.max, walk, tree, default, key)
-
-
-@options_by_name
-def tree_min(
-    walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
-) -> Any:
-    """Return the smallest leaf.
-
-    Raises:
-        ValueError: There are no leaves and no default.
-    """
-    return _extreme(builtins.min, walk, tree, default, key)
+tree_max = _extreme(builtins.max, "tree_max")
+tree_min = _extreme(builtins.min, "tree_min")
 
 
 @options_by_name
@@ -558,57 +468,21 @@ def prefix_errors(
         >>> from leafwise.compat import optree
         >>> (make,) = optree.prefix_errors({"a": [0]}, {"a": (0,)})
         >>> print(make("in_axes"))
-        pytree structure error: different types at key path
+        pytree structure error at key path
             in_axes['a']
         prefix: list of length 1
         full tree: tuple of length 1
     """
-    found: list[Callable[[str], ValueError]] = []
-    stack = [(PyTreeAccessor(), prefix_tree, full_tree)]
-    while stack:
-        accessor, prefix, full = stack.pop()
-        rule = walk.context.rule_of(prefix)
-        if rule is None:
-            continue
-        children, aux = rule.flatten(prefix)
-        arity = len(children)
-        others = rule.match(aux, arity, full)
-        if others is None:
-            expected = rule.describe(aux, arity)
-            what = _difference(rule, arity, aux, full, walk.context)
-            found.append(functools.partial(_prefix_error, accessor, expected, *what))
-            continue
-        make, kind, cls = entry_class(rule, aux, arity), kind_of(rule), type(prefix)
-        below = [accessor + make(e, cls, kind) for e in rule.bare_keys(aux, arity)]
-        stack += reversed([*zip(below, children, others, strict=True)])
-    return found
+    treedef = walk.context.flatten(prefix_tree)[1]
+    found = differences(treedef._code, full_tree, walk.context.view)
+    return [functools.partial(_prefix_error, difference) for difference in found]
 
 
-def _difference(
-    rule: Rule, arity: int, aux: Any, full: Any, context: Context
-) -> tuple[str, str]:
-    """Return in which respect a node differs from one of a rule, and what it is."""
-    other = context.view.resolve(type(full))
-    if other is None:
-        return "types", f"leaf {clip(full)}"
-    children, other_aux = other.flatten(full)
-    actual = other.describe(other_aux, len(children))
-    if rule.pairs_by_key and other.pairs_by_key:
-        return "pytree keys", actual
-    if other is not rule or rule.class_of(aux) is not other.class_of(other_aux):
-        return "types", actual
-    if len(children) != arity:
-        return "numbers of pytree children", actual
-    return "pytree metadata", actual
-
-
-def _prefix_error(
-    accessor: PyTreeAccessor, expected: str, what: str, actual: str, name: str
-) -> ValueError:
-    where = accessor.codify(name) if accessor else f"{name} tree root"
+def _prefix_error(difference: Difference, name: str) -> ValueError:
+    where = f"{name}{difference.path}" if difference.path else f"{name} tree root"
     return ValueError(
-        f"pytree structure error: different {what} at key path\n    {where}\n"
-        f"prefix: {expected}\nfull tree: {actual}"
+        f"pytree structure error at key path\n    {where}\n"
+        f"prefix: {difference.expected}\nfull tree: {difference.actual}"
     )
 
 

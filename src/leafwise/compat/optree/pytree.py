@@ -1,110 +1,34 @@
-"""The functions on trees by the short names of `optree.pytree`, and `reexport`.
-
-Owns the modules that `reexport` makes: the same names, bound to a namespace.
-"""
+"""The functions on trees by the short names of `optree.pytree`, and `reexport`."""
 
 from __future__ import annotations
 
-import builtins
 import functools as _functools
 import inspect
 import sys
-from collections.abc import Callable, Iterable
 from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from . import dataclasses, functools, ops
-from .accessors import PyTreeEntry, PyTreeKind
-from .registry import GLOBAL_NAMESPACE, dict_insertion_ordered
-from .registry import register_pytree_node as register_node
-from .registry import register_pytree_node_class as register_node_class
-from .registry import unregister_pytree_node as unregister_node
+from . import accessors, dataclasses, functools, ops, registry
 from .spec import PyTreeSpec
-from .version import __version__
 
 
 _TREES: Final = tuple(name for name in ops.__all__ if name.startswith("tree_"))
-globals().update({name.removeprefix("tree_"): getattr(ops, name) for name in _TREES})
-
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    "PyTreeEntry",
-    "PyTreeKind",
-    "PyTreeSpec",
-    "dict_insertion_ordered",
-    "reexport",
-    "register_node",
-    "register_node_class",
-    "unregister_node",
-    *(name.removeprefix("tree_") for name in _TREES),
-]
+_NAMES: Final = {
+    "PyTreeEntry": accessors.PyTreeEntry,
+    "PyTreeKind": accessors.PyTreeKind,
+    "PyTreeSpec": PyTreeSpec,
+    "dict_insertion_ordered": registry.dict_insertion_ordered,
+    "register_node": registry.register_pytree_node,
+    "register_node_class": registry.register_pytree_node_class,
+    "unregister_node": registry.unregister_pytree_node,
+    **{name.removeprefix("tree_"): getattr(ops, name) for name in _TREES},
+}
+globals().update(_NAMES)
+__all__ = [*_NAMES, "reexport"]  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
-
-
-class ReexportedModule(ModuleType):
-    """A module with the names of another module, bound to a namespace.
-
-    Args:
-        name: Its name.
-        namespace: The namespace.
-        original: The other module.
-        **more: Further attributes.
-    """
-
-    def __init__(
-        self, /, name: str, *, namespace: str, original: ModuleType, **more: Any
-    ) -> None:
-        super().__init__(
-            name,
-            f"The functions of {original.__name__} with namespace {namespace!r}.",
-        )
-        self.__all__ = sorted({*original.__all__} - {"reexport"})
-        self._bound = namespace, original
-        vars(self).update(more)
-
-    def __getattr__(self, name: str) -> Any:
-        """Bind a function when it is first asked for."""
-        if name.startswith("_") or name not in self.__all__:
-            raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-        namespace, original = self._bound
-        found = getattr(original, name)
-        if isinstance(found, FunctionType):
-            found = bound(found, namespace)
-        setattr(self, name, found)
-        return found
-
-    def __dir__(self) -> Iterable[str]:
-        public = [name for name in vars(self) if not name.startswith("_")]
-        return sorted({*self.__all__, *public, "__version__"} & {*dir_of(self)})
-
-
-def dir_of(module: ReexportedModule) -> set[str]:
-    """Return the names that a module has, and those that it makes when asked."""
-    return {*vars(module), *module.__all__}
-
-
-def bound(function: Callable[..., Any], namespace: str) -> Callable[..., Any]:
-    """Return a function with another default for its namespace."""
-    signature = inspect.signature(function)
-    if "namespace" not in signature.parameters:
-        return function
-
-    @_functools.wraps(function)
-    def call(*args: Any, namespace: str = namespace, **keywords: Any) -> Any:
-        return function(*args, namespace=namespace, **keywords)
-
-    parameters = [
-        one.replace(default=namespace) if one.name == "namespace" else one
-        for one in signature.parameters.values()
-    ]
-    made: Any = call
-    made.__signature__ = signature.replace(parameters=parameters)
-    get = getattr(function, "get", None)
-    if get is not None:
-        made.get = bound(get, namespace)
-    return call
 
 
 def reexport(*, namespace: str, module: str | None = None) -> Any:
@@ -119,8 +43,7 @@ def reexport(*, namespace: str, module: str | None = None) -> Any:
             if left out.
 
     Raises:
-        TypeError: The namespace is not a string.
-        ValueError: The name is none of a module, or taken.
+        ValueError: The name is taken.
 
     Example:
         >>> from leafwise.compat import optree
@@ -133,32 +56,32 @@ def reexport(*, namespace: str, module: str | None = None) -> Any:
         >>> tree.structure(State("dna"))
         PyTreeSpec(CustomTreeNode(State[()], [*]), namespace='doc-app')
     """
-    if namespace is GLOBAL_NAMESPACE:
-        namespace = ""
-    if not isinstance(namespace, str):
-        raise TypeError(f"The namespace must be a string, got {namespace!r}.")
     if module is None:
         module = f"{sys._getframe(1).f_globals.get('__name__', '__main__')}.pytree"
-    if not builtins.all(part.isidentifier() for part in module.split(".")):
-        raise ValueError(f"invalid module name: {module!r}")
-    rooms = {"dataclasses": dataclasses, "functools": functools}
-    for name in (module, *(f"{module}.{room}" for room in rooms)):
-        if name in sys.modules:
-            raise ValueError(f"module {name!r} already exists")
-    made = {
-        room: ReexportedModule(
-            f"{module}.{room}", namespace=namespace, original=original
-        )
-        for room, original in rooms.items()
-    }
-    whole = ReexportedModule(
-        module,
-        namespace=namespace,
-        original=sys.modules[__name__],
-        __version__=__version__,
-        **made,
-    )
-    sys.modules[module] = whole
-    for room in made.values():
-        sys.modules[room.__name__] = room
+    if module in sys.modules:
+        raise ValueError(f"module {module!r} already exists")
+    parts = {"": sys.modules[__name__], "dataclasses": dataclasses}
+    parts["functools"] = functools
+    whole: Any = None
+    for part, original in parts.items():
+        made: Any = ModuleType(f"{module}.{part}".rstrip("."))
+        made.__all__ = [name for name in original.__all__ if name != "reexport"]
+        for name in made.__all__:
+            setattr(made, name, _bound(getattr(original, name), namespace))
+        sys.modules[made.__name__] = made
+        whole = whole or made
+        if part:
+            setattr(whole, part, made)
     return whole
+
+
+def _bound(value: Any, namespace: str) -> Any:
+    """Return a function with another default for its namespace."""
+    is_function = isinstance(value, FunctionType)
+    if not is_function or "namespace" not in inspect.signature(value).parameters:
+        return value
+    made: Any = _functools.partial(value, namespace=namespace)
+    made.__doc__ = value.__doc__
+    if value is registry.register_pytree_node:
+        made.get = _bound(vars(value)["get"], namespace)
+    return made

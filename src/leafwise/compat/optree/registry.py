@@ -10,9 +10,10 @@ from __future__ import annotations
 import builtins
 import dataclasses
 import functools
+import inspect
 import warnings
 from collections import namedtuple
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, Final
@@ -24,16 +25,10 @@ from ...core.register import FunctionRule
 from ...core.registry import EMPTY, GLOBAL, current, install
 from ...core.registry import unregister_pytree_node as unregister
 from ...safely import described
-from .accessors import (
-    AutoEntry,
-    GetAttrEntry,
-    GetItemEntry,
-    PyTreeEntry,
-    PyTreeKind,
-    auto_class,
-)
+from . import accessors
+from .accessors import AutoEntry, PyTreeEntry, PyTreeKind, auto_class
 from .context import ordered, view
-from .forms import StructSequence, is_namedtuple_class, is_structseq_class
+from .forms import is_namedtuple_class, is_structseq_class
 from .kinds import ENTRIES, UNFLATTEN, kind_of, metadata
 from .kinds import DictMetaData as DictMetaData
 
@@ -46,14 +41,7 @@ __all__ = [
 ]
 
 
-class _GlobalNamespace:
-    """Stands for the registry that all namespaces have below them."""
-
-    def __repr__(self) -> str:
-        return "<GLOBAL NAMESPACE>"
-
-
-GLOBAL_NAMESPACE: Final[Any] = _GlobalNamespace()
+GLOBAL_NAMESPACE: Final[Any] = object()
 globals()["__GLOBAL_NAMESPACE"] = GLOBAL_NAMESPACE  # its name in optree
 
 
@@ -95,9 +83,9 @@ class OptreeRule(FunctionRule):
     def _key(self, entry: Any) -> Any:
         chosen = self.path_entry_type
         chosen = auto_class(self.cls) if chosen is AutoEntry else chosen
-        if issubclass(chosen, GetAttrEntry) and type(entry) is str:
+        if issubclass(chosen, accessors.GetAttrEntry) and type(entry) is str:
             return GetAttrKey(entry)
-        if issubclass(chosen, GetItemEntry):
+        if issubclass(chosen, accessors.GetItemEntry):
             return SequenceKey(entry) if type(entry) is int else DictKey(entry)
         return FlattenedIndexKey(entry)
 
@@ -110,22 +98,14 @@ class OptreeRule(FunctionRule):
         """
         parts = tuple(result)
         if len(parts) not in (2, 3):
+            raise RuntimeError(f"{cls!r} is flattened to {len(parts)} values, not 2, 3")
+        children, given = tuple(parts[0]), parts[2] if len(parts) == 3 else None
+        keys = None if given is None else tuple(given)
+        if keys is not None and len(keys) != len(children):
             raise RuntimeError(
-                f"PyTree custom flatten function for type {cls!r} should return a 2- "
-                f"or 3-tuple, got {len(parts)}."
+                f"{cls!r} is flattened to {len(children)} children, {len(keys)} entries"
             )
-        children, data, *given = parts
-        children = tuple(children)
-        if not given or given[0] is None:
-            return children, (data, None)
-        keys = tuple(given[0])
-        if len(keys) != len(children):
-            raise RuntimeError(
-                f"PyTree custom flatten function for type {cls!r} returned "
-                f"inconsistent number of children ({len(children)}) and number of "
-                f"entries ({len(keys)})."
-            )
-        return children, (data, keys)
+        return children, (parts[1], keys)
 
 
 # ------------------------------------------------------------------------------ entries
@@ -173,8 +153,7 @@ class _UnflattenBy:
     aux: Any = None
 
     def __call__(self, data: Any, children: Iterable[Any]) -> Any:
-        aux = data if self.aux is None else self.aux
-        return self.rule.unflatten(aux, [*children])
+        return self.rule.unflatten(data if self.aux is None else self.aux, [*children])
 
 
 def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
@@ -190,26 +169,20 @@ def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
     return UNFLATTEN.get(kind_of(rule)) or _UnflattenBy(rule, aux)
 
 
-def _entry_of(rule: Rule, cls: Any = None) -> PyTreeNodeRegistryEntry:
+def _entry_of(rule: Rule) -> PyTreeNodeRegistryEntry:
+    """Return what optree tells of a rule."""
     kind = kind_of(rule)
+    is_custom = kind is PyTreeKind.CUSTOM
     is_given = isinstance(rule, FunctionRule) and getattr(rule, "names", None) is None
-    default: Any = AutoEntry if kind is PyTreeKind.CUSTOM else ENTRIES.get(kind)
+    default: Any = AutoEntry if is_custom else ENTRIES.get(kind, PyTreeEntry)
     return PyTreeNodeRegistryEntry(
-        cls or rule.cls,
+        rule.cls,
         rule.form.flatten if is_given else _FlattenBy(rule),
         unflatten_by(rule),
-        path_entry_type=getattr(rule, "path_entry_type", default or PyTreeEntry),
+        path_entry_type=getattr(rule, "path_entry_type", default),
         kind=kind,
-        namespace=rule.namespace if kind is PyTreeKind.CUSTOM else "",
+        namespace=rule.namespace if is_custom else "",
     )
-
-
-_CUSTOM: Final = PyTreeKind.CUSTOM
-_BY_FORM: Final[dict[Any, Rule]] = {
-    namedtuple: BY_NAME["namedtuple"],
-    StructSequence: BY_NAME["structseq"],
-}
-"""The rules of classes that are nodes by their form, by what is listed for them."""
 
 
 def _get(
@@ -224,25 +197,14 @@ def _get(
     Returns:
         An entry, None for a class of leaves; or all entries by their classes.
     """
-    if namespace is GLOBAL_NAMESPACE:
-        namespace = GLOBAL
-    found = view(False, namespace)
-    if cls is None:
-        rules = [one for one in BUILTINS.values() if kind_of(one) is not _CUSTOM]
-        for name in dict.fromkeys((GLOBAL, namespace)):
-            rules += filter(None, current.state.layers.get(name, EMPTY).rules.values())
-        listed = {rule.cls: rule for rule in rules} | _BY_FORM
-        return {cls: _entry_of(rule, cls) for cls, rule in listed.items()}
-    if cls in (namedtuple, StructSequence):
-        return _entry_of(_BY_FORM[cls], cls)
-    if not isinstance(cls, type):
-        raise TypeError(f"Expected a class, got {cls!r}.")
-    rule = found.resolve(cls)
-    if rule is None:
-        return None
-    kind = kind_of(rule)
-    forms = (form for form, its in _BY_FORM.items() if kind_of(its) is kind)
-    return _entry_of(rule, next(forms, None))
+    by_form = BY_NAME["namedtuple"] if cls is namedtuple else None
+    if cls is not None:
+        rule = by_form or view(False, namespace).resolve(cls)
+        return None if rule is None else _entry_of(rule)
+    rules = [one for one in BUILTINS.values() if kind_of(one) is not PyTreeKind.CUSTOM]
+    for name in dict.fromkeys((GLOBAL, namespace)):
+        rules += filter(None, _rules(name).values())
+    return {rule.cls: _entry_of(rule) for rule in rules}
 
 
 # ------------------------------------------------------------------------- registration
@@ -268,30 +230,21 @@ def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
     """Return class and namespace; the first argument may be the namespace.
 
     Raises:
+        TypeError: The first argument is neither.
         ValueError: The namespace is missing, empty or given twice.
     """
     if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
-        if namespace is not None:
-            raise ValueError(
-                "Cannot specify `namespace` when the first argument is a string."
-            )
-        if cls == "":
-            raise ValueError("The namespace cannot be an empty string.")
-        return None, cls
+        cls, namespace = None, (cls or None) if namespace is None else None
     if namespace is None:
-        raise ValueError("Must specify `namespace` when the first argument is a class.")
+        raise ValueError("Must specify `namespace` once.")
+    if cls is not None:
+        _check_class(cls)
     return cls, namespace
 
 
-def _check_class(cls: object) -> None:
-    if not isinstance(cls, type):
-        raise TypeError(f"Expected a class, got {cls!r}.")
-
-
-def _check_entry_type(path_entry_type: object) -> None:
-    is_class = isinstance(path_entry_type, type)
-    if not is_class or not issubclass(path_entry_type, PyTreeEntry):  # type: ignore[arg-type]  # a class
-        raise TypeError(f"Expected a subclass of PyTreeEntry, got {path_entry_type!r}.")
+def _check_class(cls: object, base: type = object) -> None:
+    if not isinstance(cls, type) or not issubclass(cls, base):
+        raise TypeError(f"Expected a subclass of {base.__name__}, got {cls!r}.")
 
 
 def register_pytree_node(
@@ -332,7 +285,7 @@ def register_pytree_node(
         PyTreeSpec(CustomTreeNode(Pair[None], [*, *]), namespace='doc-pairs')
     """
     _check_class(cls)
-    _check_entry_type(path_entry_type)
+    _check_class(path_entry_type, PyTreeEntry)
     name = name_of(namespace)
     for function in (flatten_func, unflatten_func):
         if not callable(function):
@@ -340,13 +293,7 @@ def register_pytree_node(
 
     check_new(cls, name)
     if is_namedtuple_class(cls) or is_structseq_class(cls):
-        form = "collections.namedtuple" if is_namedtuple_class(cls) else "struct"
-        warnings.warn(
-            f"PyTree type {cls!r} is a subclass of `{form}`, which is a node already; "
-            "the registration overrides that",
-            UserWarning,
-            stacklevel=2,
-        )
+        warnings.warn(f"{cls!r} is a node without it", UserWarning, stacklevel=2)
     return put(cls, name, flatten_func, unflatten_func, path_entry_type)
 
 
@@ -372,17 +319,16 @@ def check_new(cls: type, name: str) -> None:
         ValueError: It is a node already.
     """
     if cls in BUILTINS:
-        raise ValueError(
-            f"PyTree type {cls!r} is a built-in type and cannot be re-registered."
-        )
-    rules = current.state.layers.get(name, EMPTY).rules
-    if cls in rules:
-        scope = f"namespace {name!r}" if name else "the global namespace"
-        rule = rules[cls]
-        where = "" if rule is None else f" ({rule.origin()})"
-        raise ValueError(
-            f"PyTree type {cls!r} is already registered in {scope}.{where}"
-        )
+        raise ValueError(f"{cls!r} is a built-in node.")
+    rule = _rules(name).get(cls)
+    if rule is not None:
+        where = f" in namespace {name!r}" if name else ""
+        raise ValueError(f"{cls!r} is a node already{where} ({rule.origin()}).")
+
+
+def _rules(name: str) -> Mapping[type, Rule | None]:
+    """Return the rules that were registered in a namespace, by their classes."""
+    return current.state.layers.get(name, EMPTY).rules
 
 
 register_pytree_node.get = _get  # type: ignore[attr-defined]  # as optree's has
@@ -422,14 +368,15 @@ def register_pytree_node_class(
     name_of(where)
     if cls is None:
         return functools.partial(
-            register_pytree_node_class,
-            path_entry_type=path_entry_type,
-            namespace=where,
+            register_pytree_node_class, path_entry_type=path_entry_type, namespace=where
         )
-    _check_class(cls)
     chosen: Any = path_entry_type or getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
-    _check_entry_type(chosen)
-    _have_methods(cls)
+    names = ("tree_flatten", "tree_unflatten")
+    if not all(hasattr(cls, f"__{name}__") for name in names):
+        if not all(hasattr(cls, name) for name in names):
+            raise TypeError(f"{cls!r} has no __tree_flatten__ and __tree_unflatten__")
+        for name in names:
+            setattr(cls, f"__{name}__", inspect.getattr_static(cls, name))
     return register_pytree_node(
         cls,
         methodcaller("__tree_flatten__"),
@@ -437,30 +384,6 @@ def register_pytree_node_class(
         path_entry_type=chosen,
         namespace=where,
     )
-
-
-def _have_methods(cls: Any) -> None:
-    """Give a class the two methods, of those without underscores, if it has none."""
-
-    def has(*names: str) -> bool:
-        return all(callable(getattr(cls, name, None)) for name in names)
-
-    if has("__tree_flatten__", "__tree_unflatten__"):
-        return
-    if not has("tree_flatten", "tree_unflatten"):
-        raise TypeError(
-            f"{cls!r} must define both `__tree_flatten__` and `__tree_unflatten__` "
-            "methods for registration as a pytree node."
-        )
-
-    def flatten(self: Any) -> Any:
-        return self.tree_flatten()
-
-    def unflatten(cls: Any, metadata: Any, children: Any) -> Any:
-        return cls.tree_unflatten(metadata, children)
-
-    cls.__tree_flatten__ = flatten
-    cls.__tree_unflatten__ = classmethod(unflatten)
 
 
 def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistryEntry:
@@ -481,14 +404,9 @@ def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistr
     """
     _check_class(cls)
     name = name_of(namespace)
-    rule = current.state.layers.get(name, EMPTY).rules.get(cls)
-    if cls in BUILTINS:
-        raise ValueError(
-            f"PyTree type {cls!r} is a built-in type and cannot be unregistered."
-        )
+    rule = _rules(name).get(cls)
     if rule is None:
-        scope = f"namespace {name!r}" if name else "the global namespace"
-        raise ValueError(f"PyTree type {cls!r} is not registered in {scope}.")
+        raise ValueError(f"{cls!r} is not registered in namespace {name!r}.")
     unregister(cls, namespace=name)
     return _entry_of(rule)
 

@@ -9,15 +9,12 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable
-from itertools import islice
 from typing import Any, Self
-
-from typing_extensions import TypeIs
 
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
 from ...core.treedef import PyTreeDef
-from ...errors import StructureError, TreeDefError
+from ...errors import TreeDefError
 from ...safely import class_name, described
 from .accessors import PyTreeAccessor, PyTreeKind
 from .kinds import accessors_of, brackets, kind_of, metadata
@@ -128,7 +125,7 @@ class PyTreeSpec:
         Raises:
             ValueError: Too few or too many.
         """
-        return self._treedef.unflatten(_counted(leaves, self.num_leaves))
+        return self._treedef.unflatten(leaves)
 
     def flatten_up_to(self, tree: Any, /) -> list[Any]:
         """Return the subtrees of a tree at the leaves of this structure.
@@ -153,7 +150,6 @@ class PyTreeSpec:
                 node is built.
             f_leaf: Called on each leaf first.
         """
-        _check_callables("walk", f_node, f_leaf)
 
         def fold(rule: Any, aux: Any, children: list[Any]) -> Any:
             if f_node is None:
@@ -161,8 +157,7 @@ class PyTreeSpec:
             data = metadata(rule, aux, keys=list)
             return f_node(rule.class_of(aux), data, tuple(children))
 
-        given = _counted(leaves, self.num_leaves)
-        return self._treedef._fold(given, f_leaf, fold)
+        return self._treedef._fold(leaves, f_leaf, fold)
 
     def traverse(
         self,
@@ -178,9 +173,7 @@ class PyTreeSpec:
             f_node: Takes each node once it is built.
             f_leaf: Called on each leaf first.
         """
-        _check_callables("traverse", f_node, f_leaf)
-        given = _counted(leaves, self.num_leaves)
-        return self._treedef.traverse(given, f_node, f_leaf)
+        return self._treedef.traverse(leaves, f_node, f_leaf)
 
     # ------------------------------------------------------------------------ algebra
 
@@ -218,7 +211,6 @@ class PyTreeSpec:
             TypeError: A function returned something else than a structure.
             ValueError: It cannot stand there.
         """
-        _check_callables("transform", f_node, f_leaf)
         namespaces = {self.namespace}
 
         def told(function: Any) -> Any:
@@ -231,7 +223,7 @@ class PyTreeSpec:
             return None if function is None else call
 
         found = self._plain().transform(told(f_node), told(f_leaf))
-        return merged(found, _one_namespace(namespaces))
+        return merged(found, one_namespace(namespaces))
 
     # ---------------------------------------------------------------------- comparing
 
@@ -252,17 +244,14 @@ class PyTreeSpec:
         check_spec("is_suffix", other)
         return other.is_prefix(self, strict=strict)
 
-    def __le__(self, other: object, /) -> bool:
-        return self.is_prefix(other) if _is_spec(other) else NotImplemented
+    __le__ = is_prefix
+    __ge__ = is_suffix
 
-    def __lt__(self, other: object, /) -> bool:
-        return self.is_prefix(other, strict=True) if _is_spec(other) else NotImplemented
+    def __lt__(self, other: PyTreeSpec, /) -> bool:
+        return self.is_prefix(other, strict=True)
 
-    def __ge__(self, other: object, /) -> bool:
-        return self.is_suffix(other) if _is_spec(other) else NotImplemented
-
-    def __gt__(self, other: object, /) -> bool:
-        return self.is_suffix(other, strict=True) if _is_spec(other) else NotImplemented
+    def __gt__(self, other: PyTreeSpec, /) -> bool:
+        return self.is_suffix(other, strict=True)
 
     def __eq__(self, other: object, /) -> bool:
         if not isinstance(other, PyTreeSpec):
@@ -310,10 +299,6 @@ class PyTreeSpec:
         return spec_of(treedef, self.namespace)
 
 
-def _is_spec(other: object) -> TypeIs[PyTreeSpec]:
-    return isinstance(other, PyTreeSpec)
-
-
 def _check_made(made: Any, one: PyTreeDef) -> None:
     """Refuse what a function of `transform` may not return in place of a structure.
 
@@ -321,20 +306,13 @@ def _check_made(made: Any, one: PyTreeDef) -> None:
         TypeError: It is not a structure.
         ValueError: It cannot stand there.
     """
-    must = "Expected the PyTreeSpec transform function returns a"
     if not isinstance(made, PyTreeSpec):
-        raise TypeError(f"{must} PyTreeSpec, got {described(made)}")
-    if made.none_is_leaf != one.none_is_leaf:
-        raise ValueError(
-            f"{must} PyTreeSpec with the same value of "
-            f"`none_is_leaf={one.none_is_leaf}` as the input, got {made!r}"
-        )
-    arity = one.num_children
-    if not one.is_leaf() and not (made.is_one_level() and made.num_leaves == arity):
-        raise ValueError(
-            f"{must} one-level PyTreeSpec with the same number of arity ({arity}), got "
-            f"{made!r}"
-        )
+        raise TypeError(f"transform() takes functions to a PyTreeSpec, got {made!r}")
+    fits = one.is_leaf() or (
+        made.is_one_level() and made.num_leaves == one.num_children
+    )
+    if made.none_is_leaf != one.none_is_leaf or not fits:
+        raise ValueError(f"{made!r} cannot stand in the place of {one!r}")
 
 
 def spec_of(treedef: PyTreeDef, namespace: str = "") -> PyTreeSpec:
@@ -373,37 +351,10 @@ def _place(what: str, index: Any, count: int) -> int:
         IndexError: There is no such place.
         TypeError: It is not an index.
     """
-    is_text = isinstance(index, float | str)  # int() takes these, and is not to
-    to_int: Any = int if hasattr(index, "__int__") and not is_text else operator.index
-    place: int = to_int(index)
+    place = operator.index(index)
     if not -count <= place < count:
         raise IndexError(f"PyTreeSpec::{what}() index out of range.")
     return place
-
-
-def _counted(leaves: Iterable[Any], count: int) -> list[Any]:
-    """Return leaves as a list of the right length.
-
-    Raises:
-        StructureError: There are too few or too many.
-    """
-    given = leaves if type(leaves) is list else [*islice(leaves, count + 1)]
-    if len(given) != count:
-        few = len(given) < count
-        got = f", got: {len(given)}" if few else ""
-        raise StructureError(
-            f"Too {'few' if few else 'many'} leaves for PyTreeSpec; expected: {count}"
-            f"{got}.",
-            expected=str(count),
-            actual=str(len(given)),
-        )
-    return given
-
-
-def _check_callables(who: str, *functions: Any) -> None:
-    for function in functions:
-        if function is not None and not callable(function):
-            raise TypeError(f"{who}() takes functions, got {described(function)}")
 
 
 def _fit(a: PyTreeSpec, b: PyTreeSpec) -> bool:
@@ -419,10 +370,15 @@ def joined(specs: tuple[PyTreeSpec, ...], what: str = "PyTreeSpecs") -> str:
     """
     if len({spec.none_is_leaf for spec in specs}) > 1:
         raise ValueError(f"{what} must have the same none_is_leaf value.")
-    return _one_namespace({spec.namespace for spec in specs}, what)
+    return one_namespace({spec.namespace for spec in specs}, what)
 
 
-def _one_namespace(names: set[str], what: str = "PyTreeSpecs") -> str:
+def one_namespace(names: set[str], what: str = "PyTreeSpecs") -> str:
+    """Return the name that is not empty, if there is one.
+
+    Raises:
+        ValueError: There are several.
+    """
     found = sorted(names - {""})
     if len(found) > 1:
         several = " vs. ".join(map(repr, found))

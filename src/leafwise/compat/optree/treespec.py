@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from . import treespecs
 
 
-_MAKERS: Final = (
-    *("defaultdict", "deque", "dict", "from_collection", "frozendict", "leaf", "list"),
-    *("namedtuple", "none", "ordereddict", "structseq", "tuple"),
+globals().update(
+    {name: getattr(treespecs, f"treespec_{name}") for name in treespecs.MAKERS}
 )
-globals().update({name: getattr(treespecs, f"treespec_{name}") for name in _MAKERS})
-
-__all__ = [*_MAKERS]  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [*treespecs.MAKERS]  # pyright: ignore[reportUnsupportedDunderAll]
 
 if TYPE_CHECKING:
 

@@ -6,16 +6,16 @@ import inspect
 import warnings
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef
-from ...core.walk import Step, iter_steps
+from ...core.walk import iter_steps
 from .accessors import PyTreeKind
 from .context import ordered, signature_of, view
 from .forms import is_namedtuple_instance, is_structseq_instance
 from .kinds import kind_of
-from .spec import PyTreeSpec, merged, spec_of
+from .spec import PyTreeSpec, merged, one_namespace, spec_of
 
 
 # ----------------------------------------------------------------------------- asking
@@ -53,8 +53,6 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
     if rule is None:
         return spec_of(PyTreeDef.leaf(none_is_leaf=mode.none_is_leaf))
     children, aux = rule.flatten(collection)
-    steps: list[Step] = []
-    adopted = ""
     for child in children:
         if not isinstance(child, PyTreeSpec):
             raise ValueError(
@@ -64,51 +62,35 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
             raise ValueError(
                 f"Expected treespec(s) with `none_is_leaf={mode.none_is_leaf}`."
             )
-        if child.namespace and child.namespace != (namespace or child.namespace):
-            raise ValueError(
-                f"Expected treespec(s) with namespace {namespace!r}, got "
-                f"{child.namespace!r}."
-            )
-        if child.namespace and child.namespace != (adopted or child.namespace):
-            raise ValueError(
-                "Expected treespecs with the same namespace, got "
-                f"{adopted!r} vs. {child.namespace!r}."
-            )
-        adopted = child.namespace or adopted
-        steps += iter_steps(child._treedef._code)
+    names = {child.namespace for child in children}
+    one_namespace({*names, namespace})
+    steps = [step for child in children for step in iter_steps(child._treedef._code)]
     steps.append((rule, len(children), aux))
-    depends = kind_of(rule) is PyTreeKind.CUSTOM or namespace in ordered
     treedef = PyTreeDef._of(steps, mode)
-    return (
-        merged(treedef, adopted)
-        if adopted
-        else spec_of(treedef, namespace if depends else "")
-    )
+    if any(names):
+        return merged(treedef, max(names))
+    depends = kind_of(rule) is PyTreeKind.CUSTOM or namespace in ordered
+    return spec_of(treedef, namespace if depends else "")
 
 
-def _maker(
-    name: str, make: Callable[..., Any], what: str | None = None
-) -> Callable[..., PyTreeSpec]:
+def _maker(name: str, make: Callable[..., Any]) -> Callable[..., PyTreeSpec]:
     """Return the function that makes the structure of a container of structures.
 
     Args:
         name: The name of the function, without `treespec_`.
         make: Takes the arguments of the function, returns the container.
-        what: What the container is called in errors, if not by the name.
     """
 
     def treespec(
         *args: Any, none_is_leaf: bool = False, namespace: str = "", **keywords: Any
     ) -> PyTreeSpec:
         made = make(*args, **keywords)
-        return _make(made, what or name, none_is_leaf, namespace)
+        return _make(made, name, none_is_leaf, namespace)
 
     made: Any = treespec
     made.__signature__ = signature_of(inspect.signature(make).parameters.values())
     made.__name__ = made.__qualname__ = f"treespec_{name}"
-    made.__doc__ = (
-        f"Return the structure of a {what or name}, whose children are structures."
-    )
+    made.__doc__ = f"Return the structure of a {name}, whose children are structures."
     return treespec
 
 
@@ -119,20 +101,16 @@ def _checked(is_instance: Callable[[Any], bool], what: str, node: Any) -> Any:
 
 
 def _frozendict(mapping: Any = (), /, **kwargs: PyTreeSpec) -> Any:
-    raise RuntimeError(
-        "`optree.treespec_frozendict` requires Python 3.15+ with `frozendict` support."
-    )
+    raise RuntimeError("There is no `frozendict` before Python 3.15.")
 
 
 treespec_leaf = _maker("leaf", object)
-treespec_none = _maker("none", lambda: None, "None")
+treespec_none = _maker("none", lambda: None)
 treespec_tuple = _maker("tuple", lambda iterable=(), /: tuple(iterable))
 treespec_list = _maker("list", lambda iterable=(), /: [*iterable])
 treespec_dict = _maker("dict", lambda mapping=(), /, **kwargs: dict(mapping, **kwargs))
 treespec_ordereddict = _maker(
-    "ordereddict",
-    lambda mapping=(), /, **kwargs: OrderedDict(mapping, **kwargs),
-    "OrderedDict",
+    "ordereddict", lambda mapping=(), /, **kwargs: OrderedDict(mapping, **kwargs)
 )
 treespec_defaultdict = _maker(
     "defaultdict",
@@ -150,7 +128,6 @@ treespec_namedtuple = _maker(
 treespec_structseq = _maker(
     "structseq",
     lambda structseq, /: _checked(is_structseq_instance, "PyStructSequence", structseq),
-    "PyStructSequence",
 )
 treespec_frozendict = _maker("frozendict", _frozendict)
 
@@ -178,4 +155,9 @@ def treespec_from_collection(
     return _make(collection, type(collection).__name__, none_is_leaf, namespace)
 
 
+MAKERS: Final = (
+    *("defaultdict", "deque", "dict", "from_collection", "frozendict", "leaf", "list"),
+    *("namedtuple", "none", "ordereddict", "structseq", "tuple"),
+)
+"""The short names of the functions that make structures."""
 __all__ = [*sorted(name for name in globals() if name.startswith("treespec_"))]  # pyright: ignore[reportUnsupportedDunderAll]

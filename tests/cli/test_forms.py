@@ -570,7 +570,7 @@ DEFECTS = {
         "toml",
         "[[l]]\nn = 1 # one\n\n[[l]]\nn = 2\n",
         ["move", "l[0]", "t"],
-        "\n[[l]]\nn = 2\n[t]\nn = 1 # one\n",
+        REFUSED,
     ),
     "the last item of an array in a line": (
         "toml",

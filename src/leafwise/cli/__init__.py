@@ -79,17 +79,16 @@ def _decode_options(options: argparse.Namespace) -> None:
     for name, value in vars(options).items():
         if name in ("file", "files"):
             continue
-        if isinstance(value, str):
-            setattr(options, name, _as_utf8(value))
-        elif isinstance(value, list):
-            setattr(options, name, [*map(_as_utf8, value)])
+        values = value if isinstance(value, list) else [value]
+        decoded = [*map(_as_utf8, values)]
+        setattr(options, name, decoded if values is value else decoded[0])
 
 
-def _as_utf8(text: str) -> str:
+def _as_utf8(value: Any) -> Any:
     try:
-        return os.fsencode(text).decode() if not text.isascii() else text
+        return os.fsencode(value).decode() if isinstance(value, str) else value
     except UnicodeError:
-        return text
+        return value
 
 
 def _in_one_line(error: Exception) -> str:
@@ -113,8 +112,9 @@ def _parser(
     Returns:
         The parser, and those of the commands.
     """
+    is_module = os.path.basename(sys.argv[0]) == "__main__.py"
     parser = argparse.ArgumentParser(
-        prog="python -m leafwise" if _is_module() else "leafwise",
+        prog="python -m leafwise" if is_module else "leafwise",
         description="Show, query, edit, compare and merge nested config files: JSON, "
         "TOML, and YAML if ruamel.yaml is installed. Use - for the standard input. "
         "FILE without a command shows the file.",
@@ -130,9 +130,15 @@ def _parser(
     for name, command in COMMANDS.items():
         told = (command.run.__doc__ or "").rstrip(".")
         made = parsers.add_parser(name, help=told, description=f"{told}.")
-        if name in chosen:
-            _add_common(made)
-            command.add_arguments(made)
+        if name not in chosen:
+            continue
+        for names, options in (*_COMMON, *command.arguments):
+            made.add_argument(*names.split(), **options)
+        group = made.add_mutually_exclusive_group() if command.forms else made
+        for names, options in command.forms:
+            group.add_argument(names, **options)
+        if name in ("diff", "merge"):
+            _add_words(made, name)
     return parser, parsers.choices
 
 
@@ -160,136 +166,51 @@ class _Completion(argparse.Action):
         parser.exit()
 
 
-def _is_module() -> bool:
-    return os.path.basename(sys.argv[0]) == "__main__.py"
-
-
-def _add_common(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON, for scripts")
-    parser.add_argument("--format", choices=_KINDS, help="the format of the files")
-    parser.add_argument("--color", choices=WHEN, default="auto")
-
-
-def _of_selectors(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("selectors", nargs="*", metavar="SELECTOR")
-
-
-def _of_show(parser: argparse.ArgumentParser) -> None:
-    _of_selectors(parser)
-    parser.add_argument(
-        "--select", action="append", default=[], metavar="SELECTOR",
-        help="show only this part, the same as SELECTOR",
-    )  # fmt: skip
-    parser.add_argument("--depth", type=_levels, help="the number of levels to draw")
-    forms = parser.add_mutually_exclusive_group()
-    for name, told in (
-        ("tree", "draw the tree, even into a pipe"),
-        ("summary", "print a table of shapes, counts and bytes"),
-        ("mermaid", "print a Mermaid flowchart"),
-        ("dot", "print a graph in the DOT language of Graphviz"),
-    ):
-        forms.add_argument(f"--{name}", action="store_const", const=True, help=told)
-    forms.add_argument("--svg", metavar="FILE", help="write an SVG image")
-    forms.add_argument("--html", metavar="FILE", help="write a collapsible HTML page")
-
-
 def _levels(text: str) -> int:
     if text.isascii() and text.isdigit():
         return int(text)
     raise argparse.ArgumentTypeError(f"not a number of levels: {text!r}")
 
 
-def _of_get(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument(
-        "selector", metavar="SELECTOR", help="such as 'jobs.*.steps[0]'"
-    )
-
-
-def _of_set(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument(
-        "changes", nargs="+", metavar="CHANGE", help="such as optim.lr=1"
-    )
-    _of_output(parser)
-
-
-def _of_output(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--to", choices=_KINDS, help="the format of the output")
-    parser.add_argument(
-        "-i", "--in-place", action="store_true",
-        help="write the file instead of printing it",
-    )  # fmt: skip
-
-
-def _of_delete(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("selectors", nargs="+", metavar="SELECTOR")
-    _of_output(parser)
-
-
-def _of_move(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("source", metavar="SELECTOR", help="the part to move")
-    parser.add_argument(
-        "target", metavar="PATH", help="the new path, which must not exist"
-    )
-    _of_output(parser)
-
-
-def _of_rename(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("selector", metavar="SELECTOR", help="such as '**.kernel'")
-    parser.add_argument("name", metavar="NAME", help="the new key")
-    _of_output(parser)
-
-
-def _add_lists(parser: argparse.ArgumentParser, words: Sequence[str]) -> None:
+def _add_words(parser: argparse.ArgumentParser, name: str) -> None:
+    """Add the arguments of `diff` and `merge` that take words of selections."""
+    module = "align" if name == "diff" else "policy"
+    words = importlib.import_module(f"leafwise.selection.{module}")
+    if name == "merge":
+        parser.add_argument("--join", choices=words.JOINS, default="outer")
+        parser.add_argument("--conflict", choices=words.CONFLICTS, default="overlay")
     parser.add_argument(
         "--lists", action="append", default=[], metavar="HOW",
-        help=f"{', '.join(words)}, or SELECTOR=KEY: pair items by the value of this "
-        "key, such as '**.containers=name'",
+        help=f"{', '.join(words.LISTS)}, or SELECTOR=KEY: pair items by the value of "
+        "this key, such as '**.containers=name'",
     )  # fmt: skip
 
 
-def _of_diff(parser: argparse.ArgumentParser) -> None:
-    from ..selection.align import LISTS
-
-    parser.add_argument("files", nargs=2, metavar="FILE")
-    _add_lists(parser, LISTS)
-    parser.add_argument("--rtol", type=float, default=0.0, help="relative tolerance")
-    parser.add_argument("--atol", type=float, default=0.0, help="absolute tolerance")
-    parser.add_argument(
-        "--ignore",
-        action="append",
-        default=[],
-        metavar="SELECTOR",
-        help="part to ignore",
-    )
+Argument = tuple[str, dict[str, Any]]
+"""The names of an argument, with blanks between them, and what argparse takes."""
 
 
-def _of_merge(parser: argparse.ArgumentParser) -> None:
-    from ..selection.policy import CONFLICTS, JOINS, LISTS
-
-    parser.add_argument("files", nargs="+", metavar="FILE")
-    parser.add_argument("--join", choices=JOINS, default="outer")
-    _add_lists(parser, LISTS)
-    parser.add_argument("--conflict", choices=CONFLICTS, default="overlay")
-    parser.add_argument(
-        "--delete", metavar="VALUE", help="a value that marks deletions, such as null"
-    )
-    parser.add_argument(
-        "--rule", action="append", default=[], metavar="SELECTOR=WORD",
-        help="use one of the words above for the selected part, such as "
-        "'**.tags=extend'",
-    )  # fmt: skip
-    _of_output(parser)
+def _repeated(metavar: str, told: str) -> dict[str, Any]:
+    return {"action": "append", "default": [], "metavar": metavar, "help": told}
 
 
-def _of_flat(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", metavar="FILE")
-    parser.add_argument("--sep", default=".", help="separator between names")
+def _flag(told: str) -> dict[str, Any]:
+    return {"action": "store_const", "const": True, "help": told}
+
+
+_COMMON: Final[list[Argument]] = [
+    ("--json", {"action": "store_true", "help": "print JSON, for scripts"}),
+    ("--format", {"choices": _KINDS, "help": "the format of the files"}),
+    ("--color", {"choices": WHEN, "default": "auto"}),
+]
+_FILE: Final[Argument] = ("file", {"metavar": "FILE"})
+_SELECTORS: Final[Argument] = ("selectors", {"nargs": "*", "metavar": "SELECTOR"})
+_OUTPUT: Final[list[Argument]] = [
+    ("--to", {"choices": _KINDS, "help": "the format of the output"}),
+    ("-i --in-place", {"action": "store_true",
+                       "help": "write the file instead of printing it"}),
+]  # fmt: skip
+_TOLERANCE: Final[dict[str, Any]] = {"type": float, "default": 0.0}
 
 
 class Command(NamedTuple):
@@ -298,22 +219,68 @@ class Command(NamedTuple):
     Attributes:
         run: Takes the options and returns a report; its one-line docstring is the help
             text.
-        add_arguments: Adds the command's own arguments to a parser.
+        arguments: The command's own arguments.
+        forms: Those of which only one may be given.
     """
 
     run: Callable[[argparse.Namespace], commands.Report]
-    add_arguments: Callable[[argparse.ArgumentParser], None]
+    arguments: Sequence[Argument]
+    forms: Sequence[Argument] = ()
 
 
 COMMANDS: Final[dict[str, Command]] = {
-    "show": Command(commands.show, _of_show),
-    "paths": Command(commands.paths, _of_selectors),
-    "get": Command(commands.get, _of_get),
-    "set": Command(commands.put, _of_set),
-    "delete": Command(commands.delete, _of_delete),
-    "move": Command(commands.move, _of_move),
-    "rename": Command(commands.rename, _of_rename),
-    "diff": Command(commands.diff, _of_diff),
-    "merge": Command(commands.merge, _of_merge),
-    "flat": Command(commands.flat, _of_flat),
-}
+    "show": Command(commands.show, [
+        _FILE, _SELECTORS,
+        ("--select", _repeated("SELECTOR", "show only this part, as SELECTOR does")),
+        ("--depth", {"type": _levels, "help": "the number of levels to draw"}),
+    ], [
+        ("--tree", _flag("draw the tree, even into a pipe")),
+        ("--summary", _flag("print a table of shapes, counts and bytes")),
+        ("--mermaid", _flag("print a Mermaid flowchart")),
+        ("--dot", _flag("print a graph in the DOT language of Graphviz")),
+        ("--svg", {"metavar": "FILE", "help": "write an SVG image"}),
+        ("--html", {"metavar": "FILE", "help": "write a collapsible HTML page"}),
+    ]),
+    "paths": Command(commands.paths, [_FILE, _SELECTORS]),
+    "get": Command(commands.get, [
+        _FILE,
+        ("selector", {"metavar": "SELECTOR", "help": "such as 'jobs.*.steps[0]'"}),
+    ]),
+    "set": Command(commands.put, [
+        _FILE,
+        ("changes", {"nargs": "+", "metavar": "CHANGE", "help": "such as optim.lr=1"}),
+        *_OUTPUT,
+    ]),
+    "delete": Command(commands.delete, [
+        _FILE, ("selectors", {"nargs": "+", "metavar": "SELECTOR"}), *_OUTPUT,
+    ]),
+    "move": Command(commands.move, [
+        _FILE,
+        ("source", {"metavar": "SELECTOR", "help": "the part to move"}),
+        ("target", {"metavar": "PATH", "help": "the new path, which must not exist"}),
+        *_OUTPUT,
+    ]),
+    "rename": Command(commands.rename, [
+        _FILE,
+        ("selector", {"metavar": "SELECTOR", "help": "such as '**.kernel'"}),
+        ("name", {"metavar": "NAME", "help": "the new key"}),
+        *_OUTPUT,
+    ]),
+    "diff": Command(commands.diff, [
+        ("files", {"nargs": 2, "metavar": "FILE"}),
+        ("--rtol", {**_TOLERANCE, "help": "relative tolerance"}),
+        ("--atol", {**_TOLERANCE, "help": "absolute tolerance"}),
+        ("--ignore", _repeated("SELECTOR", "part to ignore")),
+    ]),
+    "merge": Command(commands.merge, [
+        ("files", {"nargs": "+", "metavar": "FILE"}),
+        ("--delete", {"metavar": "VALUE",
+                      "help": "a value that marks deletions, such as null"}),
+        ("--rule", _repeated("SELECTOR=WORD", "use one of the words above for the "
+                             "selected part, such as '**.tags=extend'")),
+        *_OUTPUT,
+    ]),
+    "flat": Command(commands.flat, [
+        _FILE, ("--sep", {"default": ".", "help": "separator between names"}),
+    ]),
+}  # fmt: skip

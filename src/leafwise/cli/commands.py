@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .. import io, selection
@@ -16,16 +17,8 @@ from .. import show as show_
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from ..ops.traversal import DELETE
 from ..paint import Paint
-from .files import (
-    NotWritten,
-    Source,
-    Unreadable,
-    complain,
-    encoding,
-    read,
-    read_all,
-    replace,
-)
+from . import files
+from .files import NotWritten, Source, Unreadable
 
 
 if TYPE_CHECKING:
@@ -57,7 +50,7 @@ def _as_json(value: Any, *, allow_nan: bool = False) -> list[str]:
     """Return a value as JSON text that the output can represent."""
     formats = io.formats
     document = formats.Document(value, "json")
-    text = formats.dump(document, encoding=encoding(), allow_nan=allow_nan)
+    text = formats.dump(document, encoding=files.encoding(), allow_nan=allow_nan)
     return [text.removesuffix("\n")]
 
 
@@ -86,7 +79,7 @@ def _line(place: str, value: Any, form: Callable[[Any], str], paint: Paint) -> s
 
 
 def _tree(options: argparse.Namespace) -> Any:
-    return read(options.file, options.format).document.tree
+    return files.read(options.file, options.format).document.tree
 
 
 def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
@@ -122,14 +115,9 @@ def show(options: argparse.Namespace) -> Report:
 
 
 _FORMS: Final = {
-    "summary": "tree_summary",
-    "html": "to_html",
-    "svg": "to_svg",
-    "mermaid": "to_mermaid",
-    "dot": "to_dot",
-    "tree": "draw",
-    "depth": "draw",
-}
+    "summary": "tree_summary", "html": "to_html", "svg": "to_svg", "tree": "draw",
+    "mermaid": "to_mermaid", "dot": "to_dot", "depth": "draw",
+}  # fmt: skip
 """What of `leafwise.show` draws, by the option that asks for it."""
 
 
@@ -144,7 +132,10 @@ def _drawn(name: str, tree: Any, options: argparse.Namespace) -> Report:
     more: dict[str, Any] = {}
     if name == "draw":
         color = "always" if Paint(options.color).is_on else "never"
-        more = {"width": _width(), "max_leaves": sys.maxsize, "color": color}
+        from shutil import get_terminal_size
+
+        width = get_terminal_size().columns if _is_terminal() else sys.maxsize
+        more = {"width": width, "max_leaves": sys.maxsize, "color": color}
     elif name == "to_html":
         more = {"document": True}
     made = getattr(show_, name)(tree, depth=options.depth, none_is_leaf=True, **more)
@@ -159,26 +150,13 @@ def _is_terminal() -> bool:
     return out is not None and out.isatty()
 
 
-def _width() -> int:
-    """Return how long lines may be: as the terminal is wide; in a pipe, endless."""
-    from shutil import get_terminal_size
-
-    return get_terminal_size().columns if _is_terminal() else sys.maxsize
-
-
-_BRANCHES: Final = "├└│─→…"
-_PLAIN_BRANCHES: Final = str.maketrans(
-    dict(zip(_BRANCHES, ("|", "`", "|", "-", "->", "..."), strict=True))
-)
+_BRANCHES: Final = {"├": "|", "└": "`", "│": "|", "─": "-", "→": "->", "…": "..."}
 
 
 def _encodable(text: str) -> str:
     """Return a text with branches of ASCII, if the output has no others."""
-    try:
-        _BRANCHES.encode(encoding())
-    except UnicodeError:
-        return text.translate(_PLAIN_BRANCHES)
-    return text
+    is_fit = io.formats.fits("".join(_BRANCHES), encoding=files.encoding())
+    return text if is_fit else text.translate({ord(a): b for a, b in _BRANCHES.items()})
 
 
 def _saved(text: str, path: str) -> Report:
@@ -261,14 +239,14 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     kind = "json" if options.json else options.to or document.kind
     if kind == document.kind and not options.json:
         text = _revised_or_dumped(tree, source)
-        if formats.fits(text, encoding()):
+        if formats.fits(text, files.encoding()):
             return Report([text.replace("\r\n", "\n").removesuffix("\n")])
     elif document.kind == "yaml" and "*" in source.text:
         # what an alias stands for has changed with it
         tree = formats.load(_revised_or_dumped(tree, source), "yaml").tree
     made = document._replace(tree=tree, kind=kind)
     text = formats.dump(
-        made, encoding=encoding(), allow_nan=_has_nan(source) and not options.json
+        made, encoding=files.encoding(), allow_nan=_has_nan(source) and not options.json
     )
     return Report([text.removesuffix("\n")])
 
@@ -279,11 +257,9 @@ def _revised(tree: Any, source: Source) -> str:
     Raises:
         NotWritten: The comments and the layout cannot be kept.
     """
-    allow_nan = _has_nan(source)
+    text, document, allow_nan = source.text, source.document, _has_nan(source)
     try:
-        return io.revision.revise(
-            source.text, source.document, tree, allow_nan=allow_nan
-        )
+        return io.revision.revise(text, document, tree, allow_nan=allow_nan)
     except io.revision.RevisionError as error:
         raise NotWritten(
             f"{source.path}: not written: the comments and the layout cannot be kept: "
@@ -296,7 +272,7 @@ def _revised_or_dumped(tree: Any, source: Source) -> str:
     try:
         return _revised(tree, source)
     except NotWritten as error:
-        complain(
+        files.complain(
             f"{source.path}: printed without comments and layout: {error.__cause__}"
         )
         document = source.document._replace(tree=tree)
@@ -316,7 +292,7 @@ def _replaced(tree: Any, source: Source, options: argparse.Namespace) -> Report:
         raise Unreadable(f"--in-place: not allowed with {word}")
     text = _revised(tree, source)
     if text != source.text:
-        replace(source, text)
+        files.replace(source, text)
     return Report([])
 
 
@@ -328,23 +304,28 @@ def _has_nan(source: Source) -> bool:
     return not all(math.isfinite(leaf) for leaf in leaves if isinstance(leaf, float))
 
 
+def _edited(options: argparse.Namespace, edit: Callable[[Any, str], Any]) -> Report:
+    """Write a file after an edit, a function of the tree and the format."""
+    source = files.read(options.file, options.format, written=True)
+    tree = edit(source.document.tree, source.document.kind)
+    return _written(tree, source, options)
+
+
 def put(options: argparse.Namespace) -> Report:
     """Print a file with changes applied: `path=value`, `+path=value`, `~path`."""
-    source = read(options.file, options.format, written=True)
-    tree = source.document.tree
-    for change in options.changes:
-        tree = _changed(tree, change, source.document.kind)
-    return _written(tree, source, options)
+    return _edited(options, lambda tree, kind: reduce(
+        lambda tree, change: _changed(tree, change, kind), options.changes, tree
+    ))  # fmt: skip
 
 
 def _changed(tree: Any, change: str, kind: str) -> Any:
     """Return a tree with a change applied; a number is written as the user typed it."""
     from ..selection.names import split_override
 
-    number: Any = None
-    if not change.startswith("~") and "=" in change:
-        where, text = split_override(change)
-        number = io.formats.read_number(text, kind)
+    if change.startswith("~") or "=" not in change:
+        return selection.override(tree, [change])
+    where, text = split_override(change)
+    number = io.formats.read_number(text, kind)
     if not hasattr(number, "text"):
         return selection.override(tree, [change])
     plain = repr(number.plain(number))
@@ -361,45 +342,38 @@ def _changed(tree: Any, change: str, kind: str) -> Any:
 
 def delete(options: argparse.Namespace) -> Report:
     """Print a file without the selected parts."""
-    source = read(options.file, options.format, written=True)
-    tree = _picked(options, source.document.tree).delete()
-    return _written(tree, source, options)
+    return _edited(options, lambda tree, _: _picked(options, tree).delete())
 
 
 def move(options: argparse.Namespace) -> Report:
     """Print a file with a part moved to another path."""
-    source = read(options.file, options.format, written=True)
-    tree = selection.tree_move(
-        source.document.tree, options.source, options.target, none_is_leaf=True
-    )
-    return _written(tree, source, options)
+    return _edited(options, lambda tree, _: selection.tree_move(
+        tree, options.source, options.target, none_is_leaf=True
+    ))  # fmt: skip
 
 
 def rename(options: argparse.Namespace) -> Report:
     """Print a file with the selected keys renamed."""
-    source = read(options.file, options.format, written=True)
-    tree = selection.tree_rename(
-        source.document.tree, options.selector, options.name, none_is_leaf=True
-    )
-    return _written(tree, source, options)
+    return _edited(options, lambda tree, _: selection.tree_rename(
+        tree, options.selector, options.name, none_is_leaf=True
+    ))  # fmt: skip
 
 
 def merge(options: argparse.Namespace) -> Report:
     """Print the deep merge of files; values of later files win."""
-    base, *overlays = read_all(options.files, options.format, written=True)
+    base, *overlays = files.read_all(options.files, options.format, written=True)
     trees = [source.document.tree for source in overlays]
     if options.delete is not None:
         from ..selection.values import guess
 
         trees = [_with_marks(tree, guess(options.delete)) for tree in trees]
-    rules = dict(_rule(text) for text in options.rule)
     merged = selection.tree_merge(
         base.document.tree,
         *trees,
         join=options.join,
         lists=_lists(options.lists, "replace"),
         conflict=options.conflict,
-        rules=rules,
+        rules=dict(map(_rule, options.rule)),
     )
     return _written(merged, base, options)
 
@@ -436,10 +410,9 @@ def _lists(given: list[str], default: str) -> str | dict[str, str]:
 def diff(options: argparse.Namespace) -> Report:
     """Print the differences between two files; status 1 if there are any."""
     written = not options.json
-    first, second = read_all(options.files, options.format, written=written)
+    sources = files.read_all(options.files, options.format, written=written)
     found = selection.tree_diff(
-        first.document.tree,
-        second.document.tree,
+        *(source.document.tree for source in sources),
         lists=_lists(options.lists, "align"),
         rtol=options.rtol,
         atol=options.atol,

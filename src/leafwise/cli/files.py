@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from io import TextIOWrapper
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .. import io
@@ -25,17 +24,8 @@ from ..safely import type_name
 if TYPE_CHECKING:
     from ..io.formats import Document
 
-__all__ = [
-    "NotWritten",
-    "Source",
-    "Unreadable",
-    "complain",
-    "encoding",
-    "read",
-    "read_all",
-    "replace",
-    "write",
-]
+__all__ = ["NotWritten", "Source", "Unreadable", "complain", "encoding", "read"]
+__all__ += ["read_all", "replace", "write"]
 
 _MOST: Final = 20_000_000
 _MARKS: Final = (  # longer ones before those that they begin with
@@ -186,46 +176,35 @@ def _refuse_endless(tree: Any) -> None:
         FormatError: It does; the message has the paths or the count.
     """
     sizes: dict[int, int] = {}
-    stack: list[tuple[Any, bool]] = [(tree, False)]
+    above: dict[int, tuple[Any, ...]] = {}  # the paths of what the walk is in
+    stack: list[tuple[tuple[Any, ...], Any, bool]] = [((), tree, False)]
     while stack:
-        node, is_done = stack.pop()
-        children = _below(node)
+        path, node, is_done = stack.pop()
+        key: Any = DictKey if type(node) is dict else SequenceKey
+        below = _pairs(node)
         if is_done:
-            sizes[id(node)] = sum(sizes.get(id(child), 1) for child in children)
-        elif children and id(node) not in sizes:
-            sizes[id(node)] = 0  # until all below it is counted
-            stack.append((node, True))
-            stack += [(child, False) for child in children]
-        elif sizes.get(id(node)) == 0:
+            del above[id(node)]
+            sizes[id(node)] = sum(sizes.get(id(child), 1) for _, child in below)
+        elif id(node) in above:
+            first, second = KeyPath(above[id(node)]), KeyPath(path)
             raise io.formats.FormatError(
-                _told([n for n, is_above in stack if is_above], node)
+                f"it contains itself: the {type_name(node)} at {first.where()} is also "
+                f"at {second}"
             )
+        elif below and id(node) not in sizes:
+            above[id(node)] = path
+            stack.append((path, node, True))
+            stack += [((*path, key(k)), x, False) for k, x in below if _pairs(x)]
     if sizes.get(id(tree), 1) > _MOST:
         raise io.formats.FormatError(
             f"its anchors expand to {sizes[id(tree)]} values, which is too many"
         )
 
 
-def _below(node: Any) -> Collection[Any]:
+def _pairs(node: Any) -> Collection[tuple[Any, Any]]:
     if type(node) is dict:
-        return node.values()
-    return node if type(node) is list else ()
-
-
-def _key_of(node: Any, child: Any) -> Any:
-    """Return the key that a child has in a node."""
-    if type(node) is list:
-        return SequenceKey(next(place for place, x in enumerate(node) if x is child))
-    return DictKey(next(key for key, x in node.items() if x is child))
-
-
-def _told(above: Sequence[Any], again: Any) -> str:
-    """Return where a tree contains itself: `again` is one of the nodes above."""
-    path = [_key_of(node, child) for node, child in pairwise([*above, again])]
-    depth = next(depth for depth, node in enumerate(above) if node is again)
-    first, second = KeyPath(path[:depth]), KeyPath(path)
-    kind = type_name(again)
-    return f"it contains itself: the {kind} at {first.where()} is also at {second}"
+        return node.items()
+    return [*enumerate(node)] if type(node) is list else ()
 
 
 def encoding() -> str:

@@ -15,7 +15,7 @@ from io import StringIO
 from typing import Any, Final
 
 from .. import formats
-from ..formats import Document
+from ..formats import Document, FormatError
 from .parts import Made, RevisionError
 from .render import Editor
 from .spans import ALIAS, BLOCK, FLOW, LEAF, Entry, Part
@@ -346,7 +346,10 @@ def _quoted(text: str, quote: str) -> str:
 
 
 def _reads(text: str, value: Any) -> bool:
-    return bool(formats.load(f"[{text}]", "yaml").tree == [value])
+    try:
+        return bool(formats.load(f"[{text}]", "yaml").tree == [value])
+    except FormatError:
+        return False
 
 
 def _indents(roots: list[Part]) -> tuple[int, int]:

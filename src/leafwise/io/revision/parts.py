@@ -99,33 +99,24 @@ def same(a: Any, b: Any, *, written: bool = True) -> bool:
     while pairs:
         a, b = pairs.pop()
         if not written:
-            a, b = _plain(a), _plain(b)
+            a, b = (x.plain(x) if hasattr(x, "plain") else x for x in (a, b))
         if a is b:
             continue
         if type(a) is not type(b):
             return False
-        if type(a) is dict:
-            if a.keys() != b.keys():
-                return False
+        if type(a) is dict and a.keys() == b.keys():
             pairs += [(value, b[key]) for key, value in a.items()]
-        elif type(a) is list:
-            if len(a) != len(b):
-                return False
+        elif type(a) is list and len(a) == len(b):
             pairs += zip(a, b, strict=True)
-        elif isinstance(a, int | float):
-            if a != b if type(a) is int else repr(a) != repr(b):
+        elif isinstance(a, float) or hasattr(a, "plain"):
+            if repr(a) != repr(b):
                 return False
         elif a != b:
             return False
     return True
 
 
-def _plain(value: Any) -> Any:
-    cls = getattr(type(value), "plain", None)
-    return cls(value) if cls in (int, float) else value
-
-
-Step = tuple[int | None, Any]
+Step = tuple[Any, Any]
 """The index of an old entry, None for a new one; and its new key, `GONE` for none."""
 GONE: Final = object()
 MERGE: Final = object()
@@ -146,80 +137,48 @@ def steps(old: Any, new: Any, keys: Sequence[Any] | None = None) -> Iterable[Ste
 
 
 def _of_dicts(keys: Sequence[Any], old: Any, new: Any) -> Iterator[Step]:
-    known = {*keys}
-    added = [
-        k for k in new if k not in known and (k not in old or not same(old[k], new[k]))
-    ]
-    renamed = _renamed(keys, old, new, added)
-    follows: dict[Any, list[Any]] = {}  # new keys, by the one that they stand after
-    before: Any = GONE
-    names = {new_key: key for key, new_key in renamed.items()}
-    for key in new:
-        if key in known or key in names:
-            before = names.get(key, key)
-        elif key not in old:
-            follows.setdefault(before, []).append(key)
-    yield from ((None, key) for key in follows.get(GONE, ()))
-    for index, key in enumerate(keys):
-        if key is MERGE:
-            yield index, MERGE
-            continue
-        yield index, key if key in new else renamed.get(key, GONE)
-        yield from ((None, one) for one in follows.get(key, ()))
-    yield from ((None, key) for key in added if key in old and key not in names)
-
-
-def _renamed(
-    keys: Sequence[Any], old: Any, new: Any, added: list[Any]
-) -> dict[Any, Any]:
-    """Return new keys by old ones: the same value, after the same key that stays."""
     stays = {key for key in keys if key in new}
-    gone = [key for key in keys if key not in stays and key is not MERGE]
-    before, after = _predecessors(keys, stays), _predecessors(new, stays)
-    found: dict[Any, Any] = {}
-    for key in gone if added else ():
-        for candidate in added:
-            if after[candidate] == before[key] and same(old[key], new[candidate]):
-                added.remove(candidate)
-                found[key] = candidate
-                break
-    added += found.values()
-    return found
-
-
-def _predecessors(keys: Iterable[Any], stays: set[Any]) -> dict[Any, Any]:
-    """Return for each key the nearest one before it that stays."""
+    gone = _after(keys, stays, lambda key: key is not MERGE and key not in new)
+    added = _after(new, stays, lambda key: key not in old)
+    renamed: dict[Any, Any] = {}
+    for place, names in gone.items():
+        for key in names:
+            for one in added.get(place, ()):
+                if same(old[key], new[one]):
+                    renamed[key] = one
+                    added[place].remove(one)
+                    break
+    yield from ((None, one) for one in added.get(GONE, ()) if GONE not in gone)
     before: Any = GONE
-    found = {}
+    for index, key in enumerate(keys):
+        yield index, key if key is MERGE or key in new else renamed.get(key, GONE)
+        if key in stays:
+            before = key
+        if (key in stays and before not in gone) or key in gone.get(before, ())[-1:]:
+            yield from ((None, one) for one in added.get(before, ()))
+    brought = (key for key in new if key in old and key not in stays)
+    yield from ((None, key) for key in brought if not same(old[key], new[key]))
+
+
+def _after(keys: Iterable[Any], stays: set[Any], is_one: Any) -> dict[Any, list[Any]]:
+    """Return the keys of one kind by the nearest one before them that stays."""
+    before: Any = GONE
+    found: dict[Any, list[Any]] = {}
     for key in keys:
-        found[key] = before
         before = key if key in stays else before
+        if is_one(key):
+            found.setdefault(before, []).append(key)
     return found
 
 
 def _of_lists(old: list[Any], new: list[Any]) -> Iterator[Step]:
-    start = _alike(old, new)
-    end = _alike(old[start:][::-1], new[start:][::-1])
-    mine, theirs = old[start : len(old) - end], new[start : len(new) - end]
-    sizes, numbering = (len(mine), len(theirs)), Numbering(context_of())
-    kept: list[tuple[int, int]] = []
-    if min(sizes) > 0 and max(sizes) > 1:  # otherwise there is nothing to align
-        kept, _ = aligned([*map(numbering.of, mine)], [*map(numbering.of, theirs)])
-    pairs = filled(
-        sizes,
-        kept,
-        [],
-        lambda side, n: numbering.parts((mine, theirs)[side][n]),
-    )
-    yield from ((n, n) for n in range(start))
+    sides, sizes = (old, new), (len(old), len(new))
+    numbering = Numbering(context_of())
+    numbers = [[*map(numbering.of, side)] for side in sides]
+    kept = aligned(*numbers)[0] if min(sizes) > 0 and max(sizes) > 1 else []
+    pairs = filled(sizes, kept, [], lambda side, n: numbering.parts(sides[side][n]))
     for row in rows_of(sizes, pairs, []):
-        before, after, _ = row.beyond(start)
-        yield before if before >= 0 else None, after if after >= 0 else GONE
-    yield from ((len(old) - n, len(new) - n) for n in range(end, 0, -1))
-
-
-def _alike(old: list[Any], new: list[Any]) -> int:
-    """Return how many items are the same from the start on."""
-    pairs = enumerate(zip(old, new, strict=False))
-    least = min(len(old), len(new))
-    return next((n for n, (x, y) in pairs if not same(x, y)), least)
+        yield (
+            row.before if row.before >= 0 else None,
+            row.after if row.after >= 0 else GONE,
+        )

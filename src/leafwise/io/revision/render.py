@@ -86,11 +86,11 @@ class Editor:
         if old is new and not self.has_aliases:
             return new
         keys = [MERGE if entry.is_merge else entry.key for entry in part.entries]
-        before, after = self.merged(part, old)
+        after = self.merged(part, old)
+        for key in after:
+            if key in old and key not in new:
+                raise RevisionError(f"the merge key << also gives the key {key!r}")
         plan = [*steps(old, new, None if part.is_list else keys)]
-        if after is None or any(k in old and k not in new for k in after):
-            plan = [*self.written_out(plan, keys, before, new)]
-            after = {}
         plan = [
             (place, key) for place, key in plan
             if place is not None or part.is_list
@@ -114,45 +114,21 @@ class Editor:
         self.results[part.start] = result
         return result
 
-    def merged(self, part: Part, old: Any) -> tuple[dict[Any, Any], Any]:
-        """Return what `<<` brings into a mapping, before and after; None if it goes."""
-        before: dict[Any, Any] = {}
-        after: Any = {}
+    def merged(self, part: Part, old: Any) -> dict[Any, Any]:
+        """Return what `<<` will bring into a mapping."""
+        found: dict[Any, Any] = {}
         for entry in part.entries if not part.is_list else ():
             sources = entry.value.entries if entry.value.is_list else (entry,)
             for source in reversed(sources) if entry.is_merge else ():
-                target = source.value.target or source.value
-                keys = [*self.keys_of(target)]
-                before |= {key: old[key] for key in keys if key in old}
-                if source.value.target is None:
-                    result: Any = {key: old[key] for key in keys if key in old}
-                else:
-                    result = self.results.get(target.start)
-                is_dict = type(after) is dict is type(result)
-                after = after | result if is_dict else None
-        return before, after
-
-    def keys_of(self, part: Part) -> Iterator[Any]:
-        """Yield the keys of a mapping, with those that `<<` brings into it."""
-        for entry in part.entries:
-            sources = entry.value.entries if entry.value.is_list else (entry,)
-            for source in sources if entry.is_merge else ():
-                yield from self.keys_of(source.value.target or source.value)
-            if not entry.is_merge:
-                yield entry.key
-
-    @staticmethod
-    def written_out(
-        plan: list[Step], keys: list[Any], brought: Any, new: Any
-    ) -> Iterator[Step]:
-        """Yield steps with the keys that `<<` brings in place of it."""
-        for place, key in plan:
-            if key is not MERGE:
-                yield place, key
-                continue
-            yield place, GONE
-            known = {*keys, *(k for at, k in plan if at is None)}
-            yield from ((None, k) for k in brought if k in new and k not in known)
+                target = source.value.target
+                result = (
+                    self.results.get(target.start) if target else
+                    {one.key: old[one.key] for one in source.value.entries}
+                )  # fmt: skip
+                if type(result) is not dict:
+                    raise RevisionError("what the merge key << names would be removed")
+                found |= result
+        return found
 
     def entry(self, part: Part, entry: Entry, old: Any, new: Any) -> Any:
         """Note the change of a value that stays; return what it will be parsed as."""
@@ -161,12 +137,11 @@ class Editor:
             start = value.target.start
             if same(new, self.results.get(start, GONE)):
                 return new
-            if same(old, new) and start in self.results:
-                return self.results[start]
             if same(old, new):
-                self.results[start] = new
-                self.write_target(part, value)
-                return new
+                if start not in self.results:
+                    self.results[start] = new
+                    self.write_target(part, value)
+                return self.results[start]
         elif fits(value, new):
             return self.collection(value, old, new)
         self.results[value.start] = new
@@ -301,32 +276,25 @@ class Editor:
             found[0][2] if found else outer + self.style.unit if has_lines else outer
         )
         made: list[list[str]] = []
-        detached = ""
         for at, key in plan:
+            if key is GONE:
+                continue
             lead, gap, trail = items[at] if at is not None else ("", "", "")
             if at is None:
                 body = self.fresh_item(part, key, new[key], indent, has_lines)
                 lead = f"\n{indent}" if has_lines else self.lead(items, len(made))
                 lead = lead if items or made or "\n" in tail else tail
-            elif key is GONE:
-                detached += _detached(lead)
-                continue
             else:
                 body = self.kept_item(part, part.entries[at], key)
                 if not has_lines and "\n" not in items[0][0]:
                     lead = self.lead(items, len(made))
-                lead, detached = detached + lead, ""
             made.append([lead, body, gap, ",", trail])
         if made and not has_comma:
             made[-1][3] = ""
         if not items and has_lines:
             tail = f"\n{outer}"
-        if not made:
-            tail = f"{detached}{tail}" if detached else ""
-        inner = "".join(["".join(parts) for parts in made]) + (
-            detached + tail if made else tail
-        )
-        self.cuts.append((begin, part.end - 1, inner))
+        inner = "".join(["".join(parts) for parts in made])
+        self.cuts.append((begin, part.end - 1, inner + tail if made else ""))
 
     def lead(self, items: Sequence[tuple[str, str, str]], n: int) -> str:
         """Return what stands before an item of a line."""
@@ -351,26 +319,13 @@ class Editor:
         self, part: Part, key: Any, value: Any, indent: str, has_lines: bool
     ) -> str:
         """Return the text of a new item between brackets."""
-        source, made = self.taken(value), None
-        if source is not None and source[1].value.kind is not BLOCK:
-            span = source[1].value
-            made = self.text[span.start : span.end]
-            if "\n" in made:
-                was = self.indent_at(source[1].start)
-                made = _moved(made, was, indent, is_inside=True)
-        if made is None:
-            lines = has_lines and not self.style.comment
-            made = self.style.inline(
-                value, indent, has_lines=lines, like=self.like(part)
-            )
+        self.taken(value)
+        lines = has_lines and not self.style.comment
+        like = self.like(part)
+        made: str = self.style.inline(value, indent, has_lines=lines, like=like)
         if part.is_list:
             return made
-        colon = self.style.colon
-        if part.entries and not part.entries[0].is_merge:
-            first = part.entries[0]
-            found = self.text[self.end_of_key(first) : first.value.start]
-            colon = colon if "\n" in found or "&" in found or found == ":" else found
-        return f"{self.style.key(key)}{colon}{made}"
+        return f"{self.style.key(key)}{self.style.colon}{made}"
 
     # ----------------------------------------------------------------------- on lines
 
@@ -465,12 +420,3 @@ def _moved(lines: str, was: str, indent: str, *, is_inside: bool = False) -> str
 def _has_alias(part: Part) -> bool:
     values = [entry.value for entry in part.entries]
     return any(value.kind is ALIAS or _has_alias(value) for value in values)
-
-
-def _detached(lead: str) -> str:
-    """Return those of the lines before an item that are not directly above it."""
-    lines = lead.split("\n")[:-1]
-    while lines and lines[-1].lstrip().startswith("#"):
-        lines.pop()
-    text = "\n".join(lines)
-    return text if "#" in text else ""

@@ -335,7 +335,8 @@ def _write_custom(rule: Rule, aux: Any) -> Any:
         ) from None
 
 
-_IN_HEX: Final = "x"
+_MOST_BITS: Final = 2_000
+"""Python reads no longer decimal numbers where its limit is set to the least."""
 
 
 def _read_key_object(text: str) -> Any:
@@ -353,8 +354,8 @@ def write_value(value: Any, depth: int = 0) -> Any:
     if value is None or cls in (bool, str):
         return value
     if cls is int:
-        text = literal(value)
-        return value if _IN_HEX not in text else ["literal", text]
+        is_short = value.bit_length() < _MOST_BITS
+        return value if is_short else ["literal", hex(value)]
     if cls is float and math.isfinite(value):
         return value
     if depth >= _DEPTH:

@@ -186,7 +186,7 @@ def pyodide(session: nox.Session) -> None:
     """The tests that need no threads and no processes, in the CPython of browsers."""
     folder = npm(session, PYODIDE)
     session.run("pip", "wheel", "-q", "--no-deps", "-w", str(folder), ".")
-    needs = ["hypothesis==6.155.7", "pytest", "ruamel.yaml", "sybil", "tomlkit"]
+    needs = ["hypothesis==6.155.7", "pytest", "ruamel.yaml", "sybil", "tomlkit", "tqdm"]
     kind = [
         "--platform=any",
         "--python-version=3.14",

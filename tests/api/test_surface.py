@@ -139,6 +139,7 @@ LATER = {
     "integrations": "leafwise.integrations",
     "json": "json",
     "layout": "leafwise.layout",
+    "nn.checks": "leafwise.nn",
     "shutil": "shutil",
     "selection.align": "leafwise.selection",
     "selection.names": "leafwise.selection",

@@ -305,6 +305,8 @@ def written(folder, name):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_files_that_announce_what_they_do_not_have_are_refused(tmp_path, name):
+    if name == "bits of another width.npz":
+        pytest.importorskip("ml_dtypes")  # which the error would name
     path = written(tmp_path, name)
     tracemalloc.start()
     try:

@@ -427,12 +427,14 @@ class Places:
         mark = steps[-1][0]
         if mark is None:
             return None
-        begun = self._begun(steps)
-        begun.stopped = mark.kind == "ask"  # and it said yes
-        if begun.stopped and type(error) is not Missed:
-            locate(error, begun.trail())
+        is_asking = mark.kind == "ask"
+        is_miss = type(error) is Missed
+        if not (is_asking or is_miss or isinstance(error, FAILURES)):
             return None
-        if type(error) is not Missed and not isinstance(error, FAILURES):
+        begun = self._begun(steps)
+        begun.stopped = is_asking  # and it said yes
+        if is_asking and not is_miss:
+            locate(error, begun.trail())
             return None
         return begun
 
@@ -471,6 +473,8 @@ class Places:
                 done += self._entries_before(part, position)
         begun.code = [*self._code[:done]]
         for place, aux in zip(self._plan.varying, varying, strict=False):
+            if place >= done:  # a signal's handler raised before it was counted
+                break
             run, rule, arity, _ = begun.code[place]
             begun.code[place] = (run, rule, arity, aux)
         return begun

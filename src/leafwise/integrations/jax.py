@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..lazy import real
-from ..nn.checks import watch
 from ..ops.map import tree_flatten
 
 
@@ -33,6 +32,9 @@ def begin(jax: Any) -> None:
     Args:
         jax: The module.
     """
+    # the classes of nn are announced to this module, which must be loaded by then
+    from ..nn.checks import watch  # noqa: PLC0415
+
     try:
         core = importlib.import_module("jax.extend.core")
         watch(core.get_opaque_trace_state)

@@ -145,7 +145,7 @@ def block(
         elif random.random() < 0.1:
             lines += ["", f"{pad}# apart", ""]
         anchor = ""
-        name = f"a{len(anchors)}{indent}"
+        name = f"a{random.randrange(10**9)}"  # the name is not used again
         what = random.random()
         if random.random() < 0.2:
             anchor = f" &{name}"

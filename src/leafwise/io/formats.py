@@ -10,16 +10,16 @@ from __future__ import annotations
 
 import importlib
 import json
+import math
 import re
 import sys
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from io import StringIO
 from typing import Any, ClassVar, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
-from ..core.walk import unlink
 from ..ops.map import tree_leaves, tree_map
 from ..safely import clip, type_name
 
@@ -88,23 +88,17 @@ class WrittenFloat(float):
 
     plain: ClassVar = float
     text: str
-
-    def __repr__(self) -> str:
-        return self.text
+    __repr__ = WrittenInt.__repr__
 
 
 def as_written(text: str, value: Any) -> Any:
     """Return a number that knows its text, or the value if its `repr` is that text."""
-    if type(value) not in (int, float) or _is_long(value) or repr(value) == text:
+    is_long = type(value) is int and value.bit_length() > 2000  # Python may refuse it
+    if type(value) not in (int, float) or is_long or repr(value) == text:
         return value
     made: Any = (WrittenInt if type(value) is int else WrittenFloat)(value)
     made.text = text
     return made
-
-
-def _is_long(value: Any) -> bool:
-    """Return whether Python may refuse to print an int."""
-    return type(value) is int and value.bit_length() > 2000
 
 
 def read_number(text: str, kind: str) -> Any:
@@ -128,15 +122,16 @@ def read_number(text: str, kind: str) -> Any:
 def fitted(tree: Any, kind: str) -> Any:
     """Return a tree in which numbers know their text only if the format reads it."""
 
-    def is_foreign(leaf: Any) -> bool:
+    def adapted(leaf: Any) -> Any:
         if not isinstance(leaf, WrittenInt | WrittenFloat):
-            return False
+            return leaf
         found = read_number(leaf.text, kind)
-        return type(found) is not type(leaf) or found != leaf
+        is_read = type(found) is type(leaf) and found == leaf
+        return leaf if is_read else leaf.plain(leaf)
 
-    if not any(map(is_foreign, tree_leaves(tree))):
-        return tree
-    return tree_map(lambda leaf: leaf.plain(leaf) if is_foreign(leaf) else leaf, tree)
+    if any(isinstance(leaf, WrittenInt | WrittenFloat) for leaf in tree_leaves(tree)):
+        return tree_map(adapted, tree)
+    return tree
 
 
 class _How(NamedTuple):
@@ -244,64 +239,48 @@ def _need(module: str, package: str, kind: str) -> Any:
 # ---------------------------------------------------- what a format cannot represent
 
 
-def _children(node: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield keys and children of a dict, list or tuple."""
-    if isinstance(node, dict):
-        yield from ((DictKey(key), child) for key, child in node.items())
-    else:
-        yield from ((SequenceKey(index), child) for index, child in enumerate(node))
-
-
-def _nodes(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each dict, list and tuple once, with its path as a linked list."""
-    stack: list[tuple[Any, Any]] = [((), tree)]
+def _nodes(tree: Any) -> Iterator[tuple[tuple[Any, ...], Any, bool]]:
+    """Yield the paths of all keys and values, and whether it is a key."""
+    stack: list[tuple[tuple[Any, ...], Any]] = [((), tree)]
     seen: set[int] = set()
     while stack:
-        slot, node = stack.pop()
-        if isinstance(node, dict | list | tuple) and id(node) not in seen:
-            seen.add(id(node))
-            yield slot, node
-            below = [((slot, key), child) for key, child in _children(node)]
-            stack += reversed(below)
-
-
-def _where(slot: Any) -> str:
-    return KeyPath(unlink(slot)).where()
+        path, node = stack.pop()
+        yield path, node, False
+        if not isinstance(node, dict | list | tuple) or id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, dict):
+            below = [((*path, DictKey(name)), child) for name, child in node.items()]
+            yield from ((place, place[-1].key, True) for place, _ in below)
+        else:
+            below = [((*path, SequenceKey(n)), child) for n, child in enumerate(node)]
+        stack += reversed(below)
 
 
 def _misfit(document: Document, how: _How) -> str | None:
-    """Return which key or value a format cannot represent; None if no single one is it.
+    """Return which key or value a format cannot represent; None if none is known."""
+    from datetime import date, time
 
-    Each is written by itself, which takes time, but only after a failure.
-    """
-    tree, kind = document.tree, document.kind
-    for slot, node in _nodes([tree]):
-        for key, value in _children(node):
-            path = KeyPath(unlink((slot, key))[1:])
-            if isinstance(node, dict):
-                wrong = _complaint({key.key: ""}, key.key, kind, how)
-                if wrong:
-                    return f"the key at {path.where()} {wrong}"
-            if not isinstance(value, dict | list | tuple):
-                wrong = _complaint({"": value}, value, kind, how)
-                if wrong:
-                    return f"the value at {path.where()} {wrong}"
+    kind, scalars, null = document.kind, (str, int, float), type(None)
+    keys = {"json": (*scalars, null), "toml": (str,), "yaml": (object,)}[kind]
+    values = {"json": (*scalars, null, date, time), "toml": (*scalars, date, time),
+              "yaml": (*scalars, null, date, bytes, set)}[kind]  # fmt: skip
+    for path, part, is_key in _nodes(document.tree):
+        if isinstance(part, dict | list | tuple) and not is_key:
+            continue
+        wrong = "" if isinstance(part, keys if is_key else values) else f"is {_a(part)}"
+        if isinstance(part, float) and kind == "json" and not how.allow_nan:
+            wrong = "" if math.isfinite(part) else f"is {_a(part)}"
+        try:
+            str(part).encode() if isinstance(part, str | int) else b""
+        except UnicodeError:
+            wrong = "has a lone surrogate"
+        except ValueError as error:
+            wrong = wrong or f"is too long: {error}"
+        if wrong:
+            place = KeyPath(path).where()
+            return f"the {'key' if is_key else 'value'} at {place} {wrong}"
     return None
-
-
-def _complaint(table: Any, part: Any, kind: str, how: _How) -> str:
-    """Return why a key or value cannot be written, even in a dict of its own."""
-    if type(part) is str and part.isascii():
-        return ""
-    try:
-        _WRITERS[kind](Document(table, kind), how)
-    except UnicodeError:
-        return "has a lone surrogate"
-    except ValueError as error:
-        return f"is too long: {error}" if isinstance(part, int) else f"is {_a(part)}"
-    except TypeError:
-        return f"is {_a(part)}"
-    return ""
 
 
 def _a(value: Any) -> str:
@@ -347,22 +326,6 @@ def _duplicate(key: str, line: int, column: int, first: int) -> FormatError:
         f"line {line}, column {column}: duplicate key {clip(key)}, first on line "
         f"{first}"
     )
-
-
-class _HasDuplicate(ValueError):
-    """A JSON object has a key twice."""
-
-
-def _table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object as a dict.
-
-    Raises:
-        _HasDuplicate: A key is there twice. The place is not known here.
-    """
-    table = dict(pairs)
-    if len(table) < len(pairs):
-        raise _HasDuplicate
-    return table
 
 
 _JSON_TOKEN: Final = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?|[{}\[\]]')
@@ -437,10 +400,14 @@ def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
 def _read_json(text: str, written: bool) -> Document:
     more: Any = {"parse_int": _written_int, "parse_float": _written_float}
     more = more if written else {}
-    try:
-        return Document(json.loads(text, object_pairs_hook=_table, **more), "json")
-    except _HasDuplicate:
-        raise _find_duplicate(text) from None
+
+    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        found = dict(pairs)
+        if len(found) < len(pairs):
+            raise _find_duplicate(text)
+        return found
+
+    return Document(json.loads(text, object_pairs_hook=table, **more), "json")
 
 
 def _written_int(text: str) -> Any:
@@ -452,7 +419,6 @@ def _written_float(text: str) -> Any:
 
 
 def _write_json(document: Document, how: _How) -> str:
-    _refuse_colliding_names(document.tree)
     text = json.dumps(
         document.tree,
         indent=2,
@@ -460,6 +426,7 @@ def _write_json(document: Document, how: _How) -> str:
         allow_nan=how.allow_nan,
         default=json_default,
     )
+    _refuse_colliding_names(document.tree)
     return _escaped(f"{text}\n", how.encoding, lambda char: json.dumps(char)[1:-1])
 
 
@@ -490,8 +457,8 @@ def _refuse_colliding_names(tree: Any) -> None:
     Raises:
         FormatError: There is one.
     """
-    for slot, node in _nodes(tree):
-        if not isinstance(node, dict) or all(type(key) is str for key in node):
+    for path, node, is_key in _nodes(tree):
+        if is_key or not isinstance(node, dict) or {*map(type, node)} <= {str}:
             continue
         known: dict[str, Any] = {}
         for key in node:
@@ -500,7 +467,7 @@ def _refuse_colliding_names(tree: Any) -> None:
             if first is not key:
                 raise FormatError(
                     f"cannot be written as JSON: the keys {clip(first)} and {clip(key)}"
-                    f" of the dict at {_where(slot)} are the same name"
+                    f" of the dict at {KeyPath(path).where()} are the same name"
                 )
 
 
@@ -621,19 +588,14 @@ def yaml_loader(*, written: bool = False) -> Any:
     methods = {"construct_document": construct_document, "brought": 0}
     methods["flatten_mapping"] = flatten_mapping
     constructor: Any = type("Constructor", (base,), methods)
-    for name, construct in (
-        *_CONSTRUCTORS.items(),
-        ("bool", None),
-        ("timestamp", None),
-    ):
+    for name, construct in _CONSTRUCTORS.items():
         tag = f"tag:yaml.org,2002:{name}"
         known = construct or base.yaml_constructors[tag]
-        known = _as_written(known) if construct and written else known
-        constructor.add_constructor(tag, _with_place(yaml, name, known))
+        constructor.add_constructor(tag, _with_place(yaml, name, known, written))
     constructor.add_constructor("tag:yaml.org,2002:omap", base.construct_yaml_pairs)
     loader = yaml.YAML(typ="safe", pure=True)
     loader.Scanner = _scanner(yaml)
-    loader.Constructor, loader.Resolver = constructor, _resolver(yaml, is_reader=True)
+    loader.Constructor, loader.Resolver = constructor, _resolver(is_reader=True)
     loader.max_depth = _DEEPEST
     loader.composer.warn_double_anchors = False
     return loader
@@ -652,17 +614,14 @@ def _flatten(yaml: Any, loader: Any, mapping: Any, flatten: Any) -> None:
     own = len(mapping.value)
     flatten(loader, mapping)
     if merges:
-        pairs = {
-            (key.tag, key.value if isinstance(key.value, str) else id(key)): (
-                key,
-                value,
-            )
-            for key, value in mapping.value
-        }
+        pairs = {}
+        for key, value in mapping.value:
+            name = key.value if isinstance(key.value, str) else id(key)
+            pairs[key.tag, name] = key, value
         mapping.value = [*pairs.values()]
         loader.brought += max(len(pairs) - own, 0)
-        if loader.brought > _MOST_BROUGHT:
-            raise FormatError(f"its merge keys bring more than {_MOST_BROUGHT} values")
+    if loader.brought > _MOST_BROUGHT:
+        raise FormatError(f"its merge keys bring more than {_MOST_BROUGHT} values")
 
 
 def _scanner(yaml: Any) -> Any:
@@ -677,10 +636,12 @@ def _scanner(yaml: Any) -> Any:
     return type("Scanner", (base,), {"fetch_flow_collection_start": start})
 
 
-def _resolver(yaml: Any, *, is_reader: bool) -> Any:
+@cache
+def _resolver(*, is_reader: bool) -> Any:
     """Return a class that tells plain scalars apart, for a writer also by YAML 1.1."""
+    yaml = _yaml()
 
-    class Resolver(yaml.resolver.BaseResolver):  # type: ignore[misc]
+    class Resolver(yaml.resolver.BaseResolver):  # type: ignore[misc, name-defined]
         yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
 
         def __init__(self, version: Any = None, loader: Any = None) -> None:
@@ -700,12 +661,13 @@ def _resolver(yaml: Any, *, is_reader: bool) -> Any:
     return Resolver
 
 
-def _with_place(yaml: Any, name: str, construct: Any) -> Any:
-    """Return a constructor whose errors say where the scalar is."""
+def _with_place(yaml: Any, name: str, construct: Any, written: bool) -> Any:
+    """Return a constructor whose errors say where the scalar is; see `load`."""
 
     def constructed(loader: Any, node: Any) -> Any:
         try:
-            return construct(loader, node)
+            value = construct(loader, node)
+            return as_written(node.value, value) if written else value
         except (ValueError, LookupError, AttributeError, yaml.error.YAMLError) as error:
             why = f": {error}" if isinstance(error, ValueError) else ""
             raise yaml.constructor.ConstructorError(
@@ -714,10 +676,6 @@ def _with_place(yaml: Any, name: str, construct: Any) -> Any:
             ) from error  # fmt: skip
 
     return constructed
-
-
-def _as_written(construct: Any) -> Any:
-    return lambda loader, node: as_written(node.value, construct(loader, node))
 
 
 def _construct_int(loader: Any, node: Any) -> int:
@@ -732,7 +690,10 @@ def _construct_float(loader: Any, node: Any) -> float:
     return float(re.sub(r"\.(?=inf|nan)", "", text))
 
 
-_CONSTRUCTORS: Final = {"int": _construct_int, "float": _construct_float}
+_CONSTRUCTORS: Final[dict[str, Any]] = {
+    "int": _construct_int, "float": _construct_float, "bool": None, "timestamp": None
+}  # fmt: skip
+"""Constructors of scalars; None for that of ruamel.yaml."""
 
 
 def _write_yaml(document: Document, how: _How) -> str:
@@ -760,7 +721,7 @@ def yaml_dumper(*, is_ascii: bool = False) -> Any:
         tag = f"tag:yaml.org,2002:{cls.plain.__name__}"
         representer.add_representer(cls, partial(_represent_number, tag))
     dumper = yaml.YAML(typ="safe", pure=True)
-    dumper.Representer, dumper.Resolver = representer, _resolver(yaml, is_reader=False)
+    dumper.Representer, dumper.Resolver = representer, _resolver(is_reader=False)
     dumper.allow_unicode = not is_ascii
     dumper.default_flow_style = dumper.sort_base_mapping_type_on_output = False
     return dumper

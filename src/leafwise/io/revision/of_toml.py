@@ -117,9 +117,13 @@ class _Editor:
             self.removed.add(places, old)
             self.todo.append(partial(self.add, body, key.key, new))
         else:
-            made = self.edited(item, old, new)
-            made._trivia = item.trivia
-            body[:] = [(key, made) if pair[1] is item else pair for pair in body]
+            self.todo.append(partial(self.put, body, key, item, old, new))
+
+    def put(self, body: Body, key: Any, item: Any, old: Any, new: Any) -> None:
+        """Change a value after `=`."""
+        made = self.edited(item, old, new)
+        made._trivia = item.trivia
+        body[:] = [(key, made) if pair[1] is item else pair for pair in body]
 
     def change_tables(self, key: Any, made: list[Any], old: Any, new: Any) -> None:
         """Bring an array of tables to another value."""

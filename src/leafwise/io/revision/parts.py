@@ -172,13 +172,23 @@ def _after(keys: Iterable[Any], stays: set[Any], is_one: Any) -> dict[Any, list[
 
 
 def _of_lists(old: list[Any], new: list[Any]) -> Iterator[Step]:
-    sides, sizes = (old, new), (len(old), len(new))
-    numbering = Numbering(context_of())
-    numbers = [[*map(numbering.of, side)] for side in sides]
-    kept = aligned(*numbers)[0] if min(sizes) > 0 and max(sizes) > 1 else []
+    start = _alike(old, new)
+    end = _alike(old[start:][::-1], new[start:][::-1])
+    sides = old[start : len(old) - end], new[start : len(new) - end]
+    sizes, numbering = (len(sides[0]), len(sides[1])), Numbering(context_of())
+    kept: list[tuple[int, int]] = []
+    if min(sizes) > 0 and max(sizes) > 1:  # otherwise there is nothing to align
+        kept, _ = aligned(*([*map(numbering.of, side)] for side in sides))
     pairs = filled(sizes, kept, [], lambda side, n: numbering.parts(sides[side][n]))
+    yield from ((n, n) for n in range(start))
     for row in rows_of(sizes, pairs, []):
-        yield (
-            row.before if row.before >= 0 else None,
-            row.after if row.after >= 0 else GONE,
-        )
+        before, after, _ = row.beyond(start)
+        yield before if before >= 0 else None, after if after >= 0 else GONE
+    yield from ((len(old) - n, len(new) - n) for n in range(end, 0, -1))
+
+
+def _alike(old: list[Any], new: list[Any]) -> int:
+    """Return how many items are the same from the start on."""
+    pairs = enumerate(zip(old, new, strict=False))
+    least = min(len(old), len(new))
+    return next((n for n, (x, y) in pairs if not same(x, y)), least)

@@ -88,6 +88,7 @@ NEVER_WRITTEN = {
     "GLOBAL_NAMESPACE",  # a mark
     "Placeholder",  # of `functools`
     "ONE_GROUP",  # an object without a method that writes
+    "_resolver",  # a `functools.cache` of two classes
     "quick",  # of `OwnLayout`: an empty table in place of that of `Layout`
 }
 

@@ -581,11 +581,11 @@ DEFECTS = {
         ["move", "t", "a[0]"],
         REFUSED,
     ),
-    "a comment below a changed item that is like no other": (
+    "a comment behind text with a number sign": (
         "yaml",
-        "- p: 1\n  q: r # one\n- s: 2 # two\n",
-        ["set", "[1].s=7"],
-        "- p: 1\n  q: r # one\n- s: 7 # two\n",
+        "a: x # why\n",
+        ["set", "a=it is # so"],
+        "a: 'it is # so' # why\n",
     ),
     "the last item of an array in a line": (
         "toml",

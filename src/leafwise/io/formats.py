@@ -259,8 +259,8 @@ def _nodes(tree: Any) -> Iterator[tuple[tuple[Any, ...], Any, bool]]:
 
 def _misfit(document: Document, how: _How) -> str | None:
     """Return which key or value a format cannot represent; None if none is known."""
-    from datetime import date, time
-
+    datetime = importlib.import_module("datetime")
+    date, time = datetime.date, datetime.time
     kind, scalars, null = document.kind, (str, int, float), type(None)
     keys = {"json": (*scalars, null), "toml": (str,), "yaml": (object,)}[kind]
     values = {"json": (*scalars, null, date, time), "toml": (*scalars, date, time),

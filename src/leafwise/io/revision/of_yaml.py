@@ -29,7 +29,7 @@ _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
 _COLON: Final = re.compile(r"[ \t]*:(?=\s|\Z)")
 _FLOW_COLON: Final = re.compile(r"[ \t]*:")
 _SPACE: Final = re.compile(r"(?:\s|#[^\n]*+)*+")
-_COMMENTS: Final = re.compile(r"(?:^|[ \t])(#.*)", re.MULTILINE)
+_COMMENTS: Final = re.compile(r"(?:^|[ \t])(?=(#.*))", re.MULTILINE)
 _COMMENT: Final = re.compile(r"( *)#")
 
 

@@ -7,6 +7,7 @@ go with it. A form that tomlkit would rewrite elsewhere is refused.
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import partial
 from typing import Any, Final
 
@@ -40,7 +41,8 @@ def remade(text: str, document: Document, new: Any) -> Made:
     left = kit.container.Container()
     left.body.extend(pair for places, _ in editor.removed.left for _, pair in places)
     made = root.as_string().removesuffix(end)
-    return Made(made, new, comments(text), comments(left.as_string()))
+    dropped = comments(left.as_string()) + editor.comments
+    return Made(made, new, comments(text), dropped)
 
 
 def comments(text: str) -> list[str]:
@@ -54,6 +56,7 @@ class _Editor:
     def __init__(self, kit: Any) -> None:
         self.kit, self.kinds = kit, kit.items
         self.removed, self.todo, self.is_first = Removed(), list[Any](), True
+        self.comments: list[str] = []  # of items of arrays that were deleted
 
     def is_section(self, item: Any) -> bool:
         return isinstance(item, self.kinds.Table | self.kinds.AoT)
@@ -108,7 +111,10 @@ class _Editor:
         """Note what is to be done to change a value."""
         (body, (key, item)), *more = places
         if isinstance(item, self.kinds.Table) and type(new) is dict:
-            self.change_table([pair[1].value.body for _, pair in places], old, new)
+            # entries are added to the last part: not to one that only names tables
+            parts = [pair for _, pair in places]
+            parts.sort(key=lambda one: one[0].is_dotted() or not one[1].is_super_table())
+            self.change_table([part.value.body for _, part in parts], old, new)
         elif isinstance(item, self.kinds.AoT) and type(new) is list and new:
             self.change_tables(key, item.body, old, new)
         elif (self.is_section(item) and isinstance(new, dict | list)) or more:
@@ -202,8 +208,11 @@ class _Editor:
         place, texts, in_place = 0, list[str](), is_list and "\n" in inside
         for was, now in steps(old, new):
             if now is GONE:
-                if in_place:
+                if in_place:  # tomlkit deletes the comment on its line with it
+                    before = Counter(comments(item.as_string()))
                     del item[place]
+                    gone = before - Counter(comments(item.as_string()))
+                    self.comments.extend(gone.elements())
                 continue
             made = (self.item(new[now]) if was is None
                     else self.edited(children[was], olds[was], new[now]))  # fmt: skip

@@ -113,7 +113,9 @@ class _Editor:
         if isinstance(item, self.kinds.Table) and type(new) is dict:
             # entries are added to the last part: not to one that only names tables
             parts = [pair for _, pair in places]
-            parts.sort(key=lambda one: one[0].is_dotted() or not one[1].is_super_table())
+            parts.sort(
+                key=lambda one: one[0].is_dotted() or not one[1].is_super_table()
+            )
             self.change_table([part.value.body for _, part in parts], old, new)
         elif isinstance(item, self.kinds.AoT) and type(new) is list and new:
             self.change_tables(key, item.body, old, new)

@@ -495,6 +495,18 @@ DEFECTS = {
         ["set", "a=0.0"],
         "a = 0.0\n",
     ),
+    "an item of an array with a comment behind it": (
+        "toml",
+        "a = [\n  1, # one\n  2, # two\n]\n",
+        ["delete", "a[1]"],
+        "a = [\n  1, # one\n]\n",
+    ),
+    "a key added to a table that dotted keys and a header make": (
+        "toml",
+        "[r]\nlint.a = 1\nx = 2\n\n[r.lint.b]\nc = 3\n",
+        ["set", "+r.lint.d=4"],
+        "[r]\nlint.a = 1\nlint.d = 4\nx = 2\n\n[r.lint.b]\nc = 3\n",
+    ),
     "zero without its sign in JSON": (
         "json",
         '{"a": -0.0}',

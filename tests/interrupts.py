@@ -2,6 +2,7 @@
 
 import dis
 import functools
+import os
 import subprocess
 import sys
 import threading
@@ -193,13 +194,19 @@ def at_once(*works):
 
 
 def run_apart(code):
-    """Run a script in a process of its own, which is ended only if it hangs."""
+    """Run a script in a process of its own, which is ended only if it hangs.
+
+    What it covers is not measured: an exception inside of the measuring, such as that of
+    a signal's handler, would leave its lock closed.
+    """
+    plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
     done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
         timeout=300,
         check=False,
+        env=plain,
     )
     assert done.returncode == 0, done.stderr
     return done.stdout

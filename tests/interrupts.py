@@ -196,8 +196,8 @@ def at_once(*works):
 def run_apart(code):
     """Run a script in a process of its own, which is ended only if it hangs.
 
-    What it covers is not measured: an exception inside of the measuring, such as that of
-    a signal's handler, would leave its lock closed.
+    What it covers is not measured: an exception of a signal's handler inside of the
+    measuring would leave a lock closed.
     """
     plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
     done = subprocess.run(

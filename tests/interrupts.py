@@ -34,6 +34,8 @@ def interrupted(action, at, files, signals=False):
         """Count an instruction; run the action when it is time."""
         if signals and offset not in _signal_offsets(code):
             return
+        if signals and code.co_name == "<genexpr>":  # when closed, it drops errors
+            return
         passed[0] += 1
         if passed[0] > at:
             done.append(True)

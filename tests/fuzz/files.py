@@ -43,7 +43,7 @@ VALUES = (
     *(0, -1, 10**400, True, False, 0.1, -0.0, float("inf"), float("nan"), 1 + 2j),
     *("", "a\n\0\u2028", "\ud800", "\U0001f600", b"\0\xff", {1, "a"}, frozenset()),
     *(int, len, np.dtype("f4"), np.float32(0.1), np.str_("a\0"), np.bytes_(b"\0")),
-    *(np.longdouble(1) / 3, np.datetime64("NaT"), np.void(b"\0a"), np.bool_(True)),
+    *(np.longdouble(1) / 3, np.datetime64("NaT", "s"), np.void(b"\0a"), np.bool_(True)),
 )
 NODES = only(list, tuple, dict, OrderedDict, deque, odd.Pair)
 SIMPLE = only(list, tuple, odd.Pair)

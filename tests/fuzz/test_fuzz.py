@@ -13,7 +13,7 @@ ROUNDS = {"engine": 3, "threads": 2, "forks": 1}
 
 @pytest.fixture
 def no_callbacks():
-    """Take hypothesis out of the collector: its function loses exceptions of signals."""
+    """Take hypothesis out of the collector: its function drops exceptions."""
     callbacks = gc.callbacks[:]
     gc.callbacks[:] = [x for x in callbacks if "hypothesis" not in x.__module__]
     yield

@@ -73,7 +73,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def peers(session: nox.Session) -> None:
-    """Tests with the peers; on 3.11 all of them, the slow ones too, and coverage."""
+    """Tests with the peers; on 3.11 all, coverage, and slow tests of named folders."""
     version = str(session.python)
     first = version == PYTHONS[0]
     if first:
@@ -87,12 +87,13 @@ def peers(session: nox.Session) -> None:
     session.env["LEAFWISE_PEERS"] = "required"
     session.env["LEAFWISE_WITHOUT"] = WITHOUT[version]
     if first:
-        # a fork, or a signal's exception inside of the measuring, leaves its lock closed
+        # forks and exceptions of signals inside of the measuring leave its lock closed
         signals = ["--ignore=tests/fuzz", "--ignore=tests/io/test_interrupts.py"]
         suite(session, "coverage", "run", *SUITE, *signals)
         session.run("coverage", "combine", "-q")
         session.run("coverage", "report")
-        suite(session, "python", *SUITE, "-m", "slow")
+        if session.posargs:  # such as tests/nn: minutes for each folder
+            suite(session, "python", *SUITE, "-m", "slow", *session.posargs)
     else:
         suite(session, "python", *SUITE, "-p", "no:asyncio", "-m", "", *ORACLES)
 

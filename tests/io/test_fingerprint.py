@@ -60,6 +60,7 @@ def same(a, b):
 # ------------------------------------------------------------------ the same everywhere
 
 
+@pytest.mark.xfail(sys.platform == "emscripten", reason="a known defect: it differs")
 def test_the_same_on_each_python():
     """What stands in the table; the trees have all kinds of nodes and leaves."""
     assert fingerprints.digests(0, COUNT, fingerprints.plain_tree) == known("plain")

@@ -281,9 +281,8 @@ def check_same(a: Any, b: Any, check_types: bool) -> None:
         if first is None or second is None:
             raise _differ(path, "one is a sequence and the other is not", one, other)
         if check_types and not _same_type(one, other):
-            raise _differ(
-                path, "they don't have the same sequence type", one, other, TypeError
-            )
+            told = "they don't have the same sequence type"
+            raise _differ(path, told, one, other, TypeError)
         if check_types and isinstance(one, Mapping) and {*one} != {*other}:
             raise _differ(path, "they don't have the same set of keys", one, other)
         children, others = first.flatten(one)[0], second.flatten(other)[0]
@@ -338,15 +337,14 @@ def check_pair(check_types: bool, path: Path, shallow: Any, node: Any) -> None:
     where = f" at path {[*path]}"
     why = f"the input{where} is {described(node)}, the shallow one {described(shallow)}"
     if rule_of(node) is None:
-        raise TypeError(
-            f"If shallow structure is a sequence, input must also be a sequence: {why}"
-        )
+        told = "If shallow structure is a sequence, input must also be a sequence"
+        raise TypeError(f"{told}: {why}")
     fits = isinstance(node, _class_of(shallow)) or _same_type(node, shallow)
     if check_types and not fits:
         raise TypeError(f"The two structures don't have the same sequence type: {why}")
     counts = [len([*_items(x)]) for x in (node, shallow)]
     if counts[0] != counts[1]:
+        told = f"the input{where} has length {counts[0]}, the shallow one {counts[1]}"
         raise ValueError(
-            "The two structures don't have the same sequence length: the input"
-            f"{where} has length {counts[0]}, the shallow structure {counts[1]}"
+            f"The two structures don't have the same sequence length: {told}"
         )

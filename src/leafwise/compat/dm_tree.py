@@ -113,17 +113,14 @@ def unflatten_as(structure: Any, flat_sequence: Any) -> Any:
         {'b': 3, 'a': (1, 2)}
     """
     if not is_nested(flat_sequence):
-        raise TypeError(
-            f"flat_sequence must be a sequence, got {described(flat_sequence)}"
-        )
+        told = described(flat_sequence)
+        raise TypeError(f"flat_sequence must be a sequence, got {told}")
     _, treedef = context().flatten(structure)
     expected, count = treedef.num_leaves, len(flat_sequence)
     if count != expected:
         said = "is a scalar" if treedef.is_leaf() else f"had {expected} elements"
-        raise ValueError(
-            f"Could not pack sequence. Structure {said}, but flat_sequence had {count} "
-            f"elements: {clip(flat_sequence)}"
-        )
+        told = f"Structure {said}, but flat_sequence had {count} elements"
+        raise ValueError(f"Could not pack sequence. {told}: {clip(flat_sequence)}")
     # a dict is read by positions, too
     return treedef.unflatten([flat_sequence[index] for index in range(count)])
 
@@ -241,10 +238,8 @@ def _rows_up_to(shallow: Any, trees: tuple[Any, ...]) -> Iterator[tuple[Any, ...
             path = row[0][0]
             yield path, *(value for _, value in row)
     except KeyError as error:
-        raise ValueError(
-            f"Could not find key {clip(error.args[0])} in some of the structures; "
-            f"the last path that all of them have is {path}"
-        ) from error
+        told = f"Could not find key {clip(error.args[0])} in some of the structures"
+        raise ValueError(f"{told}; the last path that all have is {path}") from error
 
 
 # ----------------------------------------------------------- the same structure
@@ -304,10 +299,8 @@ def flatten_with_path_up_to(
     try:
         return [*values_up_to(shallow_structure, input_structure, check)]
     except KeyError as error:
-        raise ValueError(
-            "The shallow_tree's keys are not a subset of the input_tree's keys: the "
-            f"input has no {clip(error.args[0])}"
-        ) from error
+        told = "The shallow_tree's keys are not a subset of the input_tree's keys"
+        raise ValueError(f"{told}: no {clip(error.args[0])} in the input") from error
 
 
 # -------------------------------------------------------------------------- traverse

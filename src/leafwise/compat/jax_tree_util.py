@@ -384,9 +384,9 @@ def _checked(flatten: Callable[[Any], Any], pairs: bool = False) -> Any:
     def call(node: Any) -> tuple[Any, Any]:
         result = flatten(node)
         if not isinstance(result, tuple) or len(result) != 2:
+            told = f"must return a tuple (children, aux_data), got {described(result)}"
             raise FlattenError(
-                f"the flatten function of {class_name(type(node))} must return a tuple "
-                f"(children, aux_data), got {described(result)}"
+                f"the flatten function of {class_name(type(node))} {told}"
             )
         if not pairs:
             return result
@@ -453,10 +453,10 @@ def register_dataclass(
     used = {*names[0], *names[1]}
     wanted = {field.name for field in fields if field.init}.difference(drop_fields)
     if is_dataclass and wanted != used:
+        told = f"missing fields: {sorted(wanted - used)}, to be added to drop_fields"
         raise ValueError(
             f"data_fields and meta_fields of {class_name(nodetype)} must be all fields "
-            f"with init=True; missing fields: {sorted(wanted - used)}, to be added to "
-            f"drop_fields; unexpected fields: {sorted(used - wanted)}"
+            f"with init=True; {told}; unexpected fields: {sorted(used - wanted)}"
         )
     rest = [field.name for field in fields if field.name not in used]
     register_fields(nodetype, *names, rest, init=True, bridge=True)

@@ -70,10 +70,8 @@ def install(name: str, *, force: bool = False) -> ModuleType:
     """
     names = _family(name)
     if not force and not is_standin(name) and _is_there(name):
-        raise ImportError(
-            f"{name} is installed; with force=True the stand-in takes its place",
-            name=name,
-        )
+        told = f"{name} is installed; with force=True the stand-in takes its place"
+        raise ImportError(told, name=name)
     modules = {one: import_module(f"{_HERE}.{STANDINS[one]}") for one in names}
     with _guard.lock:
         for one, module in modules.items():

@@ -67,7 +67,7 @@ class PyTreeEntry:
     def __post_init__(self) -> None:
         """Refuse what has no children."""
         if self.kind in (PyTreeKind.LEAF, PyTreeKind.NONE):
-            raise ValueError(f"there is no path entry of {self.kind!r}")
+            raise ValueError(f"Cannot create a {self.kind.name.lower()} path entry.")
 
     def __call__(self, obj: Any, /) -> Any:
         """Return the child of a node."""
@@ -116,7 +116,7 @@ class AutoEntry(PyTreeEntry):
         if cls is not AutoEntry:
             return super().__new__(cls)
         if kind != PyTreeKind.CUSTOM:
-            raise ValueError(f"there is no automatic path entry of {kind!r}")
+            raise ValueError(f"Cannot create an automatic path entry for {kind!r}.")
         return auto_class(type)(entry, type, kind)
 
 
@@ -154,6 +154,11 @@ class FlattenedEntry(PyTreeEntry):
 
     __slots__ = ()
 
+    def __call__(self, obj: Any, /) -> Any:
+        """Refuse to read the child."""
+        told = f"cannot access through {self!r} via entry {self.entry!r}"
+        raise TypeError(f"{obj.__class__!r} {told}")
+
 
 class SequenceEntry(GetItemEntry):
     """The child is the item at a position."""
@@ -179,9 +184,7 @@ class NamedTupleEntry(SequenceEntry):
     __slots__ = ()
 
     shown = "field"
-    fields = property(
-        lambda self: forms.namedtuple_fields(self.type), doc="All field names."
-    )
+    fields = property(lambda self: forms.namedtuple_fields(self.type), doc="All names.")
     field = property(lambda self: self.fields[self.index], doc="The field name.")
 
     def codify(self, /, node: str = "") -> str:
@@ -194,12 +197,8 @@ class StructSequenceEntry(NamedTupleEntry):
 
     __slots__ = ()
 
-    fields = property(
-        lambda self: forms.structseq_fields(self.type), doc="All item names."
-    )
-    is_unnamed = property(
-        lambda self: self.field == forms.UNNAMED, doc="Whether the field has no name."
-    )
+    fields = property(lambda self: forms.structseq_fields(self.type), doc="All names.")
+    is_unnamed = property(lambda self: self.field == forms.UNNAMED, doc="If nameless.")
     shown = property(lambda self: "entry" if self.is_unnamed else "field")
 
     def codify(self, /, node: str = "") -> str:
@@ -226,14 +225,13 @@ class DataclassEntry(GetAttrEntry):
         lambda self: tuple(vars(self.type).get(FIELDS, [self.fields])[0]),
         doc="The names of the fields that are counted by positions.",
     )
-    field = property(
-        lambda self: (
-            self.children_fields[self.entry]
-            if isinstance(self.entry, int)
-            else self.entry
-        ),
-        doc="The name of the field.",
-    )
+
+    @property
+    def field(self) -> str:
+        """The name of the field."""
+        is_index = isinstance(self.entry, int)
+        return self.children_fields[self.entry] if is_index else self.entry
+
     name = field
 
 
@@ -303,6 +301,19 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
         if isinstance(other, PyTreeAccessor):
             return self.__class__((*self, *other))
         return NotImplemented
+
+    def __mul__(self, count: Any, /) -> Self:
+        return self.__class__(super().__mul__(count))
+
+    __rmul__ = __mul__
+
+    def __eq__(self, other: object, /) -> bool:
+        return isinstance(other, PyTreeAccessor) and super().__eq__(other)
+
+    def __ne__(self, other: object, /) -> bool:
+        return not self == other
+
+    __hash__ = tuple.__hash__
 
     def __repr__(self) -> str:
         return f"{self.__class__.__name__}({self.codify()}, {super().__repr__()})"

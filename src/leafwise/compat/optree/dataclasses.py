@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import sys
 from collections.abc import Iterable
-from dataclasses import MISSING
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from typing_extensions import dataclass_transform
 
+from . import registry
 from .accessors import FIELDS, DataclassEntry
-from .registry import GLOBAL_NAMESPACE, check_new, class_and_namespace, name_of, put
 
 
 globals().update({name: getattr(dataclasses, name) for name in dataclasses.__all__})
@@ -30,22 +30,16 @@ if TYPE_CHECKING:
 
 def field(
     *,
-    default: Any = MISSING,
-    default_factory: Any = MISSING,
     init: bool = True,
-    repr: bool = True,
-    hash: bool | None = None,
-    compare: bool = True,
     metadata: dict[Any, Any] | None = None,
-    kw_only: Any = MISSING,
     doc: str | None = None,
     pytree_node: bool | None = None,
+    **options: Any,
 ) -> Any:
     """Declare a field, and whether it is a child.
 
     Args:
-        default, default_factory, init, repr, hash, compare, metadata, kw_only, doc: As
-            `dataclasses.field` takes them; `doc` counts from Python 3.14 on.
+        init, metadata, doc, **options: As `dataclasses.field` takes them.
         pytree_node: Whether it is a child, which the metadata may say as well; by
             default, it is one. A child must be an argument of the constructor.
 
@@ -67,18 +61,14 @@ def field(
     data["pytree_node"] = pytree_node
     if not init and pytree_node:
         raise TypeError("`pytree_node=True` is not allowed for non-init fields.")
-    more: Any = {"default": default, "default_factory": default_factory}
-    if sys.version_info >= (3, 14):
-        more["doc"] = doc
-    return dataclasses.field(
-        init=init,
-        repr=repr,
-        hash=hash,
-        compare=compare,
-        metadata=data,
-        kw_only=kw_only,
-        **more,
-    )
+    if doc is not None:
+        options["doc"] = doc
+    return dataclasses.field(init=init, metadata=data, **options)
+
+
+_own, _theirs = [inspect.signature(f).parameters for f in (field, dataclasses.field)]
+_shown = {**_theirs, "doc": _own["doc"], "pytree_node": _own["pytree_node"]}
+vars(field)["__signature__"] = inspect.Signature([*_shown.values()])
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -96,8 +86,9 @@ def dataclass(cls: Any = None, /, *, namespace: str, **options: Any) -> Any:
     """
     if cls is None:
         return functools.partial(dataclass, namespace=namespace, **options)
-    if namespace is not GLOBAL_NAMESPACE and not isinstance(namespace, str):
-        raise TypeError(f"The namespace must be a string, got {namespace!r}.")
+    registry.check_class(cls)
+    if namespace != "":
+        registry.name_of(namespace)
     return register_node(dataclasses.dataclass(cls, **options), namespace=namespace)
 
 
@@ -146,14 +137,22 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
         ValueError: The namespace is missing, empty or given twice, or the class is a
             node there already.
     """
-    cls, where = class_and_namespace(cls, namespace)
+    cls, where = registry.class_and_namespace(cls, namespace)
     if cls is None:
         return functools.partial(register_node, namespace=where)
-    if not dataclasses.is_dataclass(cls) or FIELDS in vars(cls):
-        raise TypeError(f"{cls!r} is not a dataclass, or is a node by its fields.")
-    name = name_of(where if where != "" else GLOBAL_NAMESPACE)
+    if not dataclasses.is_dataclass(cls):
+        raise TypeError(f"Expected a dataclass, got {cls!r}.")
+    if FIELDS in vars(cls):
+        decorator = "@optree.dataclasses.dataclass()"
+        raise TypeError(f"{decorator} cannot be applied to {cls!r} more than once.")
+    declared = vars(cls)["__dataclass_fields__"].values()
+    if any(one._field_type is dataclasses._FIELD_INITVAR for one in declared):
+        use = "`optree.register_pytree_node()` or `optree.register_pytree_node_class()`"
+        told = f"has `InitVar` field(s), which cannot round-trip. Use {use}."
+        raise TypeError(f"{cls!r} {told}")
+    name = registry.name_of(where if where != "" else registry.GLOBAL_NAMESPACE)
     marked: Any = cls
-    check_new(marked, name)
+    registry.check_new(marked, name)
     children: dict[str, Any] = {}
     others: dict[str, Any] = {}
     for one in dataclasses.fields(cls):
@@ -161,7 +160,8 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
         if one.init:
             (children if is_child else others)[one.name] = one
         elif is_child:
-            raise TypeError(f"the child {one.name!r} must be included in `__init__()`.")
+            told = f"PyTree node field {one.name!r} must be included in `__init__()`."
+            raise TypeError(told)
     setattr(marked, FIELDS, tuple(map(MappingProxyType, (children, others))))
 
     def flatten(node: Any) -> Any:
@@ -171,4 +171,4 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
     def unflatten(data: Any, values: Any) -> Any:
         return marked(**dict(zip(children, values, strict=True)), **dict(data))
 
-    return put(cls, name, flatten, unflatten, DataclassEntry, tuple(children))
+    return registry.put(cls, name, flatten, unflatten, DataclassEntry, tuple(children))

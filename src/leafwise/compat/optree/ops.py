@@ -247,7 +247,8 @@ def tree_transpose(
     leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     if len(leaves) != outer_size * inner_size:
         expected = clip(outer_treespec.compose(inner_treespec))
-        raise TypeError(f"Expected the leaves of {expected}, got {len(leaves)}.")
+        told = f"expected {expected}, got {len(leaves)} leaves"
+        raise TypeError(f"Tree structure mismatch: {told}.")
     columns = (leaves[index::inner_size] for index in range(inner_size))
     return inner_treespec.unflatten(map(outer_treespec.unflatten, columns))
 

@@ -98,13 +98,13 @@ class OptreeRule(FunctionRule):
         """
         parts = tuple(result)
         if len(parts) not in (2, 3):
-            raise RuntimeError(f"{cls!r} is flattened to {len(parts)} values, not 2, 3")
+            told = f"{cls!r} should return a 2- or 3-tuple, got {len(parts)}."
+            raise RuntimeError(f"PyTree custom flatten function for type {told}")
         children, given = tuple(parts[0]), parts[2] if len(parts) == 3 else None
         keys = None if given is None else tuple(given)
         if keys is not None and len(keys) != len(children):
-            raise RuntimeError(
-                f"{cls!r} is flattened to {len(children)} children, {len(keys)} entries"
-            )
+            counts = f"{len(children)} children, {len(keys)} entries"
+            raise RuntimeError(f"{cls!r} is flattened to {counts}")
         return children, (parts[1], keys)
 
 
@@ -234,17 +234,21 @@ def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
         ValueError: The namespace is missing, empty or given twice.
     """
     if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
-        cls, namespace = None, (cls or None) if namespace is None else None
+        if namespace is not None:
+            told = "Cannot specify `namespace` when the first argument is a string."
+            raise ValueError(told)
+        return None, cls
     if namespace is None:
-        raise ValueError("Must specify `namespace` once.")
+        raise ValueError("Must specify `namespace` when the first argument is a class.")
     if cls is not None:
-        _check_class(cls)
+        check_class(cls)
     return cls, namespace
 
 
-def _check_class(cls: object, base: type = object) -> None:
+def check_class(cls: object, base: type = object) -> None:
+    """Refuse what is not a class, or not one derived from `base`."""
     if not isinstance(cls, type) or not issubclass(cls, base):
-        raise TypeError(f"Expected a subclass of {base.__name__}, got {cls!r}.")
+        raise TypeError(f"Expected a class derived from {base.__name__}, got {cls!r}.")
 
 
 def register_pytree_node(
@@ -284,8 +288,8 @@ def register_pytree_node(
         >>> optree.tree_structure(Pair(1, 2), namespace="doc-pairs")
         PyTreeSpec(CustomTreeNode(Pair[None], [*, *]), namespace='doc-pairs')
     """
-    _check_class(cls)
-    _check_class(path_entry_type, PyTreeEntry)
+    check_class(cls)
+    check_class(path_entry_type, PyTreeEntry)
     name = name_of(namespace)
     for function in (flatten_func, unflatten_func):
         if not callable(function):
@@ -293,7 +297,10 @@ def register_pytree_node(
 
     check_new(cls, name)
     if is_namedtuple_class(cls) or is_structseq_class(cls):
-        warnings.warn(f"{cls!r} is a node without it", UserWarning, stacklevel=2)
+        told = (
+            f"{cls!r} is a subclass of `collections.namedtuple` or `PyStructSequence`"
+        )
+        warnings.warn(f"{told}, a node already.", UserWarning, stacklevel=2)
     return put(cls, name, flatten_func, unflatten_func, path_entry_type)
 
 
@@ -319,11 +326,15 @@ def check_new(cls: type, name: str) -> None:
         ValueError: It is a node already.
     """
     if cls in BUILTINS:
-        raise ValueError(f"{cls!r} is a built-in node.")
+        raise _error(cls, "is a built-in type and cannot be re-registered")
     rule = _rules(name).get(cls)
     if rule is not None:
-        where = f" in namespace {name!r}" if name else ""
-        raise ValueError(f"{cls!r} is a node already{where} ({rule.origin()}).")
+        where = f"in namespace {name!r}" if name else "in the global namespace"
+        raise _error(cls, f"is already registered {where}. It was {rule.origin()}")
+
+
+def _error(cls: type, told: str) -> ValueError:
+    return ValueError(f"PyTree type {cls!r} {told}.")
 
 
 def _rules(name: str) -> Mapping[type, Rule | None]:
@@ -374,7 +385,8 @@ def register_pytree_node_class(
     names = ("tree_flatten", "tree_unflatten")
     if not all(hasattr(cls, f"__{name}__") for name in names):
         if not all(hasattr(cls, name) for name in names):
-            raise TypeError(f"{cls!r} has no __tree_flatten__ and __tree_unflatten__")
+            wanted = "both `__tree_flatten__` and `__tree_unflatten__` methods"
+            raise TypeError(f"{cls!r} must define {wanted}.")
         for name in names:
             setattr(cls, f"__{name}__", inspect.getattr_static(cls, name))
     return register_pytree_node(
@@ -402,11 +414,13 @@ def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistr
         TypeError: One of the arguments is of the wrong type.
         ValueError: The class is not registered there.
     """
-    _check_class(cls)
+    check_class(cls)
     name = name_of(namespace)
+    if cls in BUILTINS:
+        raise _error(cls, "is a built-in type and cannot be unregistered")
     rule = _rules(name).get(cls)
     if rule is None:
-        raise ValueError(f"{cls!r} is not registered in namespace {name!r}.")
+        raise _error(cls, f"is not registered in namespace {name!r}")
     unregister(cls, namespace=name)
     return _entry_of(rule)
 

@@ -125,7 +125,11 @@ class PyTreeSpec:
         Raises:
             ValueError: Too few or too many.
         """
-        return self._treedef.unflatten(leaves)
+        given, wanted = [*leaves], self.num_leaves
+        if len(given) != wanted:
+            told = f"leaves for PyTreeSpec; expected: {wanted}, got: {len(given)}."
+            raise ValueError(f"Too {'few' if len(given) < wanted else 'many'} {told}")
+        return self._treedef.unflatten(given)
 
     def flatten_up_to(self, tree: Any, /) -> list[Any]:
         """Return the subtrees of a tree at the leaves of this structure.
@@ -395,8 +399,6 @@ def merged(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
     rules = current.state.layers[namespace].rules if namespace in namespaces() else {}
     for _, rule, _, _ in treedef._code if rules else ():
         if rules.get(rule.cls, rule) is not rule:
-            raise ValueError(
-                f"in namespace {namespace!r}, {class_name(rule.cls)} is not a node of "
-                "its original registration"
-            )
+            told = f"{class_name(rule.cls)} is not a node of its original registration"
+            raise ValueError(f"in namespace {namespace!r}, {told}")
     return spec_of(treedef, namespace)

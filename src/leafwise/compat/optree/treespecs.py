@@ -54,14 +54,10 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
         return spec_of(PyTreeDef.leaf(none_is_leaf=mode.none_is_leaf))
     children, aux = rule.flatten(collection)
     for child in children:
-        if not isinstance(child, PyTreeSpec):
-            raise ValueError(
-                f"Expected a(n) {what} of PyTreeSpec(s), got {collection!r}."
-            )
+        _checked(isinstance(child, PyTreeSpec), what, collection)
         if child.none_is_leaf != mode.none_is_leaf:
-            raise ValueError(
-                f"Expected treespec(s) with `none_is_leaf={mode.none_is_leaf}`."
-            )
+            told = f"`none_is_leaf={mode.none_is_leaf}`"
+            raise ValueError(f"Expected treespec(s) with {told}.")
     names = {child.namespace for child in children}
     one_namespace({*names, namespace})
     steps = [step for child in children for step in iter_steps(child._treedef._code)]
@@ -94,14 +90,23 @@ def _maker(name: str, make: Callable[..., Any]) -> Callable[..., PyTreeSpec]:
     return treespec
 
 
-def _checked(is_instance: Callable[[Any], bool], what: str, node: Any) -> Any:
-    if not is_instance(node):
-        raise ValueError(f"Expected a {what} of PyTreeSpec(s), got {node!r}.")
+def _checked(fits: bool, what: str, node: Any) -> Any:
+    if not fits:
+        raise ValueError(f"Expected a(n) {what} of PyTreeSpec(s), got {node!r}.")
     return node
 
 
+def _namedtuple(namedtuple: Any, /) -> Any:
+    return _checked(is_namedtuple_instance(namedtuple), "namedtuple", namedtuple)
+
+
+def _structseq(structseq: Any, /) -> Any:
+    return _checked(is_structseq_instance(structseq), "PyStructSequence", structseq)
+
+
 def _frozendict(mapping: Any = (), /, **kwargs: PyTreeSpec) -> Any:
-    raise RuntimeError("There is no `frozendict` before Python 3.15.")
+    needs = "requires Python 3.15+ with `frozendict` support"
+    raise RuntimeError(f"`optree.treespec_frozendict` {needs}.")
 
 
 treespec_leaf = _maker("leaf", object)
@@ -121,14 +126,8 @@ treespec_defaultdict = _maker(
 treespec_deque = _maker(
     "deque", lambda iterable=(), /, maxlen=None: deque(iterable, maxlen)
 )
-treespec_namedtuple = _maker(
-    "namedtuple",
-    lambda namedtuple, /: _checked(is_namedtuple_instance, "namedtuple", namedtuple),
-)
-treespec_structseq = _maker(
-    "structseq",
-    lambda structseq, /: _checked(is_structseq_instance, "PyStructSequence", structseq),
-)
+treespec_namedtuple = _maker("namedtuple", _namedtuple)
+treespec_structseq = _maker("structseq", _structseq)
 treespec_frozendict = _maker("frozendict", _frozendict)
 
 
@@ -147,11 +146,8 @@ def treespec_from_collection(
     """
     rule = view(none_is_leaf, namespace).resolve(type(collection))
     if rule is None:
-        warnings.warn(
-            "PyTreeSpec::MakeFromCollection() is called on a leaf.",
-            UserWarning,
-            stacklevel=2,
-        )
+        told = "PyTreeSpec::MakeFromCollection() is called on a leaf."
+        warnings.warn(told, UserWarning, stacklevel=2)
     return _make(collection, type(collection).__name__, none_is_leaf, namespace)
 
 

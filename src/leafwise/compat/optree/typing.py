@@ -46,6 +46,17 @@ class UnflattenFunc(Protocol[T]):  # type: ignore[misc]  # as optree's
         """Rebuild a node."""
 
 
+class _StructSequences(type):
+    __instancecheck__ = staticmethod(is_structseq_instance)
+    __subclasscheck__ = staticmethod(is_structseq_class)
+
+
+class StructSequence(tuple[T, ...], metaclass=_StructSequences):
+    """What struct sequences such as `time.struct_time` count as instances of."""
+
+    __slots__ = ()
+
+
 class PyTree(Generic[T]):
     """`PyTree[T]`: a leaf of type `T`, or nested containers of such leaves.
 

@@ -239,14 +239,12 @@ def tree_map_with_path(
     is_leaf_takes_path: bool = False,
 ) -> Any:
     """Call a function on the key path of each leaf and the leaf."""
-    return mapping.tree_map_with_path(
-        lambda path, *leaves: f(tuple(path), *leaves),
-        tree,
-        *rest,
-        is_leaf=is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        namespace=NAMESPACE,
-    )
+    options: Any = {"is_leaf_takes_path": is_leaf_takes_path, "namespace": NAMESPACE}
+
+    def call(path: Any, *leaves: Any) -> Any:
+        return f(tuple(path), *leaves)
+
+    return mapping.tree_map_with_path(call, tree, *rest, is_leaf=is_leaf, **options)
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:

@@ -67,11 +67,17 @@ class PyTreeEntry:
     def __post_init__(self) -> None:
         """Refuse what has no children."""
         if self.kind in (PyTreeKind.LEAF, PyTreeKind.NONE):
-            raise ValueError(f"Cannot create a {self.kind.name.lower()} path entry.")
+            is_leaf = self.kind is PyTreeKind.LEAF
+            told = "leaf path entry" if is_leaf else "path entry for None"
+            raise ValueError(f"Cannot create a {told}.")
 
     def __call__(self, obj: Any, /) -> Any:
         """Return the child of a node."""
-        return obj[self.entry]
+        try:
+            return obj[self.entry]
+        except TypeError as error:
+            told = f"cannot access through {self!r} via entry {self.entry!r}"
+            raise TypeError(f"{obj.__class__!r} {told}") from error
 
     def __add__(self, other: Any, /) -> PyTreeAccessor:
         made: PyTreeAccessor = PyTreeAccessor((self,)) + other
@@ -116,7 +122,9 @@ class AutoEntry(PyTreeEntry):
         if cls is not AutoEntry:
             return super().__new__(cls)
         if kind != PyTreeKind.CUSTOM:
-            raise ValueError(f"Cannot create an automatic path entry for {kind!r}.")
+            raise ValueError(
+                f"Cannot create an automatic path entry for PyTreeKind {kind}."
+            )
         return auto_class(type)(entry, type, kind)
 
 
@@ -153,11 +161,6 @@ class FlattenedEntry(PyTreeEntry):
     """The child is identified by its position among the children; it cannot be read."""
 
     __slots__ = ()
-
-    def __call__(self, obj: Any, /) -> Any:
-        """Refuse to read the child."""
-        told = f"cannot access through {self!r} via entry {self.entry!r}"
-        raise TypeError(f"{obj.__class__!r} {told}")
 
 
 class SequenceEntry(GetItemEntry):

@@ -23,6 +23,8 @@ from .accessors import FIELDS, DataclassEntry
 globals().update({name: getattr(dataclasses, name) for name in dataclasses.__all__})
 __all__ = [*dataclasses.__all__, "DataclassEntry", "register_node"]  # pyright: ignore[reportUnsupportedDunderAll]
 
+_DECORATOR = "@optree.dataclasses.dataclass()"
+
 if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
@@ -86,7 +88,8 @@ def dataclass(cls: Any = None, /, *, namespace: str, **options: Any) -> Any:
     """
     if cls is None:
         return functools.partial(dataclass, namespace=namespace, **options)
-    registry.check_class(cls)
+    if not isinstance(cls, type):
+        raise TypeError(f"{_DECORATOR} can only be used with classes, not {cls!r}.")
     if namespace != "":
         registry.name_of(namespace)
     return register_node(dataclasses.dataclass(cls, **options), namespace=namespace)
@@ -141,14 +144,13 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
     if cls is None:
         return functools.partial(register_node, namespace=where)
     if not dataclasses.is_dataclass(cls):
-        raise TypeError(f"Expected a dataclass, got {cls!r}.")
+        raise TypeError(f"{cls!r} is not a dataclass.")
     if FIELDS in vars(cls):
-        decorator = "@optree.dataclasses.dataclass()"
-        raise TypeError(f"{decorator} cannot be applied to {cls!r} more than once.")
+        raise TypeError(f"{_DECORATOR} cannot be applied to {cls!r} more than once.")
     declared = vars(cls)["__dataclass_fields__"].values()
     if any(one._field_type is dataclasses._FIELD_INITVAR for one in declared):
         use = "`optree.register_pytree_node()` or `optree.register_pytree_node_class()`"
-        told = f"has `InitVar` field(s), which cannot round-trip. Use {use}."
+        told = f"has `InitVar` field(s) and cannot round-trip. Use {use}."
         raise TypeError(f"{cls!r} {told}")
     name = registry.name_of(where if where != "" else registry.GLOBAL_NAMESPACE)
     marked: Any = cls

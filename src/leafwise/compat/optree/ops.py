@@ -124,16 +124,7 @@ def all_leaves(walk: Walk, iterable: Iterable[Any], /) -> bool:
 
 # ------------------------------------------------------------------------------- map
 
-Columns = tuple[list[list[Any]], PyTreeDef]
 Lead = Callable[[PyTreeDef], list[Any]] | None
-
-
-def _side_by_side(context: Context, trees: tuple[Any, ...]) -> Columns:
-    return context.columns(trees[0], trees[1:])
-
-
-def _broadcast(context: Context, trees: tuple[Any, ...]) -> Columns:
-    return common_columns(trees, context)
 
 
 def _results(
@@ -150,10 +141,12 @@ def _mapper(name: str) -> Callable[..., Any]:
     all trees are broadcast, and whether the first tree is returned.
     """
     lead, first = _lead(name)
-    columns = _broadcast if "broadcast" in name else _side_by_side
 
     def mapper(walk: Walk, func: Callable[..., Any], tree: Any, /, *rests: Any) -> Any:
-        found, treedef = columns(walk.context, (tree, *rests))
+        if "broadcast" in name:
+            found, treedef = common_columns((tree, *rests), walk.context)
+        else:
+            found, treedef = walk.context.columns(tree, rests)
         results = _results(func, found, treedef, lead)
         return tree if name.endswith("_") else treedef.unflatten(results)
 
@@ -188,12 +181,8 @@ def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
         >>> optree.tree_replace_nones(0, {"a": None, "b": [1, None]})
         {'a': 0, 'b': [1, 0]}
     """
-    return tree_map(
-        lambda leaf: sentinel if leaf is None else leaf,
-        tree,
-        none_is_leaf=True,
-        namespace=namespace,
-    )
+    options: Any = {"none_is_leaf": True, "namespace": namespace}
+    return tree_map(lambda x: sentinel if x is None else x, tree, **options)
 
 
 @options

@@ -103,8 +103,9 @@ class OptreeRule(FunctionRule):
         children, given = tuple(parts[0]), parts[2] if len(parts) == 3 else None
         keys = None if given is None else tuple(given)
         if keys is not None and len(keys) != len(children):
-            counts = f"{len(children)} children, {len(keys)} entries"
-            raise RuntimeError(f"{cls!r} is flattened to {counts}")
+            told = f"children ({len(children)}) and number of entries ({len(keys)})"
+            told = f"{cls!r} returned inconsistent number of {told}."
+            raise RuntimeError(f"PyTree custom flatten function for type {told}")
         return children, (parts[1], keys)
 
 
@@ -237,6 +238,7 @@ def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
         if namespace is not None:
             told = "Cannot specify `namespace` when the first argument is a string."
             raise ValueError(told)
+        name_of(cls)
         return None, cls
     if namespace is None:
         raise ValueError("Must specify `namespace` when the first argument is a class.")
@@ -248,7 +250,8 @@ def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
 def check_class(cls: object, base: type = object) -> None:
     """Refuse what is not a class, or not one derived from `base`."""
     if not isinstance(cls, type) or not issubclass(cls, base):
-        raise TypeError(f"Expected a class derived from {base.__name__}, got {cls!r}.")
+        what = "class" if base is object else f"subclass of {base.__name__}"
+        raise TypeError(f"Expected a {what}, got {cls!r}.")
 
 
 def register_pytree_node(
@@ -329,12 +332,16 @@ def check_new(cls: type, name: str) -> None:
         raise _error(cls, "is a built-in type and cannot be re-registered")
     rule = _rules(name).get(cls)
     if rule is not None:
-        where = f"in namespace {name!r}" if name else "in the global namespace"
-        raise _error(cls, f"is already registered {where}. It was {rule.origin()}")
+        told = f"is already registered in {_place(name)}. It was {rule.origin()}"
+        raise _error(cls, told)
 
 
 def _error(cls: type, told: str) -> ValueError:
     return ValueError(f"PyTree type {cls!r} {told}.")
+
+
+def _place(name: str) -> str:
+    return f"namespace {name!r}" if name else "the global namespace"
 
 
 def _rules(name: str) -> Mapping[type, Rule | None]:
@@ -420,7 +427,7 @@ def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistr
         raise _error(cls, "is a built-in type and cannot be unregistered")
     rule = _rules(name).get(cls)
     if rule is None:
-        raise _error(cls, f"is not registered in namespace {name!r}")
+        raise _error(cls, f"is not registered in {_place(name)}")
     unregister(cls, namespace=name)
     return _entry_of(rule)
 

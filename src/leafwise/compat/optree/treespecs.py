@@ -54,7 +54,7 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
         return spec_of(PyTreeDef.leaf(none_is_leaf=mode.none_is_leaf))
     children, aux = rule.flatten(collection)
     for child in children:
-        _checked(isinstance(child, PyTreeSpec), what, collection)
+        _checked(isinstance(child, PyTreeSpec), f"a(n) {what}", collection)
         if child.none_is_leaf != mode.none_is_leaf:
             told = f"`none_is_leaf={mode.none_is_leaf}`"
             raise ValueError(f"Expected treespec(s) with {told}.")
@@ -92,16 +92,16 @@ def _maker(name: str, make: Callable[..., Any]) -> Callable[..., PyTreeSpec]:
 
 def _checked(fits: bool, what: str, node: Any) -> Any:
     if not fits:
-        raise ValueError(f"Expected a(n) {what} of PyTreeSpec(s), got {node!r}.")
+        raise ValueError(f"Expected {what} of PyTreeSpec(s), got {node!r}.")
     return node
 
 
 def _namedtuple(namedtuple: Any, /) -> Any:
-    return _checked(is_namedtuple_instance(namedtuple), "namedtuple", namedtuple)
+    return _checked(is_namedtuple_instance(namedtuple), "a namedtuple", namedtuple)
 
 
 def _structseq(structseq: Any, /) -> Any:
-    return _checked(is_structseq_instance(structseq), "PyStructSequence", structseq)
+    return _checked(is_structseq_instance(structseq), "a PyStructSequence", structseq)
 
 
 def _frozendict(mapping: Any = (), /, **kwargs: PyTreeSpec) -> Any:

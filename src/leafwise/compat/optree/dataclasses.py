@@ -69,8 +69,9 @@ def field(
 
 
 _own, _theirs = [inspect.signature(f).parameters for f in (field, dataclasses.field)]
-_shown = {**_theirs, "doc": _own["doc"], "pytree_node": _own["pytree_node"]}
-vars(field)["__signature__"] = inspect.Signature([*_shown.values()])
+vars(field)["__signature__"] = inspect.Signature(
+    {**_theirs, "doc": _own["doc"], "pytree_node": _own["pytree_node"]}.values()
+)
 
 
 @dataclass_transform(field_specifiers=(field,))

@@ -233,7 +233,7 @@ class DataclassEntry(GetAttrEntry):
     def field(self) -> str:
         """The name of the field."""
         is_index = isinstance(self.entry, int)
-        return self.children_fields[self.entry] if is_index else self.entry
+        return str(self.children_fields[self.entry] if is_index else self.entry)
 
     name = field
 

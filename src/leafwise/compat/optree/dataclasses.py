@@ -70,7 +70,7 @@ def field(
 
 _own, _theirs = [inspect.signature(f).parameters for f in (field, dataclasses.field)]
 vars(field)["__signature__"] = inspect.Signature(
-    {**_theirs, "doc": _own["doc"], "pytree_node": _own["pytree_node"]}.values()
+    [*{**_theirs, "doc": _own["doc"], "pytree_node": _own["pytree_node"]}.values()]
 )
 
 
@@ -149,7 +149,7 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
     if FIELDS in vars(cls):
         raise TypeError(f"{_DECORATOR} cannot be applied to {cls!r} more than once.")
     declared = vars(cls)["__dataclass_fields__"].values()
-    if any(one._field_type is dataclasses._FIELD_INITVAR for one in declared):
+    if any(one._field_type.name == "_FIELD_INITVAR" for one in declared):
         use = "`optree.register_pytree_node()` or `optree.register_pytree_node_class()`"
         told = f"has `InitVar` field(s) and cannot round-trip. Use {use}."
         raise TypeError(f"{cls!r} {told}")

@@ -47,8 +47,11 @@ class UnflattenFunc(Protocol[T]):  # type: ignore[misc]  # as optree's
 
 
 class _StructSequences(type):
-    __instancecheck__ = staticmethod(is_structseq_instance)
-    __subclasscheck__ = staticmethod(is_structseq_class)
+    def __instancecheck__(cls, instance: object) -> bool:
+        return forms.is_structseq_instance(instance)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return forms.is_structseq_class(subclass)
 
 
 class StructSequence(tuple[T, ...], metaclass=_StructSequences):

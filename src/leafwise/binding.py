@@ -15,7 +15,7 @@ from .core.registry import DictOrder, declare_namespace
 
 
 if TYPE_CHECKING:
-    from .signatures.bound import Bound
+    from .bound import Bound
 else:
     Bound = object
 

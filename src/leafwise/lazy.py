@@ -127,15 +127,6 @@ def later(
     return load, names
 
 
-def unchanged(function: Any) -> Any:
-    """Return a function as it is.
-
-    Stands for the decorators that say to type checkers what a function takes and gives,
-    which are not loaded when the library runs.
-    """
-    return function
-
-
 # ------------------------------------------------------------ the door to `show`
 
 

@@ -1,8 +1,8 @@
-"""No public name infers `Any`: both checkers are asked for the types of its examples.
+"""No name of `leafwise.nn` infers `Any`: both checkers are asked for the types.
 
-The programs `names_tree.py` and `nn_names.py` have an example of each, `seen(...)`.
-Where a type has an `Any` or `Unknown` in it, a comment on the line says why: it begins
-with `# Any:`. A comment without such a type is an error, too.
+The program `nn_names.py` has an example of each, `seen(...)`. Where a type has an `Any`
+or `Unknown` in it, a comment on the line says why: it begins with `# Any:`. A comment
+without such a type is an error, too.
 """
 
 import ast
@@ -18,17 +18,11 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
-from leafwise import nn, selection, testing
+from leafwise import nn
 
 
 FOLDER = Path(__file__).parent
 NAMES = {
-    "names_tree.py": [
-        *(f"lw.{name}" for name in lw.__all__),
-        *(f"lw.tree.{name}" for name in lw.tree.__all__),
-        *(f"selection.{name}" for name in selection.__all__),
-        *(f"testing.{name}" for name in testing.__all__),
-    ],
     "nn_names.py": [f"nn.{name}" for name in nn.__all__],
 }
 USUAL = {

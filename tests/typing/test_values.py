@@ -1,14 +1,14 @@
 """What programs say of their types is what happens: values and signatures, compared.
 
 Each `assert_type` of a program is called with a value that has that type, and each
-signature that type checkers see takes only what the function takes.
+overload takes only what the function takes.
 """
 
 import ast
 import inspect
-import itertools
 import json
 import os
+import re
 import runpy
 import subprocess
 import sys
@@ -22,22 +22,12 @@ from typing import Any
 import pytest
 
 import leafwise as lw
+from leafwise import bound, hints
 from leafwise.nn import rngs
-from leafwise.signatures import (
-    bound,
-    folds,
-    leaves,
-    maps,
-    parts,
-    path_maps,
-    shapes,
-    words,
-)
 from leafwise.typing import Namespace, PyTree
 
 
 PROGRAMS = sorted(Path(__file__).parent.glob("tree_*.py"))
-FAMILIES = [folds, leaves, maps, parts, path_maps, shapes]
 
 
 def conforms(value: Any, form: Any) -> bool:
@@ -101,7 +91,7 @@ def test_values_have_the_types_that_checkers_infer(
 
     monkeypatch.setattr(typing, "assert_type", check)
     runpy.run_path(str(path))
-    assert len(seen) > 40
+    assert len(seen) > 35
     assert capsys.readouterr().err == ""
 
 
@@ -112,72 +102,49 @@ def test_there_is_enough_to_check() -> None:
     assert sum(text.count("assert_type(") for text in texts) >= 150
 
 
-def decorated() -> list[tuple[Any, Any]]:
-    """Return each function of the package with the protocol of its signature."""
-    found: list[tuple[Any, Any]] = []
-    for path in Path(lw.__file__).parent.rglob("*.py"):
-        text = path.read_text(encoding="utf-8")
-        lines = text.splitlines()
-        for above, line in itertools.pairwise(lines):
-            if above.startswith("@as_") and "def " in line:
-                name = line.partition("def ")[2].partition("(")[0]
-                for home in FAMILIES:
-                    if hasattr(home, above[1:]):
-                        returned = getattr(home, above[1:]).__annotations__["return"]
-                        found.append((name, getattr(home, returned)))
-    return found
+OVERLOADED = [
+    getattr(home, name)
+    for home in (lw, lw.selection)
+    for name in home.__all__
+    if name.startswith("tree_") or name == "to_flat"
+    if isinstance(getattr(home, name), types.FunctionType)
+    and typing.get_overloads(getattr(home, name))
+]
 
 
-@pytest.mark.parametrize(("name", "protocol"), decorated())
-def test_a_signature_takes_what_the_function_takes(name: str, protocol: Any) -> None:
-    """Each parameter by the same name, or by position only; no other option."""
-    homes = [lw, lw.selection]
-    function = next(getattr(home, name) for home in homes if hasattr(home, name))
-    taken = inspect.signature(function).parameters
+@pytest.mark.parametrize("function", OVERLOADED, ids=lambda each: each.__name__)
+def test_an_overload_takes_what_the_function_takes(
+    function: types.FunctionType,
+) -> None:
+    """At most six, with parameters of the same names; together they have all."""
     kinds = inspect.Parameter
-    rest = any(p.kind is kinds.VAR_POSITIONAL for p in taken.values())
-    named = types.SimpleNamespace(
-        __module__=protocol.__module__, __qualname__=f"{protocol.__name__}.__call__"
-    )
-    overloads = typing.get_overloads(named)  # type: ignore[arg-type]  # as good as one
-    assert len(overloads) > 1
+    taken = inspect.signature(function).parameters
+    overloads = typing.get_overloads(function)
+    assert 2 <= len(overloads) <= 6
+    told: set[str] = set()
     for overload in overloads:
         seen = dict(inspect.signature(overload).parameters)
-        del seen["self"]
-        options = seen.pop("how", None)
-        if options is not None:
-            said = options.annotation.removeprefix("Unpack[").removesuffix("]")
-            home = next(home for home in [words, *FAMILIES] if hasattr(home, said))
-            assert {*getattr(home, said).__annotations__} <= {*taken}
-        for parameter in seen.values():
-            if parameter.kind is kinds.POSITIONAL_ONLY and parameter.name not in taken:
-                assert rest
-            elif parameter.kind is not kinds.VAR_POSITIONAL:
-                assert parameter.name in taken
-                of_function = taken[parameter.name]
-                if parameter.kind is kinds.KEYWORD_ONLY:
-                    assert of_function.kind is not kinds.POSITIONAL_ONLY
-                if parameter.default is not kinds.empty:
-                    optional = of_function.default is not kinds.empty
-                    assert optional or of_function.kind is kinds.VAR_KEYWORD
-        firsts = [
-            p.name for p in seen.values() if p.kind is kinds.POSITIONAL_OR_KEYWORD
-        ]
-        assert firsts == [*taken][: len(firsts)]
+        if seen.pop("options", None):
+            told |= {*hints.Options.__annotations__}
+        for name, parameter in seen.items():
+            kind = taken[name].kind
+            assert parameter.kind in (kind, kinds.KEYWORD_ONLY)
+            if parameter.default is not kinds.empty:
+                assert taken[name].default is not kinds.empty
+        told |= {*seen}
+    assert told == {*taken}
 
 
-def test_there_are_signatures() -> None:
-    """Of each function whose result depends on what it is given."""
-    assert {"tree_map", "tree_leaves", "tree_flatten"} <= {
-        name for name, _ in decorated()
-    }
-    assert len(decorated()) >= 40
+def test_there_are_overloads() -> None:
+    """Of the functions whose result depends on what they are given."""
+    names = {function.__name__ for function in OVERLOADED}
+    assert {"tree_map", "tree_map_with_path", "tree_leaves", "tree_flatten"} <= names
 
 
 def test_checkers_see_each_function_of_a_namespace() -> None:
     """Those that are there, by all of their names, and no other."""
-    declared = {*bound.Bound.__annotations__, *vars(bound.Bound)}
-    seen = {name for name in declared if not name.startswith("__")}
+    text = Path(bound.__file__).read_text(encoding="utf-8")
+    seen = {*re.findall(r"self\.(\w+) = ", text), "dataclass"}
     own = {"name"}
     there = {name for name in dir(lw.namespace("tests.typing.seen")) if name[0] != "_"}
     assert seen == there - own
@@ -202,9 +169,11 @@ def test_checkers_see_each_name_of_what_a_stream_draws() -> None:
     assert sorted(names) == sorted(rngs.__dict__["_DRAWS"])
 
 
-def test_signatures_are_not_loaded_by_the_library() -> None:
-    """Decorated functions are the functions themselves."""
-    assert isinstance(lw.tree_map, types.FunctionType)
+def test_hints_are_not_loaded_by_the_library() -> None:
+    """Only checkers read them; `help` shows the function's own signature."""
+    code = "import sys, leafwise as lw; lw.tree_map; lw.nn; lw.load; lw.tree_diff; "
+    code += "assert 'leafwise.hints' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
     assert str(inspect.signature(lw.tree_leaves)).startswith("(tree: 'Any', is_leaf")
 
 

@@ -20,7 +20,7 @@ from .keys import flat_keys, key_order, leaf_order
 
 
 if TYPE_CHECKING:
-    from ..signatures.words import AnyClass
+    from ..hints import AnyClass
 
 
 _Predicate: TypeAlias = "Callable[[Any], object] | Callable[[Any, Any], object]"

@@ -20,11 +20,10 @@ from collections.abc import (
 from functools import partial
 from operator import attrgetter
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
-from ..lazy import unchanged
 from ..safely import Record, class_name, described, printed
 from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
 from .node import (
@@ -40,9 +39,7 @@ from .registry import GLOBAL, check_callable, check_class, install
 
 
 if TYPE_CHECKING:
-    from ..signatures.parts import as_class_decorator
-else:
-    as_class_decorator = unchanged
+    from ..hints import T
 
 
 # ------------------------------------------------------- rules: by two functions
@@ -587,7 +584,23 @@ _PROTOCOLS = (
 _KEYED = ("tree_flatten_with_keys", "tree_unflatten")
 
 
-@as_class_decorator
+@overload
+def register_pytree_node_class(
+    cls: type[T],
+    *,
+    namespace: str = ...,
+    inherit: bool = ...,
+    exist_ok: bool = ...,
+    bridge: bool = ...,
+) -> type[T]: ...
+@overload
+def register_pytree_node_class(
+    *,
+    namespace: str = ...,
+    inherit: bool = ...,
+    exist_ok: bool = ...,
+    bridge: bool = ...,
+) -> Callable[[type[T]], type[T]]: ...
 def register_pytree_node_class(
     cls: C | None = None,
     *,
@@ -632,7 +645,23 @@ def register_pytree_node_class(
     return _by_protocol(cls, _PROTOCOLS, namespace, inherit, exist_ok, bridge)
 
 
-@as_class_decorator
+@overload
+def register_pytree_with_keys_class(
+    cls: type[T],
+    *,
+    namespace: str = ...,
+    inherit: bool = ...,
+    exist_ok: bool = ...,
+    bridge: bool = ...,
+) -> type[T]: ...
+@overload
+def register_pytree_with_keys_class(
+    *,
+    namespace: str = ...,
+    inherit: bool = ...,
+    exist_ok: bool = ...,
+    bridge: bool = ...,
+) -> Callable[[type[T]], type[T]]: ...
 def register_pytree_with_keys_class(
     cls: C | None = None,
     *,

@@ -51,7 +51,7 @@ from .walk import (
 
 
 if TYPE_CHECKING:
-    from ..signatures.words import Tree_co
+    from ..hints import Tree_co
 else:
     Tree_co = TypeVar("Tree_co", covariant=True)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
 from importlib import import_module
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, overload
 
 from ..core.keypath import KeyPath
 from ..core.matching import Difference, mismatch_error
@@ -30,16 +30,13 @@ from ..equality.content import (
 )
 from ..equality.leaves import alike
 from ..errors import StructureError
-from ..lazy import unchanged
 from ..safely import clip, described, type_name
 from .context import Context, context_of, plain_context
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.shapes import as_join
-else:
-    as_join = unchanged
+    from ..hints import Level, Options
 
 __all__ = [
     "tree_concatenate",
@@ -59,7 +56,16 @@ Join: TypeAlias = "Callable[[Sequence[Any], int], Any]"
 # ------------------------------------------------------------------------------ joining
 
 
-@as_join
+@overload
+def tree_stack(
+    trees: Iterable[complex | Level[complex] | Level[Level[complex]]],
+    axis: Any = ...,
+    **options: Unpack[Options],
+) -> Any: ...
+@overload
+def tree_stack(
+    trees: Iterable[T], axis: Any = ..., **options: Unpack[Options]
+) -> T: ...
 def tree_stack(
     trees: Iterable[Any],
     axis: Any = 0,
@@ -110,7 +116,16 @@ def tree_stack(
     return _joined("stacked", trees, axis, context, _stack, 1)
 
 
-@as_join
+@overload
+def tree_concatenate(
+    trees: Iterable[complex | Level[complex] | Level[Level[complex]]],
+    axis: Any = ...,
+    **options: Unpack[Options],
+) -> Any: ...
+@overload
+def tree_concatenate(
+    trees: Iterable[T], axis: Any = ..., **options: Unpack[Options]
+) -> T: ...
 def tree_concatenate(
     trees: Iterable[Any],
     axis: Any = 0,

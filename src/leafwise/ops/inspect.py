@@ -6,8 +6,8 @@ that most functions share see `map`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
@@ -20,16 +20,13 @@ from ..equality.leaves import (
     type_names,
 )
 from ..errors import StructureError
-from ..lazy import unchanged
 from ..safely import class_name, clip, shown
 from .context import context_of
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.folds import as_children
-else:
-    as_children = unchanged
+    from ..hints import T
 
 __all__ = [
     "all_leaves",
@@ -158,7 +155,19 @@ def tree_flatten_one_level(
     )
 
 
-@as_children
+@overload
+def tree_children(tree: Sequence[T], *, namespace: str = ...) -> list[T]: ...
+@overload
+def tree_children(tree: Mapping[Any, T], *, namespace: str = ...) -> list[T]: ...
+@overload
+def tree_children(
+    tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> list[Any]: ...
 def tree_children(
     tree: Any,
     is_leaf: IsLeaf = None,

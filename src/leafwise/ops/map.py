@@ -20,7 +20,7 @@ The arguments that most functions share:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
 from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
@@ -28,7 +28,6 @@ from ..core.registry import GLOBAL, Mode
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import Step, iter_leaves, iter_steps, locate, map_leaves, unlink
 from ..errors import CycleError
-from ..lazy import unchanged
 from ..safely import described
 from .context import (
     Context,
@@ -39,21 +38,25 @@ from .context import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.folds import as_map_only, as_replace_nones
-    from ..signatures.leaves import (
-        as_flatten,
-        as_flatten_with_path,
-        as_iter,
-        as_leaves,
-        as_leaves_with_path,
-        as_structure,
+    from ..hints import (
+        Class,
+        DictOf,
+        Function,
+        K,
+        Leaf,
+        Level,
+        ListOf,
+        Node,
+        Nodes,
+        Options,
+        PathFunction,
+        R,
+        S,
+        T,
+        TreeT,
+        Unseen,
     )
-    from ..signatures.maps import as_each, as_map
-    from ..signatures.path_maps import as_each_with_path, as_map_with_path
-else:
-    as_each = as_each_with_path = as_flatten = as_flatten_with_path = unchanged
-    as_iter = as_leaves = as_leaves_with_path = as_map = as_map_only = unchanged
-    as_map_with_path = as_replace_nones = as_structure = unchanged
+    from ..typing import PyTree
 
 __all__ = [
     "tree_flatten",
@@ -80,7 +83,35 @@ Tree = TypeVar("Tree")
 # ---------------------------------------------------------- flatten, unflatten
 
 
-@as_flatten
+@overload
+def tree_flatten(
+    tree: Node, *, namespace: str = ...
+) -> tuple[list[Any], PyTreeDef[Node]]: ...
+@overload
+def tree_flatten(
+    tree: ListOf[PyTree[T]] | list[PyTree[T]], *, namespace: str = ...
+) -> tuple[list[T], PyTreeDef[list[Any]]]: ...
+@overload
+def tree_flatten(
+    tree: DictOf[K, PyTree[T]] | dict[K, PyTree[T]], *, namespace: str = ...
+) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
+@overload
+def tree_flatten(
+    tree: tuple[PyTree[T], ...], *, namespace: str = ...
+) -> tuple[list[T], PyTreeDef[tuple[Any, ...]]]: ...
+@overload
+def tree_flatten(
+    tree: Class, *, namespace: str = ...
+) -> tuple[list[Any], PyTreeDef[Class]]: ...
+@overload
+def tree_flatten(
+    tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> tuple[list[Any], PyTreeDef[Any]]: ...
 def tree_flatten(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -113,7 +144,19 @@ def tree_flatten(
     return context.flatten(tree)
 
 
-@as_leaves
+@overload
+def tree_leaves(tree: Unseen, **options: Unpack[Options]) -> list[Any]: ...
+@overload
+def tree_leaves(tree: Level[PyTree[T]], *, namespace: str = ...) -> list[T]: ...
+@overload
+def tree_leaves(
+    tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> list[Any]: ...
 def tree_leaves(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -148,7 +191,31 @@ def tree_leaves(
     )[0]
 
 
-@as_structure
+@overload
+def tree_structure(tree: Node, *, namespace: str = ...) -> PyTreeDef[Node]: ...
+@overload
+def tree_structure(
+    tree: list[Any], *, namespace: str = ...
+) -> PyTreeDef[list[Any]]: ...
+@overload
+def tree_structure(
+    tree: dict[K, Any], *, namespace: str = ...
+) -> PyTreeDef[dict[K, Any]]: ...
+@overload
+def tree_structure(
+    tree: tuple[Any, ...], *, namespace: str = ...
+) -> PyTreeDef[tuple[Any, ...]]: ...
+@overload
+def tree_structure(tree: Class, *, namespace: str = ...) -> PyTreeDef[Class]: ...
+@overload
+def tree_structure(
+    tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> PyTreeDef[Any]: ...
 def tree_structure(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -181,7 +248,19 @@ def tree_structure(
     )[1]
 
 
-@as_iter
+@overload
+def tree_iter(tree: Unseen, **options: Unpack[Options]) -> Iterator[Any]: ...
+@overload
+def tree_iter(tree: Level[PyTree[T]], *, namespace: str = ...) -> Iterator[T]: ...
+@overload
+def tree_iter(
+    tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> Iterator[Any]: ...
 def tree_iter(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -266,7 +345,49 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 # -------------------------------------------------------------------------- map
 
 
-@as_map
+@overload
+def tree_map(
+    f: Function[Any, Any],
+    tree: Nodes,
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> Nodes: ...
+@overload
+def tree_map(
+    f: Function[Leaf, R],
+    tree: dict[K, Leaf],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> dict[K, R]: ...
+@overload
+def tree_map(
+    f: Function[Leaf, R],
+    tree: list[Leaf],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> list[R]: ...
+@overload
+def tree_map(
+    f: Function[Leaf, R],
+    tree: tuple[Leaf, ...],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> tuple[R, ...]: ...
+@overload
+def tree_map(
+    f: Function[Any, Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+    strict: bool = ...,
+) -> Any: ...
 def tree_map(
     f: Callable[..., Any],
     tree: Any,
@@ -312,17 +433,16 @@ def tree_map(
     return build(treedef, map_leaves(f, columns, treedef._code))
 
 
-@as_each
 def tree_map_(
     f: Callable[..., object],
-    tree: Any,
+    tree: TreeT,
     *rest: Any,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
     strict: bool = False,
-) -> Any:
+) -> TreeT:
     """Call a function on each leaf for its side effects and return the tree itself.
 
     The whole structure is checked before the first call.
@@ -356,7 +476,17 @@ def tree_map_(
     return tree
 
 
-@as_map_only
+@overload
+def tree_map_only(
+    type_or_types: type[T], f: Callable[[T], T], tree: TreeT, **options: Unpack[Options]
+) -> TreeT: ...
+@overload
+def tree_map_only(
+    type_or_types: IsLeaf,
+    f: Callable[[Any], Any],
+    tree: Any,
+    **options: Unpack[Options],
+) -> Any: ...
 def tree_map_only(
     type_or_types: IsLeaf,
     f: Callable[[Any], Any],
@@ -413,7 +543,32 @@ def chooser(chosen: Any) -> Any:
     return found
 
 
-@as_replace_nones
+@overload
+def tree_replace_nones(
+    sentinel: Any,
+    tree: Node,
+    *,
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    namespace: str = ...,
+) -> Node: ...
+@overload
+def tree_replace_nones(
+    sentinel: S, tree: list[Leaf | None], *, namespace: str = ...
+) -> list[Leaf | S]: ...
+@overload
+def tree_replace_nones(
+    sentinel: S, tree: dict[K, Leaf | None], *, namespace: str = ...
+) -> dict[K, Leaf | S]: ...
+@overload
+def tree_replace_nones(
+    sentinel: Any,
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    namespace: str = ...,
+) -> Any: ...
 def tree_replace_nones(
     sentinel: Any,
     tree: Any,
@@ -446,7 +601,35 @@ def tree_replace_nones(
 # ------------------------------------------------------------------- with key paths
 
 
-@as_flatten_with_path
+@overload
+def tree_flatten_with_path(
+    tree: Node, *, namespace: str = ...
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Node]]: ...
+@overload
+def tree_flatten_with_path(
+    tree: ListOf[PyTree[T]] | list[PyTree[T]], *, namespace: str = ...
+) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[list[Any]]]: ...
+@overload
+def tree_flatten_with_path(
+    tree: DictOf[K, PyTree[T]] | dict[K, PyTree[T]], *, namespace: str = ...
+) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
+@overload
+def tree_flatten_with_path(
+    tree: tuple[PyTree[T], ...], *, namespace: str = ...
+) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[tuple[Any, ...]]]: ...
+@overload
+def tree_flatten_with_path(
+    tree: Class, *, namespace: str = ...
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Class]]: ...
+@overload
+def tree_flatten_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
 def tree_flatten_with_path(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -484,7 +667,23 @@ def tree_flatten_with_path(
     return [*zip(paths, leaves)], treedef  # noqa: B905  # as many
 
 
-@as_leaves_with_path
+@overload
+def tree_leaves_with_path(
+    tree: Unseen, **options: Unpack[Options]
+) -> list[tuple[KeyPath, Any]]: ...
+@overload
+def tree_leaves_with_path(
+    tree: Level[PyTree[T]], *, namespace: str = ...
+) -> list[tuple[KeyPath, T]]: ...
+@overload
+def tree_leaves_with_path(
+    tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> list[tuple[KeyPath, Any]]: ...
 def tree_leaves_with_path(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -546,7 +745,49 @@ def tree_paths(
     return context.flatten(tree)[1].paths()
 
 
-@as_map_with_path
+@overload
+def tree_map_with_path(
+    f: PathFunction[Any, Any],
+    tree: Nodes,
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> Nodes: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Leaf, R],
+    tree: dict[K, Leaf],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> dict[K, R]: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Leaf, R],
+    tree: list[Leaf],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> list[R]: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Leaf, R],
+    tree: tuple[Leaf, ...],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> tuple[R, ...]: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Any, Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+    strict: bool = ...,
+) -> Any: ...
 def tree_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -585,17 +826,16 @@ def tree_map_with_path(
     return build(treedef, map_leaves(f, columns, treedef._code))
 
 
-@as_each_with_path
 def tree_map_with_path_(
     f: Callable[..., object],
-    tree: Any,
+    tree: TreeT,
     *rest: Any,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
     strict: bool = False,
-) -> Any:
+) -> TreeT:
     """Call a function on each key path and leaf for its side effects; return the tree.
 
     Args:
@@ -630,7 +870,49 @@ _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _PENDING: Final = object()
 
 
-@as_map
+@overload
+def tree_map_shared(
+    f: Function[Any, Any],
+    tree: Nodes,
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> Nodes: ...
+@overload
+def tree_map_shared(
+    f: Function[Leaf, R],
+    tree: dict[K, Leaf],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> dict[K, R]: ...
+@overload
+def tree_map_shared(
+    f: Function[Leaf, R],
+    tree: list[Leaf],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> list[R]: ...
+@overload
+def tree_map_shared(
+    f: Function[Leaf, R],
+    tree: tuple[Leaf, ...],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> tuple[R, ...]: ...
+@overload
+def tree_map_shared(
+    f: Function[Any, Any],
+    tree: Any,
+    *rest: Any,
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+    strict: bool = ...,
+) -> Any: ...
 def tree_map_shared(
     f: Callable[..., Any],
     tree: Any,

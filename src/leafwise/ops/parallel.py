@@ -22,13 +22,11 @@ from typing import (
     NamedTuple,
     Protocol,
     TypeAlias,
-    overload,
 )
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.walk import Code, leaf_paths, locate, map_leaves
-from ..lazy import unchanged
 from ..safely import add_note, described, type_name
 from .context import context_of
 from .map import chooser
@@ -36,11 +34,6 @@ from .map import chooser
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.folds import Collecting, as_gather, as_map_only
-    from ..signatures.maps import as_map
-    from ..signatures.path_maps import as_map_with_path
-else:
-    as_gather = as_map = as_map_only = as_map_with_path = unchanged
 
 __all__ = ["parallel", "tree_gather"]
 
@@ -283,7 +276,6 @@ class Parallel:
         self.chunk = chunk
         self.errors = errors
 
-    @as_map
     def tree_map(
         self,
         f: Callable[..., Any],
@@ -319,7 +311,6 @@ class Parallel:
         columns, treedef = context.columns(tree, rest, strict=strict)
         return treedef.unflatten(self._run(f, columns, treedef.paths))
 
-    @as_map_with_path
     def tree_map_with_path(
         self,
         f: Callable[..., Any],
@@ -353,7 +344,6 @@ class Parallel:
         columns, treedef = context.columns(tree, rest, strict, True)
         return treedef.unflatten(self._run(f, columns, lambda: columns[0]))
 
-    @as_map_only
     def tree_map_only(
         self,
         type_or_types: IsLeaf,
@@ -416,29 +406,13 @@ class Parallel:
         return calls.results
 
 
-@overload
-def parallel(
-    executor: Executor | None = ...,
-    *,
-    progress: Progress = ...,
-    chunk: int | None = ...,
-    errors: Literal["raise"] = ...,
-) -> Parallel: ...
-@overload
-def parallel(
-    executor: Executor | None = ...,
-    *,
-    progress: Progress = ...,
-    chunk: int | None = ...,
-    errors: Literal["collect"],
-) -> Collecting: ...
 def parallel(
     executor: Executor | None = None,
     *,
     progress: Progress = None,
     chunk: int | None = None,
-    errors: str = "raise",
-) -> Any:
+    errors: Literal["raise", "collect"] = "raise",
+) -> Parallel:
     """Return an object with maps for slow functions: on an executor, with progress.
 
     It has `tree_map`, `tree_map_with_path` and `tree_map_only`, and
@@ -502,7 +476,6 @@ def parallel(
     return Parallel(executor, progress, chunk, errors)
 
 
-@as_gather
 async def tree_gather(
     tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
 ) -> Any:

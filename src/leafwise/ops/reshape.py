@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import chain, repeat
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, overload
 
 from ..core.keypath import KeyPath
 from ..core.matching import (
@@ -25,32 +25,13 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import map_leaves
 from ..errors import StructureError
-from ..lazy import unchanged
 from ..safely import clip, described
 from .context import Context, context_of, stopping_context
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.leaves import as_broadcast_prefix
-    from ..signatures.maps import as_broadcast_map, as_transpose_map
-    from ..signatures.path_maps import (
-        as_broadcast_map_with_path,
-        as_transpose_map_with_path,
-    )
-    from ..signatures.shapes import (
-        as_broadcast_common,
-        as_broadcast_tree,
-        as_broadcast_trees,
-        as_transpose,
-        as_unzip,
-        as_zip,
-    )
-else:
-    as_broadcast_common = as_broadcast_map = as_broadcast_map_with_path = unchanged
-    as_broadcast_prefix = as_broadcast_tree = as_broadcast_trees = unchanged
-    as_transpose = unchanged
-    as_transpose_map = as_transpose_map_with_path = as_unzip = as_zip = unchanged
+    from ..hints import Function, Hashed, K, Leaf, Node, Nodes, Options
 
 __all__ = [
     "broadcast_common",
@@ -85,7 +66,24 @@ def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTr
     return [leaves[place] for place in places], whole
 
 
-@as_broadcast_tree
+@overload
+def tree_broadcast_prefix(
+    prefix_tree: object, full_tree: Node, **options: Unpack[Options]
+) -> Node: ...
+@overload
+def tree_broadcast_prefix(
+    prefix_tree: Leaf, full_tree: dict[K, Hashed], *, namespace: str = ...
+) -> dict[K, Leaf]: ...
+@overload
+def tree_broadcast_prefix(
+    prefix_tree: object,
+    full_tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> Any: ...
 def tree_broadcast_prefix(
     prefix_tree: Any,
     full_tree: Any,
@@ -126,7 +124,6 @@ def tree_broadcast_prefix(
     return whole._runner.unflatten(whole, leaves)
 
 
-@as_broadcast_prefix
 def broadcast_prefix(
     prefix_tree: Any,
     full_tree: Any,
@@ -192,7 +189,6 @@ def _spread(flat: Flat, whole: PyTreeDef) -> list[Any]:
     return [leaves[place] for place in places]
 
 
-@as_broadcast_trees
 def tree_broadcast_common(
     tree: Any,
     other: Any,
@@ -237,7 +233,6 @@ def common_trees(tree: Any, other: Any, context: Context) -> tuple[Any, Any]:
     return common.unflatten(first), whole.unflatten(second)
 
 
-@as_broadcast_common
 def broadcast_common(
     tree: Any,
     other: Any,
@@ -279,7 +274,14 @@ def common_columns(
     return [_spread(one, common) for one in flat], common
 
 
-@as_broadcast_map
+@overload
+def tree_broadcast_map(
+    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[Options]
+) -> Nodes: ...
+@overload
+def tree_broadcast_map(
+    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[Options]
+) -> Any: ...
 def tree_broadcast_map(
     f: Callable[..., Any],
     tree: Any,
@@ -314,7 +316,6 @@ def tree_broadcast_map(
     return common.unflatten(map_leaves(f, columns, common._code))
 
 
-@as_broadcast_map_with_path
 def tree_broadcast_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -421,7 +422,6 @@ def equality_errors(
 # --------------------------------------------------------------------------- inside out
 
 
-@as_transpose
 def tree_transpose(
     outer_treedef: PyTreeDef,
     inner_treedef: PyTreeDef | None,
@@ -544,7 +544,6 @@ def _inner_of(outer: PyTreeDef, parts: list[Any], context: Context) -> PyTreeDef
     return context.flatten(parts[0])[1]
 
 
-@as_transpose_map
 def tree_transpose_map(
     f: Callable[..., Any],
     tree: Any,
@@ -590,7 +589,6 @@ def tree_transpose_map(
     return _transposed(outer, inner_treedef, values, outer.paths(), context)
 
 
-@as_transpose_map_with_path
 def tree_transpose_map_with_path(
     f: Callable[..., Any],
     tree: Any,
@@ -632,7 +630,6 @@ def tree_transpose_map_with_path(
     return _transposed(outer, inner_treedef, values, columns[0], context)
 
 
-@as_unzip
 def tree_unzip(
     tree: Any,
     n: int,
@@ -679,7 +676,6 @@ def tree_unzip(
     return tuple(treedef.unflatten([*column]) for column in columns)
 
 
-@as_zip
 def tree_zip(
     trees: Iterable[Any],
     *,

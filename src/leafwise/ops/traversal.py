@@ -10,23 +10,20 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Unpack, overload
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import CycleError, StructureError
-from ..lazy import unchanged
 from ..safely import MISSING, Missing, type_name
 from .context import Context, context_of
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.folds import as_extreme, as_reduce, as_reduce_associative, as_sum
-    from ..signatures.words import Tree
-else:
-    as_extreme = as_reduce = as_reduce_associative = as_sum = unchanged
+    from ..hints import Level, Options, S, T, Tree
+    from ..typing import PyTree
 
 __all__ = [
     "DELETE",
@@ -44,7 +41,31 @@ __all__ = [
 ]
 
 
-@as_reduce
+@overload
+def tree_reduce(
+    function: Callable[[T, T], T], tree: Level[PyTree[T]], *, namespace: str = ...
+) -> T: ...
+@overload
+def tree_reduce(
+    function: Callable[[S, Any], S],
+    tree: Any,
+    initializer: S,
+    is_leaf: IsLeaf = ...,
+    *,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> S: ...
+@overload
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = ...,
+    is_leaf_takes_path: bool = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> Any: ...
 def tree_reduce(
     function: Callable[[Any, Any], Any],
     tree: Any,
@@ -81,7 +102,22 @@ def tree_reduce(
     return functools.reduce(function, leaves)
 
 
-@as_reduce_associative
+@overload
+def tree_reduce_associative(
+    operation: Callable[[T, T], T],
+    tree: Level[PyTree[T]],
+    *,
+    identity: T = ...,
+    namespace: str = ...,
+) -> T: ...
+@overload
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = ...,
+    **options: Unpack[Options],
+) -> Any: ...
 def tree_reduce_associative(
     operation: Callable[[Any, Any], Any],
     tree: Any,
@@ -191,7 +227,12 @@ def tree_any(
     return any(_leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
 
 
-@as_sum
+@overload
+def tree_sum(tree: Level[PyTree[T]], start: T, *, namespace: str = ...) -> T: ...
+@overload
+def tree_sum(tree: Level[PyTree[T]], *, namespace: str = ...) -> T | int: ...
+@overload
+def tree_sum(tree: Any, start: Any = ..., **options: Unpack[Options]) -> Any: ...
 def tree_sum(
     tree: Any,
     start: Any = 0,
@@ -223,7 +264,29 @@ def tree_sum(
     return sum(leaves, start)
 
 
-@as_extreme
+@overload
+def tree_max(
+    tree: Level[PyTree[T]],
+    *,
+    key: Callable[[T], Any] | None = ...,
+    namespace: str = ...,
+) -> T: ...
+@overload
+def tree_max(
+    tree: Level[PyTree[T]],
+    *,
+    default: S,
+    key: Callable[[T], Any] | None = ...,
+    namespace: str = ...,
+) -> T | S: ...
+@overload
+def tree_max(
+    tree: Any,
+    *,
+    default: Any = ...,
+    key: Callable[[Any], Any] | None = ...,
+    **options: Unpack[Options],
+) -> Any: ...
 def tree_max(
     tree: Any,
     *,
@@ -256,7 +319,29 @@ def tree_max(
     return _extreme(max, leaves, default, key)
 
 
-@as_extreme
+@overload
+def tree_min(
+    tree: Level[PyTree[T]],
+    *,
+    key: Callable[[T], Any] | None = ...,
+    namespace: str = ...,
+) -> T: ...
+@overload
+def tree_min(
+    tree: Level[PyTree[T]],
+    *,
+    default: S,
+    key: Callable[[T], Any] | None = ...,
+    namespace: str = ...,
+) -> T | S: ...
+@overload
+def tree_min(
+    tree: Any,
+    *,
+    default: Any = ...,
+    key: Callable[[Any], Any] | None = ...,
+    **options: Unpack[Options],
+) -> Any: ...
 def tree_min(
     tree: Any,
     *,

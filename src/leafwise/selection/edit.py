@@ -46,9 +46,8 @@ from .rebuild import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
+    from ..hints import Tree, Value
     from ..ops.parallel import Parallel
-    from ..signatures.folds import Collecting
-    from ..signatures.words import Tree, Value
     from ..typing import PyTree
 else:
     Tree = TypeVar("Tree")
@@ -281,7 +280,7 @@ class Selection(Shown, Generic[Tree, Value]):
         self,
         f: Callable[[Value], Any],
         *,
-        parallel: Parallel | Collecting | None = None,
+        parallel: Parallel | None = None,
         validate: bool = True,
     ) -> Tree:
         """Return the tree with each match replaced by the result of a function.

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
@@ -20,7 +20,6 @@ from ..core.registry import GLOBAL
 from ..core.walk import flatten, locate, unlink
 from ..equality.leaves import Values, type_names
 from ..errors import EditError
-from ..lazy import unchanged
 from ..ops.context import Context, context_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
@@ -48,9 +47,7 @@ from .rebuild import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.parts import as_map_outer, as_merge, as_zip_outer
-else:
-    as_map_outer = as_merge = as_zip_outer = unchanged
+    from ..hints import Class, K, Node, T
 
 __all__ = ["tree_map_outer", "tree_merge", "tree_zip_outer"]
 
@@ -337,7 +334,6 @@ def by_shape(
 # ------------------------------------------------------------------- the outer join
 
 
-@as_map_outer
 def tree_map_outer(
     f: Callable[..., Any],
     *trees: Any,
@@ -427,7 +423,6 @@ def _joined(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts | None:
     return by_shape(nodes, rules[0], lambda auxes: auxes[0])
 
 
-@as_zip_outer
 def tree_zip_outer(
     *trees: Any,
     fill: Any = MISSING,
@@ -463,7 +458,50 @@ def tree_zip_outer(
 # -------------------------------------------------------------------------- deep merges
 
 
-@as_merge
+@overload
+def tree_merge(
+    base: Node,
+    *overlays: Any,
+    join: str = ...,
+    lists: str | Mapping[Any, str] = ...,
+    conflict: str = ...,
+    rules: Mapping[Any, Any] | None = ...,
+    validate: bool = ...,
+    namespace: str = ...,
+) -> Node: ...
+@overload
+def tree_merge(
+    base: dict[K, T],
+    *overlays: dict[K, T],
+    join: str = ...,
+    lists: str | Mapping[Any, str] = ...,
+    conflict: str = ...,
+    rules: Mapping[Any, Any] | None = ...,
+    validate: bool = ...,
+    namespace: str = ...,
+) -> dict[K, T]: ...
+@overload
+def tree_merge(
+    base: Class,
+    *overlays: Any,
+    join: str = ...,
+    lists: str | Mapping[Any, str] = ...,
+    conflict: str = ...,
+    rules: Mapping[Any, Any] | None = ...,
+    validate: bool = ...,
+    namespace: str = ...,
+) -> Class: ...
+@overload
+def tree_merge(
+    base: Any,
+    *overlays: Any,
+    join: str = ...,
+    lists: str | Mapping[Any, str] = ...,
+    conflict: str = ...,
+    rules: Mapping[Any, Any] | None = ...,
+    validate: bool = ...,
+    namespace: str = ...,
+) -> Any: ...
 def tree_merge(
     base: Any,
     *overlays: Any,

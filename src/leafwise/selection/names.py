@@ -18,7 +18,6 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
 from ..core.registry import GLOBAL
 from ..core.walk import unlink
 from ..errors import EditError, PathError
-from ..lazy import unchanged
 from ..ops.context import Context, context_of
 from ..safely import MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
@@ -31,9 +30,7 @@ from .values import as_declared, as_replaced, described, guess, number_type
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.leaves import as_to_flat
-else:
-    as_to_flat = unchanged
+    from ..hints import Leaf, Level
 
 __all__ = [
     "FlatReport",
@@ -147,7 +144,19 @@ class _Row(NamedTuple):
     value: Any
 
 
-@as_to_flat
+@overload
+def to_flat(
+    tree: Level[Leaf], sep: str = ..., *, strict: bool = ..., namespace: str = ...
+) -> dict[str, Leaf]: ...
+@overload
+def to_flat(
+    tree: object,
+    sep: str = ...,
+    *,
+    strict: bool = ...,
+    is_leaf: IsLeaf = ...,
+    namespace: str = ...,
+) -> dict[str, Any]: ...
 def to_flat(
     tree: Any,
     sep: str = ".",

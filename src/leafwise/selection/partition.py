@@ -15,7 +15,6 @@ from ..core.registry import GLOBAL, install
 from ..core.treedef import PyTreeDef
 from ..equality import exact
 from ..errors import EditError
-from ..lazy import unchanged
 from ..ops.context import Context, context_of
 from ..ops.reshape import broadcast_prefix
 from ..safely import MISSING, shown
@@ -24,18 +23,7 @@ from .pattern import Region, is_function, read_selector, require
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..signatures.parts import (
-        as_combine,
-        as_filter,
-        as_group_by,
-        as_labels,
-        as_mask,
-        as_partition,
-        as_unmask,
-    )
-else:
-    as_combine = as_filter = as_group_by = as_labels = as_mask = unchanged
-    as_partition = as_unmask = unchanged
+    from ..hints import TreeT
 
 __all__ = [
     "Masked",
@@ -89,15 +77,14 @@ def _split(
     return tuple(map(treedef.unflatten, parts))
 
 
-@as_partition
 def tree_partition(
-    tree: Any,
+    tree: TreeT,
     *selectors: Any,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> tuple[Any, ...]:
+) -> tuple[TreeT, ...]:
     """Split a tree into one part for each selector, and a part with the rest.
 
     Args:
@@ -136,13 +123,12 @@ def tree_partition(
     return _split(treedef, leaves, numbers, rest + 1, MISSING)
 
 
-@as_combine
 def tree_combine(
-    *trees: Any,
+    *trees: TreeT,
     is_leaf: IsLeaf = None,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> TreeT:
     """Combine the parts of a tree, such as those of `tree_partition`.
 
     Args:
@@ -175,7 +161,8 @@ def tree_combine(
         if len(there) != 1:
             raise _uncombined(treedef.paths()[place], row)
         combined.append(there[0])
-    return treedef.unflatten(combined)
+    whole: TreeT = treedef.unflatten(combined)
+    return whole
 
 
 def _uncombined(path: KeyPath, row: tuple[Any, ...]) -> EditError:
@@ -184,9 +171,8 @@ def _uncombined(path: KeyPath, row: tuple[Any, ...]) -> EditError:
     return EditError(f"the leaf at {path.where()} is in {said}", path=path)
 
 
-@as_filter
 def tree_filter(
-    tree: Any,
+    tree: TreeT,
     what: Any,
     *,
     fill: Any = MISSING,
@@ -194,7 +180,7 @@ def tree_filter(
     is_leaf: IsLeaf = None,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> TreeT:
     """Keep the leaves that a selector picks, and replace the others with a filler.
 
     Args:
@@ -213,15 +199,15 @@ def tree_filter(
         {'w': 1.5, 'n': None}
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return _map_selected(
+    kept: TreeT = _map_selected(
         tree, what, context, missing_ok, lambda leaf, chosen: leaf if chosen else fill
     )
+    return kept
 
 
 # --------------------------------------------------------------------------- labels
 
 
-@as_labels
 def tree_labels(
     tree: Any,
     rules: Mapping[Any, Any],
@@ -262,14 +248,13 @@ def tree_labels(
     return treedef.unflatten(labels)
 
 
-@as_group_by
 def tree_group_by(
-    tree: Any,
+    tree: TreeT,
     by: Callable[..., Hashable] | Any,
     *,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> dict[Any, Any]:
+) -> dict[Any, TreeT]:
     """Split a tree into one part for each label.
 
     Args:
@@ -339,7 +324,6 @@ class Masked(Generic[T]):
 install(Masked, StaticRule, bridge=True, where=__name__.partition(".")[0])
 
 
-@as_mask
 def tree_mask(
     tree: Any,
     what: Any,
@@ -380,7 +364,6 @@ def tree_mask(
     )
 
 
-@as_unmask
 def tree_unmask(
     tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
 ) -> Any:

@@ -1,0 +1,214 @@
+"""What type checkers are told of trees; nothing here is loaded when a program runs.
+
+A checker knows no registry, so a class counts as a node inside containers if it looks
+like one: a dataclass, a named tuple, a typed dict, a class with a method that flattens.
+All other classes are leaves inside containers, and nodes where they are the tree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field
+from typing import Any, ClassVar, Protocol, TypedDict, TypeVar
+
+from typing_extensions import TypeAliasType
+from typing_extensions import TypeVar as DefaultTypeVar
+
+from .core.keypath import KeyPath
+from .core.node import IsLeaf
+
+
+__all__ = [
+    "AnyClass",
+    "Array",
+    "Class",
+    "DictOf",
+    "Function",
+    "Hashed",
+    "K",
+    "Leaf",
+    "Level",
+    "ListOf",
+    "Node",
+    "Nodes",
+    "Options",
+    "PathFunction",
+    "R",
+    "Record",
+    "S",
+    "T",
+    "Tree",
+    "TreeT",
+    "Tree_co",
+    "Unseen",
+    "Value",
+]
+
+K = TypeVar("K")
+K_co = TypeVar("K_co", covariant=True)
+R = TypeVar("R")
+S = TypeVar("S")
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+TreeT = TypeVar("TreeT")
+"""Any tree, of which a function returns another one of the same type."""
+
+
+class AnyClass(Protocol):
+    """Any class; `type` would hide from pyright what a lambda beside it takes."""
+
+    def mro(self) -> list[type]: ...
+
+
+class DataclassNode(Protocol):
+    """An instance of a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Field[Any]]]
+
+
+class NamedNode(Protocol):
+    """A named tuple."""
+
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+class TypedDictNode(Protocol):
+    """A dict whose keys are declared."""
+
+    __required_keys__: ClassVar[frozenset[str]]
+
+
+class FlattenNode(Protocol):
+    """A node by the methods that `register_pytree_node_class` looks for."""
+
+    def tree_flatten(self) -> Any: ...
+
+
+class DunderNode(Protocol):
+    """A node by the methods with double underscores."""
+
+    def __tree_flatten__(self) -> Any: ...
+
+
+class KeyedNode(Protocol):
+    """A node by the methods that `register_pytree_with_keys_class` looks for."""
+
+    def tree_flatten_with_keys(self) -> Any: ...
+
+
+class PytreeNode(Protocol):
+    """An instance of a subclass of `Pytree`."""
+
+    def _leafwise_rule(self, where: str) -> Any: ...
+
+
+class StateNode(Protocol):
+    """A state of `leafwise.nn`, which is a mapping, too."""
+
+    def to_pure_dict(self) -> dict[Any, Any]: ...
+
+
+class Array(Protocol):
+    """An array of any library; arrays of numpy have no hash."""
+
+    @property
+    def shape(self) -> Any: ...
+
+    @property
+    def dtype(self) -> Any: ...
+
+
+class ListOf(Protocol[T_co]):
+    """A list of a type or of a narrower one: `list[int]` is no `list[PyTree[int]]`."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
+
+    def copy(self) -> list[Any]: ...
+
+    def pop(self, index: Any = ..., /) -> T_co: ...
+
+
+class DictOf(Protocol[K_co, T_co]):
+    """The same for dicts."""
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
+
+    def copy(self) -> dict[Any, Any]: ...
+
+    def popitem(self) -> tuple[K_co, T_co]: ...
+
+
+class Hashed(Protocol):
+    """Anything with a hash, which is to say: no list, no dict, no `PyTree[T]`."""
+
+    def __hash__(self) -> int: ...
+
+
+Opaque = TypeAliasType(
+    "Opaque",
+    "DataclassNode | FlattenNode | DunderNode | KeyedNode | PytreeNode | StateNode",
+)
+"""A node whose leaves are of unknown type."""
+
+Record = TypeAliasType("Record", "Opaque | NamedNode | TypedDictNode")
+"""A class that looks like a node, wherever it stands."""
+
+Level = TypeAliasType("Level", "Sequence[T] | Mapping[Any, T]", type_params=(T,))
+"""A container."""
+
+Unseen = TypeAliasType("Unseen", "Opaque | Level[Opaque] | Level[Level[Opaque]]")
+"""A tree whose leaves are of unknown type."""
+
+Class = TypeVar("Class", bound=Hashed)
+"""A class that is the tree."""
+
+Leaf = TypeVar("Leaf", bound="Hashed | Array")
+"""A leaf in a container; a list or a dict there is a node."""
+
+Node = TypeVar("Node", bound="Record")
+"""A class that looks like a node."""
+
+Nodes = TypeVar(
+    "Nodes", bound="Record | Level[Record | tuple[Any, ...]] | Level[Level[Record]]"
+)
+"""The same, or containers of such: a map keeps their type."""
+
+Tree = DefaultTypeVar("Tree", default=Any)
+Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
+"""The tree of a structure; anything, if that is not said."""
+
+Value = DefaultTypeVar("Value", default=Any)
+"""What a selector finds; anything, if the selector does not tell."""
+
+
+Function = TypeAliasType(
+    "Function",
+    Callable[[T], R]
+    | Callable[[T, Any], R]
+    | Callable[[T, Any, Any], R]
+    | Callable[[T, Any, Any, Any], R]
+    | Callable[[T, Any, Any, Any, Any], R],
+    type_params=(T, R),
+)
+"""A function of a leaf, and of those of further trees."""
+
+PathFunction = TypeAliasType(
+    "PathFunction",
+    Callable[[KeyPath, T], R]
+    | Callable[[KeyPath, T, Any], R]
+    | Callable[[KeyPath, T, Any, Any], R],
+    type_params=(T, R),
+)
+"""The same with the key path first."""
+
+
+class Options(TypedDict, total=False):
+    """The common arguments."""
+
+    is_leaf: IsLeaf
+    is_leaf_takes_path: bool
+    none_is_leaf: bool
+    namespace: str

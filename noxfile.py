@@ -1,7 +1,7 @@
 """What must hold, as sessions of nox: `nox -l` lists them, `nox -s lint` runs one.
 
 `.ci/run` runs all of them in a copy of the checkout, the workflows some.
-Sessions that write into the checkout (`ways`, `benchmarks`) work on a copy, too.
+Those that change the checkout (`readme`, `ways`) work on copies of their own.
 """
 
 import os
@@ -92,7 +92,7 @@ def peers(session: nox.Session) -> None:
         signals = ["--ignore=tests/fuzz", "--ignore=tests/io/test_interrupts.py"]
         suite(session, "coverage", "run", *SUITE, *signals)
         session.run("coverage", "combine", "-q")
-        session.run("coverage", "report", success_codes=[0, 2])  # 2: below 95 %
+        session.run("coverage", "report")
         if session.posargs:  # such as tests/nn: minutes for each folder
             suite(session, "python", *SUITE, "-m", "slow", *session.posargs)
     else:

@@ -37,7 +37,7 @@ gc.disable()  # while tests are collected: nothing of what that makes goes again
 
 settings.register_profile(
     "same",  # the same examples in each run, on each machine
-    max_examples=30,
+    max_examples=8,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

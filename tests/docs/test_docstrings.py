@@ -3,7 +3,6 @@
 import doctest
 import importlib
 import io
-import sys
 
 import pytest
 

@@ -120,7 +120,7 @@ def register_dataclass(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
-    bridge: bool = False,
+    bridge: bool = True,
 ) -> C:
     """Register a class so that its instances are nodes with its fields as children.
 

@@ -89,6 +89,7 @@ NEVER_WRITTEN = {
     "Placeholder",  # of `functools`
     "ONE_GROUP",  # an object without a method that writes
     "_resolver",  # a `functools.cache` of two classes
+    "_tell_frameworks",  # one of nothing
     "quick",  # of `OwnLayout`: an empty table in place of that of `Layout`
 }
 

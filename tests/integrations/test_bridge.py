@@ -49,7 +49,9 @@ class Hidden:
 class Plain:
     pass
 
-lw.register_pytree_node(Plain, lambda p: ((), None), lambda aux, kids: Plain())
+lw.register_pytree_node(
+    Plain, lambda p: ((), None), lambda aux, kids: Plain(), bridge=False
+)
 """
 
 
@@ -74,11 +76,13 @@ def run(tmp_path):
     [
         ("", set()),
         ("lw.namespace('x').tree_map, lw.at, lw.register_dataclass", set()),
-        ("lw.register_static(type('Mode', (), {}))", set()),
+        ("lw.register_static(type('Mode', (), {}), bridge=False)", set()),
+        ("lw.register_leaf(type('Mode', (), {}))", set()),
+        ("lw.Partial(print)", {"jax", "optree", "torch", "torch._dynamo"}),
         ("lw.tree_map(abs, [1])", {"torch._dynamo"}),
         ("lw.Pytree", {"jax", "optree", "torch", "torch._dynamo"}),
         (
-            "lw.register_static(type('Mode', (), {}), bridge=True)",
+            "lw.register_static(type('Mode', (), {}))",
             {"jax", "optree", "torch", "torch._dynamo"},
         ),
     ],
@@ -133,14 +137,14 @@ print(aux == flatten(Model())[1], hash(aux) == hash(flatten(Model())[1]), aux)
 
 
 def test_classes_made_after(run):
-    """They are registered at once, each once; plain ones if they ask for it."""
+    """They are registered at once, each once, unless they ask not to be."""
     lines = run(
         f"""import jax
 {CLASSES}
 print(Model in jax.registered, Point in jax.registered, Plain in jax.registered)
 class Off(lw.Pytree, pytree=False): pass
 class Other: pass
-lw.register_pytree_node(Other, lambda p: ((), None), lambda a, k: Other(), bridge=True)
+lw.register_pytree_node(Other, lambda p: ((), None), lambda a, k: Other())
 class Mask(lw.nn.Variable): pass
 print(Off in jax.registered, Other in jax.registered, Mask in jax.registered)
 lw.integrations.enable("jax")
@@ -174,8 +178,8 @@ print(Model in status["jax"].registered)
     ]
 
 
-def test_what_nobody_asked_for_is_not_registered(run):
-    """A plain registration is for leafwise alone, and `status` says why."""
+def test_what_is_for_leafwise_alone_is_not_registered(run):
+    """With `bridge=False`; `status` says why."""
     lines = run(
         f"""{CLASSES}
 class Plain:
@@ -192,9 +196,9 @@ print(status["jax"].refused.get(Bridged), Bridged in status["jax"].registered)
 """
     )
     assert lines == [
-        "jax it was registered without bridge=True False",
-        "optree it was registered without bridge=True False",
-        "torch it was registered without bridge=True False",
+        "jax it was registered with bridge=False False",
+        "optree it was registered with bridge=False False",
+        "torch it was registered with bridge=False False",
         "None True",
     ]
 

@@ -119,11 +119,11 @@ def test_variables_can_be_the_leaves():
 
 
 def test_a_class_that_jax_does_not_know_is_a_leaf():
-    """Until it is registered with `bridge=True`."""
+    """Since it was registered with `bridge=False`."""
     leaf = type("Leaf", (Nodes,), {})
-    tell(leaf)
+    tell(leaf, bridge=False)
     node = type("Node", (Nodes,), {})
-    tell(node, bridge=True)
+    tell(node)
     assert not isinstance(leaf(jnp.ones(1)), PyTree[Float[Array, "_"]])
     assert isinstance(node(jnp.ones(1)), PyTree[Float[Array, "_"]])
 

@@ -91,13 +91,13 @@ def test_treedefs_with_nodes_that_are_leaves_there(need, name):
         def __init__(self, x):
             self.x = x
 
-    lw.register_dataclass(Plain, ["x"], [])
+    lw.register_dataclass(Plain, ["x"], [], bridge=False)
     treedef = lw.tree_structure({"a": [Plain(1), None]})
     with pytest.raises(lw.RegistryError) as caught:
         lw.integrations.treedef_to(name, treedef)
     assert str(caught.value).endswith(
         f"Plain is a node in leafwise but a leaf in {name}; register it in leafwise "
-        f"with bridge=True, or in {name} itself"
+        f"without bridge=False, or in {name} itself"
     )
     again = lw.register_dataclass(Plain, ["x"], [], exist_ok=True, bridge=True)
     treedef = lw.tree_structure({"a": [again(1), None]})

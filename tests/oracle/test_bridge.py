@@ -136,6 +136,100 @@ def test_objects_that_are_no_trees(jax):
     assert jax.tree_util.all_leaves([nn.Object()])
 
 
+def flat(node):
+    return (node.x,), node.tag
+
+
+def keyed(node):
+    return [("x", node.x)], node.tag
+
+
+class Fields:
+    def __init__(self, x, tag="t"):
+        self.x, self.tag = x, tag
+
+    @classmethod
+    def tree_unflatten(cls, tag, children):
+        return cls(*children, tag)
+
+
+def by_methods(register, name, method):
+    cls = type(name, (Fields,), {method.__name__: method})
+    register(cls)
+    return cls
+
+
+class TestRegisteredOnce:
+    """However a class is registered, frameworks know it, without any option."""
+
+    @staticmethod
+    def ways():
+        """Yield an instance of a class of each way."""
+
+        def flatten(node):
+            return flat(node)
+
+        def tree_flatten(self):
+            return flat(self)
+
+        def tree_flatten_with_keys(self):
+            return keyed(self)
+
+        cls = type("ByFunctions", (Fields,), {})
+        lw.register_pytree_node(cls, flatten, cls.tree_unflatten)
+        yield cls(1.0)
+        cls = type("ByKeys", (Fields,), {})
+        lw.register_pytree_with_keys(cls, keyed, cls.tree_unflatten)
+        yield cls(1.0)
+        yield by_methods(lw.register_pytree_node_class, "ByMethods", tree_flatten)(1.0)
+        yield by_methods(
+            lw.register_pytree_with_keys_class, "ByKeyMethods", tree_flatten_with_keys
+        )(1.0)
+        cls = type("ByNames", (Fields,), {})
+        lw.register_dataclass(cls, ["x"], ["tag"])
+        yield cls(1.0)
+
+        @lw.dataclass
+        class ByDecorator:
+            x: float
+            tag: str = lw.static(default="t")
+
+        yield ByDecorator(1.0)
+
+        class ByBase(lw.Pytree):
+            def __init__(self):
+                self.x, self.tag = lw.data(1.0), "t"
+
+        yield ByBase()
+        yield lw.Partial(pow, 1.0)
+
+    def test_jax(self, jax):
+        """`jit` takes and returns it."""
+        for node in self.ways():
+            made = jax.jit(lambda node: jax.tree.map(lambda x: x + 1, node))(node)
+            assert type(made) is type(node)
+            assert [*map(float, lw.tree_leaves(made))] == [2.0]
+
+        @lw.register_static
+        class Mode:
+            pass
+
+        assert jax.tree.leaves([Mode(), 1.0]) == [1.0]
+
+    def test_torch(self, need):
+        """Its tree functions do."""
+        pytree = need("torch.utils._pytree")
+        for node in self.ways():
+            made = pytree.tree_map(lambda x: x + 1, node)
+            assert (type(made), lw.tree_leaves(made)) == (type(node), [2.0])
+
+    def test_optree(self, optree):
+        """In the namespace of leafwise."""
+        for node in self.ways():
+            made = optree.tree_map(lambda x: x + 1, node, namespace="leafwise")
+            assert (type(made), lw.tree_leaves(made)) == (type(node), [2.0])
+
+
 def test_optree(optree):
     """In its namespace "leafwise": leaves, paths, round trip."""
     leaves, spec = optree.tree_flatten(model(), namespace="leafwise")

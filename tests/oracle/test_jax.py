@@ -132,7 +132,7 @@ def test_registered_class(jax_tree):
         def __init__(self, x, tag):
             self.x, self.tag = x, tag
 
-    for register in (lw.register_pytree_node, jax_tree.register_pytree_node):
+    for register in (jax_tree.register_pytree_node, lw.register_pytree_node):
         register(
             Registered,
             lambda node: ([node.x], (node.tag,)),

@@ -559,7 +559,17 @@ class Partial(functools.partial[R], Generic[R]):
         """Fill in the arguments; a partial is wrapped, not absorbed."""
         if isinstance(func, functools.partial):
             func = Sealed(func)
+        if cls is Partial:
+            _tell_frameworks()
         return super().__new__(cls, func, *args, **keywords)
+
+
+@functools.cache
+def _tell_frameworks() -> None:
+    """Let jax, torch and optree learn of `Partial`, with its first object."""
+    from .registry import announced  # noqa: PLC0415  # which loads this module
+
+    announced.tell(Partial)
 
 
 _PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))

@@ -461,7 +461,7 @@ def register_pytree_node(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
-    bridge: bool = False,
+    bridge: bool = True,
 ) -> C:
     """Register a class as a node type, with two functions.
 
@@ -481,8 +481,8 @@ def register_pytree_node(
             class into the aux data if it matters for rebuilding.
         exist_ok: Whether to replace an earlier registration of this class, or of a
             class that had the same qualified name before.
-        bridge: Whether to register the class with jax, optree and torch too, once they
-            are imported.
+        bridge: Whether jax, optree and torch learn of the class, too, once they are
+            imported; one that knows it already is left alone.
 
     Returns:
         The class.
@@ -527,7 +527,7 @@ def register_pytree_with_keys(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
-    bridge: bool = False,
+    bridge: bool = True,
 ) -> C:
     """Register a class as a node type whose children have keys.
 
@@ -543,8 +543,8 @@ def register_pytree_with_keys(
         inherit: Whether this also registers subclasses without a registration of their
             own.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether to register the class with jax, optree and torch too, once they
-            are imported.
+        bridge: Whether jax, optree and torch learn of the class, too, once they are
+            imported; one that knows it already is left alone.
 
     Returns:
         The class.
@@ -607,7 +607,7 @@ def register_pytree_node_class(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
-    bridge: bool = False,
+    bridge: bool = True,
 ) -> Any:
     """Register a class as a node type, with two methods of the class.
 
@@ -622,8 +622,8 @@ def register_pytree_node_class(
         inherit: Whether this also registers subclasses without a registration of their
             own; their own methods are then used.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether to register the class with jax, optree and torch too, once they
-            are imported.
+        bridge: Whether jax, optree and torch learn of the class, too, once they are
+            imported; one that knows it already is left alone.
 
     Returns:
         The class, or a decorator.
@@ -668,7 +668,7 @@ def register_pytree_with_keys_class(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
-    bridge: bool = False,
+    bridge: bool = True,
 ) -> Any:
     """Register a class as a node type with keys, with two methods of the class.
 
@@ -682,8 +682,8 @@ def register_pytree_with_keys_class(
         inherit: Whether this also registers subclasses without a registration of their
             own.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether to register the class with jax, optree and torch too, once they
-            are imported.
+        bridge: Whether jax, optree and torch learn of the class, too, once they are
+            imported; one that knows it already is left alone.
 
     Returns:
         The class, or a decorator.
@@ -746,7 +746,7 @@ def register_static(
     namespace: str = GLOBAL,
     inherit: bool = False,
     exist_ok: bool = False,
-    bridge: bool = False,
+    bridge: bool = True,
 ) -> C:
     """Register a class as static: its instances are nodes without leaves.
 
@@ -759,8 +759,8 @@ def register_static(
         inherit: Whether this also registers subclasses without a registration of their
             own.
         exist_ok: Whether to replace an earlier registration.
-        bridge: Whether to register the class with jax, optree and torch too, once they
-            are imported.
+        bridge: Whether jax, optree and torch learn of the class, too, once they are
+            imported; one that knows it already is left alone.
 
     Returns:
         The class.

@@ -376,7 +376,7 @@ def _status(framework: Framework) -> Status:
     waiting = [cls for cls, _ in _classes.pairs() if cls not in framework.done]
     why = "it is not registered there; call enable" if loaded else _NOT_LOADED
     refused |= dict.fromkeys(waiting, why)
-    refused |= dict.fromkeys(_unasked(), "it was registered without bridge=True")
+    refused |= dict.fromkeys(_unasked(), "it was registered with bridge=False")
     registered = (cls for cls, why in done if not why)
     return Status(loaded, tuple(registered), refused)
 

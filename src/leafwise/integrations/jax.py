@@ -67,7 +67,10 @@ def register(jax: Any, cls: type, node: Node) -> None:
         def flatten_with_keys(value: Any) -> tuple[list[Any], Any]:
             children, aux = flatten(value)
             keys = rule.keys(getattr(aux, "aux", aux), len(children))
-            named = [makers[type(key)](key.entry) for key in keys]
+            named = [
+                makers[type(key)](key.entry) if type(key) in makers else key
+                for key in keys
+            ]
             return [*zip(named, children, strict=True)], aux
 
         return flatten_with_keys

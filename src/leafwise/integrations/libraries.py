@@ -740,6 +740,6 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
         if leaf is not None and type(leaf) is not _Leaf:  # torch has None for a leaf
             raise RegistryError(
                 f"{type_name(leaf)} is a node in leafwise but a leaf in {name}; "
-                f"register it in leafwise with bridge=True, or in {name} itself"
+                f"register it in leafwise without bridge=False, or in {name} itself"
             )
     return made

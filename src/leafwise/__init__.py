@@ -122,7 +122,9 @@ if "torch" in _sys.modules:
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = _later(
-        __name__, _HOMES, "compat integrations io nn selection show testing typing"
+        __name__,
+        _HOMES,
+        "compat errors integrations io nn selection show testing tree typing",
     )
 
 

@@ -259,7 +259,24 @@ class TreeDefError(LeafwiseError, ValueError):
     """
 
 
-class PathError(LeafwiseError, LookupError):
+class EditError(_AtPath, ValueError):
+    """An edit, a comparison or a merge of trees is impossible.
+
+    Attributes:
+        path: Key path of the node or leaf, a tuple of keys; None if there is not
+            exactly one.
+
+    Example:
+        >>> import leafwise as lw
+        >>> lw.at({"size": (1, 2)})["size[0]"].delete()
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.EditError: the tuple at ['size'] has a fixed number of \
+children: they can be set, but not deleted, inserted or renamed
+    """
+
+
+class PathError(EditError, LookupError):
     """A path does not exist in a tree, or a string is not a valid path.
 
     Attributes:
@@ -282,26 +299,8 @@ class PathError(LeafwiseError, LookupError):
         path: tuple[Any, ...] | None = None,
         found: tuple[Any, ...] | None = None,
     ) -> None:
-        super().__init__(message)
-        self.path = path
+        super().__init__(message, path=path)
         self.found = found
-
-
-class EditError(_AtPath, ValueError):
-    """An edit, a comparison or a merge of trees is impossible.
-
-    Attributes:
-        path: Key path of the node or leaf, a tuple of keys; None if there is not
-            exactly one.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.at({"size": (1, 2)})["size[0]"].delete()
-        Traceback (most recent call last):
-        ...
-        leafwise.errors.EditError: the tuple at ['size'] has a fixed number of \
-children: they can be set, but not deleted, inserted or renamed
-    """
 
 
 class FileError(_AtPath, ValueError):

@@ -115,6 +115,9 @@ def later(
             return import_module(f".{name}", package)
         if name not in found:
             text = f"module {module!r} has no attribute {name!r}"
+            for room in () if name.startswith("_") else rooms:
+                if name in getattr(import_module(f".{room}", package), "__all__", ()):
+                    text += f"; there is {module}.{room}.{name}"
             raise AttributeError(text, name=name, obj=owner)
         home, original = found[name]
         value = getattr(import_module(f".{home}", package), original)
@@ -122,7 +125,8 @@ def later(
         return value
 
     def names() -> list[str]:
-        return sorted({*vars(owner), *found, *rooms})
+        special = {name for name in vars(owner) if name.startswith("__")}
+        return sorted({*owner.__all__, *found, *rooms, *special})
 
     return load, names
 

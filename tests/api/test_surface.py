@@ -4,6 +4,7 @@ import ast
 import builtins
 import inspect
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -250,3 +251,29 @@ def test_the_version_is_that_of_the_distribution():
     from importlib.metadata import version
 
     assert lw.__version__ == version("leafwise")
+
+
+@pytest.mark.parametrize(
+    ("name", "there"),
+    [
+        ("override", "leafwise.selection.override"),
+        ("Module", "leafwise.nn.Module"),
+        ("to_html", "leafwise.show.to_html"),
+        ("check_node", "leafwise.testing.check_node"),
+        ("register_codec", "leafwise.io.register_codec"),
+    ],
+)
+def test_a_name_of_a_submodule_is_found(name, there):
+    """The error names the submodule that has it."""
+    with pytest.raises(AttributeError, match=rf"; there is {re.escape(there)}$"):
+        getattr(lw, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'nowhere'$"):
+        lw.nowhere  # noqa: B018
+    assert not hasattr(lw, "_override")
+
+
+def test_dir_has_public_names_only():
+    """And names with two underscores, which each module has."""
+    shown = {name for name in dir(lw) if not name.startswith("__")}
+    rooms = {"compat", "errors", "integrations", "io", "nn", "selection", "show"}
+    assert shown == {*lw.__all__} | rooms | {"testing", "tree", "typing"}

@@ -71,6 +71,17 @@ def test_values_that_are_nodes(value):
     assert lw.explain_leaf(value).startswith("a node: ")
 
 
+def test_a_leaf_with_a_state_dict():
+    """As modules of torch have: the message names it."""
+
+    class Linear:
+        def state_dict(self):
+            return {"weight": 1.0}
+
+    told = lw.explain_leaf(Linear())
+    assert told.endswith("Linear is not registered; its state_dict() is a tree")
+
+
 def test_is_leaf_with_options():
     """The three common arguments change the answer."""
     box = make_box("ops-inspect-is-leaf")

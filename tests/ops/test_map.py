@@ -698,7 +698,10 @@ def test_what_is_no_function():
     assert failure(lw.tree_map, 3, {"a": 1}) == (
         TypeError,
         "'int' object is not callable",
-        ["at key path ['a']"],
+        [
+            "the first argument is the function, the tree comes after",
+            "at key path ['a']",
+        ],
     )
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
 from operator import is_, itemgetter
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from ..equality import exact
 from ..safely import class_name, clip, shown
@@ -553,6 +553,8 @@ class Partial(functools.partial[R], Generic[R]):
     Modelled on `jax.tree_util.Partial`.
     """
 
+    _announce: ClassVar[Callable[[type], None]]  # the registry sets it
+
     def __new__(
         cls, func: Callable[..., R], /, *args: Any, **keywords: Any
     ) -> Partial[R]:
@@ -567,9 +569,7 @@ class Partial(functools.partial[R], Generic[R]):
 @functools.cache
 def _tell_frameworks() -> None:
     """Let jax, torch and optree learn of `Partial`, with its first object."""
-    from .registry import announced  # noqa: PLC0415  # which loads this module
-
-    announced.tell(Partial)
+    Partial._announce(Partial)
 
 
 _PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))

@@ -28,7 +28,7 @@ from ..safely import (
     named_object,
     shown,
 )
-from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
+from .builtins import BUILTINS, INSERTION_ORDERED, Partial, structural_rule
 from .node import Rule
 
 
@@ -424,6 +424,7 @@ class _Announced:
 
 announced: Final = _Announced()
 """Where classes that are made are announced."""
+Partial._announce = announced.tell
 
 
 def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:

@@ -614,7 +614,9 @@ def map_leaves(
             second = columns[1]
             return [function(a, b) for a, b in zip(first, second)]  # noqa: B905  # as many
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
-    except Exception as error:
+    except Exception as error:  # of the function; or it is none
+        if not callable(function):
+            add_note(error, "the first argument is the function, the tree comes after")
         failed = len(columns[0]) - _remaining(first) - 1
         if failed >= 0:
             locate(error, [*reversed(leaf_path(code, failed))])

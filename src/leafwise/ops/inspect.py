@@ -328,6 +328,8 @@ are registered'
 
 def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
     name = class_name(cls)
+    if callable(getattr(cls, "state_dict", None)):
+        return f"{name} is not registered; its state_dict() is a tree"
     if cls is type(None) and none_is_leaf:
         return "none_is_leaf=True was given"
     if view.is_registered_leaf(cls):

@@ -35,11 +35,28 @@ from collections.abc import Callable, Iterable
 from typing import (
     Any,
     Final,
-    Generic,
     Literal,
-    TypeVar,
     dataclass_transform,
 )
+from weakref import WeakKeyDictionary
+
+
+FAULTS: Final = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    ImportError,
+    LookupError,
+    NameError,
+    RuntimeError,
+    TypeError,
+    ValueError,
+    Warning,
+)
+"""What a class of the user's, or of a library, raises where it lacks something.
+
+What else may come, as a timeout that a handler of signals raises, passes through.
+"""
 
 
 # --------------------------------------------------------------------- text of anything
@@ -421,36 +438,15 @@ def add_lasting(known: set[Any], cls: type) -> None:
     known.add(cls if is_lasting(cls) else _Fleeting(cls, known.discard))
 
 
-V = TypeVar("V")
+def living(classes: WeakKeyDictionary[type, Any]) -> list[type]:
+    """Return the keys that still exist, in the order in which they came.
 
-
-class ByClass(Generic[V]):
-    """Values by class, each kept as long as the class exists.
-
-    As a `WeakKeyDictionary`, but that each method is one step for other threads: a
-    class that goes while somebody looks at all of them disturbs nobody.
+    It is one step for other threads, and for a collection that begins meanwhile.
 
     Example:
-        >>> from leafwise.safely import ByClass
-        >>> colors = ByClass()
-        >>> colors[int] = "red"
-        >>> int in colors, str in colors, colors.pairs()
-        (True, False, [(<class 'int'>, 'red')])
+        >>> from weakref import WeakKeyDictionary
+        >>> from leafwise.safely import living
+        >>> living(WeakKeyDictionary({int: None, str: None}))
+        [<class 'int'>, <class 'str'>]
     """
-
-    __slots__ = ("_values",)
-
-    def __init__(self) -> None:
-        self._values: dict[ref[type], V] = {}
-
-    def __setitem__(self, cls: type, value: V) -> None:
-        values = self._values
-        values[ref(cls, lambda gone: values.pop(gone, None))] = value
-
-    def __contains__(self, cls: type) -> bool:
-        return ref(cls) in self._values
-
-    def pairs(self) -> list[tuple[type, V]]:
-        """Return the classes with their values, in the order in which they came."""
-        pairs = [(made(), value) for made, value in [*self._values.items()]]
-        return [(cls, value) for cls, value in pairs if cls is not None]
+    return [cls for made in classes.keyrefs() if (cls := made()) is not None]

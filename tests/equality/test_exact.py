@@ -206,3 +206,26 @@ def test_deeply_nested_aux_data_is_never_taken_for_different():
         assert one == other
         assert hash(one) == hash(other)
         assert one != lw.tree_structure(Deep(1, nested(depth + 1)))
+
+
+class Timeout(Exception):
+    """As a handler of signals raises it, wherever the program is."""
+
+
+class Interrupted:
+    def __eq__(self, other):
+        raise Timeout
+
+    __hash__ = None
+
+
+def test_what_is_no_answer_of_a_class_reaches_the_caller():
+    """A timeout does not say that two values differ."""
+    with pytest.raises(Timeout):
+        exact.same(Interrupted(), Interrupted())
+    one, other = (lw.tree_structure(Deep(1, Interrupted())) for _ in range(2))
+    with pytest.raises(Timeout):
+        bool(one == other)
+    with pytest.raises(lw.errors.CompareError) as caught:
+        lw.tree_equal([Interrupted()], [Interrupted()])
+    assert isinstance(caught.value.__cause__, Timeout)

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
-from ..safely import Frozen, class_name, clip, is_near, printable_lines, shown
+from ..safely import FAULTS, Frozen, class_name, clip, is_near, printable_lines, shown
 from .builtins import listed
 from .keypath import KeyPath
 from .node import Brackets, Rule
@@ -543,7 +543,7 @@ def step_of(node: Any, view: View) -> Node | None:
         return None
     try:
         children, aux = rule.flatten(node)
-    except Exception:
+    except FAULTS:
         return None
     return rule, len(children), aux
 

@@ -13,11 +13,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeVar
-from weakref import WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..errors import NamespaceError, RegistryError
 from ..safely import (
-    ByClass,
     Frozen,
     Guard,
     add_lasting,
@@ -25,6 +24,7 @@ from ..safely import (
     clip,
     described,
     is_lasting,
+    living,
     named_object,
     shown,
 )
@@ -400,7 +400,7 @@ class _Announced:
     __slots__ = ("_classes", "begin", "listeners")
 
     def __init__(self) -> None:
-        self._classes: ByClass[None] = ByClass()
+        self._classes: WeakKeyDictionary[type, None] = WeakKeyDictionary()
         self.begin: Callable[[], object] | None = None
         self.listeners: list[Callable[[type], None]] = []
 
@@ -418,8 +418,8 @@ class _Announced:
 
     def classes(self) -> list[type]:
         """Return the classes that were announced before anybody listened."""
-        classes, self._classes = self._classes, ByClass()
-        return [cls for cls, _ in classes.pairs()]
+        classes, self._classes = self._classes, WeakKeyDictionary()
+        return living(classes)
 
 
 announced: Final = _Announced()

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
-from ..safely import class_name, clip, named_object, printed, shown, type_name
+from ..safely import FAULTS, class_name, clip, named_object, printed, shown, type_name
 from .builtins import BY_NAME
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
@@ -373,7 +373,7 @@ def write_value(value: Any, depth: int = 0) -> Any:
         return ["class", _object_name(value)]
     try:
         return ["object", _object_name(value)]
-    except Exception:  # it has no name, or fails when it is asked for it
+    except FAULTS:  # it has no name, or fails when it is asked for it
         pass
     try:
         return ["literal", _write_key(value)]

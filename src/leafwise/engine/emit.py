@@ -33,7 +33,7 @@ from types import CodeType
 from typing import Any, Final
 
 from ..core.walk import Failed
-from ..safely import Guard, class_name, clip
+from ..safely import FAULTS, Guard, class_name, clip
 from .plan import exactly
 
 
@@ -140,7 +140,7 @@ def _shown(value: Any) -> str:
         module = value.__module__ or "builtins"
         if type(name) is type(module) is str:
             return one_line(name if module == "builtins" else f"{module}.{name}")
-    except Exception:
+    except FAULTS:  # of a metaclass
         pass
     return one_line(clip(value))
 

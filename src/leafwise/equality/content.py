@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
-from ..safely import Frozen, class_name, printed, type_name
+from ..safely import FAULTS, Frozen, class_name, printed, type_name
 from .exact import is_array_like
 
 
@@ -58,7 +58,7 @@ Pairs: TypeAlias = "Sequence[tuple[Any, Any]]"
 _NUMBERS: Final = ("int", "uint", "float", "bfloat", "complex")
 
 
-class Undecided(Exception):
+class Undecided(ValueError):
     """Whether two values are the same cannot be determined; the text says why."""
 
 
@@ -113,7 +113,7 @@ def is_array(value: Any) -> bool:
     """Return whether a value is an array, or a scalar with a dtype. Never raises."""
     try:
         return not isinstance(value, type) and is_array_like(value)
-    except Exception:  # it fails when it is asked for an attribute, or its class
+    except FAULTS:  # it fails when it is asked for an attribute, or its class
         return False
 
 
@@ -180,7 +180,7 @@ def has_memory(leaf: Any) -> bool:
         if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
             return False
         return hasattr(type(leaf), "__array__") or hasattr(type(leaf), "__dlpack__")
-    except Exception:
+    except FAULTS:
         return False
 
 
@@ -200,7 +200,7 @@ def size_of(leaf: Any) -> tuple[int, int]:
     size = prod(found)
     try:
         width = leaf.dtype.itemsize
-    except Exception:
+    except FAULTS:
         return size, 0
     known = type(width) is int and 0 < width < _LARGEST
     return size, size * width if known else 0
@@ -212,7 +212,7 @@ def shape_of(leaf: Any) -> tuple[int, ...] | None:
         if not is_array(leaf):
             return None
         shape = tuple([int(length) for length in leaf.shape])
-    except Exception:
+    except FAULTS:
         return None
     if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
         return None
@@ -245,7 +245,7 @@ def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
         return says_equal(a, b) and says_equal(b, a)
     try:
         if libraries[0] == libraries[1] and _has_operators(a) and _has_operators(b):
-            with contextlib.suppress(Exception):  # on two devices, for one
+            with contextlib.suppress(*FAULTS):  # on two devices, for one
                 return _same_elements(a, b, asked)
         return _same_elements(as_numpy(a), as_numpy(b), asked)
     except Exception as error:
@@ -449,7 +449,7 @@ def compare_scalar(array: Any, value: Any, asked: Asked) -> bool | Pairs:
         return False
     if isinstance(value, str | bytes):
         return bool(array.item() == value)
-    with quiet(), contextlib.suppress(Exception):
+    with quiet(), contextlib.suppress(*FAULTS):
         same = _everywhere(_agreement(array, value, equal_nan=asked.equal_nan))
         if bool(same):
             return True

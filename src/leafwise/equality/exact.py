@@ -4,8 +4,8 @@ Aux data is whatever a flatten function put beside the children, so it may hold
 arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
 "the same aux data" (law L6): identical objects are the same; otherwise the
 answer is that of `==`; arrays are the same when shape, dtype and content are,
-partials when their parts are; an `==` that raises or returns anything but a bool
-means different, but for a `RecursionError`, which is raised. The hash agrees with it.
+partials when their parts are; an `==` that raises what a class raises (`FAULTS`, but
+for a `RecursionError`) or returns anything but a bool means different. The hash agrees.
 Leaves are compared by another notion, that of `leaves`: more can be asked there, and
 there may be no answer.
 
@@ -21,6 +21,8 @@ import enum
 import functools
 from collections.abc import Callable
 from typing import Any, Final
+
+from ..safely import FAULTS
 
 
 __all__ = [
@@ -38,8 +40,8 @@ _HASHING: Final = frozenset({dict, frozenset, set})
 def same(a: Any, b: Any, *, typed: bool = False) -> bool:
     """Return whether two values are exactly the same.
 
-    An exception of a user's `__eq__` means different; only a `RecursionError` is
-    raised, since it says nothing of the values.
+    One of `FAULTS` in a user's `__eq__` means different. Others, as a `RecursionError`
+    or a timeout, say nothing of the values and are raised.
 
     Args:
         a, b: The values.
@@ -60,7 +62,7 @@ def same(a: Any, b: Any, *, typed: bool = False) -> bool:
         return _same_typed(a, b) if typed else _same(a, b)
     except RecursionError:
         raise
-    except Exception:  # of an `__eq__` of the user's, or of an array's library
+    except FAULTS:  # of an `__eq__` of the user's, or of an array's library
         return False
 
 
@@ -151,7 +153,7 @@ def digest(value: Any, *, typed: bool = False) -> int:
         return _typed_digest(value) if typed else _digest(value)
     except RecursionError:
         raise
-    except Exception:  # of a `__hash__` of the user's, or of an array's library
+    except FAULTS:  # of a `__hash__` of the user's, or of an array's library
         return 0
 
 
@@ -173,7 +175,7 @@ def _digest(aux: Any) -> int:
         return hash(aux)
     except RecursionError:
         raise
-    except Exception:  # of a `__hash__` of the user's
+    except FAULTS:  # of a `__hash__` of the user's
         return 0
 
 

@@ -29,7 +29,7 @@ from types import MappingProxyType, SimpleNamespace
 from typing import Any, Final
 
 from ..errors import CompareError
-from ..safely import class_name, clip, printed, shown, type_name
+from ..safely import FAULTS, class_name, clip, printed, shown, type_name
 from .content import (
     Asked,
     Pairs,
@@ -314,7 +314,7 @@ def _says_equal(value: Any, array: Any) -> bool:
     """Ask a value of another sort, such as `mock.ANY`, about an array or table."""
     try:
         return says_equal(value, array)
-    except Exception:  # they are of two sorts, so there is no doubt
+    except FAULTS:  # they are of two sorts, so there is no doubt
         return False
 
 
@@ -479,7 +479,7 @@ def _by_operator(a: Any, b: Any) -> bool:
 def _answer(a: Any, b: Any) -> bool:
     try:
         answer = a == b
-    except Exception as error:
+    except Exception as error:  # of the user's class: it is the cause of what is raised
         told = _told(a, b)
         if told is None:
             why = f"== raised {type_name(error)}: {printed(error)}"
@@ -574,7 +574,7 @@ def _places(a: Any, b: Any) -> str:
     try:
         a, b = as_numpy(a), as_numpy(b)
         differ = int(((a != b) & ((a == a) | (b == b))).sum())
-    except Exception:
+    except FAULTS:
         return ""
     if not (differ and a.ndim):
         return ""

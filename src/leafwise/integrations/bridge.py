@@ -21,11 +21,12 @@ import sys
 from collections.abc import Callable, Sequence
 from types import ModuleType
 from typing import Any, Final, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ..core.node import Rule
 from ..core.registry import GLOBAL, announced, layers, lookup
 from ..lazy import is_loading, real
-from ..safely import ByClass, Guard, shown
+from ..safely import Guard, living, shown
 
 
 __all__ = [
@@ -235,7 +236,7 @@ class Framework:
     def __init__(self, name: str) -> None:
         self.name = name
         self.begun = False
-        self.done: ByClass[str] = ByClass()
+        self.done: WeakKeyDictionary[type, str] = WeakKeyDictionary()
         self.waiting: list[Callable[[], None]] = []
 
     def module(self) -> ModuleType | None:
@@ -273,7 +274,7 @@ def _module_of(name: str) -> Any:
 
 FRAMEWORKS: Final = {name: Framework(name) for name in ("jax", "optree", "torch")}
 
-_classes: Final[ByClass[None]] = ByClass()
+_classes: Final[WeakKeyDictionary[type, None]] = WeakKeyDictionary()
 
 
 def _note(cls: type) -> None:
@@ -310,7 +311,7 @@ def enable(name: str) -> None:
         known = ", ".join(map(repr, FRAMEWORKS))
         raise ValueError(f"unknown framework {name!r}; known: {known}")
     with _guard.lock:
-        for cls, _ in _classes.pairs():
+        for cls in living(_classes):
             FRAMEWORKS[name].take(cls)
 
 
@@ -370,10 +371,10 @@ _NOT_LOADED: Final = "the framework is not loaded"
 
 
 def _status(framework: Framework) -> Status:
-    done = framework.done.pairs()
+    done = [(cls, framework.done[cls]) for cls in living(framework.done)]
     refused = {cls: why for cls, why in done if why}
     loaded = framework.module() is not None
-    waiting = [cls for cls, _ in _classes.pairs() if cls not in framework.done]
+    waiting = [cls for cls in living(_classes) if cls not in framework.done]
     why = "it is not registered there; call enable" if loaded else _NOT_LOADED
     refused |= dict.fromkeys(waiting, why)
     refused |= dict.fromkeys(_unasked(), "it was registered with bridge=False")

@@ -30,7 +30,7 @@ from ..errors import RegistryError
 from ..lazy import real
 from ..nn.checks import foreign
 from ..ops.map import tree_structure
-from ..safely import add_note, class_name, clip, printed, type_name
+from ..safely import FAULTS, add_note, class_name, clip, printed, type_name
 from .models import attrs_rule, model_rule
 from .optree import NAMESPACE
 
@@ -285,7 +285,7 @@ def _emptied(node: Any, build: Build | None) -> Any:
 def _called(build: Build, items: Any, cls: type) -> Any:
     try:
         return build(items)
-    except Exception as error:
+    except FAULTS as error:
         kind = "mapping" if isinstance(items, dict) else "sequence"
         add_note(
             error,
@@ -481,7 +481,7 @@ def _same(a: _Foreign, b: _Foreign) -> bool:
         return True
     try:
         return a.keys == b.keys and bool(a.aux == b.aux)
-    except Exception:
+    except FAULTS:
         return False
 
 
@@ -531,7 +531,7 @@ def _in_jax(jax: Any) -> Find:
     def is_node(cls: type) -> bool:
         try:
             return not all_leaves([_blank(cls)])  # it looks at the type alone
-        except Exception:
+        except FAULTS:
             return False
 
     knows = getattr(util, "is_tree_node", is_node)  # new in jax 0.10
@@ -553,7 +553,7 @@ def _blank(cls: Any) -> Any:
     """Return an instance of a class without values in it."""
     try:
         return cls.__new__(cls)
-    except Exception:
+    except FAULTS:
         return object.__new__(cls)
 
 

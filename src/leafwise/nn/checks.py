@@ -35,7 +35,16 @@ from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
 from ..lazy import Shown, is_loading
-from ..safely import Guard, add_lasting, class_name, clip, printed, shown, type_name
+from ..safely import (
+    FAULTS,
+    Guard,
+    add_lasting,
+    class_name,
+    clip,
+    printed,
+    shown,
+    type_name,
+)
 
 
 __all__ = [
@@ -288,7 +297,7 @@ def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]]:
     if rule is not None:
         try:
             children, aux = rule.flatten(value)
-        except Exception:  # what another namespace does with it is not needed here
+        except FAULTS:  # what another namespace does with it is not needed here
             if current.view.resolve(type(value)) is rule:
                 raise
         else:
@@ -408,7 +417,7 @@ def describe(value: Any) -> str:
 def _shape(value: Any) -> str:
     try:
         return printed(tuple(value.shape))
-    except Exception:
+    except FAULTS:
         return "unknown"
 
 

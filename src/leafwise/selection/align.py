@@ -23,7 +23,7 @@ from ..core.keys import SequenceKey
 from ..equality.content import as_numpy, is_array, is_table, is_traced
 from ..errors import EditError
 from ..ops.context import Context
-from ..safely import clip
+from ..safely import FAULTS, clip
 from .find import keys_of
 from .pattern import Selector, read_selector, selector
 
@@ -151,7 +151,7 @@ class Numbering:
             try:
                 key = self._of_other(leaf)
                 hash(key)
-            except Exception:  # of its class: it may have neither `==` nor a hash
+            except FAULTS:  # of its class: it may have neither `==` nor a hash
                 self.in_doubt = True
                 return object()
         if key is _NAN and not self.equal_nan:

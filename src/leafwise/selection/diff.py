@@ -33,7 +33,7 @@ from ..errors import CompareError, EditError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
-from ..safely import MISSING, clip
+from ..safely import FAULTS, MISSING, clip
 from . import difftext
 from .align import (
     LISTS,
@@ -461,7 +461,7 @@ def _of_one_structure(
             return None
         numbers, same = count(), map(values.same, leaves, others)
         changed = [*islice(compress(numbers, map(not_, same)), 2)]
-    except Exception:  # the walk gets there as well, and says where
+    except FAULTS:  # the walk gets there as well, and says where
         return None
     if not changed:
         return []

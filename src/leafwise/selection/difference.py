@@ -34,7 +34,7 @@ from ..equality.content import (
     same_places,
 )
 from ..equality.leaves import PLAIN, Values
-from ..safely import printable, printed, shown, type_name
+from ..safely import FAULTS, printable, printed, shown, type_name
 
 
 __all__ = [
@@ -237,7 +237,7 @@ def difference(
     """
     try:
         return _difference(before, after, asked, places)
-    except Exception:  # what a class does that only looks like one of those known here
+    except FAULTS:  # what a class does that only looks like one of those known here
         return None
 
 
@@ -276,7 +276,7 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         found.compare(a, b, asked)
     except Undecided:
         return ArrayDifference(*forms)
-    except Exception as error:
+    except FAULTS as error:
         told = f"{type_name(error)}: {printed(error)}"
         return ArrayDifference(*forms, why=f"the elements cannot be read ({told})")
     if not found.count and forms[0] == forms[1] and type(a) is type(b):
@@ -314,7 +314,7 @@ class _Tally:
         """
         try:
             x, y = _flat(a), _flat(b)
-        except Exception:
+        except FAULTS:
             if not self.ask(a, b):
                 raise
             return

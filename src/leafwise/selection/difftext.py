@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 from ..equality.content import is_array, is_readable, is_table
 from ..equality.leaves import contrast, type_names
 from ..paint import Paint
-from ..safely import clip, printable, printed, shown, type_name
+from ..safely import FAULTS, clip, printable, printed, shown, type_name
 from .difference import (
     ArrayDifference,
     Place,
@@ -107,7 +107,7 @@ def lines_of(change: Change, paint: Paint) -> list[str]:
         return [f"{start}{paint(_brief(value), sign)}"]
     try:
         first, *rest = _difference(change, paint)
-    except Exception:  # a class that only looks like one of those known here
+    except FAULTS:  # a class that only looks like one of those known here
         first, rest = _arrow((clip(change.before), clip(change.after)), paint), []
     return [f"{start}{first}", *(f"{_INDENT}{line}" for line in rest)]
 
@@ -168,7 +168,7 @@ def _brief(value: Any) -> str:
         is_many = _is_many(value)
         text = _whole(value) if is_many else clip(value)
         return str(form_of(value)) if text is None else text
-    except Exception:  # it only looks like an array
+    except FAULTS:  # it only looks like an array
         return clip(value)
 
 
@@ -280,7 +280,7 @@ def _exactly(value: Any) -> str:
     """Return an element as an object of Python."""
     try:
         return clip(value.item())
-    except Exception:  # it has no such form
+    except FAULTS:  # it has no such form
         return clip(value)
 
 
@@ -363,7 +363,7 @@ def sides_of(change: Change) -> Sides:
         return Sides(f"to [{change.index}]", [("", _brief(before), _brief(after))])
     try:
         return _sides(change)
-    except Exception:  # a class that only looks like one of those known here
+    except FAULTS:  # a class that only looks like one of those known here
         return Sides("", [("", clip(before), clip(after))])
 
 

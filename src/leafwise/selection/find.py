@@ -37,7 +37,7 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
 from ..errors import PathError
 from ..ops.context import Context, link_key, path_of
-from ..safely import Frozen, clip, printed
+from ..safely import FAULTS, Frozen, clip, printed
 
 
 __all__ = [
@@ -151,7 +151,7 @@ def _like(glob: str) -> Test:
     def test(_kind: str, value: Any, _place: int, _count: int) -> bool:
         try:
             text = str(value)
-        except Exception:  # a key that has no text matches no name
+        except FAULTS:  # a key that has no text matches no name
             return False
         return matches(text) is not None
 

@@ -19,7 +19,7 @@ from typing import Any, Final
 from ..core.keypath import end_of_quote, parse_literal
 from ..core.node import Rule
 from ..errors import EditError, PathError
-from ..safely import MISSING, class_name, clip
+from ..safely import FAULTS, MISSING, class_name, clip
 from .rebuild import (
     is_items,
     is_mapping,
@@ -404,7 +404,7 @@ def _read_as(text: str, members: list[Any]) -> Any:
                 return getattr(member, "fromisoformat", member)(text)
             if typing.get_origin(member) is typing.Literal:
                 return _fit(_text(text), member, is_exact=True)
-        except Exception:  # whatever a class says of a text
+        except FAULTS:  # whatever a class says of a text
             continue
     raise ValueError(text)
 
@@ -417,10 +417,10 @@ def hints_of(cls: Any) -> dict[str, Any]:
     """
     try:
         return typing.get_type_hints(cls)
-    except Exception:  # whatever reading them as code raises
+    except (*FAULTS, SyntaxError):  # whatever reading them as code raises
         found: dict[str, Any] = {}
         for base in reversed(cls.__mro__):
-            with contextlib.suppress(Exception):  # since 3.14 they are code
+            with contextlib.suppress(*FAULTS, SyntaxError):  # since 3.14 they are code
                 found.update(base.__annotations__)
         return {name: hint for name, hint in found.items() if type(hint) is not str}
 

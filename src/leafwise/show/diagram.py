@@ -20,7 +20,7 @@ from ..equality.content import is_array
 from ..layout import WIDTH
 from ..ops.context import Context, context_of
 from ..paint import SIGNS, Paint
-from ..safely import class_name, printable, printed
+from ..safely import FAULTS, class_name, printable, printed
 from ..selection.change import Change
 from ..selection.diff import TreeDiff
 from ..selection.difference import form_of
@@ -573,7 +573,7 @@ def _form(item: Item) -> str:
     if is_array(item.value):
         try:
             return str(form_of(item.value))
-        except Exception:  # it only looks like an array
+        except FAULTS:  # it only looks like an array
             pass
     return type_text(item)
 

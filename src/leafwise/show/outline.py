@@ -21,7 +21,7 @@ from ..core.treedef import PyTreeDef
 from ..equality.content import is_array, is_traced
 from ..layout import Child, Sketch
 from ..ops.context import Context
-from ..safely import class_name, printable, shown, type_name
+from ..safely import FAULTS, class_name, printable, shown, type_name
 from ..selection.difference import form_of
 from ..selection.find import static_names
 from .text import leaves_text
@@ -300,7 +300,7 @@ class _Reader:
             if type(item.value) is PyTreeDef:
                 return sum([int(child.value.num_leaves) for child in children])
             return self.count_shared([child.value for child in children])
-        except Exception:  # a flatten function fails
+        except FAULTS:  # a flatten function fails
             return None
 
     def count_shared(self, values: Sequence[Any]) -> int | None:
@@ -364,7 +364,7 @@ def comment_of(sketch: Sketch, *, nested: bool) -> str:
     comment = sketch.comment
     try:
         return printable(comment if isinstance(comment, str) else comment(nested))
-    except Exception:  # something inside cannot be looked through
+    except FAULTS:  # something inside cannot be looked through
         return ""
 
 
@@ -403,7 +403,7 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
             found: Sketch = describe(value)
             return found
         return None if rule is None else _of_node(value, rule)
-    except Exception:  # a flatten function fails: then it is shown as a leaf is
+    except FAULTS:  # a flatten function fails: then it is shown as a leaf is
         return None
 
 
@@ -510,7 +510,7 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
         return "\n".join(map(printable, shown(value).splitlines()))
     try:
         form = printable(str(form_of(value)))
-    except Exception:
+    except FAULTS:
         return f"<{type_name(value)}>"
     return f"{form}{_values(value)}" if _is_small(value) else form
 
@@ -522,7 +522,7 @@ def _is_small(array: Any) -> bool:
         for length in array.shape:
             size *= length
         return size <= _SMALL and len(array.shape) <= _SMALL and not is_traced(array)
-    except Exception:
+    except FAULTS:
         return False
 
 
@@ -530,7 +530,7 @@ def _values(array: Any) -> str:
     """Return the values of an array in brackets, nothing if it has none to give."""
     try:
         values = array.tolist()
-    except Exception:  # it only says what it would be, or where no one can read it
+    except FAULTS:  # it only says what it would be, or where no one can read it
         return ""
     return f"({_numbers(values)})"
 

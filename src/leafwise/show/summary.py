@@ -23,7 +23,7 @@ from ..core.treedef import PyTreeDef
 from ..equality.content import has_memory, shape_of, size_of
 from ..kinds import Kind
 from ..ops.context import Context, context_of
-from ..safely import class_name, clip, printable, type_name
+from ..safely import FAULTS, class_name, clip, printable, type_name
 from ..selection.difference import form_of
 from ..selection.edit import Selection
 from .page import caption, framed
@@ -648,7 +648,7 @@ class _Tally:
             if not is_marked and (above.only_arrays or above.info.is_open):
                 self._keep_arrays(node)
             given = None if info.kinds is None else info.kinds(aux, Kind(kind))
-        except Exception:  # of the user's flatten: then it is a leaf
+        except FAULTS:  # of the user's flatten: then it is a leaf
             return None
         kinds = repeat(kind) if given is None else [each._value_ for each in given]
         if children and type(value) is not tuple:  # equal constants are one tuple
@@ -671,7 +671,7 @@ class _Tally:
     def _learn(self, value: Any) -> _Class:
         """Return what is known of values of a class, of which this is one."""
         cls, rule = type(value), None
-        with suppress(Exception):  # a class may answer anything
+        with suppress(*FAULTS):  # a class may answer anything
             rule = self.context.view.resolve(cls) or cls._leafwise_spec.rule
         if rule is None:
             is_numpy = cls is getattr(sys.modules.get("numpy"), "ndarray", None)
@@ -799,7 +799,7 @@ def _label(node: _Node, place: int) -> str:
         return ""
     try:
         text = str(KeyPath((node.keys[place],)))
-    except Exception:
+    except FAULTS:
         return f"[{place}]"
     return _clipped(text, "]" if text.endswith("]") else "")
 
@@ -839,7 +839,7 @@ def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
         return None, ""
     try:
         return shape, _clipped(form_of(value).dtype)
-    except Exception:
+    except FAULTS:
         return shape, ""
 
 
@@ -901,7 +901,7 @@ def _names_of(
         try:
             answer = asked(value)
             name = known.get(answer) or known.setdefault(answer, name_of(value))
-        except Exception:  # it is no dtype, and cannot be hashed
+        except FAULTS:  # it is no dtype, and cannot be hashed
             name = name_of(value)
         names.append(name)
     return names

@@ -12,7 +12,7 @@ from typing import Any
 from ..equality.leaves import Values
 from ..ops.context import Context, context_of
 from ..paint import Paint
-from ..safely import clip
+from ..safely import FAULTS, clip
 from ..selection.change import Change
 from ..selection.diff import changes_between
 from ..selection.difftext import headline, lines_of_all
@@ -43,7 +43,7 @@ def pytest_assertrepr_compare(
         lines = [f"  {line}" for line in lines_of_all(found, Paint("never"), most)]
         title = f"{clip(left)} == {clip(right)}"
         return [title, "", headline(found, "left -> right"), *lines]
-    except Exception:  # of the operands: an == that raises, a cycle
+    except FAULTS:  # of the operands: an == that raises, a cycle
         return None
 
 
@@ -67,5 +67,5 @@ def _is_equal(change: Change) -> bool:
     """Return whether `==` finds no difference there, though trees have one."""
     try:
         return bool(change.before == change.after)
-    except Exception:  # arrays, for which there is no one answer
+    except FAULTS:  # arrays, for which there is no one answer
         return False

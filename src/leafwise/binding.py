@@ -1,13 +1,14 @@
 """`namespace("x")`: all functions of the library, bound to one namespace.
 
-Owns only the binding. A function is imported and bound on first access, by its own name
-or by its short name in `tree`. This covers each public function that takes a namespace,
-and each operation on trees.
+Owns only the binding. A function is imported and bound on first access, by its
+name in `leafwise`, in `leafwise.tree` or in another of the modules below. This covers
+each public function that takes a namespace, and each operation on trees.
 """
 
 from __future__ import annotations
 
 import functools
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -21,8 +22,12 @@ else:
 
 __all__ = ["Namespace", "namespace"]
 
-_ROOMS: Final = ("leafwise", "leafwise.selection", "leafwise.io", "leafwise.testing")
+_ROOMS: Final = ("", ".tree", ".registry", ".selection", ".show", ".io", ".testing")
 """The modules whose public functions are bound, if they take a namespace."""
+
+
+def _rooms() -> Iterator[Any]:
+    return (import_module(room or __package__, __package__) for room in _ROOMS)
 
 
 def _found(name: str) -> Any:
@@ -31,22 +36,17 @@ def _found(name: str) -> Any:
     Operations on trees are, also those that take no namespace, since the treedefs that
     they are given know theirs.
     """
-    for room in map(import_module, _ROOMS):
+    for room in _rooms():
         if name in room.__all__:
             value = getattr(room, name)
-            return value if name.startswith("tree_") or _is_bound(value) else None
+            is_operation = name.startswith("tree_") or room.__name__.endswith(".tree")
+            return value if is_operation or _is_bound(value) else None
     return None
 
 
 def _is_bound(function: Any) -> bool:
     """Return whether a function takes a namespace."""
     return "namespace" in (getattr(function, "__kwdefaults__", None) or ())
-
-
-def _short_names() -> list[str]:
-    """Return the names that operations have without `tree_` before them."""
-    names: list[str] = import_module(".tree", __package__).__all__
-    return names
 
 
 class Namespace(Bound):
@@ -78,8 +78,6 @@ class Namespace(Bound):
     def _bind(self, attribute: str) -> Any:
         """Bind a function when it is first asked for."""
         function = None if attribute.startswith("_") else _found(attribute)
-        if function is None and attribute in _short_names():
-            return vars(self).setdefault(attribute, getattr(self, f"tree_{attribute}"))
         if function is None:
             raise AttributeError(
                 f"namespace {self.name!r} has no function {attribute!r}; functions "
@@ -97,8 +95,8 @@ class Namespace(Bound):
         __getattr__ = _bind
 
     def __dir__(self) -> list[str]:
-        names = [name for room in _ROOMS for name in import_module(room).__all__]
-        return sorted({*super().__dir__(), *filter(_found, names), *_short_names()})
+        names = {name for room in _rooms() for name in room.__all__}
+        return sorted({*super().__dir__(), *filter(_found, names)})
 
     def __repr__(self) -> str:
         return f"<leafwise namespace {self.name!r}>"

@@ -8,7 +8,6 @@ each public function that takes a namespace, and each operation on trees.
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,12 +21,11 @@ else:
 
 __all__ = ["Namespace", "namespace"]
 
-_ROOMS: Final = ("", ".tree", ".registry", ".selection", ".show", ".io", ".testing")
+_ROOMS: Final = (
+    *("leafwise", "leafwise.tree", "leafwise.registry", "leafwise.selection"),
+    *("leafwise.show", "leafwise.io", "leafwise.testing"),
+)
 """The modules whose public functions are bound, if they take a namespace."""
-
-
-def _rooms() -> Iterator[Any]:
-    return (import_module(room or __package__, __package__) for room in _ROOMS)
 
 
 def _found(name: str) -> Any:
@@ -36,7 +34,7 @@ def _found(name: str) -> Any:
     Operations on trees are, also those that take no namespace, since the treedefs that
     they are given know theirs.
     """
-    for room in _rooms():
+    for room in map(import_module, _ROOMS):
         if name in room.__all__:
             value = getattr(room, name)
             is_operation = name.startswith("tree_") or room.__name__.endswith(".tree")
@@ -95,7 +93,7 @@ class Namespace(Bound):
         __getattr__ = _bind
 
     def __dir__(self) -> list[str]:
-        names = {name for room in _rooms() for name in room.__all__}
+        names = {name for room in _ROOMS for name in import_module(room).__all__}
         return sorted({*super().__dir__(), *filter(_found, names)})
 
     def __repr__(self) -> str:

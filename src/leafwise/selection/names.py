@@ -22,7 +22,7 @@ from ..ops.context import Context, context_of
 from ..safely import MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
 from .fields import declared_at
-from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
+from .find import DEPTH_IN_DOUBT, END, CycleCheck, Place, Step, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
 from .rebuild import Delete, Edited, Set, key_for, rebuild
 from .values import as_declared, as_replaced, described, guess, number_type
@@ -644,8 +644,8 @@ def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
         if not there:
             return _added(tree, where[2:], value, context, record, forces=True)
         return _replaced(tree, there, value, context, record, any_type=True)
-    if where.startswith("+"):
-        return _added(tree, where[1:], value, context, record)
+    if where.startswith("+") or where.endswith("[+]"):
+        return _added(tree, where.removeprefix("+"), value, context, record)
     chosen = selector(where)
     try:
         there = require(chosen, tree, context)
@@ -720,9 +720,10 @@ def _added(
             if is_number and not forces and count + 1 == len(steps):
                 value = text if all(_has_texts(x, context) for x in holders) else value
             for step in reversed(steps[count + 1 :]):
-                value = {_name(step): value}
+                value = [value] if step.key is END else {_name(step): value}
             if all(holder.value is None for holder in holders):
-                made = {_name(steps[count]): value}
+                step = steps[count]
+                made = [value] if step.key is END else {_name(step): value}
                 edits = [(holder.path, Set(made)) for holder in holders]
                 return rebuild(tree, edits, context, record)
             there = _selection(tree, along(steps[: count + 1]), context)

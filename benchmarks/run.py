@@ -28,7 +28,7 @@ import regimes
 from libraries import PEERS, Library, leafwise
 from limits import limit
 from operations import ASKING, GROUPS, MAIN, OPERATIONS, PLAIN, has, operation
-from tables import COLD, WARM, Cell, Row, aims, full, means, ratios, slower
+from tables import COLD, WARM, Cell, Row, aims, means, ratios, slower
 from timing import conditions, save, side_by_side, write
 from trees import COUNTED, LARGE, TREES
 
@@ -37,7 +37,6 @@ from leafwise import tree_leaves
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-EACH = ROOT / "docs" / "performance-trees.md"
 PICTURES = ROOT / "docs" / "_static"
 _MODULES = {"dm-tree": "tree", "torch": "torch"}
 
@@ -134,7 +133,6 @@ def write_all(
     write(PAGE, "regimes", [f"- {line}" for line in notes])
     write(PAGE, "aims", [*aims(means(cells, WARM, peers), cold_rows)])
     write(PAGE, "slower", [*slower(cells)])
-    write(EACH, "benchmark", [*full(cells, others), *note])
     parts = [means(cells, PLAIN, peers), asked[:-1]]
     pictures.bars(PICTURES / "benchmark.svg", parts, peers)
     pictures.sizes(PICTURES / "sizes.svg", cells, peers)

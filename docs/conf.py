@@ -46,24 +46,6 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 exclude_patterns = ["_build", "_ext"]
-moved_pages = {  # old addresses, and where they lead
-    "api": "reference/index",
-    "quickstart": "start/quickstart",
-    "migrating": "start/migrating",
-    "own-rules": "tutorials/library",
-    **{
-        page: f"guide/{page}"
-        for page in (
-            *("bridges", "common", "compat", "configs", "kinds", "namespaces"),
-            *("objects", "parallel", "registering", "selecting"),
-            *("show", "state", "treedefs", "trees", "typing"),
-        )
-    },
-    **{
-        page: f"explanation/{page}"
-        for page in ("differences", "errors", "side-by-side", "threads")
-    },
-}
 description = (
     "leafwise flattens nested Python data into a list of leaves and a structure, maps "
     "over it, compares it, and puts it together again, in pure Python."

@@ -24,17 +24,16 @@ PAGES = [
     "index",
     "start/quickstart",
     "start/migrating",
-    "start/from-jax",
+    "tutorials/training",
     "tutorials/configs",
-    "how-to/leaves",
-    "explanation/pytrees",
+    "how-to/recipes",
     "guide/trees",
     "guide/configs",
     "guide/show",
     "guide/objects",
-    "explanation/differences",
+    "guide/commands",
+    "explanation/why",
     "performance",
-    "gallery",
     "changelog",
     "reference/index",
     "reference/selecting",
@@ -140,7 +139,7 @@ def search(browser, address):
 EXAMPLES = [
     ("index", 0, "[0.9, 0.99, 0.1, 0]"),
     ("start/quickstart", 2, ""),
-    ("tutorials/library", 3, "Explain (briefly): dna"),
+    ("tutorials/library", 4, "Explain (briefly): dna"),
 ]
 
 

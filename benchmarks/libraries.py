@@ -54,7 +54,7 @@ def leafwise() -> Library:
         lw.tree_flatten_with_path,
         lw.tree_map_with_path,
         lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
-        lw.broadcast_prefix,
+        lw.tree.broadcast_leaves,
     )
 
 

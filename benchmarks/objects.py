@@ -110,7 +110,7 @@ def appending() -> Functions:
 
         return run
 
-    return {"leafwise": make(lw.List), "flax": make(nnx.List), "plain": make(list)}
+    return {"leafwise": make(nn.List), "flax": make(nnx.List), "plain": make(list)}
 
 
 class Layer:
@@ -143,7 +143,7 @@ class PlainLayer:
 def models() -> tuple[Any, Any, Any]:
     """Return a tree of 200 objects in a list, from each library."""
     ours, theirs = Ours(), Theirs()
-    ours.layers = lw.List([OurLayer() for _ in range(200)])
+    ours.layers = nn.List([OurLayer() for _ in range(200)])
     theirs.layers = nnx.List([TheirLayer() for _ in range(200)])
     return ours, theirs, {"layers": [PlainLayer() for _ in range(200)]}
 
@@ -192,7 +192,7 @@ class OurModel(nn.Module):
     """Layers with a norm inside each, and one that is tied."""
 
     def __init__(self, depth: int) -> None:
-        self.layers = lw.List([OurBlock() for _ in range(depth)])
+        self.layers = nn.List([OurBlock() for _ in range(depth)])
         for layer in self.layers:
             layer.norm = OurLayer()
         self.tied = self.layers[0]

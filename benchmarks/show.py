@@ -68,7 +68,7 @@ def trees(leaves: int) -> dict[str, Tree]:
         "layers of arrays": [
             {name: np.zeros(3) for name in "wbsm"} for _ in range(leaves // 4)
         ],
-        "modules": lw.List([Cell(i / 7) for i in range(leaves // 2)]),
+        "modules": nn.List([Cell(i / 7) for i in range(leaves // 2)]),
     }
 
 

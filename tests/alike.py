@@ -118,7 +118,7 @@ lw.register_pytree_node(
     lambda n: (iter(n.kids), n.aux, [f"item{i}" for i in range(len(n.kids))]),
     lambda aux, kids: Lazy(kids, aux),
 )
-lw.register_pytree_with_keys(
+lw.registry.register_pytree_with_keys(
     Named,
     lambda n: ([(lw.DictKey(i), kid) for i, kid in enumerate(n.kids)], n.aux),
     lambda aux, kids: Named(kids, aux),
@@ -187,8 +187,8 @@ def _nodes(children: Any) -> Any:
         st.builds(Fixed, aux),
         st.builds(Tree, items, aux, _names),
         st.builds(Module, short, aux, _names),
-        st.builds(lambda xs: lw.List(map(lw.data, xs)), short),
-        st.builds(lambda xs, a: lw.List([a, *map(lw.data, xs)]), short, aux),
+        st.builds(lambda xs: nn.List(map(lw.data, xs)), short),
+        st.builds(lambda xs, a: nn.List([a, *map(lw.data, xs)]), short, aux),
         st.builds(lambda xs: lw.Partial(_FUNCTION, *xs), short),
     )
 
@@ -262,7 +262,7 @@ def told(value: Any) -> Any:
     if dataclasses.is_dataclass(value):
         fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
         return kind.__name__, [*map(told, fields)]
-    if isinstance(value, lw.List):
+    if isinstance(value, nn.List):
         kinds = [kind.value for kind in value._leafwise_item_kinds]
         return kind.__name__, kinds, [*map(told, value)]
     if isinstance(value, lw.Pytree):

@@ -12,6 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import none
 
+import leafwise
+from leafwise.core.registry import announced
+
 
 pytest.register_assert_rewrite("nnx_cases", "pax_cases")
 
@@ -77,6 +80,13 @@ def no_gc():
     gc.disable()
     yield
     gc.enable()
+
+
+@pytest.fixture
+def frameworks_are_not_told(monkeypatch):
+    """Those that are loaded by other tests keep classes that they are told of."""
+    leafwise.Partial(print)  # which is announced once
+    monkeypatch.setattr(announced, "listeners", [lambda _cls: None])
 
 
 def pytest_runtest_setup(item):

@@ -127,12 +127,12 @@ def _net(children: Any) -> Any:
 
 
 def _list(children: Any) -> Any:
-    return st.lists(children.map(lw.data) | names, max_size=3).map(lw.List)
+    return st.lists(children.map(lw.data) | names, max_size=3).map(lw.nn.List)
 
 
 def _dict(children: Any) -> Any:
     items = st.dictionaries(names, children.map(lw.data), max_size=3)
-    return items.map(lambda items: lw.Dict(**items))
+    return items.map(lambda items: lw.nn.Dict(**items))
 
 
 def _time(_children: Any) -> Any:

@@ -60,7 +60,7 @@ class Autoencoder(nn.Module):
     def __init__(self, sizes: list[int], key: jax.Array) -> None:
         keys = jax.random.split(key, len(sizes) - 1)
         shapes = zip(sizes, sizes[1:], keys, strict=False)
-        self.encoder = lw.List([Linear(*shape) for shape in shapes])
+        self.encoder = nn.List([Linear(*shape) for shape in shapes])
         self.norm = Norm(sizes[-1])
         self.decoder = self.encoder
 

@@ -1,8 +1,8 @@
 """`namespace("x")`: all functions of the library, bound to one namespace.
 
-Owns only the binding. A function is imported and bound on first access, by its own name
-or by its short name in `tree`. This covers each public function that takes a namespace,
-and each operation on trees.
+Owns only the binding. A function is imported and bound on first access, by its
+name in `leafwise`, in `leafwise.tree` or in another of the modules below. This covers
+each public function that takes a namespace, and each operation on trees.
 """
 
 from __future__ import annotations
@@ -21,7 +21,10 @@ else:
 
 __all__ = ["Namespace", "namespace"]
 
-_ROOMS: Final = ("leafwise", "leafwise.selection", "leafwise.io", "leafwise.testing")
+_ROOMS: Final = (
+    *("leafwise", "leafwise.tree", "leafwise.registry", "leafwise.selection"),
+    *("leafwise.show", "leafwise.io", "leafwise.testing"),
+)
 """The modules whose public functions are bound, if they take a namespace."""
 
 
@@ -34,19 +37,14 @@ def _found(name: str) -> Any:
     for room in map(import_module, _ROOMS):
         if name in room.__all__:
             value = getattr(room, name)
-            return value if name.startswith("tree_") or _is_bound(value) else None
+            is_operation = name.startswith("tree_") or room.__name__.endswith(".tree")
+            return value if is_operation or _is_bound(value) else None
     return None
 
 
 def _is_bound(function: Any) -> bool:
     """Return whether a function takes a namespace."""
     return "namespace" in (getattr(function, "__kwdefaults__", None) or ())
-
-
-def _short_names() -> list[str]:
-    """Return the names that operations have without `tree_` before them."""
-    names: list[str] = import_module(".tree", __package__).__all__
-    return names
 
 
 class Namespace(Bound):
@@ -78,8 +76,6 @@ class Namespace(Bound):
     def _bind(self, attribute: str) -> Any:
         """Bind a function when it is first asked for."""
         function = None if attribute.startswith("_") else _found(attribute)
-        if function is None and attribute in _short_names():
-            return vars(self).setdefault(attribute, getattr(self, f"tree_{attribute}"))
         if function is None:
             raise AttributeError(
                 f"namespace {self.name!r} has no function {attribute!r}; functions "
@@ -97,8 +93,8 @@ class Namespace(Bound):
         __getattr__ = _bind
 
     def __dir__(self) -> list[str]:
-        names = [name for room in _ROOMS for name in import_module(room).__all__]
-        return sorted({*super().__dir__(), *filter(_found, names), *_short_names()})
+        names = {name for room in _ROOMS for name in import_module(room).__all__}
+        return sorted({*super().__dir__(), *filter(_found, names)})
 
     def __repr__(self) -> str:
         return f"<leafwise namespace {self.name!r}>"

@@ -29,8 +29,10 @@ from .selection import names as _names
 from .selection import partition as _partition
 from .selection import pattern as _pattern
 from .show import diagram as _diagram
+from .show import html as _html
 from .show import pretty as _pretty
 from .show import summary as _summary
+from .show import svg as _svg
 from .testing import asserts as _asserts
 from .testing import registrations as _registrations
 from .testing import strategies as _strategies
@@ -52,33 +54,33 @@ class Bound:
         self.assert_trees_close = _asserts.assert_trees_close
         self.assert_trees_equal = _asserts.assert_trees_equal
         self.at = _edit.at
-        self.broadcast_common = _reshape.broadcast_common
-        self.broadcast_map = self.tree_broadcast_map = _reshape.tree_broadcast_map
-        self.broadcast_map_with_path = self.tree_broadcast_map_with_path = (
-            _reshape.tree_broadcast_map_with_path
+        self.broadcast_common = _reshape.tree_broadcast_common
+        self.broadcast_map = _reshape.tree_broadcast_map
+        self.broadcast_map_with_path = _reshape.tree_broadcast_map_with_path
+        self.broadcast_leaves = _reshape.broadcast_leaves
+        self.broadcast_prefix = self.tree_broadcast_prefix = (
+            _reshape.tree_broadcast_prefix
         )
-        self.broadcast_prefix = _reshape.broadcast_prefix
         self.check_node = _registrations.check_node
-        self.children = self.tree_children = _inspect.tree_children
+        self.children = _inspect.tree_children
         self.combine = self.tree_combine = _partition.tree_combine
         self.concatenate = self.tree_concatenate = _arrays.tree_concatenate
         self.diff = self.tree_diff = _diff.tree_diff
+        self.draw = _diagram.draw
         self.equal = self.tree_equal = _inspect.tree_equal
         self.equality_errors = _reshape.equality_errors
         self.explain_leaf = _inspect.explain_leaf
         self.fingerprint = _fingerprint.fingerprint
         self.flatten = self.tree_flatten = _map.tree_flatten
-        self.flatten_one_level = self.tree_flatten_one_level = (
-            _inspect.tree_flatten_one_level
-        )
+        self.flatten_one_level = _inspect.tree_flatten_one_level
         self.flatten_with_path = self.tree_flatten_with_path = (
             _map.tree_flatten_with_path
         )
         self.from_flat = _names.from_flat
-        self.gather = self.tree_gather = _parallel.tree_gather
-        self.is_leaf = self.tree_is_leaf = _inspect.tree_is_leaf
+        self.gather = _parallel.tree_gather
+        self.is_leaf = _inspect.tree_is_leaf
         self.is_registered = _registry.is_registered
-        self.iter = self.tree_iter = _map.tree_iter
+        self.iter = _map.tree_iter
         self.leaves = self.tree_leaves = _map.tree_leaves
         self.leaves_with_path = self.tree_leaves_with_path = _map.tree_leaves_with_path
         self.load = _files.load
@@ -86,13 +88,13 @@ class Bound:
         self.map = self.tree_map = _map.tree_map
         self.map_ = self.tree_map_ = _map.tree_map_
         self.map_only = self.tree_map_only = _map.tree_map_only
-        self.map_shared = self.tree_map_shared = _map.tree_map_shared
+        self.map_shared = _map.tree_map_shared
         self.map_with_path = self.tree_map_with_path = _map.tree_map_with_path
-        self.map_with_path_ = self.tree_map_with_path_ = _map.tree_map_with_path_
-        self.max = self.tree_max = _traversal.tree_max
+        self.map_with_path_ = _map.tree_map_with_path_
+        self.max = _traversal.tree_max
         self.merge = self.tree_merge = _merge.tree_merge
-        self.min = self.tree_min = _traversal.tree_min
-        self.nbytes = self.tree_nbytes = _arrays.tree_nbytes
+        self.min = _traversal.tree_min
+        self.nbytes = _arrays.tree_nbytes
         self.override = _names.override
         self.partition = self.tree_partition = _partition.tree_partition
         self.paths = self.tree_paths = _map.tree_paths
@@ -100,9 +102,7 @@ class Bound:
         self.pprint = _pretty.pprint
         self.prefix_errors = _reshape.prefix_errors
         self.reduce = self.tree_reduce = _traversal.tree_reduce
-        self.reduce_associative = self.tree_reduce_associative = (
-            _traversal.tree_reduce_associative
-        )
+        self.reduce_associative = _traversal.tree_reduce_associative
         self.register_codec = _serial.register_codec
         self.register_dataclass = _dataclasses.register_dataclass
         self.register_leaf = _register.register_leaf
@@ -111,7 +111,7 @@ class Bound:
         self.register_pytree_with_keys = _register.register_pytree_with_keys
         self.register_pytree_with_keys_class = _register.register_pytree_with_keys_class
         self.register_static = _register.register_static
-        self.replace_nones = self.tree_replace_nones = _map.tree_replace_nones
+        self.replace_nones = _map.tree_replace_nones
         self.save = _files.save
         self.selector = _pattern.selector
         self.size = self.tree_size = _arrays.tree_size
@@ -121,15 +121,13 @@ class Bound:
         self.summary = self.tree_summary = _summary.tree_summary
         self.to_dot = _diagram.to_dot
         self.to_flat = _names.to_flat
+        self.to_html = _html.to_html
         self.to_mermaid = _diagram.to_mermaid
+        self.to_svg = _svg.to_svg
         self.transpose = self.tree_transpose = _reshape.tree_transpose
-        self.transpose_map = self.tree_transpose_map = _reshape.tree_transpose_map
-        self.transpose_map_with_path = self.tree_transpose_map_with_path = (
-            _reshape.tree_transpose_map_with_path
-        )
+        self.transpose_map = _reshape.tree_transpose_map
+        self.transpose_map_with_path = _reshape.tree_transpose_map_with_path
         self.tree_at = _edit.tree_at
-        self.tree_broadcast_common = _reshape.tree_broadcast_common
-        self.tree_broadcast_prefix = _reshape.tree_broadcast_prefix
         self.tree_filter = _partition.tree_filter
         self.tree_group_by = _partition.tree_group_by
         self.tree_labels = _partition.tree_labels
@@ -140,12 +138,13 @@ class Bound:
         self.tree_unflatten = self.unflatten = _map.tree_unflatten
         self.tree_unmask = _partition.tree_unmask
         self.tree_unstack = self.unstack = _arrays.tree_unstack
-        self.tree_unzip = self.unzip = _reshape.tree_unzip
-        self.tree_update = _edit.tree_update
+        self.unzip = _reshape.tree_unzip
+        self.tree_update = self.update = _edit.tree_update
         self.tree_visit = self.visit = _traversal.tree_visit
         self.tree_walk = self.walk = _traversal.tree_walk
         self.tree_zip = self.zip = _reshape.tree_zip
         self.tree_zip_outer = _merge.tree_zip_outer
+        self.treedef_tuple = _map.treedef_tuple
         self.treedefs = _strategies.treedefs
         self.trees = _strategies.trees
         self.trees_like = _strategies.trees_like

@@ -227,7 +227,7 @@ class KindError(LeafwiseError, ValueError):
         ...     def __init__(self, layers):
         ...         self.layers = lw.static(layers)
         >>> try:
-        ...     Model({"out": lw.List([])})
+        ...     Model({"out": lw.nn.List([])})
         ... except lw.errors.KindError as error:
         ...     print(error.attribute, error.path)
         layers .layers['out']
@@ -252,7 +252,7 @@ class TreeDefError(LeafwiseError, ValueError):
 
     Example:
         >>> import leafwise as lw
-        >>> lw.treedef_tuple([1])
+        >>> lw.tree.treedef_tuple([1])
         Traceback (most recent call last):
         ...
         leafwise.errors.TreeDefError: treedef_tuple takes treedefs, got int: 1
@@ -318,8 +318,8 @@ class FileError(_AtPath, ValueError):
         >>> lw.load("model.pickle")
         Traceback (most recent call last):
         ...
-        leafwise.errors.FileError: model.pickle: the file name must end in .json, \
-.npz or .safetensors
+        leafwise.errors.FileError: model.pickle: the name must end in .json, .npz \
+or .safetensors; leafwise.read is for YAML and TOML
     """
 
 

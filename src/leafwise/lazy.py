@@ -116,8 +116,9 @@ def later(
         if name not in found:
             text = f"module {module!r} has no attribute {name!r}"
             for room in () if name.startswith("_") else rooms:
-                if name in getattr(import_module(f".{room}", package), "__all__", ()):
-                    text += f"; there is {module}.{room}.{name}"
+                there = name.removeprefix("tree_") if room == "tree" else name
+                if there in getattr(import_module(f".{room}", package), "__all__", ()):
+                    text += f"; there is {module}.{room}.{there}"
             raise AttributeError(text, name=name, obj=owner)
         home, original = found[name]
         value = getattr(import_module(f".{home}", package), original)

@@ -1,7 +1,7 @@
-"""Short names for the operations: `tree.map`, `tree.flatten`, `tree.leaves`.
+"""All operations on trees, by short names: `tree.map`, `tree.flatten`, `tree.leaves`.
 
-Owns no logic. Each name is the function of `leafwise` without the prefix `tree_`, and
-every such function has its short name here.
+Owns no logic. Each name is that of the function without the prefix `tree_`; the most
+used ones are in `leafwise`, too, with the prefix.
 
 Example:
     >>> import leafwise as lw
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .ops.arrays import tree_size as size
     from .ops.arrays import tree_stack as stack
     from .ops.arrays import tree_unstack as unstack
+    from .ops.inspect import all_leaves as all_leaves
     from .ops.inspect import tree_children as children
     from .ops.inspect import tree_equal as equal
     from .ops.inspect import tree_flatten_one_level as flatten_one_level
@@ -46,7 +47,11 @@ if TYPE_CHECKING:
     from .ops.map import tree_replace_nones as replace_nones
     from .ops.map import tree_structure as structure
     from .ops.map import tree_unflatten as unflatten
+    from .ops.map import treedef_tuple as treedef_tuple
     from .ops.parallel import tree_gather as gather
+    from .ops.reshape import broadcast_leaves as broadcast_leaves
+    from .ops.reshape import equality_errors as equality_errors
+    from .ops.reshape import prefix_errors as prefix_errors
     from .ops.reshape import tree_broadcast_common as broadcast_common
     from .ops.reshape import tree_broadcast_map as broadcast_map
     from .ops.reshape import tree_broadcast_map_with_path as broadcast_map_with_path
@@ -66,36 +71,47 @@ if TYPE_CHECKING:
     from .ops.traversal import tree_visit as visit
     from .ops.traversal import tree_walk as walk
     from .selection.diff import tree_diff as diff
+    from .selection.edit import tree_update as update
     from .selection.merge import tree_merge as merge
     from .selection.partition import tree_combine as combine
     from .selection.partition import tree_partition as partition
     from .show.summary import tree_summary as summary
 
-_OPERATIONS: Final = {
+_NAMES: Final = {
     "ops.inspect": _inspect.__all__,
     "ops.map": _map.__all__,
     "ops.reshape": _reshape.__all__,
     "ops.traversal": _traversal.__all__,
     **{home: names.split() for home, names in _LATER.items()},
+    "ops.arrays": ["tree_nbytes", *_LATER["ops.arrays"].split()],
+    "ops.parallel": ["tree_gather"],
 }
+_UNPREFIXED: Final = {"all_leaves", "broadcast_leaves", "equality_errors"}
+_UNPREFIXED.update({"prefix_errors", "treedef_tuple"})
 _HOMES: Final = {
-    home: " ".join(f"{n.removeprefix('tree_')}={n}" for n in names if n[:5] == "tree_")
-    for home, names in _OPERATIONS.items()
+    home: " ".join(
+        f"{name.removeprefix('tree_')}={name}"
+        for name in names
+        if name.startswith("tree_") or name in _UNPREFIXED
+    )
+    for home, names in _NAMES.items()
 }
-"""By module, its functions that have a short name here: all that begin with `tree_`."""
+"""By module, its operations on trees."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = _later(__name__, _HOMES)
 
 # fmt: off
 __all__ = [
-    "all", "any", "broadcast_common", "broadcast_map", "broadcast_map_with_path",
-    "broadcast_prefix", "children", "combine", "concatenate", "diff", "equal",
-    "flatten", "flatten_one_level", "flatten_with_path", "gather", "is_leaf", "iter",
-    "leaves", "leaves_with_path", "map", "map_", "map_only", "map_shared",
-    "map_with_path", "map_with_path_", "max", "merge", "min", "nbytes", "partition",
-    "paths", "reduce", "reduce_associative", "replace_nones", "size", "stack",
-    "structure", "sum", "summary", "transpose", "transpose_map",
-    "transpose_map_with_path", "unflatten", "unstack", "unzip", "visit", "walk", "zip"
+    "all", "all_leaves", "any", "broadcast_common", "broadcast_leaves",
+    "broadcast_map", "broadcast_map_with_path", "broadcast_prefix", "children",
+    "combine", "concatenate", "diff", "equal", "equality_errors", "flatten",
+    "flatten_one_level", "flatten_with_path", "gather", "is_leaf", "iter", "leaves",
+    "leaves_with_path", "map", "map_", "map_only", "map_shared", "map_with_path",
+    "map_with_path_", "max", "merge", "min", "nbytes", "partition", "paths",
+    "prefix_errors", "reduce", "reduce_associative", "replace_nones", "size",
+    "stack", "structure", "sum", "summary", "transpose", "transpose_map",
+    "transpose_map_with_path", "treedef_tuple", "unflatten", "unstack", "unzip",
+    "update", "visit", "walk", "zip"
 ]
 # fmt: on

@@ -11,6 +11,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.errors import RegistryError
 
 
 def message(error):
@@ -117,7 +118,7 @@ def test_init_refuses_fields_without_init():
         x: int
         y: int = dataclasses.field(init=False, default=0)
 
-    with pytest.raises(lw.RegistryError) as error:
+    with pytest.raises(RegistryError) as error:
         lw.register_dataclass(Derived, init=True)
     assert message(error) == (
         "init=True cannot rebuild Derived: field 'y' has init=False; drop it, or leave "
@@ -194,7 +195,7 @@ def test_markers_that_disagree_are_refused():
     class Torn:
         a: int = dataclasses.field(metadata={"static": True, "pytree_node": True})
 
-    with pytest.raises(lw.RegistryError) as error:
+    with pytest.raises(RegistryError) as error:
         lw.register_dataclass(Torn)
     assert message(error).startswith("field 'a' of ")
     assert message(error).endswith(
@@ -271,10 +272,10 @@ def test_further_metadata_is_kept():
 @pytest.mark.parametrize("thing", [test_further_metadata_is_kept, 3, dict])
 def test_only_a_class_becomes_a_dataclass(thing):
     """A function under the decorator is refused by name, as in registering."""
-    with pytest.raises(lw.RegistryError) as plain:
+    with pytest.raises(RegistryError) as plain:
         lw.register_static(thing)
     for decorate in (lw.dataclass, lw.dataclass(frozen=True)):
-        with pytest.raises(lw.RegistryError) as error:
+        with pytest.raises(RegistryError) as error:
             decorate(thing)
         assert str(error.value) == str(plain.value)
 
@@ -330,7 +331,7 @@ class Three:
 )
 def test_wrong_lists_of_fields_are_refused(lists, text):
     """Missing, unknown and doubled fields are refused, and nothing is stored."""
-    with pytest.raises(lw.RegistryError) as error:
+    with pytest.raises(RegistryError) as error:
         lw.register_dataclass(Three, **lists)
     assert message(error) == text
     assert not lw.is_registered(Three)
@@ -365,9 +366,7 @@ def test_other_classes_need_lists():
         def __init__(self, x, name):
             self.x, self.name = x, name
 
-    with pytest.raises(
-        lw.RegistryError, match="is not a dataclass; make it one, or give"
-    ):
+    with pytest.raises(RegistryError, match="is not a dataclass; make it one, or give"):
         lw.register_dataclass(Plain)
     lw.register_dataclass(Plain, ["x"], ["name"])
     assert lw.tree_map(lambda x: x + 1, Plain(1, "n")).x == 2

@@ -19,6 +19,7 @@ from interrupts import at_once, run_apart
 from leafwise import nn
 from leafwise.core import keys, registry
 from leafwise.core.node import Rule
+from leafwise.errors import RegistryError
 
 
 ROUNDS = int(os.environ.get("LEAFWISE_ROUNDS", "5"))
@@ -121,7 +122,7 @@ def test_a_class_that_all_use_at_once(way):
             def __init__(self, n):
                 self.w = lw.data(n)
                 self.name = "m"
-                self.inner = lw.List([lw.data(n)])
+                self.inner = nn.List([lw.data(n)])
 
         def use(Point=Point, Model=Model):
             tree = [Point(1, 2), Model(3), {"p": Point(4)}]
@@ -323,7 +324,7 @@ def test_dataclasses_that_are_registered_at_once():
         def register(cls=cls):
             try:
                 lw.register_dataclass(cls, ["x"], ["y"])
-            except lw.RegistryError:
+            except RegistryError:
                 return False
             return True
 

@@ -149,9 +149,9 @@ def test_what_leafwise_knows_is_a_node_here():
 
 
 def test_a_namespace_does_not_become_known_by_being_asked_for():
-    before = lw.namespaces()
+    before = lw.registry.namespaces()
     assert ours.tree_leaves([1], namespace="compat-never-declared") == [1]
-    assert lw.namespaces() == before
+    assert lw.registry.namespaces() == before
     with pytest.raises(lw.errors.NamespaceError):
         lw.tree_leaves([1], namespace="compat-never-declared")
 
@@ -361,7 +361,7 @@ def test_in_the_place_of_optree():
         "    x: int\n"
         "import optree, optree.pytree\n"
         "from optree.dataclasses import field\n"
-        "print(optree.__name__, optree.tree_leaves(Box(1)), lw.namespaces())\n"
+        "print(optree.__name__, optree.tree_leaves(Box(1)), lw.registry.namespaces())\n"
         "print(optree.pytree is lw.compat.optree.pytree)\n"
         "lw.compat.uninstall('optree')\n"
         "print('optree' in sys.modules, 'optree.pytree' in sys.modules)\n"

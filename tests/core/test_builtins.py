@@ -111,7 +111,7 @@ def test_built_in_nodes(tree, leaves, text):
 def test_everything_else_is_a_leaf(leaf):
     """Dispatch is on the exact type; what is not registered is a leaf."""
     assert lw.tree_leaves(leaf) == [leaf]
-    assert lw.tree_is_leaf(leaf)
+    assert lw.tree.is_leaf(leaf)
 
 
 def test_none_can_be_a_leaf():
@@ -462,7 +462,9 @@ OPEN.unit = ("m", 2)
 
 def test_named_tuples_without_attributes_have_the_plain_rule():
     """Which rule it is, is decided once for a class."""
-    rules = {cls: lw.lookup(cls).name for cls in (Point, Slotted, Grown, GrownMore)}
+    rules = {
+        cls: lw.registry.lookup(cls).name for cls in (Point, Slotted, Grown, GrownMore)
+    }
     assert rules == {
         Point: "namedtuple",
         Slotted: "namedtuple",
@@ -527,7 +529,7 @@ PARTIALS = {
     "keywords": lambda n: lw.Partial(functools.partial(max, default=n), 2),
     "in a partial": lambda n: lw.Partial(functools.partial(lw.Partial(max, n)), 2),
     "children that are no arguments": lambda n: lw.Partial(
-        lw.tree_flatten_one_level(lw.Partial(max, 1)).unflatten([n, n])
+        lw.tree.flatten_one_level(lw.Partial(max, 1)).unflatten([n, n])
     ),
 }
 

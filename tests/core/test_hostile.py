@@ -256,7 +256,7 @@ def test_an_exception_that_cannot_be_changed(error, deep):
         lambda: lw.tree_map(fail, tree, tree),
         lambda: lw.tree_map_with_path(fail, tree),
         lambda: lw.tree_leaves(tree, is_leaf=fail),
-        lambda: [*lw.tree_iter(tree, is_leaf=fail)],
+        lambda: [*lw.tree.iter(tree, is_leaf=fail)],
         lambda: NS.tree_leaves([Box(flatten=fail)]),
         lambda: NS.tree_structure([Box(unflatten=fail, x=1)]).unflatten([1]),
         lambda: lw.at(tree)["**"].apply(fail),
@@ -328,7 +328,7 @@ def test_paths_have_a_text(key):
         for text in (str(path), repr(path), path.where(), lw.keystr(path, simple=True)):
             assert type(str.__str__(text)) is str
     assert str(lw.SequenceKey(HUGE)) == f"[{hex(HUGE)}]"
-    assert str(lw.FlattenedIndexKey(HUGE)) == f"[<flat index {hex(HUGE)}>]"
+    assert str(lw.registry.FlattenedIndexKey(HUGE)) == f"[<flat index {hex(HUGE)}>]"
 
 
 def test_a_huge_int_key_is_read_back():
@@ -387,17 +387,17 @@ def structures(x):
     yield lambda: lw.tree_transpose(
         lw.tree_structure({x: 1}), lw.tree_structure([1]), x
     )
-    yield lambda: lw.broadcast_prefix({x: 1}, [1])
-    yield lambda: lw.tree_broadcast_common({x: (1, 2)}, {x: [1]})
+    yield lambda: lw.tree.broadcast_leaves({x: 1}, [1])
+    yield lambda: lw.tree.broadcast_common({x: (1, 2)}, {x: [1]})
     yield lambda: lw.tree_unflatten(x, [1])
-    yield lambda: lw.treedef_tuple([x])
+    yield lambda: lw.tree.treedef_tuple([x])
     yield lambda: lw.KeyPath((lw.DictKey(x),))({})
     yield lambda: lw.KeyPath((lw.DictKey("b"),))({x: 1})
     yield lambda: lw.KeyPath((lw.DictKey("b"),))([x])
     yield lambda: lw.tree_leaves([1], is_leaf=x)
-    yield lambda: lw.tree_map_shared(max, 1, x)
+    yield lambda: lw.tree.map_shared(max, 1, x)
     yield lambda: lw.tree_reduce(bad, [x, {x: x}])
-    yield lambda: lw.lookup(x) if not isinstance(x, type) else bad()
+    yield lambda: lw.registry.lookup(x) if not isinstance(x, type) else bad()
     yield lambda: lw.PyTreeDef.from_json(x)
 
 
@@ -508,7 +508,7 @@ def test_what_is_printed_has_a_text(value):
         repr(nn.Param(value)),
         repr(lw.Partial(bad, value).func),
         repr(lw.at([value])["[0]"]),
-        repr(nn.state(lw.List([nn.Param(value)]))),
+        repr(nn.state(nn.List([nn.Param(value)]))),
         *map(str, NS.tree_structure(node).explain(NS.tree_structure([node]))),
     ):
         assert type(said) is str

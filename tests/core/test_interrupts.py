@@ -49,7 +49,7 @@ OPERATIONS = {
         lambda: lw.tree_leaves(tree, is_leaf=no_path, is_leaf_takes_path=True)
     ),
     "paths": lambda tree: lambda: lw.tree_leaves_with_path(tree),
-    "iterate": lambda tree: lambda: [*lw.tree_iter(tree)],
+    "iterate": lambda tree: lambda: [*lw.tree.iter(tree)],
     "map": lambda tree: lambda: lw.tree_map(id, tree),
     "map two": lambda tree: lambda: lw.tree_map(max, tree, tree),
     "map path": lambda tree: lambda: lw.tree_map_with_path(no_path, tree),

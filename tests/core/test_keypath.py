@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.core.keys import as_key, sequence_keys
+from leafwise.errors import PathError
 
 
 KEYS = [
     lw.SequenceKey(1),
     lw.DictKey("a"),
     lw.GetAttrKey("n"),
-    lw.FlattenedIndexKey(3),
+    lw.registry.FlattenedIndexKey(3),
 ]
 
 
@@ -28,7 +29,11 @@ KEYS = [
         (lw.SequenceKey(1), "[1]", "SequenceKey(idx=1)"),
         (lw.DictKey("a"), "['a']", "DictKey(key='a')"),
         (lw.GetAttrKey("n"), ".n", "GetAttrKey(name='n')"),
-        (lw.FlattenedIndexKey(3), "[<flat index 3>]", "FlattenedIndexKey(key=3)"),
+        (
+            lw.registry.FlattenedIndexKey(3),
+            "[<flat index 3>]",
+            "FlattenedIndexKey(key=3)",
+        ),
     ],
 )
 def test_text_and_repr(key, text, shown):
@@ -52,7 +57,7 @@ def test_keys_are_values(key):
 
 def test_keys_are_equal_if_they_read_the_same_place():
     """`[1]` is one place, whether of a list or a dict; other classes differ."""
-    assert lw.SequenceKey(1) != lw.FlattenedIndexKey(1)
+    assert lw.SequenceKey(1) != lw.registry.FlattenedIndexKey(1)
     assert lw.SequenceKey(1) == lw.DictKey(1)
     assert lw.DictKey(1) == lw.SequenceKey(1)
     assert hash(lw.SequenceKey(1)) == hash(lw.DictKey(1))
@@ -60,7 +65,9 @@ def test_keys_are_equal_if_they_read_the_same_place():
     assert lw.SequenceKey(1) != lw.DictKey(True)
     assert lw.SequenceKey(1) != lw.DictKey("1")
     assert lw.GetAttrKey("a") != lw.DictKey("a")
-    assert len({lw.SequenceKey(1), lw.FlattenedIndexKey(1), lw.DictKey(1)}) == 2
+    assert (
+        len({lw.SequenceKey(1), lw.registry.FlattenedIndexKey(1), lw.DictKey(1)}) == 2
+    )
 
 
 def test_keys_read_a_child():
@@ -69,13 +76,18 @@ def test_keys_read_a_child():
     assert lw.DictKey("k").get({"k": 1}) == 1
     assert lw.GetAttrKey("real").get(3) == 3
     with pytest.raises(LookupError, match="needs a key path"):
-        lw.FlattenedIndexKey(0).get([1])
+        lw.registry.FlattenedIndexKey(0).get([1])
 
 
 def test_keys_call_what_they_hold_an_entry():
     """Whatever the class, `entry` is what jax calls `idx`, `key` or `name`."""
     keys = [lw.SequenceKey(0), lw.DictKey("k"), lw.GetAttrKey("a")]
-    assert [key.entry for key in (*keys, lw.FlattenedIndexKey(1))] == [0, "k", "a", 1]
+    assert [key.entry for key in (*keys, lw.registry.FlattenedIndexKey(1))] == [
+        0,
+        "k",
+        "a",
+        1,
+    ]
 
 
 def test_keys_match_in_a_pattern():
@@ -195,7 +207,7 @@ def test_the_code_of_a_path_reads_the_tree(tree):
         (lw.DictKey(complex(1, math.inf)), "tree[complex('(1+infj)')]"),
         (lw.DictKey(frozenset({2, 1})), "tree[frozenset({1, 2})]"),
         (lw.DictKey(frozenset()), "tree[frozenset()]"),
-        (lw.FlattenedIndexKey(1), "leafwise.tree_children(tree)[1]"),
+        (lw.registry.FlattenedIndexKey(1), "leafwise.tree.children(tree)[1]"),
     ],
     ids=str,
 )
@@ -265,7 +277,7 @@ class HostileKey:
         lw.DictKey(HostileEnum.A),
         lw.DictKey(HiddenEnum.A),
         lw.SequenceKey(Hostile()),
-        lw.FlattenedIndexKey(Hostile()),
+        lw.registry.FlattenedIndexKey(Hostile()),
         lw.DictKey(math.nan),
         HostileKey(),
     ],
@@ -274,7 +286,7 @@ class HostileKey:
 def test_a_key_without_safe_code_is_refused(key):
     """What an object prints is never code; the error names the key."""
     path = lw.KeyPath((lw.SequenceKey(0), key, lw.SequenceKey(1)))
-    with pytest.raises(lw.PathError, match=" cannot be written as code: ") as caught:
+    with pytest.raises(PathError, match=" cannot be written as code: ") as caught:
         path.code()
     assert caught.value.path == path[:2]
     assert str(caught.value).endswith(
@@ -291,7 +303,7 @@ def test_the_name_of_an_attribute_is_never_code():
 
 def test_reading_a_path_runs_no_code():
     """Nor does it print what a dotted name leads to."""
-    with pytest.raises(lw.PathError, match="this is not a literal"):
+    with pytest.raises(PathError, match="this is not a literal"):
         lw.KeyPath.parse(f"[{__name__}.hostile_object]")
     assert not RAN
 
@@ -314,7 +326,7 @@ def test_integers_of_any_size_are_keys():
         assert again == path
         assert eval(path.code(), {"tree": {key: 1}}) == path({key: 1}) == 1
     assert lw.keystr(lw.KeyPath((lw.DictKey(many),)), simple=True) == hex(many)
-    with pytest.raises(lw.PathError, match=r"no match for '\*\*\.x'"):
+    with pytest.raises(PathError, match=r"no match for '\*\*\.x'"):
         lw.at({many: 1})["**.x"].get()
 
 
@@ -338,7 +350,7 @@ def test_any_text_is_a_path_or_an_error(text):
     for whole in (text, f"[{text}]", f"[<flat index {text}>]"):
         try:
             path = lw.KeyPath.parse(whole)
-        except lw.PathError:
+        except PathError:
             continue
         again = lw.KeyPath.parse(str(path))
         assert str(again) == str(path)
@@ -358,7 +370,7 @@ def test_any_text_is_a_path_or_an_error(text):
         (lw.GetAttrKey("a-b"), ".'a-b'"),
         (lw.GetAttrKey(""), ".''"),
         (lw.GetAttrKey("größe"), ".größe"),
-        (lw.FlattenedIndexKey(12), "[<flat index 12>]"),
+        (lw.registry.FlattenedIndexKey(12), "[<flat index 12>]"),
         (lw.SequenceKey(-1), "[-1]"),
     ],
 )
@@ -404,7 +416,7 @@ def test_texts_that_are_read_back(key, text):
 )
 def test_texts_that_are_no_paths(text, why):
     """What cannot be read is refused, with the place."""
-    with pytest.raises(lw.PathError) as error:
+    with pytest.raises(PathError) as error:
         lw.KeyPath.parse(text)
     if why is not None:
         assert str(error.value) == f"{text!r} is not a path: {why}"
@@ -457,7 +469,7 @@ def test_reading_what_is_not_there(path, text, found):
     tree = {"optim": {"lr": 1, "wd": 2}, "layers": [1, 2]}
     if "point" in path or "held" in path:
         tree = {"point": Point(1, 2), "held": Holder(1)}
-    with pytest.raises(lw.PathError) as error:
+    with pytest.raises(PathError) as error:
         lw.KeyPath.parse(path)(tree)
     assert str(error.value) == text
     assert str(error.value.path) == path
@@ -486,7 +498,7 @@ def test_keys_of_ones_own_are_read_by_the_rule():
     )
     for path, leaf in lw.tree_leaves_with_path([Square(1, 2)]):
         assert path([Square(1, 2)]) == leaf
-    with pytest.raises(lw.PathError, match="no @c at the root"):
+    with pytest.raises(PathError, match="no @c at the root"):
         lw.KeyPath((Corner("c"),))(Square(1, 2))
 
 
@@ -505,7 +517,7 @@ def test_attributes_that_only_the_rule_knows_are_read_by_it():
     (path, leaf), *_ = lw.tree_leaves_with_path([Row(1, 2)])
     assert str(path) == "[0].cell_0"
     assert path([Row(1, 2)]) == leaf == 1
-    with pytest.raises(lw.PathError, match=r"no \.cell_2 at \[0\]; the Row there has"):
+    with pytest.raises(PathError, match=r"no \.cell_2 at \[0\]; the Row there has"):
         lw.KeyPath.parse("[0].cell_2")([Row(1, 2)])
 
 

@@ -19,11 +19,14 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.core.registry import announced, current, view_of
+from leafwise.core.registry import current, view_of
 from leafwise.safely import add_lasting, is_lasting
 
 
-pytestmark = pytest.mark.needs("classes that go")
+pytestmark = [
+    pytest.mark.needs("classes that go"),
+    pytest.mark.usefixtures("frameworks_are_not_told"),
+]
 
 # ------------------------------------------------------------------- sorts of classes
 
@@ -47,12 +50,6 @@ def nothing_else_to_collect():
     """Full collections are many here: let them pass over what the session holds."""
     gc.collect()
     gc.freeze()
-
-
-@pytest.fixture(autouse=True)
-def frameworks_are_not_told(monkeypatch):
-    """Those that are loaded by other tests keep classes that they are told of."""
-    monkeypatch.setattr(announced, "listeners", [lambda _cls: None])
 
 
 def leaf():
@@ -114,7 +111,7 @@ def keyed():
     class Local(Base):
         pass
 
-    lw.register_pytree_with_keys(
+    lw.registry.register_pytree_with_keys(
         Local,
         lambda node: (((lw.GetAttrKey("x"), node.x),), None),
         lambda _, xs: Local(*xs),

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.core.literals import NO_LITERAL, parse
+from leafwise.errors import PathError
 from leafwise.selection import override, selector
 
 
@@ -52,7 +53,7 @@ LONG = ["1.", "3or ", '"', "a.", "-", 'r"""x', "u'\\' "]
 def test_long_texts_of_keys_are_refused_at_once(text):
     """A million characters, which nothing reads by the square of their number."""
     long = text * (1_000_000 // len(text))
-    with pytest.raises(lw.PathError):
+    with pytest.raises(PathError):
         lw.KeyPath.parse(f"[{long}]")
     with pytest.raises(NO_LITERAL):
         ast.literal_eval(parse(f"{long}("))

@@ -256,11 +256,11 @@ def test_classes_of_one_name_are_told_apart(cls):
     one, other = made(cls)(1, 2), made(cls)(1, 2)
     with pytest.raises(lw.StructureError) as caught:
         lw.tree_map(lambda x, y: x, one, other)
-    (found,) = lw.equality_errors(one, other)
+    (found,) = lw.tree.equality_errors(one, other)
     assert caught.value.differences == (found,)
     assert found.actual == f"{found.expected} (a different class with the same name)"
     type(other).__module__ = "elsewhere"
-    (found,) = lw.equality_errors(one, other)
+    (found,) = lw.tree.equality_errors(one, other)
     name = type(one).__qualname__
     assert found.expected.endswith(f" ({__name__}.{name})")
     assert found.actual.endswith(f" (elsewhere.{name})")
@@ -310,7 +310,7 @@ SAME_TEXT = {
 def test_what_a_short_description_leaves_out_is_added(case):
     """Where both sides would be the same text."""
     one, other, texts = SAME_TEXT[case]
-    (found,) = lw.equality_errors(one, other)
+    (found,) = lw.tree.equality_errors(one, other)
     assert (found.expected, found.actual) == texts
 
 
@@ -325,7 +325,7 @@ def test_factories_that_print_the_same():
             return "zero"
 
     nodes = (defaultdict(Factory(), a=1) for _ in range(2))
-    (found,) = lw.equality_errors(*nodes)
+    (found,) = lw.tree.equality_errors(*nodes)
     assert found.actual == (
         "defaultdict with keys 'a' (a different factory with the same repr)"
     )
@@ -348,7 +348,7 @@ class Static:
 )
 def test_aux_data_that_prints_the_same_is_told_apart(one, other, endings):
     """By dtype, shape, number of places, or the place in the text."""
-    (found,) = lw.equality_errors(Static(1, one), Static(1, other))
+    (found,) = lw.tree.equality_errors(Static(1, one), Static(1, other))
     assert found.expected.endswith(endings[0])
     assert found.actual.endswith(endings[1])
     assert found.expected != found.actual
@@ -384,7 +384,7 @@ def test_a_class_that_was_registered_anew():
     assert f"{name} is a subclass" not in str(caught.value)
     register()
     (found,) = old.explain(lw.tree_structure(Pair(1)))
-    where = lw.lookup(Pair).where
+    where = lw.registry.lookup(Pair).where
     assert found.expected == f"{name} with 1 child (registered at {where})"
     assert (
         found.actual

@@ -74,7 +74,7 @@ def test_it_is_flattened_and_rebuilt():
     assert treedef.num_leaves == 3
     assert treedef.type is MappingProxyType
     assert treedef.node_data() == (MappingProxyType, ("b", "a"))
-    assert lw.tree_children(TREE) == [1, [2, proxy(c=3)]]
+    assert lw.tree.children(TREE) == [1, [2, proxy(c=3)]]
     assert str(treedef) == (
         "PyTreeDef(CustomNode(mappingproxy[('b', 'a')], [\n"
         "  *,\n"

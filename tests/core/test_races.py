@@ -14,6 +14,7 @@ import leafwise as lw
 from interrupts import at_once, interrupted, run_apart
 from leafwise.core import keys, registry
 from leafwise.core.registry import add_adopter
+from leafwise.errors import RegistryError
 
 
 REGISTERING = ("core/registry.py", "leafwise/safely.py")
@@ -98,7 +99,7 @@ def test_the_same_class_registered_inside_of_its_registration():
     def register(cls):
         try:
             lw.register_static(cls)
-        except lw.RegistryError as error:
+        except RegistryError as error:
             refused.append((cls, "is registered in the global registry" in str(error)))
 
     for at in range(0, 300, 3):
@@ -193,7 +194,7 @@ kept = []
 def keep(function, *args, **kwargs):
     try:
         function(*args, **kwargs)
-    except lw.RegistryError as error:
+    except lw.errors.RegistryError as error:
         kept.append(error)
 
 keep(lw.unregister_pytree_node, type("Unknown", (), {}))
@@ -268,14 +269,14 @@ def test_an_adopter_is_added_once_whoever_adds_it():
     def add():
         add_adopter(adopter, namespace="adopted")
         asked.clear()
-        assert lw.lookup(type("Asked", (), {}), namespace="adopted") is None
+        assert lw.registry.lookup(type("Asked", (), {}), namespace="adopted") is None
         assert len(asked) == 1
 
     for at in itertools.count(0, 3):
         with interrupted(add, at, REGISTERING) as done:
             add_adopter(adopter, namespace="adopted")
         asked.clear()
-        lw.lookup(type("Asked", (), {}), namespace="adopted")
+        lw.registry.lookup(type("Asked", (), {}), namespace="adopted")
         assert len(asked) == 1
         # not a namespace for each: all registrations after this would be slow
         registry._change("adopted", lambda _: registry.EMPTY)

@@ -14,6 +14,7 @@ import leafwise as lw
 from leafwise.core import registry
 from leafwise.core.register import FunctionRule
 from leafwise.core.walk import flatten
+from leafwise.errors import RegistryError
 
 
 class Letters(str):
@@ -62,9 +63,9 @@ def message(error):
 )
 def test_only_classes_are_registered(cls):
     """What is no class is refused, by name and value."""
-    with pytest.raises(lw.RegistryError, match="only a class can be registered"):
+    with pytest.raises(RegistryError, match="only a class can be registered"):
         lw.register_static(cls)
-    with pytest.raises(lw.RegistryError, match="only a class can be registered"):
+    with pytest.raises(RegistryError, match="only a class can be registered"):
         lw.register_pytree_node(cls, flatten_box, max)
 
 
@@ -72,14 +73,14 @@ def test_only_classes_are_registered(cls):
 def test_built_in_nodes_are_refused(cls):
     """The meaning of the built-in nodes is fixed, in each namespace."""
     for namespace in ("", "some"):
-        with pytest.raises(lw.RegistryError, match="is a built-in node type"):
+        with pytest.raises(RegistryError, match="is a built-in node type"):
             lw.register_leaf(cls, namespace=namespace)
 
 
 def test_a_duplicate_says_who_registered_the_class_and_where():
     """The error names this file, and the way out."""
     cls = register_box()
-    with pytest.raises(lw.RegistryError) as error:
+    with pytest.raises(RegistryError) as error:
         lw.register_static(cls)
     assert re.fullmatch(
         r".*Box is registered in the global registry already at .*test_registry\.py:"
@@ -92,38 +93,36 @@ def test_a_duplicate_says_who_registered_the_class_and_where():
 def test_functions_must_be_callable():
     """A function that is none is refused before anything is stored."""
     cls = box_class()
-    with pytest.raises(
-        lw.RegistryError, match=r"the flatten function of .*Box must be"
-    ):
+    with pytest.raises(RegistryError, match=r"the flatten function of .*Box must be"):
         lw.register_pytree_node(cls, None, max)
-    with pytest.raises(lw.RegistryError, match="the unflatten function of"):
+    with pytest.raises(RegistryError, match="the unflatten function of"):
         lw.register_pytree_node(cls, max, 3)
-    with pytest.raises(lw.RegistryError, match="the flatten_with_keys function of"):
+    with pytest.raises(RegistryError, match="the flatten_with_keys function of"):
         lw.register_pytree_node(cls, max, max, "keys")
-    with pytest.raises(lw.RegistryError, match="the flatten_with_keys function of"):
-        lw.register_pytree_with_keys(cls, 3, max)
+    with pytest.raises(RegistryError, match="the flatten_with_keys function of"):
+        lw.registry.register_pytree_with_keys(cls, 3, max)
     assert not lw.is_registered(cls)
 
 
 def test_a_class_without_the_methods_is_refused():
     """The error lists the methods of both protocols."""
     cls = box_class()
-    with pytest.raises(lw.RegistryError) as error:
+    with pytest.raises(RegistryError) as error:
         lw.register_pytree_node_class(cls)
     assert message(error).endswith(
         "Box must have the methods __tree_flatten__ and __tree_unflatten__ or "
         "tree_flatten and tree_unflatten to be registered as a node"
     )
-    with pytest.raises(lw.RegistryError, match="tree_flatten_with_keys and"):
-        lw.register_pytree_with_keys_class(cls)
+    with pytest.raises(RegistryError, match="tree_flatten_with_keys and"):
+        lw.registry.register_pytree_with_keys_class(cls)
 
 
 def test_a_namespace_is_a_string():
     """Anything else is refused."""
     for namespace in (None, 3):
-        with pytest.raises(lw.RegistryError, match="a namespace is a string"):
+        with pytest.raises(RegistryError, match="a namespace is a string"):
             register_box(namespace=namespace)
-        with pytest.raises(lw.RegistryError, match="a namespace is a string"):
+        with pytest.raises(RegistryError, match="a namespace is a string"):
             lw.namespace(namespace)
         with pytest.raises(lw.errors.NamespaceError, match="a namespace is a string"):
             lw.tree_leaves([1], namespace=namespace)
@@ -199,7 +198,9 @@ def test_a_wrong_result_names_class_and_path(result, text):
 def test_wrong_pairs_are_refused(result):
     """A flatten_with_keys function must give pairs."""
     cls = box_class()
-    lw.register_pytree_with_keys(cls, lambda _: result, lambda _, kids: cls(*kids))
+    lw.registry.register_pytree_with_keys(
+        cls, lambda _: result, lambda _, kids: cls(*kids)
+    )
     with pytest.raises(lw.errors.FlattenError, match=r"of .*Box must"):
         lw.tree_leaves(cls(1))
 
@@ -345,7 +346,7 @@ def test_subclasses_follow_only_when_asked():
     class Family(family):
         pass
 
-    assert lw.tree_is_leaf(Plain(1))
+    assert lw.tree.is_leaf(Plain(1))
     assert lw.tree_leaves(Family(1)) == [1]
     assert lw.tree_structure(Family(1)) != lw.tree_structure(family(1))
     assert lw.tree_structure(Family(1)) == lw.tree_structure(Family(2))
@@ -444,7 +445,10 @@ def test_a_namespace_may_say_of_all_types_what_they_are():
     """Neither the built-in rules nor the global registry count there."""
     box, other = box_class(), box_class()
     lw.register_pytree_node(box, flatten_box, lambda _, kids: box(*kids))
-    rules = {tuple: lw.lookup(tuple), OrderedDict: lw.lookup(OrderedDict)}
+    rules = {
+        tuple: lw.registry.lookup(tuple),
+        OrderedDict: lw.registry.lookup(OrderedDict),
+    }
     registry.declare_namespace("alone", dispatch=rules.get)
     tree = (
         [1],
@@ -472,9 +476,9 @@ def test_policies_of_a_namespace_are_fixed():
     lw.namespace("ordered", dict_order="insertion")
     assert lw.namespace("ordered").tree_leaves({"b": 1, "a": 2}) == [1, 2]
     lw.namespace("ordered", dict_order="insertion")
-    with pytest.raises(lw.RegistryError, match="has dict_order='insertion' already"):
+    with pytest.raises(RegistryError, match="has dict_order='insertion' already"):
         lw.namespace("ordered", dict_order="sorted")
-    with pytest.raises(lw.RegistryError, match="must be 'sorted' or 'insertion'"):
+    with pytest.raises(RegistryError, match="must be 'sorted' or 'insertion'"):
         lw.namespace("ordered", dict_order="random")
 
 
@@ -529,15 +533,13 @@ def test_unregister():
     cls = register_box()
     treedef = lw.tree_structure([cls(1)])
     lw.unregister_pytree_node(cls)
-    assert lw.tree_is_leaf(cls(1))
+    assert lw.tree.is_leaf(cls(1))
     assert treedef.unflatten([2])[0].x == 2
     assert treedef.flatten_up_to([cls(3)]) == [3]
-    with pytest.raises(
-        lw.RegistryError, match="is not registered in the global registry"
-    ):
+    with pytest.raises(RegistryError, match="is not registered in the global registry"):
         lw.unregister_pytree_node(cls)
     with pytest.raises(
-        lw.RegistryError, match="is not registered in namespace 'elsewhere'"
+        RegistryError, match="is not registered in namespace 'elsewhere'"
     ):
         lw.unregister_pytree_node(cls, namespace="elsewhere")
 
@@ -545,15 +547,15 @@ def test_unregister():
 def test_lookup_shows_the_rule():
     """A rule knows its class, its namespace and where it was registered."""
     cls = register_box(namespace="looked-up")
-    rule = lw.lookup(cls, namespace="looked-up")
+    rule = lw.registry.lookup(cls, namespace="looked-up")
     assert rule.cls is cls
     assert rule.namespace == "looked-up"
     assert "test_registry.py:" in rule.where
     assert "in namespace 'looked-up', registered at" in repr(rule)
-    assert lw.lookup(cls) is None
-    assert lw.lookup(type(None), none_is_leaf=True) is None
+    assert lw.registry.lookup(cls) is None
+    assert lw.registry.lookup(type(None), none_is_leaf=True) is None
     with pytest.raises(TypeError, match="lookup takes a class, got int: 3"):
-        lw.lookup(3)
+        lw.registry.lookup(3)
     with pytest.raises(AttributeError, match="cannot be changed"):
         rule.name = "other"
 

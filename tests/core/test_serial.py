@@ -16,6 +16,7 @@ from hypothesis import assume, given
 
 import leafwise as lw
 from leafwise.core.serial import load
+from leafwise.errors import RegistryError
 from strategies import Box, Color, Layer, Point, add, trees
 
 
@@ -359,7 +360,7 @@ def test_codecs():
         lw.errors.TreeDefError, match="the codec of Gridded cannot read"
     ):
         lw.PyTreeDef.from_json(text)
-    with pytest.raises(lw.RegistryError, match="the to_json function of Layer must be"):
+    with pytest.raises(RegistryError, match="the to_json function of Layer must be"):
         lw.io.register_codec(Layer, 3, max)
 
 

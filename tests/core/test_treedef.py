@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 
 import leafwise as lw
+from leafwise.errors import PathError
 from strategies import trees
 
 
@@ -180,7 +181,9 @@ def test_printing_a_treedef_does_not_act_on_the_terminal(aux):
     def rebuild(*_):
         return Odd()
 
-    lw.register_pytree_with_keys(Odd, lambda _: (((Hostile(), 1),), aux), rebuild)
+    lw.registry.register_pytree_with_keys(
+        Odd, lambda _: (((Hostile(), 1),), aux), rebuild
+    )
     tree = {Hostile(): Odd()}
     treedef = structure(tree)
     texts = [repr(treedef), str(treedef), lw.tree_paths(tree)[0].where()]
@@ -188,7 +191,7 @@ def test_printing_a_treedef_does_not_act_on_the_terminal(aux):
         treedef.flatten_up_to([1])
     with pytest.raises(lw.StructureError) as below:
         structure(Odd()).flatten_up_to([1])
-    with pytest.raises(lw.PathError) as missing:
+    with pytest.raises(PathError) as missing:
         lw.tree_paths(tree)[0](Odd())
     with pytest.raises(ValueError, match="expected 1 leaf") as counted:
         treedef.unflatten([])
@@ -266,10 +269,10 @@ def test_compose_and_treedef_tuple_take_treedefs_of_one_mode():
     with pytest.raises(
         lw.errors.TreeDefError, match="treedef_tuple takes treedefs, got int"
     ):
-        lw.treedef_tuple([leaf, 3])
-    assert lw.treedef_tuple([]) == structure(())
+        lw.tree.treedef_tuple([leaf, 3])
+    assert lw.tree.treedef_tuple([]) == structure(())
     none = structure(None, none_is_leaf=True)
-    assert lw.treedef_tuple([none]) == structure((None,), none_is_leaf=True)
+    assert lw.tree.treedef_tuple([none]) == structure((None,), none_is_leaf=True)
 
 
 def test_children_keep_the_mode():
@@ -278,7 +281,7 @@ def test_children_keep_the_mode():
     child = structure([1, (2,)], none_is_leaf=True, namespace="kept").children()[1]
     assert child.none_is_leaf
     assert child.namespace == "kept"
-    assert lw.treedef_tuple([child]).namespace == "kept"
+    assert lw.tree.treedef_tuple([child]).namespace == "kept"
 
 
 def test_treedefs_of_two_namespaces_are_equal_if_their_rules_are():
@@ -305,7 +308,7 @@ JOINS = {
     "from_children": lambda a, b: lw.PyTreeDef.from_children([a, b]),
     "common_suffix": lambda a, b: a.common_suffix(b),
     "broadcast_to_common_suffix": lambda a, b: a.broadcast_to_common_suffix(b),
-    "treedef_tuple": lambda a, b: lw.treedef_tuple([a, b]),
+    "treedef_tuple": lambda a, b: lw.tree.treedef_tuple([a, b]),
 }
 
 
@@ -356,7 +359,7 @@ def test_what_is_matched_is_explained_by_the_same_rules():
     named = lw.tree_structure((0, 0), namespace="treedef.named")
     for joined, whole in (
         (named.compose(plain), (tree, tree)),
-        (lw.treedef_tuple([plain, named]), (tree, (3, 4))),
+        (lw.tree.treedef_tuple([plain, named]), (tree, (3, 4))),
     ):
         assert joined.namespace == "treedef.named"
         assert len(joined.flatten_up_to(whole)) == joined.num_leaves
@@ -434,7 +437,7 @@ class TestOfNodeData:
             def __init__(self, x, tag):
                 self.x, self.tag = x, tag
 
-        lw.register_pytree_with_keys(
+        lw.registry.register_pytree_with_keys(
             Box,
             lambda box: ((("x", box.x),), box.tag),
             lambda tag, kids: Box(*kids, tag),
@@ -490,7 +493,7 @@ class TestBarePaths:
                 self.x = x
 
         key = ("any", "object")
-        lw.register_pytree_with_keys(
+        lw.registry.register_pytree_with_keys(
             Box, lambda box: (((key, box.x),), None), lambda _, kids: Box(*kids)
         )
         assert structure([Box([1])]).bare_paths() == [(0, key, 0)]

@@ -59,7 +59,7 @@ names = ["list", "dict", "custom", "tuple", "OrderedDict"]
 
 def innermost(tree):
     """Go down without recursion and return the last leaf."""
-    while children := lw.tree_children(tree):
+    while children := lw.tree.children(tree):
         tree = children[-1]
     return tree
 
@@ -71,7 +71,7 @@ def test_any_depth(wrap):
     """A hundred thousand levels go through every operation."""
     tree, twin = nested(wrap), nested(wrap)
     leaves, treedef = lw.tree_flatten(tree)
-    assert leaves == lw.tree_leaves(tree) == [*lw.tree_iter(tree)] == [1]
+    assert leaves == lw.tree_leaves(tree) == [*lw.tree.iter(tree)] == [1]
     assert treedef.num_leaves == 1
     assert innermost(lw.tree_map(lambda x: x + 1, tree)) == 2
     assert innermost(lw.tree_map(lambda x, y: x + y, tree, twin)) == 2
@@ -93,7 +93,7 @@ def test_any_depth(wrap):
 def levels(tree):
     """Return all nodes of a chain, innermost first: a list drops its last one first."""
     found = [tree]
-    while children := lw.tree_children(found[-1]):
+    while children := lw.tree.children(found[-1]):
         found.append(children[-1])
     return found[::-1]
 
@@ -109,7 +109,7 @@ def test_depth_with_little_stack(wrap):
     held.append(levels(lw.tree_map(lambda x, y: x + y, tree, twin)))
     held.append(levels(treedef.unflatten(leaves)))
     assert [chain[0] for chain in held] == [1, 1, 2, 2, 1]
-    assert [*lw.tree_iter(tree)] == treedef.flatten_up_to(twin) == [1]
+    assert [*lw.tree.iter(tree)] == treedef.flatten_up_to(twin) == [1]
     other = lw.tree_structure(twin)
     assert (treedef, hash(treedef)) == (other, hash(other))
     assert repr(treedef).count("*") == 1
@@ -206,7 +206,7 @@ def test_a_cycle_is_an_error_with_both_paths(make, text, first, again):
         lw.tree_leaves,
         lw.tree_flatten,
         lw.tree_structure,
-        lambda tree: [*lw.tree_iter(tree)],
+        lambda tree: [*lw.tree.iter(tree)],
         lambda tree: lw.tree_map(lambda x: x, tree),
         lambda tree: lw.tree_map(lambda x, y: x, tree, tree),
         lambda tree: lw.tree_leaves(tree, is_leaf=str),
@@ -527,7 +527,7 @@ def test_one_walk_leaves_what_is_deep_to_the_code(depth):
     with off:
         pairs, treedef = lw.tree_flatten_with_path(tree)
         seen = []
-        lw.tree_map_with_path_(lambda *pair: seen.append(pair), tree)
+        lw.tree.map_with_path_(lambda *pair: seen.append(pair), tree)
     assert [leaf for _, leaf in pairs] == lw.tree_leaves(tree)
     assert [path for path, _ in pairs] == treedef.paths()
     assert seen == pairs

@@ -12,6 +12,7 @@ from leafwise import (
     integrations,
     io,
     nn,
+    registry,
     selection,
     show,
     testing,
@@ -28,10 +29,20 @@ CONSTANTS = re.findall(
     (DOCS / "reference" / "types.md").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
-MODULES = [leafwise, compat, errors, integrations, io, nn, nn.filters, selection, show]
-MODULES += [testing, typing, getattr(leafwise, "engine", None)]
+MODULES = [
+    leafwise,
+    compat,
+    errors,
+    integrations,
+    io,
+    nn,
+    nn.filters,
+    registry,
+    selection,
+]
+MODULES += [show, testing, typing, getattr(leafwise, "engine", None)]
 SUBMODULES = {"compat", "engine", "errors", "integrations", "io", "nn", "selection"}
-SUBMODULES |= {"show", "tree", "typing", "testing", "filters"}
+SUBMODULES |= {"registry", "show", "tree", "typing", "testing", "filters"}
 
 
 def names_of(module):

@@ -65,9 +65,9 @@ PAIRED = (
     lambda a, b, walk: lw.tree_map(lambda x, y: (x, y), a, b, strict=True, **walk),
     lambda a, b, walk: lw.tree_map(lambda x, y, z: (x, y, z), a, b, a, **walk),
     lambda a, b, walk: lw.tree_structure(a, **walk).flatten_up_to(b),
-    lambda a, b, walk: lw.broadcast_prefix(a, b, **walk),
+    lambda a, b, walk: lw.tree.broadcast_leaves(a, b, **walk),
     lambda a, b, walk: lw.tree_broadcast_prefix(a, b, **walk),
-    lambda a, b, walk: lw.tree_broadcast_common(a, b, **walk),
+    lambda a, b, walk: lw.tree.broadcast_common(a, b, **walk),
 )
 
 
@@ -308,7 +308,7 @@ class Word(str):
 ENTRIES = (
     *("a", "b", 0, 1, True, None, (1,), [1]),
     *(Word("a"), lw.GetAttrKey("a"), lw.DictKey("a"), lw.SequenceKey(0)),
-    lw.FlattenedIndexKey(0),
+    lw.registry.FlattenedIndexKey(0),
 )
 CONTAINERS = (
     *(tuple, list, lambda kids: iter([*kids])),
@@ -367,7 +367,7 @@ def test_nodes_that_give_keys_are_read_without_a_check(given_nodes, eager, keys)
     tree = [Given(lambda: ((1, 2), None, keys)), 3]
     treedef = lw.tree_structure(tree)
     assert lw.tree_structure(tree) is treedef
-    rule = lw.lookup(Given)
+    rule = lw.registry.lookup(Given)
     seen = sys.getprofile()
     called = []
     sys.setprofile(lambda frame, event, arg: called.append(frame.f_code.co_name))

@@ -31,7 +31,7 @@ class Block(nn.Module):
 
 def model(depth=3):
     """Return blocks in a list, the first of which has two names."""
-    made = lw.Dict(blocks=lw.List([Block() for _ in range(depth)]))
+    made = nn.Dict(blocks=nn.List([Block() for _ in range(depth)]))
     made.first, made.scale = made.blocks[0], lw.data(np.ones(2))
     return made
 
@@ -196,7 +196,7 @@ def test_a_leaf_of_a_new_type_is_learned(eager):
 
 def test_other_objects_of_the_same_structure(eager):
     """One function reads all of them, unless static values may change."""
-    one, other = lw.List([nn.Param(1)]), lw.List([nn.Param(2)])
+    one, other = nn.List([nn.Param(1)]), nn.List([nn.Param(2)])
     templates = learned(one)
     templates.flatten(other)  # beside jax, this says at what level of tracing it is
     assert templates.read(other)[1] == ([2], [other, other[0]])
@@ -228,7 +228,7 @@ def test_registrations_begin_anew(eager):
     class Later:
         pass
 
-    one = lw.List([nn.Param(1), lw.data(Later())])
+    one = nn.List([nn.Param(1), lw.data(Later())])
     templates = learned(one)
     assert templates.read(one) is not None
     lw.register_pytree_node(Later, lambda later: ((), None), lambda aux, _: Later())
@@ -251,7 +251,7 @@ def test_unchecked_objects_are_flattened(eager):
 
 def test_few_are_kept_and_the_last_come_first(eager):
     """A template that left comes back when it is needed."""
-    ones = [lw.List([nn.Param(1)] * n) for n in range(1, 14)]
+    ones = [nn.List([nn.Param(1)] * n) for n in range(1, 14)]
     templates = Templates()
     for _ in range(2):
         for one in ones:
@@ -264,7 +264,7 @@ def test_equal_neighbours_are_a_loop(eager):
     """A hundred layers take as much text as five."""
 
     def lines(depth):
-        one = lw.List([lw.Dict(w=nn.Param(1), n=2.5) for _ in range(depth)])
+        one = nn.List([nn.Dict(w=nn.Param(1), n=2.5) for _ in range(depth)])
         templates = learned(one)
         template, found = templates.read(one)
         assert len(found[0]) == depth
@@ -296,10 +296,10 @@ def test_functions_go_once_a_second_thread_was_started():
 
 def test_long_texts_and_deep_graphs_are_left_alone(eager):
     """The graph is flattened then, and nobody tries again."""
-    wide = lw.List([lw.Dict({f"k{n}": nn.Param(n)}) for n in range(2000)])
-    deep = inner = lw.List([])
+    wide = nn.List([nn.Dict({f"k{n}": nn.Param(n)}) for n in range(2000)])
+    deep = inner = nn.List([])
     for _ in range(3000):
-        inner.append(lw.List([]))
+        inner.append(nn.List([]))
         inner = inner[0]
     for one in (wide, deep):
         templates = learned(one)

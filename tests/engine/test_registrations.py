@@ -20,6 +20,7 @@ from leafwise.core.register import FunctionRule
 from leafwise.core.registry import add_adopter, view_of
 from leafwise.core.walk import flatten
 from leafwise.engine.cache import engine
+from leafwise.errors import RegistryError
 
 
 TREE = {"layers": [{"w": 1.0, "b": (2, 3)}] * 3, "step": None}
@@ -27,6 +28,9 @@ TREE = {"layers": [{"w": 1.0, "b": (2, 3)}] * 3, "step": None}
 
 def functions(cls):
     return lambda node: (node.kids, node.aux), lambda aux, kids: cls(kids, aux)
+
+
+pytestmark = pytest.mark.usefixtures("frameworks_are_not_told")
 
 
 def register(cls, **options):
@@ -302,7 +306,7 @@ def change(action, cls, namespace, inherit, way):
                 inherit=inherit,
                 exist_ok=action == "replace",
             )
-    except lw.RegistryError:
+    except RegistryError:
         pass
 
 

@@ -5,6 +5,7 @@ from random import Random
 from typing import Any
 
 import leafwise as lw
+from leafwise.errors import EditError, PathError
 
 from . import model, odd, patterns
 from .model import Missing, Path, Refused
@@ -34,9 +35,9 @@ def attempt(function: Callable[[], Any]) -> Any:
     """Return what a call gives, or which sort of error it raises."""
     try:
         return function()
-    except (Missing, lw.PathError):
+    except (Missing, PathError):
         return Missing
-    except (Refused, lw.EditError):
+    except (Refused, EditError):
         return Refused
 
 
@@ -103,7 +104,7 @@ def anywhere(one: Round) -> None:
     text = str(path)
     try:
         again = lw.KeyPath.parse(text)
-    except lw.PathError:
+    except PathError:
         return  # a key that has no literal
     if "nan" in text:
         return  # not equal to itself

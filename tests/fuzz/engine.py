@@ -191,7 +191,7 @@ class Program:
         made = self.random.choice(
             (
                 lambda: one.compose(other),
-                lambda: lw.treedef_tuple([one, other]),
+                lambda: lw.tree.treedef_tuple([one, other]),
                 lambda: self.random.choice(one.children()),
                 lambda: copy.deepcopy(one),
                 lambda: pickle.loads(pickle.dumps(one)),
@@ -354,9 +354,13 @@ def _shown(value: Any) -> Any:
 # ---------------------------------------------------------------------------- calls
 
 
+def _operation(name: str) -> Any:
+    return getattr(lw.tree, name.removeprefix("tree_"))
+
+
 def _single(name: str) -> Callable[[Program], Any]:
     def call(program: Program) -> Any:
-        return getattr(lw, name)(program.tree, **program.options)
+        return _operation(name)(program.tree, **program.options)
 
     call.__name__ = name
     return call
@@ -366,7 +370,7 @@ def _mapping(name: str, callback: str, trees: int, **more: Any) -> Any:
     def call(program: Program) -> Any:
         given = (program.tree, program.other, program.tree)[:trees]
         function = getattr(program, callback)
-        return getattr(lw, name)(function, *given, **program.options, **more)
+        return _operation(name)(function, *given, **program.options, **more)
 
     call.__name__ = f"{name} of {trees} ({callback})"
     return call
@@ -375,7 +379,7 @@ def _mapping(name: str, callback: str, trees: int, **more: Any) -> Any:
 def _double(name: str, **more: Any) -> Callable[[Program], Any]:
     def call(program: Program) -> Any:
         both = program.tree, program.other
-        return getattr(lw, name)(*both, **program.options, **more)
+        return _operation(name)(*both, **program.options, **more)
 
     call.__name__ = name
     return call
@@ -390,7 +394,7 @@ def flatten(program: Program) -> Any:
 
 def iterate(program: Program) -> Any:
     """Take the leaves one by one."""
-    return [*lw.tree_iter(program.tree, **program.options)]
+    return [*lw.tree.iter(program.tree, **program.options)]
 
 
 def build(program: Program) -> Any:
@@ -482,6 +486,6 @@ CALLS: tuple[Callable[[Program], Any], ...] = (
     _mapping("tree_map_with_path", "failing", 1),
     _mapping("tree_transpose_map", "seen", 1),
     _mapping("tree_broadcast_map", "seen", 2),
-    *map(_double, ("broadcast_prefix", "tree_broadcast_prefix", "tree_equal")),
+    *map(_double, ("broadcast_leaves", "tree_broadcast_prefix", "tree_equal")),
     *map(_double, ("tree_broadcast_common", "prefix_errors", "equality_errors")),
 )

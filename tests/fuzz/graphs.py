@@ -34,7 +34,7 @@ class Chain(nn.Module):
     """Has any attributes."""
 
 
-OBJECTS = (Node, Off, Chain, lw.List, lw.Dict)
+OBJECTS = (Node, Off, Chain, nn.List, nn.Dict)
 VARIABLES = (nn.Param, nn.Cache, nn.Intermediate)
 Table = list[Any]
 
@@ -63,11 +63,11 @@ def random_graph(random: Random) -> Any:
             things = [*objects, *boxes]
             inside = random.random() < 0.6
             part = lw.data(random.choice(things) if inside else value(random, things))
-            if isinstance(node, lw.List):
+            if isinstance(node, nn.List):
                 node.append(part)
             else:
                 setattr(node, name, part)
-        if not isinstance(node, lw.List | lw.Dict):
+        if not isinstance(node, nn.List | nn.Dict):
             node.tag = lw.static(random.choice((1, True, "x", [1], None)))
     return objects[0]
 
@@ -94,9 +94,9 @@ def value(random: Random, things: list[Any]) -> Any:
 
 def parts(thing: Any) -> list[tuple[Any, Any]]:
     """Return the names and parts of an object, a variable or a plain container."""
-    if isinstance(thing, lw.List | list | tuple):
+    if isinstance(thing, nn.List | list | tuple):
         return [*enumerate(thing)]
-    if isinstance(thing, lw.Dict | dict):
+    if isinstance(thing, nn.Dict | dict):
         return [(name, thing[name]) for name in sorted(thing)]
     names = vars(thing) if isinstance(thing, nn.Module) else sorted(vars(thing))
     return [(name, vars(thing)[name]) for name in names]
@@ -341,7 +341,7 @@ def _change(one: Round, graph: Any) -> None:
     one.step(f"change {type(thing).__name__}: {type(part).__name__}")
     if isinstance(thing, nn.Variable):
         thing.set_metadata(note=one.random.choice((0, True, [1])))
-    elif isinstance(thing, lw.List):
+    elif isinstance(thing, nn.List):
         thing.append(lw.data(part))
     else:
         setattr(thing, one.random.choice("abcd"), lw.data(part))
@@ -378,7 +378,7 @@ def _step(graph: Any, x: Any, acts: tuple[int, ...]) -> Any:
             values = [box.get_raw_value() for box in boxes]
             for box, other in zip(boxes, values[1:] + values[:1], strict=True):
                 box.set_value(x + number if number else other)
-        elif isinstance(things[-1], lw.List):
+        elif isinstance(things[-1], nn.List):
             things[-1].append(nn.Param(x) if number == 2 else lw.data(things[0]))
         elif not isinstance(things[-1], nn.Variable):
             things[-1].a = lw.data(nn.Cache(x) if number == 2 else x * 2)

@@ -29,7 +29,7 @@ def work_of(random: Random, tree: Any) -> Any:
     )
     works = {
         "flatten": lambda: lw.tree_flatten(tree, **options),
-        "iterate": lambda: [*lw.tree_iter(tree, **options)],
+        "iterate": lambda: [*lw.tree.iter(tree, **options)],
         "map": lambda: lw.tree_map(lambda x: x, tree, **options),
         "map two": lambda: lw.tree_map(lambda x, _: x, tree, tree),
         "map with path": lambda: lw.tree_map_with_path(lambda _, x: x, tree, **options),

@@ -11,6 +11,7 @@ from typing import Any
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.errors import RegistryError
 
 
 # ------------------------------------------------------------------------- leaves
@@ -276,7 +277,7 @@ lw.register_pytree_node(
     lambda n: (iter(n.kids), n.aux, [f"item{i}" for i in range(len(n.kids))]),
     lambda aux, kids: Lazy(kids, aux),
 )
-lw.register_pytree_with_keys(
+lw.registry.register_pytree_with_keys(
     Named,
     lambda n: ([(lw.DictKey(i), kid) for i, kid in enumerate(n.kids)], n.aux),
     lambda aux, kids: Named(kids, aux),
@@ -318,7 +319,7 @@ def register(
 
 def unregister(cls: type, *, namespace: str = "") -> None:
     """Take a registration back, if there is one."""
-    with contextlib.suppress(lw.RegistryError):
+    with contextlib.suppress(RegistryError):
         lw.unregister_pytree_node(cls, namespace=namespace)
 
 

@@ -72,7 +72,7 @@ def structures(one: Round, tree: Any, other: Any) -> None:
         expected = False
     treedefs = [lw.tree_structure(node, **OPTIONS) for node in (tree, other)]
     one.same("the same structure", expected, treedefs[0] == treedefs[1])
-    one.same("is_nested", dm_tree.is_nested(tree), not lw.tree_is_leaf(tree, **OPTIONS))
+    one.same("is_nested", dm_tree.is_nested(tree), not lw.tree.is_leaf(tree, **OPTIONS))
 
 
 def prefixes(one: Round, tree: Any, other: Any) -> None:

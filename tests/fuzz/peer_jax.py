@@ -120,10 +120,12 @@ def folds(one: Round, tree: Any) -> None:
     one.same(
         "associative",
         jtu.tree_reduce_associative(join, names, identity=""),
-        lw.tree_reduce_associative(join, names, identity=""),
+        lw.tree.reduce_associative(join, names, identity=""),
     )
     one.same("all", jtu.tree_all(tree), lw.tree_all(tree))
-    one.same("all_leaves", jtu.all_leaves([tree, names]), lw.all_leaves([tree, names]))
+    one.same(
+        "all_leaves", jtu.all_leaves([tree, names]), lw.tree.all_leaves([tree, names])
+    )
 
 
 ALONE = (flatten, paths, stops, folds)
@@ -164,7 +166,7 @@ def compositions(one: Round, tree: Any, other: Any) -> None:
     composed, ours = specs[0].compose(specs[1]), treedefs[0].compose(treedefs[1])
     one.same("compose", repr(composed), in_a_line(ours))
     pair = repr(jtu.treedef_tuple(specs))
-    one.same("treedef_tuple", pair, in_a_line(lw.treedef_tuple(treedefs)))
+    one.same("treedef_tuple", pair, in_a_line(lw.tree.treedef_tuple(treedefs)))
     if all(treedef.num_leaves for treedef in treedefs):
         nested = composed.unflatten(range(composed.num_leaves))
         expected = result(jtu.tree_transpose, *specs, nested)

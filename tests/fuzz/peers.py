@@ -40,8 +40,8 @@ def make_box(aux: Any, kids: Any) -> Box:
     return Box(kids, aux)
 
 
-lw.register_pytree_node(Box, flatten_box, make_box)
-lw.register_dataclass(Record, data_fields=["x", "y"], meta_fields=["tag"])
+lw.register_pytree_node(Box, flatten_box, make_box, bridge=False)
+lw.register_dataclass(Record, ["x", "y"], ["tag"], bridge=False)
 
 BOX = Sort(
     lambda random, kids: Box(kids, random.choice("tu")),

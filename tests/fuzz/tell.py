@@ -125,8 +125,8 @@ _TELLERS: dict[type, Callable[[Any], Any]] = {
 _BASES: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (odd.Labelled, lambda value: (told(value.label),)),
     (odd.Node, lambda value: ([*map(told, value.kids)], told(value.aux))),
-    (lw.List, lambda value: ([*map(told, value)], _kinds(value))),
-    (lw.Dict, lambda value: (_pairs(value), _kinds(value))),
+    (nn.List, lambda value: ([*map(told, value)], _kinds(value))),
+    (nn.Dict, lambda value: (_pairs(value), _kinds(value))),
     (nn.Variable, lambda value: (told(value.get_raw_value()), value.get_metadata())),
     (lw.Pytree, _object),
     (Difference, lambda value: (str(value), told(value.path))),

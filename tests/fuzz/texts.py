@@ -8,6 +8,7 @@ from random import Random
 from typing import Any
 
 import leafwise as lw
+from leafwise.errors import EditError, PathError
 
 from . import odd
 from .runner import Round
@@ -66,7 +67,7 @@ def some_key(random: Random) -> Any:
     if kind == 0:
         return lw.SequenceKey(random.choice((0, 1, -1, 10**20)))
     if kind == 1:
-        return lw.FlattenedIndexKey(random.choice((0, 7)))
+        return lw.registry.FlattenedIndexKey(random.choice((0, 7)))
     if kind == 2:
         return lw.GetAttrKey(
             random.choice(("a", "odd name", "", "class", "ﬁ", "é", "1"))
@@ -79,17 +80,13 @@ def key_paths(one: Round) -> None:
     random = one.random
     path = lw.KeyPath([some_key(random) for _ in range(random.randrange(4))])
     text = str(path)
-    again = allowed(
-        one, f"parse {text!r}", lambda: lw.KeyPath.parse(text), lw.PathError
-    )
+    again = allowed(one, f"parse {text!r}", lambda: lw.KeyPath.parse(text), PathError)
     if again is not None:
         one.same("path by its text", str(path), str(again))
         if "flat index" not in text:
             one.same("steps", _plain(path), _plain(again))
     text = mutated(random, text)
-    parsed = allowed(
-        one, f"parse {text!r}", lambda: lw.KeyPath.parse(text), lw.PathError
-    )
+    parsed = allowed(one, f"parse {text!r}", lambda: lw.KeyPath.parse(text), PathError)
     if parsed is not None:
         once = str(parsed)
         one.same("path by its text", once, str(lw.KeyPath.parse(once)))
@@ -123,7 +120,10 @@ def selectors(one: Round) -> None:
     """A pattern is read or is an error; what it means can be read by its path."""
     text = mutated(one.random, one.random.choice(PATTERNS))
     pattern = allowed(
-        one, f"selector {text!r}", lambda: lw.selection.selector(text), lw.PathError
+        one,
+        f"selector {text!r}",
+        lambda: lw.selection.selector(text),
+        PathError,
     )
     if pattern is None:
         return
@@ -145,8 +145,8 @@ def overrides(one: Round) -> None:
         one,
         f"override {text!r}",
         lambda: lw.selection.override(TREE, text),
-        lw.EditError,
-        lw.PathError,
+        EditError,
+        PathError,
     )
     one.same("the tree is as it was", before, told(TREE))
 
@@ -161,8 +161,8 @@ def flat_names(one: Round) -> None:
         one,
         f"from_flat {table!r}",
         lambda: lw.selection.from_flat(table),
-        lw.EditError,
-        lw.PathError,
+        EditError,
+        PathError,
     )
     if tree is not None:
         again = lw.selection.to_flat(tree)

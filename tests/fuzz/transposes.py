@@ -41,7 +41,7 @@ def play(one: Round) -> None:
     wrong(one, first, second, nested)
     paths = [path for path, _ in model.leaves(outer)]
     numbered = model.map_leaves(lambda path, _: paths.index(path), outer)
-    made = lw.tree_transpose_map(
+    made = lw.tree.transpose_map(
         lambda n: model.map_leaves(lambda b, _: value(paths[n], b), inner),
         numbered,
         inner_treedef=second,

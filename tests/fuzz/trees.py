@@ -221,15 +221,15 @@ SORTS: dict[Any, Sort] = {
         ),
         free=False,
     ),
-    lw.List: Sort(
-        lambda _, kids: lw.List(map(lw.data, kids)),
+    lw.nn.List: Sort(
+        lambda _, kids: lw.nn.List(map(lw.data, kids)),
         list,
-        lambda _, kids: lw.List(map(lw.data, kids)),
+        lambda _, kids: lw.nn.List(map(lw.data, kids)),
     ),
-    lw.Dict: Sort(
-        lambda _, kids: lw.Dict(dict(zip("abcd", map(lw.data, kids), strict=False))),
+    lw.nn.Dict: Sort(
+        lambda _, kids: lw.nn.Dict(dict(zip("abcd", map(lw.data, kids), strict=False))),
         _values,
-        lambda node, kids: lw.Dict(_rekeyed(node, [*map(lw.data, kids)])),
+        lambda node, kids: lw.nn.Dict(_rekeyed(node, [*map(lw.data, kids)])),
         free=False,
     ),
 }
@@ -247,7 +247,7 @@ def only(*classes: Any) -> dict[Any, Sort]:
 _DICTS = (dict, OrderedDict, defaultdict)
 _ALIKE = (
     _DICTS,
-    (list, tuple, deque, lw.List),
+    (list, tuple, deque, lw.nn.List),
     (odd.Pair, odd.Other, odd.Noted, tuple),
     (odd.Node, odd.Lazy, odd.Named, odd.Early, odd.Late, odd.Later),
 )

@@ -119,7 +119,7 @@ def test_classes_made_before(run):
 early = Model()
 print("jax" in sys.modules)
 import {name}, jax
-print(Model in jax.registered, Point in jax.registered, lw.List in jax.registered)
+print(Model in jax.registered, Point in jax.registered, lw.nn.List in jax.registered)
 print(Hidden in jax.registered, Plain in jax.registered)
 with_keys, unflatten, flatten = jax.functions[Model]
 pairs, aux = with_keys(early)

@@ -71,8 +71,8 @@ TREES = {
     "Pytree": Plain,
     "Module": Model,
     "dataclass": lambda *sizes: Affine(*map(jnp.ones, sizes)),
-    "List": lambda *sizes: lw.List(map(jnp.ones, sizes)),
-    "Dict": lambda a, b: lw.Dict(a=jnp.ones(a), b=jnp.ones(b)),
+    "List": lambda *sizes: nn.List(map(jnp.ones, sizes)),
+    "Dict": lambda a, b: nn.Dict(a=jnp.ones(a), b=jnp.ones(b)),
     "State": lambda *sizes: nn.state(Model(*sizes)),
     "nested": lambda a, b: {"a": [Model(a, b)], "b": (Plain(b, a), None)},
 }
@@ -175,7 +175,7 @@ def test_generic_annotations_name_classes():
 
     @checked
     def take(
-        graphdef: nn.GraphDef[Model], state: nn.State, layers: lw.List[Model]
+        graphdef: nn.GraphDef[Model], state: nn.State, layers: nn.List[Model]
     ) -> Model:
         return nn.merge(graphdef, state)
 
@@ -183,9 +183,9 @@ def test_generic_annotations_name_classes():
     def read(param: nn.Param[Float[Array, " n"]]) -> nn.Param:
         return param
 
-    assert type(take(*nn.split(model), lw.List([model]))) is Model
+    assert type(take(*nn.split(model), nn.List([model]))) is Model
     with pytest.raises(TypeCheckError):
-        take(*nn.split(model), lw.List([1]))
+        take(*nn.split(model), nn.List([1]))
     assert read(nn.Param("text")).value == "text"
     with pytest.raises(TypeCheckError):
         read(nn.BatchStat(jnp.ones(3)))

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import RegistryError
 from leafwise.integrations import register_mapping, register_sequence, support
 from strategies import keys, leaves
 
@@ -181,9 +182,9 @@ def test_registering_one_class():
         pass
 
     assert type(APP.tree_map(abs, Sub(a=-1))) is Sub
-    with pytest.raises(lw.RegistryError, match="int is not a subclass of Mapping"):
+    with pytest.raises(RegistryError, match="int is not a subclass of Mapping"):
         register_mapping(int)
-    with pytest.raises(lw.RegistryError, match="int is not a subclass of Sequence"):
+    with pytest.raises(RegistryError, match="int is not a subclass of Sequence"):
         register_sequence(int)
     with pytest.raises(ValueError, match="no support for 'yaml'; supported: 'omeg"):
         support("mappings", "yaml")

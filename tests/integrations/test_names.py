@@ -4,6 +4,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import integrations, nn
+from leafwise.errors import RegistryError
 from leafwise.integrations import numpy
 
 
@@ -50,7 +51,7 @@ OddArray = Meta("OddArray", (), {"dtype": "f", "shape": 3})
 )
 def test_it_is_named(call, text):
     """Short, as errors say it."""
-    with pytest.raises((TypeError, lw.RegistryError), match=text):
+    with pytest.raises((TypeError, RegistryError), match=text):
         call()
 
 

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.errors import CycleError, FileError, TreeDefError
+from leafwise.errors import CycleError, FileError, PathError, TreeDefError
 from strategies import Box, Color, Layer, Net, Point, every_tree
 
 
@@ -287,7 +287,7 @@ def test_trees_that_contain_themselves(tmp_path):
     with pytest.raises(CycleError):
         lw.save(tmp_path / "x.json", knot)
     net = Net(1, None, "a")
-    net.weight = lw.List([net])
+    net.weight = nn.List([net])
     with pytest.raises(CycleError):
         lw.save(tmp_path / "x.npz", [net, net])
 
@@ -296,7 +296,7 @@ def test_two_leaves_of_one_name_are_refused(tmp_path):
     class Twice:
         pass
 
-    lw.register_pytree_with_keys(
+    lw.registry.register_pytree_with_keys(
         Twice, lambda t: ([("a", 1), ("a", 2)], None), lambda aux, xs: Twice()
     )
     with pytest.raises(FileError, match="another leaf has the same name, 'a'"):
@@ -420,7 +420,7 @@ def test_depth_is_no_problem(again, suffix):
 class Tied(lw.Pytree):
     def __init__(self):
         self.embed = nn.Param(np.ones((2, 3)), sharding=("a", None))
-        self.head = lw.Dict(w=self.embed)
+        self.head = nn.Dict(w=self.embed)
         self.calls = nn.BatchStat(0)
         self.name = "tied"
 
@@ -440,7 +440,7 @@ def test_variables_in_several_places_are_stored_once(tmp_path, of_arrays):
 
 
 def test_objects_inside_objects_in_several_places(again, suffix):
-    inner = lw.List([nn.Param(1.0)])
+    inner = nn.List([nn.Param(1.0)])
     middle = Net(inner, inner, "m")
     tree = [middle, {"again": middle, "inner": inner, "value": inner[0]}]
     loaded = again(tree, suffix)
@@ -544,7 +544,7 @@ def test_a_part_is_what_its_selector_gets(tmp_path, of_arrays):
     for select in ("step", "params[1]", "**.w", "params[:2].b", int):
         assert_same(lw.load(path, select=select), lw.at(state())[select].get())
     assert len(lw.load(path, select=lambda x: getattr(x, "shape", None) == (2,))) == 3
-    with pytest.raises(lw.PathError, match="optim"):
+    with pytest.raises(PathError, match="optim"):
         lw.load(path, select="optim")
 
 

@@ -161,7 +161,7 @@ class Weight(lw.Pytree):
 class Model(lw.Pytree):
     def __init__(self, tied, fill=0.0):
         self.embed = nn.Param(np.full(2, fill), axes="d")
-        self.head = lw.List([self.embed if tied else nn.Param(np.full(2, fill))])
+        self.head = nn.List([self.embed if tied else nn.Param(np.full(2, fill))])
 
 
 def test_ties_are_those_of_like(path):

@@ -30,7 +30,7 @@ def graphs(draw):
     Plain containers stand between them, and never contain one another in a cycle.
     """
     nodes = [
-        draw(st.sampled_from([Node, Off, Chain, lw.List, lw.Dict]))()
+        draw(st.sampled_from([Node, Off, Chain, nn.List, nn.Dict]))()
         for _ in range(draw(st.integers(1, 6)))
     ]
     boxes = [
@@ -45,11 +45,11 @@ def graphs(draw):
     for node in nodes:
         for name in draw(st.lists(st.sampled_from("abcd"), unique=True, max_size=3)):
             part = lw.data(draw(parts))
-            if isinstance(node, lw.List):
+            if isinstance(node, nn.List):
                 node.append(part)
             else:
                 setattr(node, name, part)
-        if not isinstance(node, lw.List | lw.Dict):
+        if not isinstance(node, nn.List | nn.Dict):
             node.tag = lw.static(draw(st.sampled_from([1, True, "x", [1]])))
     return nodes[0]
 
@@ -77,7 +77,7 @@ def shape(graph):
     while stack:
         value = stack.pop()
         keep.append(value)
-        if isinstance(value, Node | Off | Chain | lw.List | lw.Dict | nn.Variable):
+        if isinstance(value, Node | Off | Chain | nn.List | nn.Dict | nn.Variable):
             if id(value) in numbers:
                 found.append(numbers[id(value)])
                 continue
@@ -86,10 +86,10 @@ def shape(graph):
         if isinstance(value, nn.Variable):
             found.append((kind, value.get_metadata()))
             stack.append(value.get_raw_value())
-        elif isinstance(value, lw.List):
+        elif isinstance(value, nn.List):
             found.append((kind, len(value)))
             stack += reversed([*value])
-        elif isinstance(value, lw.Dict):
+        elif isinstance(value, nn.Dict):
             found.append((kind, sorted(value)))
             stack += [value[key] for key in sorted(value, reverse=True)]
         elif isinstance(value, lw.Pytree):

@@ -74,7 +74,7 @@ def test_all_ways_of_walking_agree(tree, none_is_leaf):
     deep, same = lw.tree_flatten(tree, is_leaf=lambda _: False, **options)
     assert same == treedef
     assert [*map(id, deep)] == [*map(id, found)]
-    assert [*map(id, lw.tree_iter(tree, **options))] == [*map(id, found)]
+    assert [*map(id, lw.tree.iter(tree, **options))] == [*map(id, found)]
     fast = lw.tree_map(repr, tree, **options)
     slow = lw.tree_map(repr, tree, is_leaf=lambda _: False, **options)
     assert plain(fast) == plain(slow)
@@ -161,7 +161,7 @@ def test_children_make_up_the_whole(tree):
     treedef = lw.tree_structure(tree)
     parts = treedef.children()
     assert len(parts) == treedef.num_children
-    assert parts == [lw.tree_structure(child) for child in lw.tree_children(tree)]
+    assert parts == [lw.tree_structure(child) for child in lw.tree.children(tree)]
     if not treedef.is_leaf():
         assert sum(part.num_leaves for part in parts) == treedef.num_leaves
         assert sum(part.num_nodes for part in parts) == treedef.num_nodes - 1
@@ -171,7 +171,7 @@ def test_children_make_up_the_whole(tree):
 def test_a_tuple_is_the_tuple_of_its_children(tree):
     """`treedef_tuple` undoes `children`."""
     treedef = lw.tree_structure(tree)
-    assert lw.treedef_tuple(treedef.children()) == treedef
+    assert lw.tree.treedef_tuple(treedef.children()) == treedef
 
 
 @given(trees(10), trees(10))

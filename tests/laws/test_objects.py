@@ -36,8 +36,8 @@ STATIC = st.recursive(
 ARRAY = st.builds(np.full, st.integers(0, 2), st.integers(0, 3))
 DATA = st.one_of(
     ARRAY,
-    st.builds(lw.List, st.lists(PLAIN | ARRAY, max_size=3)),
-    st.builds(lw.Dict, st.dictionaries(st.sampled_from("pq"), PLAIN | ARRAY)),
+    st.builds(nn.List, st.lists(PLAIN | ARRAY, max_size=3)),
+    st.builds(nn.Dict, st.dictionaries(st.sampled_from("pq"), PLAIN | ARRAY)),
 )
 MARKS = st.sampled_from([lw.data, nn.parameter, nn.state_value])
 
@@ -165,7 +165,7 @@ class Lists(RuleBasedStateMachine):
 
     def __init__(self):
         super().__init__()
-        self.items = lw.List()
+        self.items = nn.List()
         self.values = []
         self.kinds = []
 

@@ -33,11 +33,11 @@ def test_broadcasting_and_flattening_up_to_agree(pair):
         for leaf, subtree in zip(leaves, subtrees, strict=True)
         for _ in lw.tree_leaves(subtree)
     ]
-    assert [*map(id, lw.broadcast_prefix(prefix, full))] == [*map(id, expected)]
+    assert [*map(id, lw.tree.broadcast_leaves(prefix, full))] == [*map(id, expected)]
     spread = lw.tree_broadcast_prefix(prefix, full)
     assert lw.tree_structure(spread) == lw.tree_structure(full)
     assert [*map(id, lw.tree_leaves(spread))] == [*map(id, expected)]
-    assert lw.prefix_errors(prefix, full) == []
+    assert lw.tree.prefix_errors(prefix, full) == []
 
 
 @given(trees(8), trees(8))
@@ -51,7 +51,7 @@ def test_prefix_order_is_what_flatten_up_to_accepts(a, b):
         accepted = False
     assert (first <= second) is accepted
     assert (second >= first) is accepted
-    assert (lw.prefix_errors(a, b) == []) is accepted
+    assert (lw.tree.prefix_errors(a, b) == []) is accepted
     assert (first < second) is (accepted and first.num_nodes != second.num_nodes) or (
         first.num_nodes == second.num_nodes
     )
@@ -87,16 +87,14 @@ def test_broadcasting_both_ways(a, b):
     """Two trees with a common suffix grow to it; others are refused with a place."""
     common = lw.tree_structure(a).common_suffix(lw.tree_structure(b))
     try:
-        one, other = lw.tree_broadcast_common(a, b)
+        one, other = lw.tree.broadcast_common(a, b)
     except lw.StructureError as error:
         assert common is None
         assert error.differences  # noqa: PT017
         return
     assert lw.tree_structure(one) == common
     assert common <= lw.tree_structure(other)
-    columns = lw.broadcast_common(a, b)
-    assert [len(column) for column in columns] == [common.num_leaves] * 2
-    pairs = lw.tree_broadcast_map(lambda x, y: ["leaf", x, y], a, b)
+    pairs = lw.tree.broadcast_map(lambda x, y: ["leaf", x, y], a, b)
     assert common <= lw.tree_structure(pairs)
 
 
@@ -105,7 +103,7 @@ def test_explain_is_empty_exactly_for_equal_structures(a, b):
     """No difference means equal, and the other way round."""
     first, second = lw.tree_structure(a), lw.tree_structure(b)
     assert (first.explain(second) == []) is (first == second)
-    assert (lw.equality_errors(a, b) == []) is (first == second)
+    assert (lw.tree.equality_errors(a, b) == []) is (first == second)
     assert first.explain(a) == []
 
 
@@ -166,7 +164,7 @@ def test_walks_meet_every_node_once(tree):
     assert len(down) == len(up) == lw.tree_structure(tree).num_nodes
     assert down[0][1] is tree
     assert up[-1][1] is tree
-    leaves = [(p, x) for p, x in down if lw.tree_is_leaf(x)]
+    leaves = [(p, x) for p, x in down if lw.tree.is_leaf(x)]
     assert leaves == lw.tree_leaves_with_path(tree)
     assert {*map(str, (p for p, _ in down))} == {*map(str, (p for p, _ in up))}
 
@@ -176,7 +174,7 @@ def test_a_visitor_of_leaves_is_a_map(tree):
     """Replacing each leaf from the top down is mapping."""
 
     def enter(node, path, parent):
-        return repr(node) if lw.tree_is_leaf(node) else node
+        return repr(node) if lw.tree.is_leaf(node) else node
 
     assert repr(lw.tree_visit(tree, enter)) == repr(lw.tree_map(repr, tree))
     assert repr(lw.tree_visit(tree, None, enter)) == repr(lw.tree_map(repr, tree))
@@ -206,7 +204,7 @@ def test_all_that_compare_trees_agree(data, one, options):
     assert str(diff)
     for change in diff:
         assert all(line.isprintable() for line in str(change).split("\n"))
-    for found in lw.equality_errors(one, other, **options):
+    for found in lw.tree.equality_errors(one, other, **options):
         assert found.expected != found.actual
 
 
@@ -215,7 +213,7 @@ def test_all_that_compare_trees_agree(data, one, options):
 
 def opened(node):
     """Return a tree as nested dicts, by what the keys of children hold."""
-    rule = lw.lookup(type(node))
+    rule = lw.registry.lookup(type(node))
     if rule is None:
         return node
     children, aux = rule.flatten(node)
@@ -247,7 +245,7 @@ def reclassed(draw, tree):
     """Return a tree with nodes of other classes that have the same keys."""
 
     def leave(node, _path, _parent):
-        rule = lw.lookup(type(node))
+        rule = lw.registry.lookup(type(node))
         children, aux = ([], None) if rule is None else rule.flatten(node)
         keys = rule.bare_keys(aux, len(children)) if children else ()
         ways = [lambda: node]
@@ -267,7 +265,7 @@ def test_what_has_the_same_keys_fits_by_key(data, a, b, wider):
     other = data.draw(st.sampled_from([a, b, reclassed(data.draw, a)]))
     if data.draw(st.booleans()):
         other = {"more": 0, **other} if type(other) is dict else [other, 1]
-        treedef = treedef if type(a) is dict else lw.treedef_tuple([treedef])
+        treedef = treedef if type(a) is dict else lw.tree.treedef_tuple([treedef])
     first = opened(treedef.unflatten(lw.tree_leaves(a)))
     try:
         expected = picked(first, opened(other), wider)

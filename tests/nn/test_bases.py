@@ -14,7 +14,7 @@ from leafwise import nn
 
 
 T = typing.TypeVar("T")
-BASES = [lw.Pytree, nn.Object, nn.Module, lw.List, lw.Dict, nn.Sequential]
+BASES = [lw.Pytree, nn.Object, nn.Module, nn.List, nn.Dict, nn.Sequential]
 
 
 class Callable(typing.Protocol):
@@ -166,8 +166,8 @@ def test_a_class_can_be_a_virtual_subclass():
         nn.Perturbation,
         nn.GraphDef,
         nn.FlatState,
-        lw.List,
-        lw.Dict,
+        nn.List,
+        nn.Dict,
     ],
 )
 def test_a_class_can_say_what_is_in_it(cls):
@@ -202,14 +202,14 @@ def test_subclasses_of_a_subscripted_type():
 
     assert lw.tree_leaves(Scale(1.0)) == [1.0]
     assert isinstance(Table[int](1), nn.Param)
-    assert lw.List([Table(1)])._leafwise_item_kinds == [nn.Kind.PARAMETER]
+    assert nn.List([Table(1)])._leafwise_item_kinds == [nn.Kind.PARAMETER]
 
 
 class Annotated(lw.Pytree):
     w: nn.Param[float]
     stats: "nn.BatchStat[np.ndarray]"
     maybe: nn.Variable[int] | None
-    inner: lw.List["Annotated"]
+    inner: nn.List["Annotated"]
     graph: nn.GraphDef["Annotated"]
     state: nn.State[str, nn.Param]
     said: nn.Data[nn.Param[float]]
@@ -249,7 +249,7 @@ def test_fields_of_dataclasses():
 
 def test_a_subscripted_type_is_a_filter():
     """As the type without it."""
-    model = lw.Dict(w=nn.Param(1.0), n=nn.Cache(2))
+    model = nn.Dict(w=nn.Param(1.0), n=nn.Cache(2))
     assert [*nn.state(model, nn.Param[float])] == ["w"]
     assert nn.filters.predicate(nn.Param[int]) == nn.filters.OfType(nn.Param)
     module = nn.Module()

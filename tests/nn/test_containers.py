@@ -23,7 +23,7 @@ def kinds(container):
 
 def test_n16_1_what_lists_do():
     """Length, iteration, negative positions, slices, and errors that name things."""
-    items = lw.List([lw.data(1), lw.static(10), "a"])
+    items = nn.List([lw.data(1), lw.static(10), "a"])
     assert (len(items), [*items], items[-1], items[1:], items[::-1]) == (
         3,
         [1, 10, "a"],
@@ -50,7 +50,7 @@ def test_n16_1_what_lists_do():
 
 def test_n16_1_inserting_is_clamped():
     """As in a plain list, a position beyond the ends is the end."""
-    items = lw.List()
+    items = nn.List()
     for place in (100, -100, 1):
         items.insert(place, place)
     assert [*items] == [-100, 1, 100]
@@ -58,14 +58,14 @@ def test_n16_1_inserting_is_clamped():
 
 def test_n16_1_leaves_come_in_numeric_order():
     """Item 2 comes before item 11."""
-    items = lw.List([lw.data(i) for i in range(12)])
+    items = nn.List([lw.data(i) for i in range(12)])
     assert lw.tree_leaves(items) == [*range(12)]
     assert kinds(items)[11] == "[11]"
 
 
 def test_n16_1_a_list_of_arrays_is_no_item():
     """A plain list with data inside is refused, with its place."""
-    items = lw.List([1])
+    items = nn.List([1])
     with pytest.raises(lw.errors.KindError) as caught:
         items.append([ARRAY])
     assert str(caught.value) == (
@@ -80,11 +80,11 @@ def test_n16_1_a_list_of_arrays_is_no_item():
     with pytest.raises(lw.errors.KindError, match="which is static"):
         items[0] = ARRAY
     with pytest.raises(lw.errors.KindError, match="inside the value of List"):
-        lw.List([[lw.data(1)]])
+        nn.List([[lw.data(1)]])
 
 
 def mixed():
-    return lw.List([1, ARRAY, "a"])
+    return nn.List([1, ARRAY, "a"])
 
 
 @pytest.mark.parametrize(
@@ -117,7 +117,7 @@ def test_f4_kinds_move_along(change, found):
 
 def test_a_slice_is_assigned_whole_or_not_at_all():
     """A refused item in the middle changes nothing."""
-    items = lw.List([lw.data(1), "a", lw.data(3)])
+    items = nn.List([lw.data(1), "a", lw.data(3)])
     with pytest.raises(lw.errors.KindError):
         items[:] = [10, ARRAY, 30]
     assert [*items] == [1, "a", 3]
@@ -126,7 +126,7 @@ def test_a_slice_is_assigned_whole_or_not_at_all():
 def test_lists_have_attributes_too():
     """A subclass may keep attributes beside its items."""
 
-    class Named(lw.List):
+    class Named(nn.List):
         def __init__(self, name, *items):
             super().__init__(items)
             self.name = name
@@ -144,14 +144,14 @@ def test_lists_have_attributes_too():
 
 def test_treedefs_of_lists():
     """Kinds, static items and their places are a part of the structure."""
-    base = lw.tree_structure(lw.List([lw.data(1), 2]))
-    assert base == lw.tree_structure(lw.List([lw.data(5), 2]))
+    base = lw.tree_structure(nn.List([lw.data(1), 2]))
+    assert base == lw.tree_structure(nn.List([lw.data(5), 2]))
     for other in (
-        lw.List([lw.data(1), 3]),
-        lw.List([2, lw.data(1)]),
-        lw.List([nn.parameter(1), 2]),
-        lw.List([lw.data(1), 2.0]),
-        lw.List([lw.data(1)]),
+        nn.List([lw.data(1), 3]),
+        nn.List([2, lw.data(1)]),
+        nn.List([nn.parameter(1), 2]),
+        nn.List([lw.data(1), 2.0]),
+        nn.List([lw.data(1)]),
     ):
         assert lw.tree_structure(other) != base
 
@@ -161,8 +161,8 @@ def test_treedefs_of_lists():
 
 def test_n16_2_what_dicts_do():
     """All ways to make one, items as attributes, and errors that name things."""
-    items = lw.Dict({"a": ARRAY}, b=1)
-    assert lw.Dict([("a", 1)])["a"] == 1
+    items = nn.Dict({"a": ARRAY}, b=1)
+    assert nn.Dict([("a", 1)])["a"] == 1
     assert (len(items), [*items], "a" in items, items.b) == (2, ["a", "b"], True, 1)
     assert items.setdefault("c", 3) == 3
     items.d = lw.data(4)
@@ -180,12 +180,12 @@ def test_n16_2_what_dicts_do():
     with pytest.raises(TypeError, match="the keys of a Dict are strings, got int: 3"):
         items[3] = 1
     with pytest.raises(TypeError, match="strings, got int"):
-        lw.Dict({1: 2})
+        nn.Dict({1: 2})
 
 
 def test_n16_2_items_never_collide_with_methods():
     """An item may be called as a method is; the method stays one."""
-    items = lw.Dict(keys=lw.data(1), update=2)
+    items = nn.Dict(keys=lw.data(1), update=2)
     assert items["keys"] == 1
     assert [*items.keys()] == ["keys", "update"]
     with pytest.raises(AttributeError, match="'values' is a reserved name of Dict"):
@@ -195,19 +195,19 @@ def test_n16_2_items_never_collide_with_methods():
 
 def test_dicts_keep_their_order_and_compare_without_it():
     """As plain dicts do."""
-    one = lw.Dict(b=lw.data(1), a=lw.data(2))
-    other = lw.Dict(a=lw.data(3), b=lw.data(4))
+    one = nn.Dict(b=lw.data(1), a=lw.data(2))
+    other = nn.Dict(a=lw.data(3), b=lw.data(4))
     assert lw.tree_leaves(one) == [2, 1]
     assert [*lw.tree_map(str, one)] == ["b", "a"]
     assert lw.tree_structure(one) == lw.tree_structure(other)
     assert lw.tree_map(lambda x, y: x + y, one, other)["b"] == 5
-    assert one != lw.Dict(one)
+    assert one != nn.Dict(one)
     assert len({one, one, other}) == 2
 
 
 def test_a_dict_keeps_its_kinds():
     """An item's kind stays, and is forgotten when it is deleted."""
-    items = lw.Dict(a=lw.data(1))
+    items = nn.Dict(a=lw.data(1))
     items["a"] = "text"
     assert lw.tree_leaves(items) == ["text"]
     del items["a"]
@@ -222,7 +222,7 @@ def test_a_dict_keeps_its_kinds():
 # -------------------------------------------------------------------- both, copied
 
 
-class Sub(lw.Dict):
+class Sub(nn.Dict):
     """A class that pickle can find."""
 
 
@@ -232,7 +232,7 @@ class Sub(lw.Dict):
 )
 @pytest.mark.parametrize(
     "container",
-    [lw.List([ARRAY, 1, nn.parameter(2)]), lw.Dict(a=ARRAY, b=1), Sub(a=lw.data(1))],
+    [nn.List([ARRAY, 1, nn.parameter(2)]), nn.Dict(a=ARRAY, b=1), Sub(a=lw.data(1))],
 )
 def test_copies(duplicate, container):
     """Copies are of the same class, structure and text, and independent."""
@@ -249,14 +249,14 @@ def test_copies(duplicate, container):
 
 def test_texts():
     """In one line, if it is short."""
-    assert repr(lw.List([1, lw.List()])) == "List([1, List([])])"
-    assert repr(lw.Dict(a=1, b=[2])) == "Dict({'a': 1, 'b': [2]})"
+    assert repr(nn.List([1, nn.List()])) == "List([1, List([])])"
+    assert repr(nn.Dict(a=1, b=[2])) == "Dict({'a': 1, 'b': [2]})"
 
 
 def test_checks_reach_items():
     """`check_pytree` looks into static items."""
-    items = lw.List([[1]])
-    table = lw.Dict(a=[1])
+    items = nn.List([[1]])
+    table = nn.Dict(a=[1])
     items[0].append(ARRAY)
     table["a"].append(ARRAY)
     for container, path in ((items, "[0][1]"), (table, "['a'][1]")):
@@ -267,8 +267,8 @@ def test_checks_reach_items():
 
 def test_kinds_of_items_count():
     """Selecting and freezing by kind reach items."""
-    items = lw.List([nn.parameter(1), lw.data(2)])
-    table = lw.Dict(a=nn.parameter(3), items=items)
+    items = nn.List([nn.parameter(1), lw.data(2)])
+    table = nn.Dict(a=nn.parameter(3), items=items)
     selected = nn.select_kind(table, nn.Kind.PARAMETER)
     assert lw.tree_leaves(selected) == [3, 1]
     frozen = nn.freeze(table)
@@ -311,7 +311,7 @@ def test_sequential_is_a_tree():
 
 def test_large_lists():
     """Many items cost what a list costs, and no more."""
-    items = lw.List(lw.data(i) for i in range(20_000))
+    items = nn.List(lw.data(i) for i in range(20_000))
     items.insert(0, "s")
     assert lw.tree_leaves(items) == [*range(20_000)]
     assert [*lw.tree_map(lambda x: x, items)][:2] == ["s", 0]

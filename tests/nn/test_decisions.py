@@ -21,7 +21,7 @@ VALUES = {
     "static(array)": lambda: lw.static(ARRAY),
     "static(list of arrays)": lambda: lw.static(LIST),
     "array": lambda: ARRAY,
-    "tree": lambda: lw.List([]),
+    "tree": lambda: nn.List([]),
     "list of arrays": lambda: LIST,
     "plain": lambda: 42,
     "plain list": lambda: [1, "a", {"b": None}],
@@ -246,6 +246,6 @@ def test_what_another_namespace_cannot_flatten():
         model.names = {(1,), b"a"}
         assert lw.tree_leaves(model) == []
         with pytest.raises(lw.errors.KindError, match=r"Found data in Pytree\.names"):
-            model.names = {(1,), b"a", lw.List([])}
+            model.names = {(1,), b"a", nn.List([])}
     finally:
         space.unregister_pytree_node(set)

@@ -8,6 +8,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.errors import PathError
 
 
 PARAMETER, STATE, FROZEN = nn.Kind.PARAMETER, nn.Kind.STATE, nn.Kind.FROZEN
@@ -101,7 +102,7 @@ def test_kinds_and_filters_say_the_same():
 )
 def test_which_filters_mean_a_frozen_variable(filter, meant):
     """No type narrower than `Variable` and no tag; in objects and in states."""
-    model = lw.Dict(w=LoRA(1.0))
+    model = nn.Dict(w=LoRA(1.0))
     frozen = nn.freeze(model)
     assert (names(frozen, filter) == ["w"]) == meant
     state = nn.state(frozen)
@@ -111,7 +112,7 @@ def test_which_filters_mean_a_frozen_variable(filter, meant):
 
 def test_kinds_of_bare_values_are_those_of_attributes():
     """In objects; a state does not know them any more."""
-    model = lw.List([nn.parameter([1, 2]), nn.state_value(3), lw.data(4), nn.Param(5)])
+    model = nn.List([nn.parameter([1, 2]), nn.state_value(3), lw.data(4), nn.Param(5)])
     graphdef, params, states, rest = nn.split(model, PARAMETER, STATE, ...)
     assert paths(params) == ((0, 0), (0, 1), (3,))
     assert (paths(states), paths(rest)) == (((1,),), ((2,),))
@@ -121,7 +122,7 @@ def test_kinds_of_bare_values_are_those_of_attributes():
 
 def test_variables_in_plain_containers_have_the_kind_of_their_type():
     """Where the attribute says nothing closer; what it says counts otherwise."""
-    model = lw.Dict(
+    model = nn.Dict(
         listed=lw.data([nn.Param(1), nn.BatchStat(2), 3]),
         said=nn.state_value(nn.Param(4)),
         other=nn.parameter(nn.Variable(5)),
@@ -289,7 +290,7 @@ def test_what_cannot_be_frozen():
     """Nothing there, no parameter there, or a part of one."""
     net = Net()
     net.listed = nn.parameter([1.0, 2.0])
-    with pytest.raises(lw.PathError, match="decoder"):
+    with pytest.raises(PathError, match="decoder"):
         nn.freeze(net, "decoder")
     with pytest.raises(ValueError, match="the selection has no parameter to freeze"):
         nn.freeze(net, "**.calls")
@@ -323,7 +324,7 @@ def test_parameters_without_leaves():
 def test_what_stands_twice_is_frozen_in_all_places():
     """References are kept; a selector may mean any of the places."""
     weight = nn.Param(1.0)
-    net = lw.Dict(a=weight, b=lw.data([weight]), c=Layer())
+    net = nn.Dict(a=weight, b=lw.data([weight]), c=Layer())
     net.d = lw.data({"again": net.c})
     for what in ((), ("a",), ("b[0]",), (nn.filters.PathContains("a"),)):
         frozen = nn.freeze(net, *what)
@@ -340,7 +341,7 @@ def test_what_stands_twice_is_frozen_in_all_places():
 def test_arrays_are_not_copied():
     """Only objects and containers are new."""
     array = np.ones(3)
-    net = lw.Dict(a=nn.Param(array), b=nn.parameter(array))
+    net = nn.Dict(a=nn.Param(array), b=nn.parameter(array))
     frozen = nn.freeze(net)
     assert frozen.a.value is array
     assert frozen.b is array
@@ -394,7 +395,7 @@ def test_states_and_containers():
 
 def test_items_of_lists_and_dicts():
     """An item has a kind of its own."""
-    model = lw.Dict(items=lw.List([nn.parameter(1), nn.Param(2)]), keys=nn.parameter(3))
+    model = nn.Dict(items=nn.List([nn.parameter(1), nn.Param(2)]), keys=nn.parameter(3))
     frozen = nn.freeze(model, "items[0]")
     assert (of_kind(frozen, FROZEN), of_kind(frozen, PARAMETER)) == ([1], [2, 3])
     frozen = nn.freeze(model, "keys")
@@ -404,7 +405,7 @@ def test_items_of_lists_and_dicts():
 
 def test_trees_in_one_variable():
     """A variable is frozen as a whole."""
-    box = lw.Dict(w=nn.Param({"a": 1, "b": 2}))
+    box = nn.Dict(w=nn.Param({"a": 1, "b": 2}))
     assert of_kind(nn.freeze(box, "**.value"), FROZEN) == [1, 2]
     with pytest.raises(ValueError, match=r"parameter at \['w'\] is selected: 1 of 2"):
         nn.freeze(box, "**.a")

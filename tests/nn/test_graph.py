@@ -189,7 +189,7 @@ def test_n13_2_names_that_are_taken():
 
 def test_n13_3_pop():
     """Nested by path; gone with its kind; several filters; not out of lists."""
-    tree = Node(a=Node(y=nn.Intermediate(1), p=nn.Param(2)), d=lw.Dict())
+    tree = Node(a=Node(y=nn.Intermediate(1), p=nn.Param(2)), d=nn.Dict())
     tree.d["z"] = nn.Intermediate(3)
     tree.plain = lw.data({"q": tree.a.y})
     found = nn.pop(tree, nn.Intermediate)
@@ -202,7 +202,7 @@ def test_n13_3_pop():
     with pytest.raises(ValueError, match="at least one filter"):
         nn.pop(tree)
     for items in (
-        lw.List([nn.Param(1)]),
+        nn.List([nn.Param(1)]),
         [nn.Param(1)],
         Node(t=lw.data((nn.Param(1),))),
     ):
@@ -342,7 +342,7 @@ def test_an_update_that_fails_while_writing_is_taken_back():
         def zz(self, value):
             raise RuntimeError("no")
 
-    items, table = lw.List([lw.data(1)]), lw.Dict(a=lw.data(1))
+    items, table = nn.List([lw.data(1)]), nn.Dict(a=lw.data(1))
     tree = Guarded(
         p=nn.Param(1, m=1), d=lw.data({"k": 1}), i=items, t=table, q=lw.data(1)
     )
@@ -437,7 +437,7 @@ def test_n18_6_attributes_of_many():
     assert tree.on is True
     other = nn.with_attributes(tree, Node, on=3)
     assert (other.b.on, tree.b.on) == (3, True)
-    layers = lw.List([Node(deterministic=True, training=False)])
+    layers = nn.List([Node(deterministic=True, training=False)])
     nn.train(layers)
     assert (layers[0].deterministic, layers[0].training) == (False, True)
     nn.eval(layers, training=None)
@@ -456,7 +456,7 @@ def test_n18_6_call():
             self.n[...] += by
             return by
 
-    pair = nn.split(lw.Dict(items=lw.List([Counter()])))
+    pair = nn.split(nn.Dict(items=nn.List([Counter()])))
     result, (graphdef, state) = nn.call(pair)["items"][0].add(3)
     assert (result, nn.to_pure_dict(state)) == (3, {"items": {0: {"n": 3}}})
     assert nn.to_pure_dict(pair[1]) == {"items": {0: {"n": 0}}}
@@ -505,24 +505,24 @@ def test_maps_may_keep_sharing():
         calls.append(x)
         return x * 2
 
-    again = lw.tree_map_shared(double, tree)
+    again = lw.tree.map_shared(double, tree)
     assert again["a"] is again["b"][0]
     assert again["c"] is again["b"][1]
     assert len(calls) == 3
     assert lw.tree_map(double, tree)["c"] is not tree["c"]
-    summed = lw.tree_map_shared(lambda x, y: x + y, tree, tree)
+    summed = lw.tree.map_shared(lambda x, y: x + y, tree, tree)
     assert (summed["c"] is summed["b"][1], summed["c"]) == (True, [2, 4])
     other = {"a": 1, "b": [1, [1, 1]], "c": [5, 5]}
-    apart = lw.tree_map_shared(lambda x, y: x + y, tree, other)
+    apart = lw.tree.map_shared(lambda x, y: x + y, tree, other)
     assert (apart["b"][1], apart["c"]) == ([2, 3], [6, 7])
     parent = Node(l=Node(x=lw.data(1)))
     parent.r = parent.l
-    mapped = lw.tree_map_shared(lambda x: x + 1, parent)
+    mapped = lw.tree.map_shared(lambda x: x + 1, parent)
     assert (mapped.l is mapped.r, mapped.l.x) == (True, 2)
     with pytest.raises(lw.StructureError):
-        lw.tree_map_shared(lambda x, y: x, tree, {"a": 1})
+        lw.tree.map_shared(lambda x, y: x, tree, {"a": 1})
     with pytest.raises(ZeroDivisionError) as caught:
-        lw.tree_map_shared(lambda x: 1 / x, {"k": [1, 0]})
+        lw.tree.map_shared(lambda x: 1 / x, {"k": [1, 0]})
     assert caught.value.__notes__ == ["at key path ['k'][1]"]
 
 
@@ -562,7 +562,7 @@ def test_depth_and_width():
     deep = None
     for i in range(100_000):
         deep = Node(inner=deep, x=lw.data(i)) if deep else Node(x=lw.data(i))
-    wide = lw.List([Node(x=lw.data(i)) for i in range(100_000)])
+    wide = nn.List([Node(x=lw.data(i)) for i in range(100_000)])
     for tree in (deep, wide):
         graphdef, state = nn.split(tree)
         assert graphdef.num_leaves == 100_000
@@ -576,7 +576,7 @@ def test_depth_and_width():
 
 def test_a_bad_value_at_one_of_many_paths():
     """A failing update leaves a thousand values as they were."""
-    tree = lw.List([Node(p=nn.Param(i), q=lw.data(i), s="s") for i in range(1000)])
+    tree = nn.List([Node(p=nn.Param(i), q=lw.data(i), s="s") for i in range(1000)])
     graphdef, before = nn.graphdef(tree), lw.tree_leaves(tree)
     for bad in ({"s": np.ones(1)}, {"q": {"x": 1}}, {"p": {}}):
         state = {i: {"p": -1, "q": -1} for i in range(1000)}
@@ -594,7 +594,7 @@ class Pair(NamedTuple):
 
 def test_named_tuples_go_by_their_names():
     """In paths, in states, in filters, and on the way back."""
-    model = lw.Dict(p=lw.data(Pair(nn.Param(1.0), [nn.Param(2.0)])))
+    model = nn.Dict(p=lw.data(Pair(nn.Param(1.0), [nn.Param(2.0)])))
     graphdef, state = nn.split(model)
     assert nn.to_flat_state(state).paths == (("p", "x"), ("p", "y", 0))
     assert state.p.x.value == 1.0
@@ -617,7 +617,7 @@ def test_named_tuples_go_by_their_names():
 
 def test_a_named_tuple_with_bare_values_is_made_anew():
     """An update by the name of a field puts another tuple in its place."""
-    model = lw.Dict(p=lw.data(Pair(1, 2)))
+    model = nn.Dict(p=lw.data(Pair(1, 2)))
     nn.update(model, {"p": {"y": 3}})
     assert model.p == Pair(1, 3)
     with pytest.raises(lw.StructureError, match=r"\('p', 'z'\) does not exist"):
@@ -626,7 +626,7 @@ def test_a_named_tuple_with_bare_values_is_made_anew():
 
 def test_struct_sequences_go_by_their_names():
     """As named tuples do."""
-    model = lw.Dict(when=lw.data(time.gmtime(0)))
+    model = nn.Dict(when=lw.data(time.gmtime(0)))
     assert nn.state(model).when.tm_year == 1970
     assert "struct_time(\n    tm_year=*,\n" in repr(nn.graphdef(model))
 

@@ -32,7 +32,7 @@ class Layer(nn.Module):
     def __init__(self, size, *inner):
         self.size = size
         self.weight = nn.Param(np.full(size, 2.0))
-        self.inner = lw.List(inner)
+        self.inner = nn.List(inner)
 
 
 # ------------------------------------------------------------------- the mode

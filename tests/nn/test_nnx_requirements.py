@@ -10,6 +10,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.errors import RegistryError
 
 
 def paths(tree):
@@ -94,8 +95,8 @@ def test_n4_5_any_leaf_will_do(leaf):
         np.ones(2),
         np.array(1),
         np.ma.masked_array([1]),
-        lw.List([]),
-        lw.Dict(),
+        nn.List([]),
+        nn.Dict(),
         Point(),
         nn.Object(),
     ],
@@ -152,7 +153,7 @@ def test_n5_4_a_type_can_be_kept_out():
     assert nn.is_data(Grid())
     nn.register_data_type(Grid, data=False)
     assert not nn.is_data(Grid())
-    with pytest.raises(lw.RegistryError, match="only a class"):
+    with pytest.raises(RegistryError, match="only a class"):
         nn.register_data_type(3)
 
 
@@ -562,7 +563,7 @@ def test_pytree_false_is_inherited():
     class On(Off, pytree=True):
         pass
 
-    assert (lw.tree_is_leaf(Off()), lw.tree_is_leaf(Sub()), lw.tree_is_leaf(On())) == (
+    assert (lw.tree.is_leaf(Off()), lw.tree.is_leaf(Sub()), lw.tree.is_leaf(On())) == (
         True,
         True,
         False,

@@ -29,7 +29,7 @@ class Momentum:
 class Model(nn.Module):
     def __init__(self):
         self.w = nn.Param(np.ones(2, np.float32))
-        self.layers = lw.List([nn.Param(2.0), nn.BatchStat(5.0)])
+        self.layers = nn.List([nn.Param(2.0), nn.BatchStat(5.0)])
         self.tied = self.w
         self.register_state("bare", 3.0)
 

@@ -19,7 +19,7 @@ class Leaf(nn.Module):
 class Tree(nn.Module):
     def __init__(self):
         self.left = Leaf()
-        self.rest = lw.List([Leaf()])
+        self.rest = nn.List([Leaf()])
         self.register_subtree("extra", [5, (6,)])
 
 

@@ -149,8 +149,8 @@ def test_deep_objects():
 
 def test_generic_classes():
     """Subscripted classes make objects of the class itself."""
-    items = lw.List[int]([1])
-    assert lw.tree_structure(items) == lw.tree_structure(lw.List([1]))
+    items = nn.List[int]([1])
+    assert lw.tree_structure(items) == lw.tree_structure(nn.List([1]))
 
 
 def test_constructors_that_return_something_else():

@@ -52,9 +52,9 @@ def test_n18_3_bad_filters():
     with pytest.raises(TypeError, match=r"not a filter: 3 \(int\)"):
         filters.predicate(3)
     with pytest.raises(TypeError, match="not a filter"):
-        nn.state(lw.List(), {"a": 1})
+        nn.state(nn.List(), {"a": 1})
     with pytest.raises(ValueError, match="matches everything, so later filters"):
-        nn.split(lw.List(), ..., nn.Param)
+        nn.split(nn.List(), ..., nn.Param)
     assert filters.PathIn(("a",)) != filters.PathIn(("b",))
     assert filters.PathContains(1) != filters.PathContains("1")
 

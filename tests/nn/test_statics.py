@@ -129,7 +129,7 @@ def test_treedefs_travel():
     """By pickle and by JSON, with their kinds and static values."""
     point = Point([1, {"a": (None, 2.5)}], {"k": 1})
     point.w = nn.parameter(3)
-    for made in (point, lw.List([point, "s"]), lw.Dict(a=point, b=nn.state_value(1))):
+    for made in (point, nn.List([point, "s"]), nn.Dict(a=point, b=nn.state_value(1))):
         known = lw.tree_structure(made)
         assert pickle.loads(pickle.dumps(known)) == known
         read = lw.PyTreeDef.from_json(known.to_json())
@@ -176,7 +176,7 @@ def test_differences_are_told():
     assert complaint(point, other).endswith(
         "got Point with data x (parameter), y; static s=True"
     )
-    assert complaint(lw.List([lw.data(1)]), lw.List([2])) == (
+    assert complaint(nn.List([lw.data(1)]), nn.List([2])) == (
         "at [0]: expected List with items: data 0; attributes: no attributes, "
         "got List with items: static 0=2; attributes: no attributes"
     )

@@ -67,7 +67,7 @@ class Mine(nn.Param):
 
 
 Pair = collections.namedtuple("Pair", "left right")
-CLASSES = (Plain, Plain, Ordered, Watched, Cached, lw.List, lw.Dict, nn.Sequential)
+CLASSES = (Plain, Plain, Ordered, Watched, Cached, nn.List, nn.Dict, nn.Sequential)
 SOME_CLASSES = (*CLASSES, Unchecked)
 VARIABLES = (nn.Param, nn.Param, nn.BatchStat, Mine)
 STATICS = (1, True, 1.0, 0.5, "x", None, (1, "y"), len, [1], [1], {"a": [2]})
@@ -81,7 +81,7 @@ def fresh(static):
 def add(draw, holder, part):
     """Put something into an object, under a name or at the end, if it fits there."""
     try:
-        if isinstance(holder, lw.List):
+        if isinstance(holder, nn.List):
             holder.append(part)
         else:
             setattr(holder, draw.choice("abcd"), part)
@@ -142,7 +142,7 @@ def change(draw, roots):
         else:
             object.__setattr__(thing, name, fresh(draw.choice(STATICS)))
         return
-    if isinstance(thing, lw.List) and len(thing) and draw.random() < 0.5:
+    if isinstance(thing, nn.List) and len(thing) and draw.random() < 0.5:
         draw.choice((thing.reverse, lambda: thing.__delitem__(0)))()
         return
     others = [other for other in flat.tracked if not isinstance(other, nn.Variable)]

@@ -27,7 +27,7 @@ level = [0]
 import threading
 main = threading.current_thread()
 watch(lambda: level[0] if threading.current_thread() is main else 0)
-items, table, off = lw.List([lw.data(1)]), lw.Dict(a=lw.data(1)), Off()
+items, table, off = nn.List([lw.data(1)]), nn.Dict(a=lw.data(1)), Off()
 
 def refused(action):
     try:

@@ -61,7 +61,7 @@ def test_static_values_are_told_apart_by_type():
 
 def test_only_objects_are_carried():
     """Whatever else a function is bound to stays in it."""
-    model = lw.Dict(x=lw.data(1))
+    model = lw.nn.Dict(x=lw.data(1))
 
     def f(a, b, *, c):
         return a.x, b, c
@@ -69,7 +69,7 @@ def test_only_objects_are_carried():
     partial = functools.partial(f, model, "b", c=[model])
     function, held = unbind(partial)
     assert held == (None, [model, [model]])
-    other = lw.Dict(x=lw.data(2))
+    other = lw.nn.Dict(x=lw.data(2))
     assert function((None, [other, "c"])) == (2, "b", "c")
     for plain in (
         len,
@@ -102,7 +102,7 @@ def test_places_by_the_longest_path():
 
 def test_names_of_places():
     """In the words of the caller."""
-    roots = ([1, lw.Dict(w=lw.data([1]))], {"x": (2,)}, None, {"y": [3]})
+    roots = ([1, lw.nn.Dict(w=lw.data([1]))], {"x": (2,)}, None, {"y": [3]})
     assert named((0, 1, "w", 0), roots) == "argument 1 at ['w'][0]"
     assert named((0, 0), roots) == "argument 0"
     assert named((1, "x", 0), roots) == "keyword x at [0]"

@@ -131,7 +131,7 @@ def test_objects_in_objects_each_have_their_own_rule():
         ("items", 0, 1, "layers", 0, 0),
         ("items", 0, 1, "layers", 0, 1, "w"),
     )
-    tree = lw.List([Net()])
+    tree = nn.List([Net()])
     assert paths(nn.state(tree))[0] == (0, "layers", 0, 1, "w")
 
 

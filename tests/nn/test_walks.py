@@ -102,8 +102,8 @@ def test_check_pytree_reports_what_comes_first():
     root = Node(a=lw.data([{"x": inner}, inner]), b=Node(late=[]))
     root.a.append(root.a)
     nn.check_pytree(root)
-    inner.names.append(lw.List([1]))
-    root.b.late.append(lw.List([1]))
+    inner.names.append(nn.List([1]))
+    root.b.late.append(nn.List([1]))
     nn.check_pytree(root, recursive=False)
     with pytest.raises(lw.errors.KindError) as caught:
         nn.check_pytree(root)
@@ -160,12 +160,12 @@ def test_classes_without_a_name_are_named():
     """In texts of objects, structures and errors."""
     one = nameless()
     assert repr(one) == "Nameless(size=3)"
-    assert repr(nn.graphdef(lw.List([one]))) == "GraphDef(List([0]=Nameless(size=3)))"
+    assert repr(nn.graphdef(nn.List([one]))) == "GraphDef(List([0]=Nameless(size=3)))"
     assert "Nameless[size=3]" in repr(lw.tree_structure(one))
     assert lw.tree_summary(one).rows[0].type == "Nameless"
     for call, text in (
         (
-            lambda: setattr(one, "size", lw.List()),
+            lambda: setattr(one, "size", nn.List()),
             "Nameless.size, which is static since",
         ),
         (lambda: nn.replace(one, sise=1), "Nameless has no attribute 'sise'"),
@@ -181,5 +181,5 @@ def test_shared_objects_are_reported_where_split_is_called():
     """The warning points at the caller."""
     one = Node()
     with pytest.warns(UserWarning, match="occurs again") as caught:
-        nn.split(lw.List([one, one]), on_shared="warn")
+        nn.split(nn.List([one, one]), on_shared="warn")
     assert caught[0].filename == __file__

@@ -323,7 +323,7 @@ def test_common_arguments():
     assert bound.tree_unstack(bound.stack(pairs)) == pairs
     assert bound.zip(pairs)[0] == ((1, 1), (2, 2))
     assert lw.tree.size(pairs) == bound.size(pairs) == 8
-    assert lw.tree.nbytes(pairs) == bound.tree_nbytes(pairs) == 0
+    assert lw.tree.nbytes(pairs) == bound.nbytes(pairs) == 0
     assert lw.tree.concatenate([[np.zeros(1)]] * 2)[0].shape == (2,)
     assert lw.tree.unstack(lw.tree.stack(pairs)) == pairs
 
@@ -343,12 +343,12 @@ def test_sizes_are_those_of_a_summary():
         "same": (7, 7),
     }
     assert lw.tree_size(tree) == 6 + 3 + 10_000 + 1 + 1 + 1 + 2
-    assert lw.tree_nbytes(tree) == 24 + 12 + 80_000 + 2
+    assert lw.tree.nbytes(tree) == 24 + 12 + 80_000 + 2
     total = tree_summary(tree).rows[0]
-    assert (lw.tree_size(tree), lw.tree_nbytes(tree)) == (total.count, total.bytes)
+    assert (lw.tree_size(tree), lw.tree.nbytes(tree)) == (total.count, total.bytes)
     assert lw.tree_size(tree, none_is_leaf=True) == lw.tree_size(tree) + 1
     assert lw.tree_size([[1, 2], [3]], is_leaf=list) == 1
-    assert (lw.tree_size(()), lw.tree_nbytes(())) == (0, 0)
+    assert (lw.tree_size(()), lw.tree.nbytes(())) == (0, 0)
 
 
 leaves = st.integers() | st.text() | st.just(())
@@ -370,9 +370,9 @@ def test_unzip_undoes_zip(tree, count):
         for k in range(count)
     ]
     zipped = lw.tree_zip(trees)
-    assert lw.tree_unzip(zipped, count) == tuple(trees)
+    assert lw.tree.unzip(zipped, count) == tuple(trees)
     assert zipped == lw.tree_map(lambda *xs: xs, *trees)
-    assert lw.tree_zip(lw.tree_unzip(zipped, count)) == zipped
+    assert lw.tree_zip(lw.tree.unzip(zipped, count)) == zipped
 
 
 def test_zip_accepts_one_structure_only():

@@ -9,12 +9,13 @@ import sys
 import pytest
 
 import leafwise as lw
+from leafwise.errors import RegistryError
 from leafwise.typing import Namespace
 
 
 FOUND = {
     name: getattr(room, name)
-    for room in (lw.testing, lw.selection, lw)
+    for room in (lw.testing, lw.io, lw.show, lw.selection, lw.registry, lw.tree, lw)
     for name in room.__all__
 }
 
@@ -57,25 +58,25 @@ CALLS = {
     "lookup": lambda f: f(Cell).cls is Cell,
     "tree_all": lambda f: f([Cell(0)]) is False,
     "tree_any": lambda f: f([Cell(0)]) is False,
-    "tree_children": lambda f: f(Cell(1)) == [1],
+    "children": lambda f: f(Cell(1)) == [1],
     "tree_equal": lambda f: f(Cell(1), Cell(1)),
     "tree_flatten": lambda f: f(TREE)[0] == [1, 2],
-    "tree_flatten_one_level": lambda f: f(Cell(1)).children == [1],
+    "flatten_one_level": lambda f: f(Cell(1)).children == [1],
     "tree_flatten_with_path": lambda f: len(f(TREE)[0][0][0]) == 2,
-    "tree_is_leaf": lambda f: f(Cell(1)) is False,
-    "tree_iter": lambda f: [*f(TREE)] == [1, 2],
+    "is_leaf": lambda f: f(Cell(1)) is False,
+    "iter": lambda f: [*f(TREE)] == [1, 2],
     "tree_leaves": lambda f: f(TREE) == [1, 2],
     "tree_leaves_with_path": lambda f: [x for _, x in f(TREE)] == [1, 2],
     "tree_map": lambda f: f(str, TREE)[0].x == "1",
     "tree_map_": lambda f: f(lambda x: x + 0, TREE) is TREE,
     "tree_map_only": lambda f: f(int, str, TREE)[0].x == "1",
     "tree_map_with_path": lambda f: f(lambda p, x: len(p), TREE)[0].x == 2,
-    "tree_max": lambda f: f(TREE) == 2,
-    "tree_min": lambda f: f(TREE) == 1,
+    "max": lambda f: f(TREE) == 2,
+    "min": lambda f: f(TREE) == 1,
     "tree_paths": lambda f: [*map(len, f(TREE))] == [2, 1],
     "tree_reduce": lambda f: f(max, TREE) == 2,
-    "tree_reduce_associative": lambda f: f(max, TREE) == 2,
-    "tree_replace_nones": lambda f: f(0, Cell(None)).x == 0,
+    "reduce_associative": lambda f: f(max, TREE) == 2,
+    "replace_nones": lambda f: f(0, Cell(None)).x == 0,
     "tree_structure": lambda f: f(TREE).num_nodes == 4,
     "tree_sum": lambda f: f(TREE) == 3,
 }
@@ -139,12 +140,14 @@ def test_copies_of_a_namespace(copied):
     assert again.tree_leaves(TREE) == [1, 2]
 
 
-AS_THEY_ARE = {"tree_transpose", "tree_unflatten"}
+AS_THEY_ARE = {"transpose", "tree_transpose", "tree_unflatten", "treedef_tuple"}
+AS_THEY_ARE.add("unflatten")
 
 
 def test_every_operation_on_trees_is_there():
     """Also those that take no namespace, since their treedefs know it."""
     operations = {name for name in FOUND if name.startswith("tree_")}
+    operations |= {*lw.tree.__all__}
     assert operations - {*NAMES} == AS_THEY_ARE
     assert operations <= {*dir(SPACE)}
     _, treedef = SPACE.tree_flatten(TREE)
@@ -157,15 +160,11 @@ def test_every_operation_on_trees_is_there():
 
 @pytest.mark.parametrize("name", lw.tree.__all__)
 def test_short_names(name):
-    """Those of `lw.tree`, except where leafwise has a function of that name itself."""
-    if name in NAMES:
-        assert name in {"broadcast_common", "broadcast_prefix"}
-        assert getattr(SPACE, name).__wrapped__ is getattr(lw, name)
-        return
+    """Those of `lw.tree` are names of each namespace, too."""
     space = lw.namespace("ops-binding-short")
     assert name in dir(space)
-    assert getattr(space, name) is getattr(space, f"tree_{name}")
-    assert getattr(lw.tree, name).__name__ == f"tree_{name}"
+    function, bound = getattr(lw.tree, name), getattr(space, name)
+    assert function is getattr(bound, "__wrapped__", bound)
 
 
 def test_a_short_name_sees_the_classes_of_its_namespace():
@@ -191,7 +190,7 @@ def test_nothing_else_is_bound(name):
 def test_a_bound_function_sees_the_classes_of_its_namespace(name):
     """The attribute and the keyword give the same; without either it differs."""
     assert CALLS[name](getattr(SPACE, name))
-    function = getattr(lw, name)
+    function = FOUND[name]
     assert CALLS[name](
         lambda *args, **options: function(*args, namespace="ops-binding", **options)
     )
@@ -291,13 +290,13 @@ def test_declaring_a_namespace_twice():
     assert repr(again) == "<leafwise namespace 'ops-binding'>"
     assert again.tree_leaves(TREE) == [1, 2]
     assert isinstance(again, Namespace)
-    assert "ops-binding" in lw.namespaces()
+    assert "ops-binding" in lw.registry.namespaces()
 
 
 def test_the_global_registry_as_a_namespace():
     """The empty name is the global registry."""
     assert lw.namespace("").tree_leaves(TREE) == TREE
-    assert lw.namespaces()[0] == ""
+    assert lw.registry.namespaces()[0] == ""
 
 
 def test_walking_dicts_as_inserted():
@@ -335,7 +334,7 @@ def test_walking_dicts_as_inserted():
 )
 def test_namespaces_that_cannot_be_declared(args, options, message):
     """The error says what is wrong with the name or the policy."""
-    with pytest.raises(lw.RegistryError) as caught:
+    with pytest.raises(RegistryError) as caught:
         lw.namespace(*args, **options)
     assert str(caught.value) == message
 
@@ -369,7 +368,7 @@ def test_a_namespace_can_have_leaves_of_its_own():
         type("Late", (), {"x": 1}), lambda late: ((late.x,), None), lambda a, b: b
     )
     assert ns.tree_leaves([items]) == [items]
-    with pytest.raises(lw.RegistryError, match=r"it cannot become \(\)"):
+    with pytest.raises(RegistryError, match=r"it cannot become \(\)"):
         lw.namespace("leaves of its own", leaves=())
-    with pytest.raises(lw.RegistryError, match="a tuple of classes"):
+    with pytest.raises(RegistryError, match="a tuple of classes"):
         lw.namespace("another with leaves", leaves=deque)

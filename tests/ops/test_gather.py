@@ -35,13 +35,13 @@ def test_gather():
         future = asyncio.get_running_loop().create_future()
         future.set_result("f")
         tree = {"b": later(1, log), "a": [later(2, log), (3, None)], "c": future}
-        return await lw.tree_gather(tree)
+        return await lw.tree.gather(tree)
 
     found = asyncio.run(run())
     assert found == {"b": 1, "a": [2, (3, None)], "c": "f"}
     assert [*found] == ["b", "a", "c"]
     assert sorted(log) == [1, 2]
-    assert asyncio.run(lw.tree_gather([])) == []
+    assert asyncio.run(lw.tree.gather([])) == []
 
 
 @pytest.mark.needs("a loop")
@@ -62,7 +62,7 @@ def test_gather_that_fails():
 
     async def run():
         with pytest.raises(ValueError, match="no") as caught:
-            await lw.tree_gather({"a": [wait(), fail()], "b": wait()})
+            await lw.tree.gather({"a": [wait(), fail()], "b": wait()})
         while len(cancelled) < 2:
             await asyncio.sleep(0)
         return caught.value.__notes__
@@ -78,7 +78,7 @@ def test_gather_of_futures():
     async def run(executor):
         shared = later(7)
         tree = {"a": executor.submit(double, 2), "b": [shared, shared], "c": 1}
-        return await lw.tree_gather(tree)
+        return await lw.tree.gather(tree)
 
     with ThreadPoolExecutor(1) as executor:
         assert asyncio.run(run(executor)) == {"a": 4, "b": [7, 7], "c": 1}
@@ -99,7 +99,7 @@ def test_gather_of_futures_that_fail():
         begun.wait(5)  # else it is cancelled, and the next one may have begun
         waiting = executor.submit(double, 1)
         with pytest.raises(ValueError, match="three") as caught:
-            await lw.tree_gather({"a": [first, blocked], "b": waiting})
+            await lw.tree.gather({"a": [first, blocked], "b": waiting})
         await asyncio.sleep(0)
         gate.set()
         return caught.value.__notes__, waiting.cancelled()
@@ -116,10 +116,10 @@ def test_gather_refuses_what_is_no_single_result():
         yield 1
 
     with pytest.raises(TypeError, match=r"at \['a'\] is an asynchronous generator"):
-        asyncio.run(lw.tree_gather({"a": many()}))
+        asyncio.run(lw.tree.gather({"a": many()}))
     coroutine = later(1)
     future = Future()
     future.set_result(coroutine)
     with pytest.raises(TypeError, match=r"the result at \[1\] is a coroutine that"):
-        asyncio.run(lw.tree_gather([1, future]))
+        asyncio.run(lw.tree.gather([1, future]))
     coroutine.close()

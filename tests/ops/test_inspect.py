@@ -45,8 +45,8 @@ def make_box(namespace=""):
 @pytest.mark.parametrize("value", [1, "ab", {1}, range(3), object(), raiser, int])
 def test_values_that_are_leaves(value):
     """What no rule takes apart is a leaf."""
-    assert lw.tree_is_leaf(value) is True
-    assert lw.tree_children(value) == []
+    assert lw.tree.is_leaf(value) is True
+    assert lw.tree.children(value) == []
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_values_that_are_leaves(value):
 )
 def test_values_that_are_nodes(value):
     """Built-in containers and named tuples are nodes, empty ones too."""
-    assert lw.tree_is_leaf(value) is False
+    assert lw.tree.is_leaf(value) is False
     assert lw.explain_leaf(value).startswith("a node: ")
 
 
@@ -85,41 +85,41 @@ def test_a_leaf_with_a_state_dict():
 def test_is_leaf_with_options():
     """The three common arguments change the answer."""
     box = make_box("ops-inspect-is-leaf")
-    assert lw.tree_is_leaf(None, none_is_leaf=True) is True
-    assert lw.tree_is_leaf(box(1)) is True
-    assert lw.tree_is_leaf(box(1), namespace="ops-inspect-is-leaf") is False
+    assert lw.tree.is_leaf(None, none_is_leaf=True) is True
+    assert lw.tree.is_leaf(box(1)) is True
+    assert lw.tree.is_leaf(box(1), namespace="ops-inspect-is-leaf") is False
     for stop in (tuple, (list, tuple), lambda x: 1):
-        assert lw.tree_is_leaf((), stop) is True
-        assert lw.tree_is_leaf((), is_leaf=stop) is True
-    assert lw.tree_is_leaf((), list) is False
+        assert lw.tree.is_leaf((), stop) is True
+        assert lw.tree.is_leaf((), is_leaf=stop) is True
+    assert lw.tree.is_leaf((), list) is False
 
 
 def test_all_leaves():
     """Each item counts on its own; any iterable will do; the first node decides."""
-    assert lw.all_leaves([]) is True
-    assert lw.all_leaves(iter([1, "a"])) is True
-    assert lw.all_leaves([1, None]) is False
-    assert lw.all_leaves([1, None], none_is_leaf=True) is True
-    assert lw.all_leaves([(1,), 2], tuple) is True
-    assert lw.all_leaves({"k": [1]}) is True
+    assert lw.tree.all_leaves([]) is True
+    assert lw.tree.all_leaves(iter([1, "a"])) is True
+    assert lw.tree.all_leaves([1, None]) is False
+    assert lw.tree.all_leaves([1, None], none_is_leaf=True) is True
+    assert lw.tree.all_leaves([(1,), 2], tuple) is True
+    assert lw.tree.all_leaves({"k": [1]}) is True
     box = make_box("ops-inspect-all-leaves")
-    assert lw.all_leaves([box(1)]) is True
-    assert lw.all_leaves([box(1)], namespace="ops-inspect-all-leaves") is False
+    assert lw.tree.all_leaves([box(1)]) is True
+    assert lw.tree.all_leaves([box(1)], namespace="ops-inspect-all-leaves") is False
 
     def items():
         yield []
         raiser()
 
-    assert lw.all_leaves(items()) is False
+    assert lw.tree.all_leaves(items()) is False
 
 
 @pytest.mark.parametrize(
     "function",
     [
-        lw.tree_is_leaf,
-        lambda tree, stop: lw.all_leaves([tree], stop),
-        lw.tree_children,
-        lw.tree_flatten_one_level,
+        lw.tree.is_leaf,
+        lambda tree, stop: lw.tree.all_leaves([tree], stop),
+        lw.tree.children,
+        lw.tree.flatten_one_level,
         lw.explain_leaf,
         lambda tree, stop: lw.tree_equal(tree, tree, is_leaf=stop),
     ],
@@ -169,7 +169,7 @@ def test_is_leaf_that_is_wrong_or_raises(function):
 )
 def test_taking_a_node_apart(node, children, aux, keys):
     """Children, aux data, keys and class, and the way back."""
-    level = lw.tree_flatten_one_level(node)
+    level = lw.tree.flatten_one_level(node)
     assert level.children == children
     assert level.aux == aux
     assert [*level.keys] == keys
@@ -177,12 +177,12 @@ def test_taking_a_node_apart(node, children, aux, keys):
     again = level.unflatten(level.children)
     assert again == node
     assert type(again) is type(node)
-    assert lw.tree_children(node) == children
+    assert lw.tree.children(node) == children
 
 
 def test_one_level_is_a_tuple_of_five():
     """The result can be unpacked."""
-    children, aux, keys, cls, unflatten = lw.tree_flatten_one_level([1])
+    children, aux, keys, cls, unflatten = lw.tree.flatten_one_level([1])
     assert (children, aux, keys, cls) == ([1], None, (lw.SequenceKey(0),), list)
     assert unflatten(["x"]) == ["x"]
     assert OneLevel._fields == ("children", "aux", "keys", "type", "unflatten")
@@ -190,7 +190,7 @@ def test_one_level_is_a_tuple_of_five():
 
 def test_one_level_keeps_the_order_of_dict_keys():
     """Children come in leaf order, the rebuilt dict in insertion order."""
-    level = lw.tree_flatten_one_level({"b": 1, "a": 2})
+    level = lw.tree.flatten_one_level({"b": 1, "a": 2})
     assert [*level.unflatten(["x", "y"]).items()] == [("b", "y"), ("a", "x")]
 
 
@@ -198,19 +198,19 @@ def test_one_level_of_a_registered_class():
     """Keys that the flatten function gave are kept; a namespace is honoured."""
     name = "ops-inspect-one-level"
     box = make_box(name)
-    level = lw.tree_flatten_one_level(box([1]), namespace=name)
+    level = lw.tree.flatten_one_level(box([1]), namespace=name)
     assert level.children == [[1]]
     assert level.aux == "aux"
     assert level.keys == (lw.GetAttrKey("x"),)
     assert level.unflatten([2]).x == 2
-    assert lw.tree_children(box([1]), namespace=name) == [[1]]
-    assert lw.tree_children(box([1])) == []
+    assert lw.tree.children(box([1]), namespace=name) == [[1]]
+    assert lw.tree.children(box([1])) == []
 
 
 def test_one_level_checks_the_number_of_children():
     """Another number of children is refused by the way back."""
     with pytest.raises(lw.StructureError) as caught:
-        lw.tree_flatten_one_level([1]).unflatten([1, 2])
+        lw.tree.flatten_one_level([1]).unflatten([1, 2])
     assert str(caught.value) == ("expected 1 leaf, got 2\n  treedef: PyTreeDef([*])")
 
 
@@ -227,24 +227,24 @@ def test_one_level_checks_the_number_of_children():
 def test_a_leaf_cannot_be_taken_apart(value, options, shown):
     """The leaf is shown, clipped, with its type."""
     with pytest.raises(lw.StructureError) as caught:
-        lw.tree_flatten_one_level(value, **options)
+        lw.tree.flatten_one_level(value, **options)
     assert str(caught.value) == f"a leaf has no children to flatten: {shown}"
-    assert lw.tree_children(value, **options) == []
+    assert lw.tree.children(value, **options) == []
 
 
 def test_a_cycle_does_not_matter_to_one_level():
     """Only one level is read."""
     knot = [1]
     knot.append(knot)
-    assert lw.tree_children(knot)[1] is knot
-    assert lw.tree_flatten_one_level(knot).children[1] is knot
+    assert lw.tree.children(knot)[1] is knot
+    assert lw.tree.flatten_one_level(knot).children[1] is knot
 
 
 def test_children_are_a_copy():
     """Changing the list of children changes no tree."""
     tree = [1, 2]
-    lw.tree_children(tree).append(3)
-    lw.tree_flatten_one_level(tree).children.append(3)
+    lw.tree.children(tree).append(3)
+    lw.tree.flatten_one_level(tree).children.append(3)
     assert tree == [1, 2]
 
 

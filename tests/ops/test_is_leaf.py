@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import PathError
 from strategies import Box, Layer, Point, trees
 
 
@@ -53,68 +54,67 @@ CALLS = {
     "tree_flatten": of_one(lw.tree_flatten),
     "tree_leaves": of_one(lw.tree_leaves),
     "tree_structure": of_one(lw.tree_structure),
-    "tree_iter": of_one(lw.tree_iter),
+    "tree_iter": of_one(lw.tree.iter),
     "tree_paths": of_one(lw.tree_paths),
     "tree_flatten_with_path": of_one(lw.tree_flatten_with_path),
     "tree_leaves_with_path": of_one(lw.tree_leaves_with_path),
     "tree_walk": of_one(lw.tree_walk),
     "tree_walk, bottom up": of_one(lw.tree_walk, bottom_up=True),
     "tree_visit": kept,
-    "tree_is_leaf": of_one(lw.tree_is_leaf),
-    "all_leaves": of_two(lambda a, b, **how: lw.all_leaves([a, b], **how)),
+    "tree_is_leaf": of_one(lw.tree.is_leaf),
+    "all_leaves": of_two(lambda a, b, **how: lw.tree.all_leaves([a, b], **how)),
     "explain_leaf": of_one(lw.explain_leaf),
-    "tree_children": of_one(lw.tree_children),
+    "tree_children": of_one(lw.tree.children),
     "pformat": of_one(lw.pformat),
     "pprint": of_one(printed),
     "tree_flatten_one_level": of_one(
-        lambda a, **how: lw.tree_flatten_one_level(a, **how)[:4]
+        lambda a, **how: lw.tree.flatten_one_level(a, **how)[:4]
     ),
     "tree_reduce": of_one(lambda a, **how: lw.tree_reduce(row, a, 0, **how)),
-    "tree_reduce_associative": of_one(lw.tree_reduce_associative, row, identity=0),
+    "tree_reduce_associative": of_one(lw.tree.reduce_associative, row, identity=0),
     "tree_all": of_one(lw.tree_all),
     "tree_any": of_one(lw.tree_any),
     "tree_sum": of_one(lw.tree_sum),
     "tree_summary": of_one(lambda a, **how: lw.tree_summary(a, **how).rows),
-    "tree_max": of_one(lw.tree_max, key=repr),
-    "tree_min": of_one(lw.tree_min, key=repr),
+    "tree_max": of_one(lw.tree.max, key=repr),
+    "tree_min": of_one(lw.tree.min, key=repr),
     "tree_map": of_all(lw.tree_map, row),
     "tree_map, one tree": of_one(lw.tree_map, row),
     "tree_map, strict": of_all(lw.tree_map, row, strict=True),
-    "tree_map_shared": of_all(lw.tree_map_shared, row),
-    "tree_map_shared, strict": of_all(lw.tree_map_shared, row, strict=True),
+    "tree_map_shared": of_all(lw.tree.map_shared, row),
+    "tree_map_shared, strict": of_all(lw.tree.map_shared, row, strict=True),
     "tree_map, elsewhere": of_all(lw.parallel(EXECUTOR).tree_map, row),
     "tree_map_": of_all(lw.tree_map_, row),
     "tree_map_, strict": of_all(lw.tree_map_, row, strict=True),
     "tree_map_with_path": of_all(lw.tree_map_with_path, row),
     "tree_map_with_path, strict": of_all(lw.tree_map_with_path, row, strict=True),
-    "tree_map_with_path_": of_all(lw.tree_map_with_path_, row, strict=True),
+    "tree_map_with_path_": of_all(lw.tree.map_with_path_, row, strict=True),
     "tree_map_only": of_one(lw.tree_map_only, int, str),
-    "tree_replace_nones": of_one(lw.tree_replace_nones, 0),
-    "tree_unzip": of_one(lambda a, **how: lw.tree_unzip(a, 2, **how)),
+    "tree_replace_nones": of_one(lw.tree.replace_nones, 0),
+    "tree_unzip": of_one(lambda a, **how: lw.tree.unzip(a, 2, **how)),
     "tree_zip": lambda a, b, c, how: lw.tree_zip([a, b], **how),
     "tree_stack": lambda a, b, c, how: lw.tree_stack([a, b], None, **how),
     "tree_concatenate": lambda a, b, c, how: lw.tree_concatenate([a, b], None, **how),
     "tree_unstack": of_one(lw.tree_unstack),
     "fingerprint": of_one(lw.fingerprint),
     "tree_size": of_one(lw.tree_size),
-    "tree_nbytes": of_one(lw.tree_nbytes),
+    "tree_nbytes": of_one(lw.tree.nbytes),
     "tree_broadcast_prefix": of_two(lw.tree_broadcast_prefix),
-    "broadcast_prefix": of_two(lw.broadcast_prefix),
-    "tree_broadcast_common": of_two(lw.tree_broadcast_common),
-    "broadcast_common": of_two(lw.broadcast_common),
-    "tree_broadcast_map": of_all(lw.tree_broadcast_map, row),
-    "tree_broadcast_map_with_path": of_all(lw.tree_broadcast_map_with_path, row),
-    "prefix_errors": of_two(lw.prefix_errors),
-    "equality_errors": of_two(lw.equality_errors),
+    "broadcast_leaves": of_two(lw.tree.broadcast_leaves),
+    "tree_broadcast_common": of_two(lw.tree.broadcast_common),
+    "tree_broadcast_map": of_all(lw.tree.broadcast_map, row),
+    "tree_broadcast_map_with_path": of_all(lw.tree.broadcast_map_with_path, row),
+    "prefix_errors": of_two(lw.tree.prefix_errors),
+    "equality_errors": of_two(lw.tree.equality_errors),
     "tree_equal": of_two(lw.tree_equal),
     "tree_transpose": lambda a, b, c, how: lw.tree_transpose(
         lw.tree_structure((0, 0)), None, (a, b), **how
     ),
-    "tree_transpose_map": of_all(lw.tree_transpose_map, row),
+    "tree_transpose_map": of_all(lw.tree.transpose_map, row),
     "tree_transpose_map, inner": of_all(
-        lw.tree_transpose_map, row, inner_treedef=lw.tree_structure((0, 0, 0))
+        lw.tree.transpose_map, row, inner_treedef=lw.tree_structure((0, 0, 0))
     ),
-    "tree_transpose_map_with_path": of_one(lw.tree_transpose_map_with_path, row),
+    "tree_transpose_map_with_path": of_one(lw.tree.transpose_map_with_path, row),
     "tree_diff": of_two(lw.tree_diff),
     "assert_trees_equal": of_two(lw.testing.assert_trees_equal),
     "assert_trees_close": of_two(lw.testing.assert_trees_close),
@@ -150,8 +150,11 @@ CALLS = {
     "at, mask": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["*"].mask()),
     "tree_map_outer": of_all(lw.selection.tree_map_outer, row),
     "tree_zip_outer": of_all(lw.selection.tree_zip_outer),
-    "to_dot": of_one(lw.to_dot),
-    "to_mermaid": of_one(lw.to_mermaid),
+    "to_dot": of_one(lw.show.to_dot),
+    "to_mermaid": of_one(lw.show.to_mermaid),
+    "to_html": of_one(lw.show.to_html),
+    "to_svg": of_one(lw.show.to_svg),
+    "draw": of_one(lw.draw),
     "to_flat": of_one(lw.selection.to_flat, strict=False),
     "from_flat": of_two(
         lambda a, b, **how: lw.selection.from_flat(
@@ -160,6 +163,13 @@ CALLS = {
     ),
 }
 """A call of each function that takes `is_leaf`; each takes three trees and options."""
+
+FUNCTIONS = {
+    function.__name__: function
+    for room in (lw.testing, lw.selection, lw.show, lw.tree, lw)
+    for function in (getattr(room, name) for name in room.__all__)
+    if inspect.isroutine(function)
+}
 
 CLASSES = [list, tuple, dict, OrderedDict, deque, Point, Layer, Box, type(None), object]
 
@@ -178,9 +188,7 @@ def outcome(call, a, b, c, how):
 
 def takes_paths(name):
     """Return whether a function of the table takes `is_leaf_takes_path`."""
-    name = name.partition(",")[0]
-    rooms = (lw, lw.selection, lw.testing)
-    function = next(getattr(room, name) for room in rooms if hasattr(room, name))
+    function = FUNCTIONS[name.partition(",")[0]]
     return "is_leaf_takes_path" in inspect.signature(function).parameters
 
 
@@ -189,13 +197,10 @@ def test_every_function_that_takes_is_leaf_is_called():
     named = {name.partition(",")[0] for name in CALLS}
     takes = {
         name
-        for room in (lw, lw.selection, lw.testing)
-        for name in {*room.__all__} - {"trees_like"}
-        if not isinstance(getattr(room, name), type)
-        and callable(getattr(room, name))
-        and "is_leaf" in inspect.signature(getattr(room, name)).parameters
+        for name, function in FUNCTIONS.items()
+        if "is_leaf" in inspect.signature(function).parameters
     }
-    assert takes == named
+    assert takes - {"trees_like"} == named
 
 
 @settings(max_examples=15)
@@ -255,7 +260,7 @@ def test_a_predicate_is_told_the_path_of_what_it_is_asked_of(tree):
 def _at(tree, path):
     try:
         return path(tree)
-    except lw.PathError:
+    except PathError:
         return path
 
 
@@ -269,17 +274,19 @@ EITHER_WAY = [list, (list, set), lambda node: isinstance(node, list)]
 def test_a_prefix_alone_is_asked(is_leaf):
     """What a prefix is spread over keeps all its leaves."""
     full = (["a", "b"], "c")
-    assert lw.broadcast_prefix(True, full, is_leaf=is_leaf) == [True] * 3
-    assert lw.broadcast_prefix(([0, 1], 2), full, is_leaf=is_leaf) == [[0, 1]] * 2 + [2]
+    assert lw.tree.broadcast_leaves(True, full, is_leaf=is_leaf) == [True] * 3
+    assert lw.tree.broadcast_leaves(([0, 1], 2), full, is_leaf=is_leaf) == [
+        [0, 1]
+    ] * 2 + [2]
     assert lw.tree_broadcast_prefix(0, full, is_leaf=is_leaf) == ([0, 0], 0)
-    assert lw.prefix_errors(([0], 1), full, is_leaf=is_leaf) == []
+    assert lw.tree.prefix_errors(([0], 1), full, is_leaf=is_leaf) == []
 
 
 @pytest.mark.parametrize("is_leaf", EITHER_WAY)
 def test_a_strict_map_takes_what_is_a_leaf_for_the_predicate(is_leaf):
     """Trees that all end in lists are of one depth, if lists are leaves."""
     one, other = {"a": [1], "b": 2}, {"a": [3, 4], "b": []}
-    for tree_map in (lw.tree_map, lw.tree_map_shared):
+    for tree_map in (lw.tree_map, lw.tree.map_shared):
         mapped = tree_map(row, one, other, strict=True, is_leaf=is_leaf)
         assert mapped == {"a": ([1], [3, 4]), "b": (2, [])}
         with pytest.raises(lw.StructureError) as error:
@@ -290,17 +297,17 @@ def test_a_strict_map_takes_what_is_a_leaf_for_the_predicate(is_leaf):
             "hint: strict=True accepts no tree that is deeper than the first"
         )
     with pytest.raises(lw.StructureError):
-        lw.tree_map_shared(row, one, other, strict=True)
+        lw.tree.map_shared(row, one, other, strict=True)
 
 
 @pytest.mark.parametrize("is_leaf", EITHER_WAY)
 def test_both_trees_are_asked_where_neither_comes_first(is_leaf):
     """Comparing and spreading in both directions stops in both trees."""
     one, other = ([1, 2], 3), ([1], (3, 4))
-    assert lw.equality_errors(one, one, is_leaf=is_leaf) == []
-    (found,) = lw.equality_errors(one, other, is_leaf=is_leaf)
+    assert lw.tree.equality_errors(one, one, is_leaf=is_leaf) == []
+    (found,) = lw.tree.equality_errors(one, other, is_leaf=is_leaf)
     assert str(found) == "at [1]: expected a leaf, got tuple of length 2"
-    assert lw.tree_broadcast_common(one, other, is_leaf=is_leaf) == (
+    assert lw.tree.broadcast_common(one, other, is_leaf=is_leaf) == (
         ([1, 2], (3, 3)),
         ([1], (3, 4)),
     )

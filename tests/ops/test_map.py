@@ -13,7 +13,7 @@ READERS = [
     lw.tree_leaves,
     lw.tree_flatten,
     lw.tree_structure,
-    lambda *args, **options: [*lw.tree_iter(*args, **options)],
+    lambda *args, **options: [*lw.tree.iter(*args, **options)],
 ]
 MAPS = [lw.tree_map, lw.tree_map_, lw.tree_map_with_path]
 
@@ -80,7 +80,7 @@ def test_flatten_leaves_structure_iter_agree(tree, leaves, text):
     assert found == leaves
     assert repr(treedef) == text
     assert lw.tree_leaves(tree) == leaves
-    assert [*lw.tree_iter(tree)] == leaves
+    assert [*lw.tree.iter(tree)] == leaves
     assert lw.tree_structure(tree) == treedef
     assert lw.tree_unflatten(treedef, found) == tree
 
@@ -103,7 +103,7 @@ def test_none_as_a_leaf(tree, leaves, text):
     assert found == leaves
     assert repr(treedef) == text
     assert lw.tree_leaves(tree, none_is_leaf=True) == leaves
-    assert [*lw.tree_iter(tree, none_is_leaf=True)] == leaves
+    assert [*lw.tree.iter(tree, none_is_leaf=True)] == leaves
     assert lw.tree_structure(tree, none_is_leaf=True) == treedef
     assert treedef != lw.tree_structure(tree)
 
@@ -121,7 +121,7 @@ def test_is_leaf_is_positional_in_the_readers():
     """The second argument is `is_leaf`, as in jax."""
     assert lw.tree_leaves([(1,), [2]], tuple) == [(1,), 2]
     assert lw.tree_flatten([(1,), [2]], (tuple, list))[0] == [[(1,), [2]]]
-    assert [*lw.tree_iter([(1,)], lambda x: x == (1,))] == [(1,)]
+    assert [*lw.tree.iter([(1,)], lambda x: x == (1,))] == [(1,)]
     assert repr(lw.tree_structure([(1,)], tuple)) == "PyTreeDef([*])"
 
 
@@ -133,7 +133,7 @@ def test_a_type_as_is_leaf_takes_subclasses():
 
 def test_is_leaf_on_the_root():
     """A root that `is_leaf` accepts is the only leaf."""
-    for read in (lw.tree_leaves, lambda *args: [*lw.tree_iter(*args)]):
+    for read in (lw.tree_leaves, lambda *args: [*lw.tree.iter(*args)]):
         assert read([1, 2], list) == [[1, 2]]
     assert lw.tree_map(len, [1, 2], is_leaf=list) == 2
 
@@ -152,9 +152,9 @@ def test_a_wrong_is_leaf_in_the_readers(function):
 def test_a_wrong_is_leaf_is_refused_before_iteration():
     """`tree_iter` checks its arguments when it is called."""
     with pytest.raises(TypeError, match=r"^is_leaf must be a predicate"):
-        lw.tree_iter([1], 3)
+        lw.tree.iter([1], 3)
     with pytest.raises(lw.errors.NamespaceError):
-        lw.tree_iter([1], namespace="ops-basic-nobody-declared-this")
+        lw.tree.iter([1], namespace="ops-basic-nobody-declared-this")
 
 
 @pytest.mark.parametrize("function", [*READERS, *MAPS])
@@ -162,7 +162,7 @@ def test_an_undeclared_namespace(function):
     """The message names the namespace and those that there are."""
     name = "ops-basic-nobody-declared-this"
     args = (abs, [1]) if function in MAPS else ([1],)
-    known = [repr(each) for each in lw.namespaces() if each][:5]
+    known = [repr(each) for each in lw.registry.namespaces() if each][:5]
     assert failure(function, *args, namespace=name) == (
         lw.errors.NamespaceError,
         f"no namespace {name!r} was declared; register a class in it or call "
@@ -188,12 +188,12 @@ def test_a_class_of_a_namespace_is_a_node_there_only():
     tree = [box(1)]
     assert lw.tree_leaves(tree) == tree
     assert lw.tree_leaves(tree, namespace=space) == [1]
-    assert [*lw.tree_iter(tree, namespace=space)] == [1]
+    assert [*lw.tree.iter(tree, namespace=space)] == [1]
     assert lw.tree_flatten(tree, namespace=space)[0] == [1]
     assert lw.tree_structure(tree, namespace=space).num_nodes == 3
     assert lw.tree_map(lambda x: x + 1, tree, namespace=space)[0].x == 2
     assert lw.tree_map_only(int, str, tree, namespace=space)[0].x == "1"
-    assert lw.tree_replace_nones(0, [box(None)], namespace=space)[0].x == 0
+    assert lw.tree.replace_nones(0, [box(None)], namespace=space)[0].x == 0
     seen = []
     lw.tree_map_(seen.append, tree, namespace=space)
     assert seen == [1]
@@ -202,7 +202,7 @@ def test_a_class_of_a_namespace_is_a_node_there_only():
 def test_tree_iter_is_lazy():
     """The leaves come one by one, with `is_leaf` asked no sooner than needed."""
     asked = []
-    leaves = lw.tree_iter([1, 2, 3], lambda x: asked.append(x))
+    leaves = lw.tree.iter([1, 2, 3], lambda x: asked.append(x))
     assert asked == []
     assert next(leaves) == 1
     assert asked == [[1, 2, 3], 1]
@@ -225,7 +225,7 @@ def test_shared_nodes_are_no_cycle():
     """The same list may stand in two places."""
     shared = [1]
     assert lw.tree_leaves([shared, shared]) == [1, 1]
-    assert [*lw.tree_iter((shared, {"k": shared}))] == [1, 1]
+    assert [*lw.tree.iter((shared, {"k": shared}))] == [1, 1]
 
 
 # ------------------------------------------------------------------- unflatten
@@ -644,7 +644,7 @@ def test_an_exception_keeps_its_type_and_gains_one_note(
         lambda tree, is_leaf: lw.tree_map(max, tree, tree, is_leaf=is_leaf),
         lambda tree, is_leaf: lw.tree_map_(abs, tree, is_leaf=is_leaf),
         lambda tree, is_leaf: lw.tree_map_only(int, abs, tree, is_leaf=is_leaf),
-        lambda tree, is_leaf: lw.tree_replace_nones(0, tree, is_leaf=is_leaf),
+        lambda tree, is_leaf: lw.tree.replace_nones(0, tree, is_leaf=is_leaf),
     ],
 )
 def test_an_exception_of_is_leaf(function, kind):
@@ -659,7 +659,7 @@ def test_an_exception_of_is_leaf(function, kind):
 def test_an_exception_of_is_leaf_in_tree_iter():
     """A lazy walk raises it when it gets there, with one note."""
     error = Odd("oops")
-    leaves = lw.tree_iter([1, [7]], raiser(error, 7))
+    leaves = lw.tree.iter([1, [7]], raiser(error, 7))
     with pytest.raises(Odd) as caught:
         list(leaves)
     assert caught.value is error
@@ -797,7 +797,7 @@ def test_a_list_that_shrinks_under_is_leaf():
     tree = [1, 2, 3]
     assert lw.tree_map(lambda x: -x, tree, is_leaf=shrink) == [-1, -2, -3]
     tree = [1, 2, 3]
-    assert [*lw.tree_iter(tree, shrink)] == [1, 2, 3]
+    assert [*lw.tree.iter(tree, shrink)] == [1, 2, 3]
 
 
 def test_a_dict_that_changes_under_is_leaf():
@@ -818,7 +818,7 @@ def test_a_dict_that_changes_under_is_leaf():
 def test_a_list_that_is_changed_between_two_leaves_of_an_iterator():
     """`tree_iter` reads a node once, all children at a time."""
     tree = [1, [2, 3], 4]
-    leaves = lw.tree_iter(tree)
+    leaves = lw.tree.iter(tree)
     assert next(leaves) == 1
     tree[2] = "new"
     tree[1].append("new")
@@ -909,18 +909,18 @@ def test_exceptions_in_map_only():
 def test_replacing_nones():
     """Every None is replaced by the very object, nothing else is touched."""
     sentinel = object()
-    assert lw.tree_replace_nones(sentinel, None) is sentinel
-    replaced = lw.tree_replace_nones(sentinel, {"b": None, "a": (0, [None])})
+    assert lw.tree.replace_nones(sentinel, None) is sentinel
+    replaced = lw.tree.replace_nones(sentinel, {"b": None, "a": (0, [None])})
     assert replaced == {"b": sentinel, "a": (0, [sentinel])}
     assert [*replaced] == ["b", "a"]
-    assert lw.tree_replace_nones(0, [(None,), [None]], is_leaf=tuple) == [
+    assert lw.tree.replace_nones(0, [(None,), [None]], is_leaf=tuple) == [
         (None,),
         [0],
     ]
-    assert lw.tree_replace_nones(None, [None]) == [None]
+    assert lw.tree.replace_nones(None, [None]) == [None]
 
 
 def test_replacing_nones_takes_no_none_mode():
     """`none_is_leaf` is no option there: None must be a leaf to be replaced."""
     with pytest.raises(TypeError, match="none_is_leaf"):
-        lw.tree_replace_nones(0, [None], none_is_leaf=False)
+        lw.tree.replace_nones(0, [None], none_is_leaf=False)

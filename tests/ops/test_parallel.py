@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError
 from strategies import trees
 
 
@@ -600,7 +601,7 @@ def test_places_that_overlap_are_refused_before():
     """No call is made for an edit that cannot be."""
     maps = lw.parallel(progress=lambda *_: pytest.fail("called"))
     for selector in (["a", "a[0]"], ["a[0]", "a"], ["a", lw.KeyPath(())]):
-        with pytest.raises(lw.EditError, match="cannot edit both"):
+        with pytest.raises(EditError, match="cannot edit both"):
             lw.at({"a": [1]})[selector].apply(double, parallel=maps)
     assert lw.at([1])[lw.KeyPath(())].apply(double, parallel=lw.parallel()) == [1, 1]
     some = lw.at({"a": [1]}, missing_ok=True)["b"]

@@ -66,7 +66,7 @@ def test_paths_through_registered_classes():
         pass
 
     name = "ops-paths"
-    lw.register_pytree_with_keys(
+    lw.registry.register_pytree_with_keys(
         Keyed,
         lambda node: ([*zip(("p", 7, lw.DictKey("q")), node.kids, strict=True)], None),
         lambda _, kids: Keyed(*kids),

@@ -24,7 +24,7 @@ FULL = ("a1", {"k1": "a2", "k2": "a3"})
 def test_axes_as_in_vmap(prefix, spread):
     """The prefix trees of the jax note, with None as a leaf."""
     assert lw.tree_broadcast_prefix(prefix, FULL, none_is_leaf=True) == spread
-    flat = lw.broadcast_prefix(prefix, FULL, none_is_leaf=True)
+    flat = lw.tree.broadcast_leaves(prefix, FULL, none_is_leaf=True)
     assert flat == lw.tree_leaves(spread, none_is_leaf=True)
 
 
@@ -45,7 +45,7 @@ def test_leaves_of_the_prefix_may_be_trees():
     """With `is_leaf`, a whole tuple is repeated as one leaf."""
     spread = lw.tree_broadcast_prefix([(0, 1)], [{"a": 1, "b": 2}], is_leaf=tuple)
     assert spread == [{"a": (0, 1), "b": (0, 1)}]
-    assert lw.broadcast_prefix([(0, 1)], [[1, 2]], is_leaf=tuple) == [(0, 1)] * 2
+    assert lw.tree.broadcast_leaves([(0, 1)], [[1, 2]], is_leaf=tuple) == [(0, 1)] * 2
 
 
 def test_the_result_has_the_containers_of_the_full_tree():
@@ -54,8 +54,8 @@ def test_the_result_has_the_containers_of_the_full_tree():
     spread = lw.tree_broadcast_prefix({"a": "A", "b": "B"}, full)
     assert spread == OrderedDict(b=["B", "B"], a="A")
     assert type(spread) is OrderedDict
-    assert lw.broadcast_prefix({"a": "A", "b": "B"}, full) == ["B", "B", "A"]
-    assert lw.broadcast_prefix(full | {"b": 0, "a": 9}, {"a": 1, "b": 2}) == [9, 0]
+    assert lw.tree.broadcast_leaves({"a": "A", "b": "B"}, full) == ["B", "B", "A"]
+    assert lw.tree.broadcast_leaves(full | {"b": 0, "a": 9}, {"a": 1, "b": 2}) == [9, 0]
     assert lw.tree_broadcast_prefix(deque([1]), deque([[2]], 5)).maxlen == 5
 
 
@@ -63,44 +63,42 @@ def test_keys_without_an_order_pair_by_key():
     """Dicts with unordered keys keep each its own order."""
     one, other = frozenset({1}), frozenset({2})
     full = {other: [1, 2], one: 3}
-    assert lw.broadcast_prefix({one: "1", other: "2"}, full) == ["2", "2", "1"]
+    assert lw.tree.broadcast_leaves({one: "1", other: "2"}, full) == ["2", "2", "1"]
 
 
 def test_all_places_are_reported():
     """`prefix_errors` has every place, and none for a prefix."""
-    errors = lw.prefix_errors(
+    errors = lw.tree.prefix_errors(
         {"a": [0], "b": (1,), "c": 2}, {"a": 0, "b": [1], "c": []}
     )
     assert [*map(str, errors)] == [
         "at ['a']: expected list of length 1, got leaf 0 (int)",
         "at ['b']: expected tuple of length 1, got list of length 1",
     ]
-    assert lw.prefix_errors(0, FULL) == []
+    assert lw.tree.prefix_errors(0, FULL) == []
 
 
 def test_common_broadcasting():
     """Each tree is grown where the other goes deeper, and keeps its own nodes."""
-    one, other = lw.tree_broadcast_common(
+    one, other = lw.tree.broadcast_common(
         {"a": 1, "b": (2, 3)}, OrderedDict(b=4, a=[5, 6])
     )
     assert one == {"a": [1, 1], "b": (2, 3)}
     assert other == OrderedDict(b=(4, 4), a=[5, 6])
     assert type(other) is OrderedDict
-    flat = lw.broadcast_common({"a": 1, "b": (2, 3)}, OrderedDict(b=4, a=[5, 6]))
-    assert flat == ([1, 1, 2, 3], [5, 6, 4, 4])
 
 
 def test_mapping_over_trees_that_cover_each_other():
     """Any number of trees are spread over each other."""
-    tree = lw.tree_broadcast_map(
+    tree = lw.tree.broadcast_map(
         lambda *xs: xs, [1, (2, 3)], 10, [(100, 200), 300], [0, 0]
     )
     assert tree == [
         ((1, 10, 100, 0), (1, 10, 200, 0)),
         ((2, 10, 300, 0), (3, 10, 300, 0)),
     ]
-    assert lw.tree_broadcast_map(abs, [-1]) == [1]
-    assert lw.tree_broadcast_map(lambda x, y: (x, y), None, None) is None
+    assert lw.tree.broadcast_map(abs, [-1]) == [1]
+    assert lw.tree.broadcast_map(lambda x, y: (x, y), None, None) is None
 
 
 class Pair:
@@ -122,11 +120,10 @@ lw.register_pytree_node(Pair, Pair.flat, lambda _, children: Pair(*children))
 @pytest.mark.parametrize(
     "function",
     [
-        lw.broadcast_common,
-        lw.broadcast_prefix,
-        lw.tree_broadcast_common,
+        lw.tree.broadcast_leaves,
+        lw.tree.broadcast_common,
         lw.tree_broadcast_prefix,
-        functools.partial(lw.tree_broadcast_map, lambda *row: row),
+        functools.partial(lw.tree.broadcast_map, lambda *row: row),
     ],
 )
 def test_each_tree_is_flattened_once(function):
@@ -142,7 +139,7 @@ def test_each_tree_is_flattened_once(function):
 def test_trees_without_a_common_structure():
     """The error names the tree and the place."""
     with pytest.raises(lw.StructureError) as error:
-        lw.tree_broadcast_map(max, [1, [2]], 3, [1, (2,)])
+        lw.tree.broadcast_map(max, [1, [2]], 3, [1, (2,)])
     assert str(error.value) == (
         "tree 2 has no common structure with those before it, in 1 place:\n"
         "  at [1]: expected list of length 1, got tuple of length 1"
@@ -155,18 +152,18 @@ def test_trees_without_a_common_structure():
 def test_exceptions_in_a_broadcast_map_have_the_path():
     """The note names the place in the common structure."""
     with pytest.raises(ZeroDivisionError) as error:
-        lw.tree_broadcast_map(lambda x, y: x / y, {"a": [1, 2]}, {"a": 0})
+        lw.tree.broadcast_map(lambda x, y: x / y, {"a": [1, 2]}, {"a": 0})
     assert error.value.__notes__ == ["at key path ['a'][0]"]
 
 
 def test_equality_errors():
     """Structures are compared, leaves are not."""
-    assert lw.equality_errors({"a": 1}, {"a": 2}) == []
-    (difference,) = lw.equality_errors({"a": 1}, OrderedDict(a=1))
+    assert lw.tree.equality_errors({"a": 1}, {"a": 2}) == []
+    (difference,) = lw.tree.equality_errors({"a": 1}, OrderedDict(a=1))
     assert str(difference) == (
         "at the root: expected dict with keys 'a', got OrderedDict with keys 'a'"
     )
-    (difference,) = lw.equality_errors([None], [None, None])
+    (difference,) = lw.tree.equality_errors([None], [None, None])
     assert (difference.expected, difference.actual) == (
         "list of length 1",
         "list of length 2",
@@ -226,7 +223,7 @@ def test_containers_at_the_leaves_are_moved_whole():
         [1, (3,), 5],
         [2, 4, 6],
     )
-    for f in (lw.tree_transpose_map, lw.tree_transpose_map_with_path):
+    for f in (lw.tree.transpose_map, lw.tree.transpose_map_with_path):
         deeper = f(
             lambda *x: (x[-1], [x[-1]] * x[-1]), {"a": 1, "b": 2}, inner_treedef=PAIR
         )
@@ -238,7 +235,7 @@ def test_is_leaf_says_where_the_inner_structure_ends(is_leaf):
     """It is asked of what the inner structure is taken from, and of all the others."""
     tree = ((1, [2, 3]), (4, []))
     assert lw.tree_transpose(PAIR, None, tree, is_leaf) == ((1, 4), ([2, 3], []))
-    assert lw.tree_transpose_map(lambda x: (x, [x] * x), (1, 2), is_leaf=is_leaf) == (
+    assert lw.tree.transpose_map(lambda x: (x, [x] * x), (1, 2), is_leaf=is_leaf) == (
         (1, 2),
         ([1], [2, 2]),
     )
@@ -261,11 +258,11 @@ def test_structures_of_two_modes_are_not_turned():
             lw.tree_transpose(outer, inner, ((1, 2), (3, 4)))
         options = {"none_is_leaf": outer.none_is_leaf, "namespace": outer.namespace}
         with pytest.raises(lw.errors.TreeDefError, match=r"^tree_transpose_map takes"):
-            lw.tree_transpose_map(called.append, (1, 2), inner_treedef=inner, **options)
+            lw.tree.transpose_map(called.append, (1, 2), inner_treedef=inner, **options)
     with pytest.raises(
         TypeError, match=r"^tree_transpose_map takes treedefs .* got int"
     ):
-        lw.tree_transpose_map(called.append, (1, 2), inner_treedef=3)
+        lw.tree.transpose_map(called.append, (1, 2), inner_treedef=3)
     assert called == []
     for outer, inner in ((PAIR, one), (one, PAIR)):
         assert lw.tree_transpose(outer, inner, ((1, 2), (3, 4))) == ((1, 3), (2, 4))
@@ -284,17 +281,17 @@ def test_structures_without_leaves():
 
 def test_transpose_map():
     """What a function returns is turned out."""
-    low, high = lw.tree_transpose_map(lambda x: (x, x + 1), {"b": 1, "a": [2]})
+    low, high = lw.tree.transpose_map(lambda x: (x, x + 1), {"b": 1, "a": [2]})
     assert (low, high) == ({"b": 1, "a": [2]}, {"b": 2, "a": [3]})
     assert list(low) == ["b", "a"]
-    made = lw.tree_transpose_map(
+    made = lw.tree.transpose_map(
         lambda x, y: {"sum": x + y, "both": [x, y]}, (1, 2), (3, 4)
     )
     assert made == {"sum": (4, 6), "both": [(1, 2), (3, 4)]}
     with pytest.raises(lw.StructureError, match="inner structure"):
-        lw.tree_transpose_map(lambda x: (x,) * x, [1, 2])
-    assert lw.tree_transpose_map(lambda x: x, [], inner_treedef=PAIR) == ([], [])
-    paths = lw.tree_transpose_map_with_path(
+        lw.tree.transpose_map(lambda x: (x,) * x, [1, 2])
+    assert lw.tree.transpose_map(lambda x: x, [], inner_treedef=PAIR) == ([], [])
+    paths = lw.tree.transpose_map_with_path(
         lambda p, x, y: (str(p), y),
         [1],
         [[2]],
@@ -305,15 +302,15 @@ def test_transpose_map():
 
 def test_unzip():
     """A tree of n-tuples becomes n trees; anything else is named."""
-    assert lw.tree_unzip([(1, 2), {"a": (3, 4)}], 2) == ([1, {"a": 3}], [2, {"a": 4}])
-    assert lw.tree_unzip((1, 2), 2) == (1, 2)
-    assert lw.tree_unzip([], 3) == ([], [], [])
+    assert lw.tree.unzip([(1, 2), {"a": (3, 4)}], 2) == ([1, {"a": 3}], [2, {"a": 4}])
+    assert lw.tree.unzip((1, 2), 2) == (1, 2)
+    assert lw.tree.unzip([], 3) == ([], [], [])
     nested = ((1, 2), (3, 4))
-    assert lw.tree_unzip(nested, 2) == ((1, 2), (3, 4))
-    innermost = lw.tree_unzip(nested, 2, is_leaf=lambda x: x in ((1, 2), (3, 4)))
+    assert lw.tree.unzip(nested, 2) == ((1, 2), (3, 4))
+    innermost = lw.tree.unzip(nested, 2, is_leaf=lambda x: x in ((1, 2), (3, 4)))
     assert innermost == ((1, 3), (2, 4))
     with pytest.raises(lw.StructureError) as error:
-        lw.tree_unzip({"a": (1, 2), "b": [3]}, 2)
+        lw.tree.unzip({"a": (1, 2), "b": [3]}, 2)
     assert str(error.value) == (
         "the tree does not end in 2-tuples, in 1 place:\n"
         "  at ['b'][0]: expected tuple of length 2, got leaf 3"

@@ -14,11 +14,11 @@ TREE = {"c": 3, "a": [1, (2,)], "b": None}
 FOLDS = {
     "tree_all": lw.tree_all,
     "tree_any": lw.tree_any,
-    "tree_max": lw.tree_max,
-    "tree_min": lw.tree_min,
+    "tree_max": lw.tree.max,
+    "tree_min": lw.tree.min,
     "tree_sum": lw.tree_sum,
     "tree_reduce": lambda tree, **options: lw.tree_reduce(max, tree, **options),
-    "tree_reduce_associative": lambda tree, **options: lw.tree_reduce_associative(
+    "tree_reduce_associative": lambda tree, **options: lw.tree.reduce_associative(
         max, tree, **options
     ),
 }
@@ -94,7 +94,7 @@ def test_a_cycle(function):
 def test_the_signatures_name_the_common_arguments():
     """No fold lacks one of the three."""
     for name in FOLDS:
-        parameters = inspect.signature(getattr(lw, name)).parameters
+        parameters = inspect.signature(getattr(traversal, name)).parameters
         assert {"is_leaf", "none_is_leaf", "namespace"} <= parameters.keys(), name
 
 
@@ -148,7 +148,7 @@ def test_an_exception_of_the_reducing_function(kind):
     def fail(*_args):
         raise error
 
-    for function in (lw.tree_reduce, lw.tree_reduce_associative):
+    for function in (lw.tree_reduce, lw.tree.reduce_associative):
         with pytest.raises(kind) as caught:
             function(fail, [1, 2])
         assert caught.value is error
@@ -170,17 +170,17 @@ def test_an_exception_of_the_reducing_function(kind):
 )
 def test_halves_are_folded_on_their_own(count, text):
     """The first half is the shorter one, and the order of leaves is kept."""
-    assert lw.tree_reduce_associative(pair, tuple(map(str, range(count)))) == text
+    assert lw.tree.reduce_associative(pair, tuple(map(str, range(count)))) == text
 
 
 def test_the_identity_is_for_empty_trees_only():
     """With leaves, the identity is not used."""
-    assert lw.tree_reduce_associative(pair, [1, 2], identity="e") == "(12)"
-    assert lw.tree_reduce_associative(raiser, [1], identity="e") == 1
-    assert lw.tree_reduce_associative(raiser, [None], identity="e") == "e"
-    assert lw.tree_reduce_associative(raiser, {}, identity=None) is None
+    assert lw.tree.reduce_associative(pair, [1, 2], identity="e") == "(12)"
+    assert lw.tree.reduce_associative(raiser, [1], identity="e") == 1
+    assert lw.tree.reduce_associative(raiser, [None], identity="e") == "e"
+    assert lw.tree.reduce_associative(raiser, {}, identity=None) is None
     with pytest.raises(TypeError) as caught:
-        lw.tree_reduce_associative(pair, [])
+        lw.tree.reduce_associative(pair, [])
     assert str(caught.value) == (
         "tree_reduce_associative of a tree without leaves needs an identity"
     )
@@ -188,8 +188,8 @@ def test_the_identity_is_for_empty_trees_only():
 
 def test_reduce_associative_with_is_leaf_and_none():
     """What counts as a leaf is chosen as everywhere."""
-    assert lw.tree_reduce_associative(pair, [(1,), 2], is_leaf=tuple) == "((1,)2)"
-    assert lw.tree_reduce_associative(pair, [None, 2], none_is_leaf=True) == "(None2)"
+    assert lw.tree.reduce_associative(pair, [(1,), 2], is_leaf=tuple) == "((1,)2)"
+    assert lw.tree.reduce_associative(pair, [None, 2], none_is_leaf=True) == "(None2)"
 
 
 # -------------------------------------------------------------------- all, any
@@ -277,21 +277,21 @@ def test_sum_of_what_cannot_be_added():
 def test_max_and_min():
     """The largest and the smallest leaf, by value or by key."""
     tree = {"a": 3, "b": [-4, (1,)]}
-    assert (lw.tree_max(tree), lw.tree_min(tree)) == (3, -4)
-    assert (lw.tree_max(tree, key=abs), lw.tree_min(tree, key=abs)) == (-4, 1)
-    assert (lw.tree_max(5), lw.tree_min(5)) == (5, 5)
-    assert lw.tree_max([(1, 2), (1, 3)], is_leaf=tuple) == (1, 3)
+    assert (lw.tree.max(tree), lw.tree.min(tree)) == (3, -4)
+    assert (lw.tree.max(tree, key=abs), lw.tree.min(tree, key=abs)) == (-4, 1)
+    assert (lw.tree.max(5), lw.tree.min(5)) == (5, 5)
+    assert lw.tree.max([(1, 2), (1, 3)], is_leaf=tuple) == (1, 3)
 
 
 def test_the_first_of_several_wins():
     """Among equals, the leaf that comes first is the result."""
     tree = {"b": 1, "a": 1.0, "c": True}
-    assert type(lw.tree_max(tree)) is float
-    assert type(lw.tree_min(tree)) is float
+    assert type(lw.tree.max(tree)) is float
+    assert type(lw.tree.min(tree)) is float
 
 
 @pytest.mark.parametrize(
-    ("function", "name"), [(lw.tree_max, "tree_max"), (lw.tree_min, "tree_min")]
+    ("function", "name"), [(lw.tree.max, "tree_max"), (lw.tree.min, "tree_min")]
 )
 def test_max_and_min_without_leaves(function, name):
     """A default does for no leaves, None too; else the error says so."""
@@ -303,7 +303,7 @@ def test_max_and_min_without_leaves(function, name):
     assert str(caught.value) == f"{name} of a tree without leaves needs a default"
 
 
-@pytest.mark.parametrize("function", [lw.tree_max, lw.tree_min])
+@pytest.mark.parametrize("function", [lw.tree.max, lw.tree.min])
 def test_max_and_min_of_what_cannot_be_compared(function):
     """The errors of `<` and of the key function pass through."""
     with pytest.raises(TypeError, match="not supported between instances of"):

@@ -3,6 +3,7 @@
 import pytest
 
 import leafwise as lw
+from leafwise.errors import RegistryError
 
 
 class Theirs:
@@ -72,7 +73,7 @@ def test_from_optree(optree):
 
 def test_treedefs(jax_tree, optree):
     """There and back is the same treedef."""
-    tree = {"b": [1, (2, None)], "a": lw.List([lw.data(3), "s"])}
+    tree = {"b": [1, (2, None)], "a": lw.nn.List([lw.data(3), "s"])}
     ours = lw.tree_structure(tree)
     for name, theirs in (
         ("jax", jax_tree.tree_structure(tree)),
@@ -93,7 +94,7 @@ def test_treedefs_with_nodes_that_are_leaves_there(need, name):
 
     lw.register_dataclass(Plain, ["x"], [], bridge=False)
     treedef = lw.tree_structure({"a": [Plain(1), None]})
-    with pytest.raises(lw.RegistryError) as caught:
+    with pytest.raises(RegistryError) as caught:
         lw.integrations.treedef_to(name, treedef)
     assert str(caught.value).endswith(
         f"Plain is a node in leafwise but a leaf in {name}; register it in leafwise "

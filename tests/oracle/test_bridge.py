@@ -27,7 +27,7 @@ class Point:
 
 
 def model():
-    return {"layers": lw.List([Layer(), Layer(3)]), "point": Point(np.ones(1))}
+    return {"layers": nn.List([Layer(), Layer(3)]), "point": Point(np.ones(1))}
 
 
 def test_the_same_leaves_and_paths(jax):
@@ -116,7 +116,7 @@ def test_made_inside(jax):
 def test_split_across_jit(jax):
     """A GraphDef is static, a State a tree: sharing comes through by hand."""
     shared = Layer()
-    parent = lw.Dict(left=shared, right=shared)
+    parent = nn.Dict(left=shared, right=shared)
     graphdef, state = nn.split(parent)
 
     @jax.jit
@@ -179,11 +179,13 @@ class TestRegisteredOnce:
         lw.register_pytree_node(cls, flatten, cls.tree_unflatten)
         yield cls(1.0)
         cls = type("ByKeys", (Fields,), {})
-        lw.register_pytree_with_keys(cls, keyed, cls.tree_unflatten)
+        lw.registry.register_pytree_with_keys(cls, keyed, cls.tree_unflatten)
         yield cls(1.0)
         yield by_methods(lw.register_pytree_node_class, "ByMethods", tree_flatten)(1.0)
         yield by_methods(
-            lw.register_pytree_with_keys_class, "ByKeyMethods", tree_flatten_with_keys
+            lw.registry.register_pytree_with_keys_class,
+            "ByKeyMethods",
+            tree_flatten_with_keys,
         )(1.0)
         cls = type("ByNames", (Fields,), {})
         lw.register_dataclass(cls, ["x"], ["tag"])
@@ -263,7 +265,7 @@ print(len(optree.tree_leaves(early, namespace="leafwise")))
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n1\n"
 
 
-@pytest.mark.parametrize("cls", [lw.Dict, nn.Object])
+@pytest.mark.parametrize("cls", [nn.Dict, nn.Object])
 def test_trace_levels(jax, cls):
     """A captured object is not changed inside a transform; reading it is fine."""
     foo, box = cls(), nn.Variable(0)

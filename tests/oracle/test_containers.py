@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 import leafwise as lw
+from leafwise.errors import EditError
 from leafwise.integrations import register_attrs, register_model, support
 
 
@@ -168,7 +169,7 @@ def test_attrs_classes_come_back(need):
     assert treedef != APP.tree_structure([Layer(0.5, "other")])
     made = APP.tree_update(layer, {"weight": 1.5})
     assert (made, layer.weight) == (Layer(1.5, hidden=2), 0.5)
-    with pytest.raises(lw.EditError, match="has a fixed number of children"):
+    with pytest.raises(EditError, match="has a fixed number of children"):
         APP.at(layer)["weight"].delete()
     register_attrs(Layer)
     assert lw.tree_leaves(layer) == [0.5, 2]

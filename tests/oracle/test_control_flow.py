@@ -234,7 +234,7 @@ def test_names_of_functions_in_logs(jax, caplog):
     assert found == ["my_step", "forward", "forward", "Model"]
     assert my_step.__name__ == "my_step"
     assert my_step.__wrapped__.__name__ == "my_step"
-    text = str(jax.make_jaxpr(lambda w: my_step(lw.Dict(w=nn.Param(w))))(1.0))
+    text = str(jax.make_jaxpr(lambda w: my_step(nn.Dict(w=nn.Param(w))))(1.0))
     assert "name=my_step" in text
 
 

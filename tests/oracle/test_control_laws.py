@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import leafwise as lw
 from leafwise import nn
 from leafwise.nn.graph import GraphDef, flatten_graph
 
@@ -26,7 +25,7 @@ class Node(nn.Module):
         self.v = nn.Param(value)
         self.d = value * 2
         self.size = 1
-        self.next = lw.List([])
+        self.next = nn.List([])
 
 
 class Op(NamedTuple):
@@ -128,7 +127,7 @@ def test_scan_of_jax_is_for(jax, graph, program, reverse):
         return run_program(program, objects, x)
 
     ours, theirs = build(graph), build(graph)
-    graphdef, state = nn.split(lw.List(ours))
+    graphdef, state = nn.split(nn.List(ours))
 
     def inside(state, x):
         objects = nn.merge(graphdef, state)
@@ -136,7 +135,7 @@ def test_scan_of_jax_is_for(jax, graph, program, reverse):
         return nn.state(objects), y
 
     state, ys = jax.lax.scan(inside, state, XS, reverse=reverse)
-    nn.update(lw.List(ours), state)
+    nn.update(nn.List(ours), state)
     order = XS[::-1] if reverse else XS
     found = [step(theirs, x) for x in jax.numpy.asarray(order)]
     assert_same((ours, [*ys]), (theirs, found[::-1] if reverse else found))
@@ -147,7 +146,7 @@ def test_scan_of_jax_is_for(jax, graph, program, reverse):
 def test_cond_of_jax_is_if(jax, graph, program, other, condition):
     """Both branches return the state of the objects."""
     ours, theirs = build(graph), build(graph)
-    graphdef, state = nn.split(lw.List(ours))
+    graphdef, state = nn.split(nn.List(ours))
 
     def branch(program):
         def inside(state, x):
@@ -159,7 +158,7 @@ def test_cond_of_jax_is_if(jax, graph, program, other, condition):
 
     x = jax.numpy.float32(0.5)
     state, y = jax.lax.cond(condition, branch(program), branch(other), state, x)
-    nn.update(lw.List(ours), state)
+    nn.update(nn.List(ours), state)
     expected = run_program(program if condition else other, theirs, x)
     assert_same((ours, y), (theirs, expected))
 

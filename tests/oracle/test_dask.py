@@ -9,7 +9,7 @@ import pytest
 import leafwise as lw
 
 
-TREE = {"b": 1, "a": [2, (3, None)], "c": lw.List([lw.data(4), "static"])}
+TREE = {"b": 1, "a": [2, (3, None)], "c": lw.nn.List([lw.data(4), "static"])}
 
 
 def power(base, exponent):
@@ -118,7 +118,7 @@ def test_gather_of_what_runs_on_a_cluster(executor):
     """The executor's futures give their results."""
 
     async def gather(tree):
-        return await lw.tree_gather(tree)
+        return await lw.tree.gather(tree)
 
     tree = {"a": executor.submit(power, 2, 3), "b": [1]}
     assert asyncio.run(gather(tree)) == {"a": 8, "b": [1]}
@@ -134,6 +134,6 @@ def test_gather_with_an_asynchronous_client(executor, distributed):
     async def run():
         address = executor._client.scheduler.address
         async with distributed.Client(address, asynchronous=True) as other:
-            return await lw.tree_gather([other.submit(power, 2, 3), 1])
+            return await lw.tree.gather([other.submit(power, 2, 3), 1])
 
     assert asyncio.run(run()) == [8, 1]

@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise.errors import PathError, RegistryError
 
 
 PAGE = Path(__file__).parents[2] / "docs" / "explanation" / "why.md"
@@ -375,7 +376,7 @@ def _(p):
     ours = lw.register_dataclass(make(), bridge=False)
     assert lw.tree_leaves(ours(1)) == [1, 10]
     assert vars(lw.tree_map(lambda x: x + 1, ours(1))) == {"x": 2, "y": 11}
-    assert outcome(lw.register_dataclass, make(), init=True) is lw.RegistryError
+    assert outcome(lw.register_dataclass, make(), init=True) is RegistryError
     theirs = make()
     p.torch.register_dataclass(theirs)
     assert p.torch.tree_leaves(theirs(1)) == [1]
@@ -713,12 +714,12 @@ def _(p):
     def nothing(*_):
         raise AssertionError
 
-    assert issubclass(lw.RegistryError, ValueError)
-    assert outcome(lw.register_pytree_node, 5, nothing, nothing) is lw.RegistryError
+    assert issubclass(RegistryError, ValueError)
+    assert outcome(lw.register_pytree_node, 5, nothing, nothing) is RegistryError
     register_node = p.op.register_pytree_node
     assert outcome(register_node, 5, nothing, nothing, namespace=SPACE) is TypeError
     plain = type("Plain", (), {})
-    assert outcome(lw.register_dataclass, plain) is lw.RegistryError
+    assert outcome(lw.register_dataclass, plain) is RegistryError
     assert outcome(p.jax.register_dataclass, plain) is TypeError
     register_node = p.op.dataclasses.register_node
     assert outcome(register_node, plain, namespace=SPACE) is TypeError
@@ -902,12 +903,12 @@ def _(p):
 @case("order of `broadcast_prefix`")
 def _(p):
     prefix, full = {"a": "A", "b": "B"}, OrderedDict(b=[0, 0], a=0)
-    assert lw.broadcast_prefix(prefix, full) == ["B", "B", "A"]
+    assert lw.tree.broadcast_leaves(prefix, full) == ["B", "B", "A"]
     assert p.op.broadcast_prefix(prefix, full) == ["A", "B", "B"]
     assert type(lw.tree_broadcast_prefix(prefix, full)) is OrderedDict
     assert type(p.op.tree_broadcast_prefix(prefix, full)) is dict
-    for peer in (lw, p.op):
-        assert peer.broadcast_prefix([1, 2], [0, [0, 0]]) == [1, 2, 2]
+    for function in (lw.tree.broadcast_leaves, p.op.broadcast_prefix):
+        assert function([1, 2], [0, [0, 0]]) == [1, 2, 2]
 
 
 @case("`tree_broadcast_common` with `is_leaf`")
@@ -917,14 +918,14 @@ def _(p):
     def is_tuple(x):
         return isinstance(x, tuple)
 
-    for peer in (lw, p.op):
-        made = peer.tree_broadcast_common(first, second, is_leaf=is_tuple)
+    for function in (lw.tree.broadcast_common, p.op.tree_broadcast_common):
+        made = function(first, second, is_leaf=is_tuple)
         assert made == (first, second)
 
 
 @case("`prefix_errors`")
 def _(p):
-    (ours,) = lw.prefix_errors([1, (2,)], [1, 2])
+    (ours,) = lw.tree.prefix_errors([1, (2,)], [1, 2])
     assert str(ours.path) == "[1]"
     (theirs,) = p.op.prefix_errors([1, (2,)], [1, 2])
     assert isinstance(theirs("prefix"), ValueError)
@@ -942,7 +943,7 @@ def _(p):
 
 @case("`tree_flatten_one_level`")
 def _(p):
-    ours = lw.tree_flatten_one_level({"a": 1})
+    ours = lw.tree.flatten_one_level({"a": 1})
     assert (len(ours), type(ours).__name__) == (5, "OneLevel")
     assert len(p.op.tree_flatten_one_level({"a": 1})) == 4
 
@@ -1087,7 +1088,7 @@ def _(p):
     cls = type("Node", (), {})
     arguments = cls, lambda x: ((), None), lambda a, c: cls()
     lw.register_pytree_node(*arguments, bridge=False)
-    with pytest.raises(lw.RegistryError, match=r"test_differences\.py:\d+"):
+    with pytest.raises(RegistryError, match=r"test_differences\.py:\d+"):
         lw.register_pytree_node(*arguments, bridge=False)
     lw.register_pytree_node(*arguments, bridge=False, exist_ok=True)
     for peer, extra in ((p.jax, {}), (p.op, {"namespace": SPACE}), (p.torch, {})):
@@ -1168,7 +1169,7 @@ def _(p):
     tree = {"lr": 1}
     path = lw.tree_paths(tree)[0]
     assert path(tree) == 1
-    with pytest.raises(lw.PathError, match="lr"):
+    with pytest.raises(PathError, match="lr"):
         lw.KeyPath.parse("['rl']")(tree)
     assert p.op.tree_accessors(tree)[0](tree) == 1
     ((keys, _),) = p.torch.tree_flatten_with_path(tree)[0]

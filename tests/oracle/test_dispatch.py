@@ -32,13 +32,13 @@ def mode(name):
 
 def act(number, things, boxes, x):
     """Do something to the objects of a graph."""
-    thing = things[number % len(things)] if things else lw.Dict()
+    thing = things[number % len(things)] if things else nn.Dict()
     box = boxes[number % len(boxes)] if boxes else nn.Param(x)
     other = boxes[number // 3 % len(boxes)] if boxes else nn.Param(x)
     name = "abcd"[number // 5 % 4]
 
     def put(value):
-        if isinstance(thing, lw.List):
+        if isinstance(thing, nn.List):
             thing.append(value)
         else:
             setattr(thing, name, value)
@@ -49,7 +49,7 @@ def act(number, things, boxes, x):
         other.set_value(first)
 
     def drop():
-        if isinstance(thing, lw.List):
+        if isinstance(thing, nn.List):
             del thing[:1]
         else:
             delattr(thing, name)
@@ -79,7 +79,7 @@ def step(acts, roots, x):
     boxes = [box for box in flat.tracked if isinstance(box, nn.Variable)]
     for number in acts:
         act(number, things, boxes, x)
-    results = (None, x, roots[0], {"x": x * 3, "in": (roots[-1], lw.List([x]))})
+    results = (None, x, roots[0], {"x": x * 3, "in": (roots[-1], nn.List([x]))})
     return results[sum(acts) % len(results)]
 
 
@@ -148,7 +148,7 @@ def test_calls_are_the_same_with_and_without_the_engine(jax, options, seed):
 def test_what_is_left_alone_stays(jax):
     """An array is not copied; what is none becomes one, as it would in jax."""
     numpy, ones = np, jax.numpy.ones(2)
-    model = lw.Dict(
+    model = nn.Dict(
         w=nn.Param(ones),
         bare=lw.data(ones),
         number=nn.Cache(3),
@@ -170,7 +170,7 @@ def test_what_is_left_alone_stays(jax):
 def test_what_only_moves_is_not_copied(jax):
     """Arrays that change their places; of one that is in two then, there is a copy."""
     a, b, c = (jax.numpy.ones(2) * n for n in range(3))
-    model = lw.Dict(a=nn.Param(a), b=nn.Param(b), c=lw.data(c))
+    model = nn.Dict(a=nn.Param(a), b=nn.Param(b), c=lw.data(c))
 
     @nn.jit
     def turn(model):
@@ -186,7 +186,7 @@ def test_what_only_moves_is_not_copied(jax):
 def test_no_array_is_in_two_places_after_a_call(jax):
     """It could not be donated; the one that stayed where it was is no copy."""
     online = jax.numpy.ones(2)
-    model = lw.Dict(target=nn.Param(online * 0), online=nn.Param(online), n=nn.Cache(0))
+    model = nn.Dict(target=nn.Param(online * 0), online=nn.Param(online), n=nn.Cache(0))
 
     @nn.jit
     def follow(model):
@@ -209,7 +209,7 @@ def test_references_are_left_where_they_are(jax):
     """jax lets none come out of a compiled function."""
     if not hasattr(jax, "new_ref"):
         pytest.skip("an old jax")
-    model = lw.Dict(seen=nn.Cache(jax.new_ref(jax.numpy.zeros(2))), n=nn.Cache(0))
+    model = nn.Dict(seen=nn.Cache(jax.new_ref(jax.numpy.zeros(2))), n=nn.Cache(0))
     held = model.seen.value
 
     @nn.jit
@@ -230,7 +230,7 @@ def test_options_that_place_values_keep_none(jax):
     place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
     for options in ({"donate_argnums": 0}, {"in_shardings": place}):
         array = jax.numpy.ones(2)
-        model = lw.Dict(w=nn.Param(array))
+        model = nn.Dict(w=nn.Param(array))
         nn.jit(lambda model: None, **options)(model)
         assert model.w.value is not array
         assert model.w.value.tolist() == [1.0, 1.0]
@@ -270,7 +270,7 @@ def test_variables_that_take_values_their_own_way(jax):
             taken.append(other.get_raw_value())
             super().update_from_state(other)
 
-    model = lw.Dict(w=Own(jax.numpy.ones(2)))
+    model = nn.Dict(w=Own(jax.numpy.ones(2)))
     step = nn.jit(lambda model: model.w.set_value(model.w * 2))
     for _ in range(3):
         step(model)
@@ -279,7 +279,7 @@ def test_variables_that_take_values_their_own_way(jax):
 
 def test_objects_of_other_levels_are_refused_each_time(jax):
     """Also once their graph is known."""
-    model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
+    model = nn.Dict(n=nn.Cache(jax.numpy.zeros(())))
 
     @nn.jit
     def step(model):
@@ -295,7 +295,7 @@ def test_objects_of_other_levels_are_refused_each_time(jax):
 
 def test_a_function_that_raises_changes_nothing(jax):
     """Also once its graph is known, when it is traced anew."""
-    model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
+    model = nn.Dict(n=nn.Cache(jax.numpy.zeros(())))
 
     @nn.jit
     def step(model, x):
@@ -313,7 +313,7 @@ def test_a_function_that_raises_changes_nothing(jax):
 
 def test_objects_from_before_jax(jax):
     """Without a stamp of the trace level they are of the outer one."""
-    model = lw.Dict(n=nn.Cache(jax.numpy.zeros(())))
+    model = nn.Dict(n=nn.Cache(jax.numpy.zeros(())))
     for obj in (model, model.n):
         object.__delattr__(obj, "_leafwise_stamp")
     step = nn.jit(lambda model: model.n.set_value(model.n + 1))

@@ -279,7 +279,7 @@ def test_states_of_libraries(need, base):
     """With an array they are refused, or data if that is said; else static."""
     cls = type("Holder", (base,), {})
     for name, (holding, free) in states_of_libraries(need).items():
-        holder, items, table = cls(), lw.List(), lw.Dict()
+        holder, items, table = cls(), nn.List(), nn.Dict()
         for assign in (
             lambda v, to=holder: setattr(to, "x", v),
             lambda v, to=holder: setattr(to, "x", lw.static(v)),

@@ -97,7 +97,7 @@ def test_children_and_compose(jax_tree, tree):
     theirs, ours = jax_tree.tree_structure(tree), lw.tree_structure(tree)
     assert [*map(text_of, ours.children())] == [*map(text_of, theirs.children())]
     assert text_of(ours.compose(ours)) == text_of(theirs.compose(theirs))
-    assert text_of(lw.treedef_tuple([ours, ours])) == text_of(
+    assert text_of(lw.tree.treedef_tuple([ours, ours])) == text_of(
         jax_tree.treedef_tuple([theirs, theirs])
     )
 
@@ -111,7 +111,7 @@ def test_reduce(jax_tree, tree):
     theirs = jax_tree.tree_reduce_associative(
         lambda x, y: f"({x}{y})", tree, identity=""
     )
-    ours = lw.tree_reduce_associative(lambda x, y: f"({x}{y})", tree, identity="")
+    ours = lw.tree.reduce_associative(lambda x, y: f"({x}{y})", tree, identity="")
     assert ours == theirs
 
 

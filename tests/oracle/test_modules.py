@@ -5,7 +5,6 @@ import operator
 import numpy as np
 import pytest
 
-import leafwise as lw
 from leafwise import nn
 
 
@@ -13,7 +12,7 @@ class Layer(nn.Module):
     def __init__(self, size, *inner):
         self.size = size
         self.weight = nn.Param(np.full(size, 2.0))
-        self.inner = lw.List(inner)
+        self.inner = nn.List(inner)
 
 
 def test_the_mode_is_part_of_what_is_compiled(jax):

@@ -61,7 +61,7 @@ def test_folds(optree, tree):
     """all, any, reduce and replace_nones agree."""
     assert lw.tree_all(tree) == optree.tree_all(tree)
     assert lw.tree_any(tree) == optree.tree_any(tree)
-    assert lw.tree_replace_nones(0, tree) == optree.tree_replace_nones(0, tree)
+    assert lw.tree.replace_nones(0, tree) == optree.tree_replace_nones(0, tree)
     ours = lw.tree_reduce(lambda x, y: f"{x}{y}", tree, "")
     assert ours == optree.tree_reduce(lambda x, y: f"{x}{y}", tree, "")
 
@@ -70,9 +70,9 @@ def test_folds(optree, tree):
 @given(tree=trees)
 def test_one_level(optree, tree):
     """Children of the root agree."""
-    if not lw.tree_is_leaf(tree):
+    if not lw.tree.is_leaf(tree):
         theirs = optree.tree_flatten_one_level(tree)
-        assert lw.tree_children(tree) == theirs.children
+        assert lw.tree.children(tree) == theirs.children
 
 
 @fixtures
@@ -97,9 +97,11 @@ def outcome(function, *args, **options):
 @given(a=common_trees(), b=common_trees(), none_is_leaf=st.booleans())
 def test_broadcasting(optree, a, b, none_is_leaf):
     """Prefix and common broadcasting give the same trees or fail alike."""
-    for name in ("tree_broadcast_prefix", "tree_broadcast_common", "broadcast_common"):
-        theirs = outcome(getattr(optree, name), a, b, none_is_leaf=none_is_leaf)
-        ours = outcome(getattr(lw, name), a, b, none_is_leaf=none_is_leaf)
+    for name in ("broadcast_prefix", "broadcast_common"):
+        theirs = outcome(
+            getattr(optree, f"tree_{name}"), a, b, none_is_leaf=none_is_leaf
+        )
+        ours = outcome(getattr(lw.tree, name), a, b, none_is_leaf=none_is_leaf)
         assert ours == theirs, name
 
 

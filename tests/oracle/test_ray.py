@@ -46,7 +46,7 @@ def test_gather(ray):
     double = ray.remote(lambda x: 2 * x)
 
     async def run(tree):
-        return await lw.tree_gather(tree)
+        return await lw.tree.gather(tree)
 
     tree = {"a": double.remote(1), "b": [double.remote(2).future(), 3]}
     assert asyncio.run(run(tree)) == {"a": 2, "b": [4, 3]}

@@ -102,7 +102,7 @@ def test_keys_of_jax(jax, key):
         jax.random.key_data(tree["key"]).tolist() for tree in trees
     ]
     assert lw.tree_concatenate([stacked, stacked])["key"].shape == (6,)
-    assert (lw.tree_size(stacked), lw.tree_nbytes(stacked)) == (3, 24)
+    assert (lw.tree_size(stacked), lw.tree.nbytes(stacked)) == (3, 24)
 
 
 def test_inside_transforms(jax, jnp):
@@ -190,11 +190,11 @@ def test_sizes(jax, torch, many):
     tree = many(0, "bfloat16")
     leaves = jax.tree.leaves(tree)
     assert lw.tree_size(tree) == sum(x.size for x in leaves)
-    assert lw.tree_nbytes(tree) == sum(x.nbytes for x in leaves)
+    assert lw.tree.nbytes(tree) == sum(x.nbytes for x in leaves)
     shapes = jax.eval_shape(lambda: tree)
-    assert (lw.tree_size(shapes), lw.tree_nbytes(shapes)) == (
+    assert (lw.tree_size(shapes), lw.tree.nbytes(shapes)) == (
         lw.tree_size(tree),
-        lw.tree_nbytes(tree),
+        lw.tree.nbytes(tree),
     )
     tensor = torch.zeros(2, 3, dtype=torch.bfloat16)
-    assert (lw.tree_size([tensor, tensor]), lw.tree_nbytes([tensor])) == (6, 12)
+    assert (lw.tree_size([tensor, tensor]), lw.tree.nbytes([tensor])) == (6, 12)

@@ -93,7 +93,7 @@ def test_objects_are_trees_in_torch(torch_tree):
         def __init__(self):
             self.size = 3
             self.w = nn.Param(1.0)
-            self.items = lw.List([lw.data(2.0), "s"])
+            self.items = nn.List([lw.data(2.0), "s"])
 
     model = Model()
     pairs, spec = torch_tree.tree_flatten_with_path(model)
@@ -182,7 +182,7 @@ COMPILED = {
     "None": lambda tree: lw.tree_map(lambda x: x, tree, none_is_leaf=True),
     "sum": lambda tree: lw.tree_reduce(lambda a, b: a + b.sum(), tree, 0),
     "all": lambda tree: lw.tree_all(lw.tree_map(lambda x: x.ndim == 1, tree)),
-    "prefix": lambda tree: lw.broadcast_prefix([1, 2, 3], tree),
+    "prefix": lambda tree: lw.tree.broadcast_leaves([1, 2, 3], tree),
 }
 HOT = lw.tree_structure([{"b": 1, "a": (2, None)}, 3, [4, 5]])
 
@@ -235,7 +235,7 @@ print("leafwise.integrations.torch" in sys.modules)
 def count(box):  # objects are loaded only now
     box.x = box.x + 1
     return box.x
-compiled, box = torch.compile(count, backend="eager"), lw.Dict(x=torch.ones(1))
+compiled, box = torch.compile(count, backend="eager"), nn.Dict(x=torch.ones(1))
 assert compiled(box) == 2 and compiled(box) == 3 and box.x == 3, box
 """
 
@@ -369,8 +369,8 @@ class Scaled(nn.Module):
     def __init__(self, weight):
         self.weight = nn.Param(weight)
         self.calls = nn.BatchStat(0)
-        self.parts = lw.List([weight])
-        self.more = lw.Dict(a=weight)
+        self.parts = nn.List([weight])
+        self.more = nn.Dict(a=weight)
 
     def __call__(self, x):
         self.calls[...] += 1

@@ -384,7 +384,7 @@ def test_objects_that_are_called_and_partials(jax):
 
 def test_objects_of_axes(jax):
     """A model of axes says for each value how it is mapped; also a cyclic one."""
-    both = lw.Dict(a=model(nn, 3), b=lw.data(jax_ones(2)))
+    both = nn.Dict(a=model(nn, 3), b=lw.data(jax_ones(2)))
     both.me = both
     axes = nn.clone(both)
     axes.a.w.value, axes.b = 0, None
@@ -396,7 +396,7 @@ def test_objects_of_axes(jax):
     found = nn.vmap(f, (axes, 0))(both, jax.numpy.arange(3.0))
     assert found.tolist() == [2.0, 2.0, 2.0]
     assert both.a.w.value.tolist() == [0.0, 1.0, 2.0]
-    state = nn.split(lw.Dict(p=nn.Param(np.arange(3.0)), c=nn.Cache(np.ones(2))))[1]
+    state = nn.split(nn.Dict(p=nn.Param(np.arange(3.0)), c=nn.Cache(np.ones(2))))[1]
     by_kind = nn.State({"p": 0, "c": None})
     g = nn.vmap(lambda s: s.p.value * s.c.value.sum(), in_axes=(by_kind,))
     assert g(state).tolist() == [0.0, 2.0, 4.0]
@@ -491,7 +491,7 @@ def test_errors_about_arguments_name_the_option(jax):
 
 def test_captured_objects_are_no_copies(jax):
     """Not returned, not put into arguments, not written to by transforms inside."""
-    one, free = model(nn), lw.Dict(x=lw.data(jax_ones(2)))
+    one, free = model(nn), nn.Dict(x=lw.data(jax_ones(2)))
     for f in (lambda m: [free], lambda m: setattr(m, "kid", free)):
         with pytest.raises(nn.TraceError, match=r"the Dict in .* is captured"):
             nn.jit(f)(one)
@@ -517,7 +517,7 @@ def test_captured_objects_are_no_copies(jax):
 
 def test_what_leaves_an_argument_is_written_back(jax):
     """An object that the function took out of an argument is still the caller's."""
-    both, other = lw.Dict(a=model(nn), b=model(nn)), lw.Dict()
+    both, other = nn.Dict(a=model(nn), b=model(nn)), nn.Dict()
     a, b = both.a, both.b
 
     def f(both, other):
@@ -549,7 +549,7 @@ def test_stages_of_a_compiled_function(jax):
 
 def test_an_argument_without_parameters_has_an_empty_gradient(jax):
     """As in Flax; it is an error only if nothing is differentiated at all."""
-    one, other = model(nn), lw.Dict(n=nn.Cache(2.0))
+    one, other = model(nn), nn.Dict(n=nn.Cache(2.0))
     both = nn.grad(lambda a, b: (a.w.value * b.n).sum(), argnums=(0, 1))(one, other)
     assert [len(found) for found in both] == [1, 0]
     with pytest.raises(ValueError, match="matches no value of argument 1: there is"):

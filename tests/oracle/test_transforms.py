@@ -229,9 +229,9 @@ def test_value_and_grad(jax):
 def test_gradients_of_several_arguments(jax):
     """Objects by filter, anything else whole; what is tied has one gradient."""
     jnp = jax.numpy
-    model = lw.Dict(w=nn.Param(jnp.ones(2)), scale=nn.Cache(jnp.ones(2)))
+    model = nn.Dict(w=nn.Param(jnp.ones(2)), scale=nn.Cache(jnp.ones(2)))
     batch = {"x": jnp.arange(2.0), "more": [jnp.ones(2), None]}
-    state = nn.state(lw.Dict(p=nn.Perturbation(jnp.zeros(2))))
+    state = nn.state(nn.Dict(p=nn.Perturbation(jnp.zeros(2))))
 
     def loss(model, batch, state, power):
         inside = model.w * model.scale * batch["x"] + batch["more"][0] + state.p

@@ -9,12 +9,13 @@ from hypothesis import strategies as st
 from typing_extensions import TypedDict
 
 import leafwise as lw
+from leafwise.errors import EditError
 from leafwise.integrations import support
 
 
 APP = lw.namespace("validated")
 support("pydantic", "attrs", namespace="validated")
-EditError = lw.EditError
+EditError = EditError
 
 
 @pytest.fixture(scope="module")

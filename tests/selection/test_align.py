@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError
 from leafwise.selection import align
 from leafwise.selection.align import aligned
 from leafwise.show import draw, to_html
@@ -428,7 +429,7 @@ def test_a_key_that_pairs_nothing_is_an_error(items, text):
     good = {"x": [{"name": 1}]}
     for function in (lw.tree_diff, lw.tree_merge):
         for pair in ((good, {"x": items}), ({"x": items}, good)):
-            with pytest.raises(lw.EditError, match=text) as caught:
+            with pytest.raises(EditError, match=text) as caught:
                 function(*pair, lists={"x": "name"})
             assert caught.value.path[:1] == (lw.DictKey("x"),)
 

@@ -11,6 +11,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError, PathError
 from strategies import Box, every_tree
 
 
@@ -118,8 +119,8 @@ RECORDS = {
         "~ the root: deque([1], maxlen=2) -> deque([1], maxlen=3)",
     ),
     "List": (
-        lw.List([lw.data(1), "s"]),
-        lw.List([lw.data(2), "s"]),
+        lw.nn.List([lw.data(1), "s"]),
+        lw.nn.List([lw.data(2), "s"]),
         "~ [0]: 1 -> 2",
     ),
 }
@@ -250,11 +251,11 @@ def test_what_is_ignored():
 def test_applying_is_checked():
     """A tree that is not as it was is refused, whole."""
     diff = lw.tree_diff({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})
-    with pytest.raises(lw.EditError, match=r"^expected 2 at \['b'\]\[1\], found 3$"):
+    with pytest.raises(EditError, match=r"^expected 2 at \['b'\]\[1\], found 3$"):
         diff.apply({"a": 1, "b": [1, 3]})
-    with pytest.raises(lw.PathError, match=r"no \['a'\] at the root"):
+    with pytest.raises(PathError, match=r"no \['a'\] at the root"):
         diff.apply({"b": [1, 2]})
-    with pytest.raises(lw.EditError, match=r"\['c'\] already exists"):
+    with pytest.raises(EditError, match=r"\['c'\] already exists"):
         lw.tree_diff({}, {"c": 1}).apply({"c": 2})
 
 
@@ -378,7 +379,7 @@ def test_applying_means_what_comparing_meant():
     )
     diff = lw.tree_diff(a, b, is_leaf=tuple)
     assert alike(diff.apply(copy.deepcopy(a)), b)
-    with pytest.raises(lw.EditError, match=r"^expected 1.0 at \['v'\], found 1.001$"):
+    with pytest.raises(EditError, match=r"^expected 1.0 at \['v'\], found 1.001$"):
         diff.apply(a | {"v": 1.001})
     assert alike(lw.tree_diff(a, b, rtol=0.1).apply(a | {"v": 1.001}), b)
     assert alike(lw.tree_diff(a, b, equal_nan=False).apply(copy.deepcopy(a)), b)

@@ -25,6 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError, PathError
 
 
 DELETE = lw.DELETE
@@ -67,7 +68,7 @@ class Model(lw.Pytree):
 
     def __init__(self):
         self.w = lw.data(1.0)
-        self.parts = lw.Dict({"a": 1})
+        self.parts = lw.nn.Dict({"a": 1})
         self.name = "model"
 
 
@@ -124,7 +125,7 @@ def test_every_sort_of_object():
 def test_what_cannot_be_merged(overlay, path, said):
     """Says where, and the names that there are, the nearest first."""
     run = Run()
-    with pytest.raises(lw.EditError, match=said) as error:
+    with pytest.raises(EditError, match=said) as error:
         merge(run, overlay)
     assert str(error.value.path) == path
     assert run == Run()
@@ -137,12 +138,12 @@ def test_policies_apply_to_fields():
         made = merge(run, overlay, join=join)
         assert (made.steps, made.optim.lr, made.extra) == (2, 9.0, {})
     for join in ("outer", "right"):
-        with pytest.raises(lw.EditError, match="has no field 'unknown'"):
+        with pytest.raises(EditError, match="has no field 'unknown'"):
             merge(run, overlay, join=join)
         assert merge(run, {"steps": 2}, join=join) == Run(steps=2)
     del overlay["unknown"]
     assert merge(run, overlay, conflict="base") is run
-    with pytest.raises(lw.EditError, match=r"0\.1 and 9\.0 differ at \.optim\.lr"):
+    with pytest.raises(EditError, match=r"0\.1 and 9\.0 differ at \.optim\.lr"):
         merge(run, overlay, conflict="error")
     made = merge(run, overlay, rules={"steps": lambda a, b: a + b, "optim": "base"})
     assert made == Run(steps=3)
@@ -165,7 +166,7 @@ def test_a_leaf_with_fields_says_how_to_register():
         lambda: override(Plain(), "x=2"),
     ):
         with pytest.raises(
-            (lw.EditError, lw.errors.PathError),
+            (EditError, PathError),
             match=r"Plain is a dataclass that is not registered; use leafwise\.datacl",
         ) as error:
             edit()
@@ -332,7 +333,7 @@ def test_a_declared_type_decides(text, value):
 )  # fmt: skip
 def test_what_is_not_of_the_declared_type(text, declared):
     """Is an error with the place, the type and the value that is there."""
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         override([Typed()], f"[0].{text}")
     message = str(error.value)
     where = f"[0].{text.partition('=')[0]}".replace(".a", "['a']").replace(
@@ -352,7 +353,7 @@ def test_types_that_say_nothing_leave_it_to_the_value():
     cls = lw.register_dataclass(plain)
     made = override(cls(), ["a=0.5", "b=2", "c=0.5", "d=3"])
     assert (made.a, made.b, made.c, made.d) == (0.5, 2, 0.5, 3)
-    with pytest.raises(lw.EditError, match="declared type int"):
+    with pytest.raises(EditError, match="declared type int"):
         override(cls(), "b=0.5")
     lw.unregister_pytree_node(cls)
 
@@ -407,7 +408,7 @@ def test_what_a_constructor_refuses_says_where():
 def test_a_dtype_is_a_declared_type():
     """A scalar of numpy stays what it is."""
     assert override({"a": np.int64(1)}, "a=2")["a"].dtype == np.int64
-    with pytest.raises(lw.EditError, match=r"'0\.5' is not an int64"):
+    with pytest.raises(EditError, match=r"'0\.5' is not an int64"):
         override({"a": np.int64(1)}, "a=0.5")
 
 
@@ -419,7 +420,7 @@ class Anything:
 
 def test_an_annotation_that_says_nothing_is_not_the_reason():
     """Any value is an object, so that is not what was wrong."""
-    with pytest.raises(lw.EditError) as caught:
+    with pytest.raises(EditError) as caught:
         lw.selection.override(Anything(), ["act=print"])
     assert "declared type" not in str(caught.value)
     assert str(caught.value) == (
@@ -436,7 +437,7 @@ def test_two_signs_replace_by_a_value_of_another_type():
         ("p.deps=^3", "p.deps", "^3"),
         ("n=[push]", "n", ["push"]),
     ):
-        with pytest.raises(lw.EditError):
+        with pytest.raises(EditError):
             lw.selection.override(tree, text)
         made = lw.selection.override(tree, f"++{text}")
         assert lw.at(made)[at].get() == value

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.errors import PathError
 from strategies import every_tree
 
 
@@ -173,7 +174,7 @@ def test_bools_predicates_types_and_selectors_in_one_tree(spec, means):
 def test_predicates_see_the_path_from_the_root():
     """Also after another selector, as do regular expressions."""
     seen = []
-    with pytest.raises(lw.PathError):
+    with pytest.raises(PathError):
         lw.at(TREE)["enc"][lambda path, _: seen.append(str(path))].get()
     assert seen == ["['enc']['bias']", "['enc']['w']"]
     assert lw.at(TREE)["enc"][re.compile(r"enc.*w")].get() == [1]

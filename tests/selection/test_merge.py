@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError
 from strategies import every_tree, leaves, names
 
 
@@ -66,7 +67,7 @@ def outcome(base, overlay, **words):
     """Return what a merge gives, or what its error says."""
     try:
         return repr(lw.tree_merge(base, overlay, **words))
-    except lw.EditError as error:
+    except EditError as error:
         return str(error)
 
 
@@ -196,7 +197,7 @@ def test_mappings_of_every_sort_get_other_keys_with_the_same_values():
     assert counts == {"b": 0}
     assert counts["c"] == 0
     shared = lw.data(None)
-    merged = lw.tree_merge(lw.Dict(a=shared), lw.Dict(b=shared), join="right")
+    merged = lw.tree_merge(lw.nn.Dict(a=shared), lw.nn.Dict(b=shared), join="right")
     assert dict(merged) == {"b": None}
 
     def last(x, y):
@@ -219,17 +220,17 @@ def test_sorts_of_mappings_and_sequences_stay():
 
 def test_items_of_containers_keep_their_kinds():
     """What was data stays data where it goes."""
-    base = lw.Dict(w=lw.data(1), name="a")
-    merged = lw.tree_merge(base, lw.Dict(w=lw.data(2), b=lw.data(3), name="b"))
-    assert isinstance(merged, lw.Dict)
+    base = lw.nn.Dict(w=lw.data(1), name="a")
+    merged = lw.tree_merge(base, lw.nn.Dict(w=lw.data(2), b=lw.data(3), name="b"))
+    assert isinstance(merged, lw.nn.Dict)
     assert dict(merged) == {"w": 2, "name": "b", "b": 3}
     assert sorted(lw.tree_leaves(merged)) == [2, 3]
-    items = lw.List([lw.data(1), "x"])
-    longer = lw.tree_merge(items, lw.List([lw.data(3), "y"]), lists="extend")
+    items = lw.nn.List([lw.data(1), "x"])
+    longer = lw.tree_merge(items, lw.nn.List([lw.data(3), "y"]), lists="extend")
     assert [*longer] == [1, "x", 3, "y"]
     assert lw.tree_leaves(longer) == [1, 3]
     paired = lw.tree_merge(
-        items, lw.List([lw.data(3), "y", lw.data(4)]), lists="position"
+        items, lw.nn.List([lw.data(3), "y", lw.data(4)]), lists="position"
     )
     assert lw.tree_leaves(paired) == [3, 4]
     assert lw.tree_leaves(items) == [1]
@@ -238,7 +239,7 @@ def test_items_of_containers_keep_their_kinds():
 def test_what_a_container_refuses_is_told_with_its_place():
     """The error is its own, with a note of the path."""
     with pytest.raises(TypeError, match="the keys of a Dict are strings") as error:
-        lw.tree_merge({"a": lw.Dict()}, {"a": {1: 2}})
+        lw.tree_merge({"a": lw.nn.Dict()}, {"a": {1: 2}})
     assert error.value.__notes__ == ["at key path ['a']"]
 
 
@@ -250,7 +251,7 @@ def test_objects_are_joined_attribute_by_attribute():
     assert (base.weight, base.width) == ({"a": 1}, 3)
     assert lw.tree_merge(base, overlay, conflict="base").width == 3
     overlay.extra = lw.data(5)
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.tree_merge([base], [overlay], lists="position")
     assert str(error.value) == (
         "cannot merge a Model onto a Model with other children at [0]; add a rule for "
@@ -351,7 +352,7 @@ def test_rules_hold_between_all_overlays():
 )  # fmt: skip
 def test_what_does_not_fit_is_an_error(base, overlay, words, text):
     """With the place, and what is there."""
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.tree_merge(base, overlay, **words)
     assert str(error.value) == text
     assert error.value.path is not None
@@ -439,13 +440,13 @@ def test_rules_call_their_functions_in_order():
 
 def test_what_is_beside_another_sort_is_an_error():
     """With the place."""
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.selection.tree_zip_outer({"a": [1]}, {}, {"a": {"x": 1}})
     assert str(error.value) == "cannot join a list and a dict at ['a']"
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.selection.tree_zip_outer([1], [[2]])
     assert str(error.value) == "cannot join the leaf 1 and a list at [0]"
-    with pytest.raises(lw.EditError, match="the leaf \\[1\\] and a dict at"):
+    with pytest.raises(EditError, match="the leaf \\[1\\] and a dict at"):
         lw.selection.tree_zip_outer(
             {"a": [1]},
             {"a": {"x": 1}},
@@ -479,7 +480,7 @@ def test_two_classes_of_one_name_that_do_not_fit_are_told_apart():
         lw.dataclass(type("Pair", (), {"__annotations__": {"x": int}, "__module__": m}))
         for m in ("first", "second")
     )
-    with pytest.raises(lw.EditError) as caught:
+    with pytest.raises(EditError) as caught:
         lw.tree_merge({"a": one(1)}, {"a": other(1)})
     assert str(caught.value).startswith(
         "cannot merge a Pair (second.Pair) onto a Pair (first.Pair) at ['a']; add"

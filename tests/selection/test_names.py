@@ -17,6 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError, PathError
 from strategies import every_tree, leaves
 
 
@@ -48,7 +49,7 @@ def flat_or(tree: Any, why: str, **options: Any) -> dict[str, Any] | None:
     """Return a flat table, or None if it is refused for a reason."""
     try:
         return lw.selection.to_flat(tree, **options)
-    except lw.EditError as error:
+    except EditError as error:
         if why not in str(error):
             raise
         return None
@@ -120,7 +121,7 @@ def test_names(tree, flat):
 )
 def test_what_would_not_come_back_is_refused(tree, what):
     """With its place and the way out."""
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.selection.to_flat(tree)
     assert str(error.value) == (
         f"from_flat could not restore {what}; pass strict=False if from_flat will get "
@@ -143,7 +144,7 @@ def test_leaves_of_one_name_are_refused():
         lambda n: ((n.a, n.b), None, (lw.DictKey("x"), lw.GetAttrKey("x"))),
         lambda _, children: Both(*children),
     )
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.selection.to_flat([Both(1, 2)], strict=False)
     assert str(error.value) == "two leaves have the name '[0].x'; one is at [0].x"
 
@@ -152,33 +153,33 @@ def test_leaves_of_one_name_are_refused():
     ("items", "error", "text"),
     [
         (
-            {"a": 1, "a.b": 2}, lw.EditError,
+            {"a": 1, "a.b": 2}, EditError,
             "'a.b' is below a name that already has a value",
         ),
         (
-            {"a.b": 2, "a": 1}, lw.EditError,
+            {"a.b": 2, "a": 1}, EditError,
             "'a' has a value, but names below it have one, too",
         ),
         (
-            {"a[0]": 1, "a[2]": 2}, lw.EditError,
+            {"a[0]": 1, "a[2]": 2}, EditError,
             "position 1 is missing; the positions are 0, 2",
         ),
         (
-            {"a[0]": 1, "a.b": 2}, lw.EditError,
+            {"a[0]": 1, "a.b": 2}, EditError,
             "names and positions are mixed at one level: 0, 'b'",
         ),
-        ([("a", 1), ("a", 2)], lw.EditError, "two items have the name 'a'"),
+        ([("a", 1), ("a", 2)], EditError, "two items have the name 'a'"),
         (
-            {"a[1.5]": 1}, lw.PathError,
+            {"a[1.5]": 1}, PathError,
             "'a[1.5]' has the key 1.5; without `like`, keys must be strings or "
             "positions",
         ),
         (
-            {"a..b": 1}, lw.PathError,
+            {"a..b": 1}, PathError,
             "'a..b' has an empty key at character 2; write it as ['']",
         ),
-        ({"a[0": 1}, lw.PathError, "'a[0': the [ at character 1 is not closed"),
-        ({"a[0]b": 1}, lw.PathError, "'a[0]b': expected '.' or [ at character 4"),
+        ({"a[0": 1}, PathError, "'a[0': the [ at character 1 is not closed"),
+        ({"a[0]b": 1}, PathError, "'a[0]b': expected '.' or [ at character 4"),
     ],
 )  # fmt: skip
 def test_names_that_make_no_tree(items, error, text):
@@ -225,7 +226,7 @@ def test_partial_restore_with_a_report():
     assert tree["enc"].weight["w"] is saved["enc.weight.w"]
     assert tree["enc"].weight["b"] is like["enc"].weight["b"]
     assert tree["head"] is like["head"]
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.selection.from_flat(saved, like)
     assert str(error.value) == (
         "the items do not match the tree: missing: 'extra'; extra: 'old'; changed: "
@@ -247,7 +248,7 @@ def test_renaming():
         "a": 1,
         "b": 2,
     }
-    with pytest.raises(lw.EditError, match="two items have the name 'a'"):
+    with pytest.raises(EditError, match="two items have the name 'a'"):
         lw.selection.from_flat({"A": 1, "a": 2}, rename=str.lower)
 
 
@@ -367,7 +368,7 @@ array=[1, 2] | is not a ndarray; the value at ['array'] is array([0., 0.])
 )
 def test_what_is_not_of_the_sort_is_refused(text, shown):
     """With the text, the place and what is there."""
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.selection.override(CONFIG, [text])
     value = text.partition("=")[2]
     assert str(error.value) == f"override {text!r}: {value!r} {shown}"
@@ -384,7 +385,7 @@ def test_what_is_not_of_the_sort_is_refused(text, shown):
 )
 def test_what_is_no_override_is_refused(text, shown):
     """With the text, the place and what is there."""
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.selection.override(CONFIG, [text])
     assert str(error.value) == f"override {text!r}: {shown}"
 
@@ -404,7 +405,7 @@ EQUAL = """
 def test_dicts_with_equal_keys_are_refused(where, value, keys):
     """In JSON as in Python literals: one of the two values would be lost."""
     text = f"{where}={value}"
-    with pytest.raises(lw.EditError) as error:
+    with pytest.raises(EditError) as error:
         lw.selection.override(CONFIG, text)
     assert str(error.value) == (
         f"override {text!r}: the value has a dict with equal keys, {keys}"
@@ -414,13 +415,13 @@ def test_dicts_with_equal_keys_are_refused(where, value, keys):
 
 def test_what_is_not_there_is_a_path_error():
     """With what is near."""
-    with pytest.raises(lw.PathError) as error:
+    with pytest.raises(PathError) as error:
         lw.selection.override(CONFIG, ["optim.lrr=1"])
     assert str(error.value) == (
         "override 'optim.lrr=1': no match for 'optim.lrr': the Optim at "
         "['optim'] has .lr, .steps; use +optim.lrr=1 to add it"
     )
-    with pytest.raises(lw.PathError, match=r"override 'a\.=1': not a pattern"):
+    with pytest.raises(PathError, match=r"override 'a\.=1': not a pattern"):
         lw.selection.override({}, "a.=1")
 
 
@@ -444,9 +445,9 @@ def test_adding_and_taking_away():
         "x": {"opt": {"lr": 1}},
         "y": {"opt": {"lr": 1}},
     }
-    with pytest.raises(lw.EditError, match=r"at position 7: \['b'\] has 2 items"):
+    with pytest.raises(EditError, match=r"at position 7: \['b'\] has 2 items"):
         lw.selection.override(config, "+b[7]=1")
-    with pytest.raises(lw.PathError, match=r"no match for '\*\.lr': [^;]*$"):
+    with pytest.raises(PathError, match=r"no match for '\*\.lr': [^;]*$"):
         lw.selection.override(config, "*.lr=1")
     assert config == {"a": 1, "b": [1, 2]}
 
@@ -533,7 +534,7 @@ def test_sets_are_written_with_their_items(old, text, new):
 )
 def test_what_the_type_of_a_leaf_refuses_is_an_edit_error(old, text):
     """Whatever the type itself raises; the place and the text are told."""
-    with pytest.raises(lw.EditError) as caught:
+    with pytest.raises(EditError) as caught:
         lw.selection.override({"a": {"b": old}}, f"a.b={text}")
     kind = re.escape(type(old).__name__)
     where = re.escape("; the value at ['a']['b'] is ")
@@ -557,14 +558,14 @@ LEAVES = {
 def test_any_text_is_an_override_or_an_error(text):
     """Of a path, a value or both: nothing but `EditError` and `PathError` is raised."""
     for override in (text, f"{text}=1", *(f"{name}={text}" for name in LEAVES)):
-        with contextlib.suppress(lw.EditError, lw.PathError):
+        with contextlib.suppress(EditError, PathError):
             lw.selection.override(LEAVES, override)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
 def test_any_text_is_the_name_of_a_leaf_or_an_error(text):
     """In a flat table, too."""
-    with contextlib.suppress(lw.EditError, lw.PathError):
+    with contextlib.suppress(EditError, PathError):
         flat = lw.selection.to_flat(lw.selection.from_flat({text: 1}))
         assert [*flat.values()] == [1]
 
@@ -658,11 +659,11 @@ def test_names_of_attributes_are_selectors():
 def test_the_way_to_add_is_named_where_it_works():
     """An attribute of a dict cannot be added."""
     tree = {"deps": {"@types/node": 1}}
-    with pytest.raises(lw.PathError) as caught:
+    with pytest.raises(PathError) as caught:
         lw.selection.override(tree, "deps.@types/node=2")
     assert "to add it" not in str(caught.value)
     assert "['@types/node']" in str(caught.value)
-    with pytest.raises(lw.PathError, match=r"use \+deps.other=2 to add it"):
+    with pytest.raises(PathError, match=r"use \+deps.other=2 to add it"):
         lw.selection.override(tree, "deps.other=2")
     assert lw.selection.override(tree, "deps['@types/node']=2") == {
         "deps": {"@types/node": 2}

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError, PathError
 from strategies import every_tree
 
 
@@ -61,9 +62,9 @@ def test_none_is_a_value():
 def test_combining_is_checked():
     """Gaps, overlaps and other structures are errors with the path."""
     gap, one = {"a": lw.MISSING}, {"a": 1}
-    with pytest.raises(lw.EditError, match=r"^the leaf at \['a'\] is in no part$"):
+    with pytest.raises(EditError, match=r"^the leaf at \['a'\] is in no part$"):
         lw.tree_combine(gap, gap)
-    with pytest.raises(lw.EditError, match=r"^the leaf at \['a'\] is in parts 0 and 2"):
+    with pytest.raises(EditError, match=r"^the leaf at \['a'\] is in parts 0 and 2"):
         lw.tree_combine(one, gap, one)
     with pytest.raises(lw.StructureError, match=r"tree 1 does not have the structure"):
         lw.tree_combine(one, {"b": 1})
@@ -79,7 +80,7 @@ def test_labels():
     assert labels == {"enc": {"w": "slow", "bias": "none"}, "head": {"w": "fast"}}
     assert lw.selection.tree_group_by(tree, labels)["fast"]["head"] == {"w": 3}
     assert [*lw.selection.tree_group_by(tree, {"enc": "x", "head": "y"})] == ["x", "y"]
-    with pytest.raises(lw.EditError, match=r"^no rule matches the leaf at \['head'\]"):
+    with pytest.raises(EditError, match=r"^no rule matches the leaf at \['head'\]"):
         lw.selection.tree_labels(tree, {"enc": 1})
     with pytest.raises(lw.StructureError):
         lw.selection.tree_group_by(tree, {"enc": "x"})
@@ -90,7 +91,7 @@ def test_filtering():
     tree = [1, "a", (2.5,)]
     assert lw.selection.tree_filter(tree, (int, float)) == [1, lw.MISSING, (2.5,)]
     assert lw.selection.tree_filter(tree, "[2]", fill=0) == [0, 0, (2.5,)]
-    with pytest.raises(lw.PathError, match="no match for 'of type bytes'"):
+    with pytest.raises(PathError, match="no match for 'of type bytes'"):
         lw.selection.tree_filter(tree, bytes)
     assert lw.selection.tree_filter(tree, bytes, missing_ok=True, fill=0) == [
         0,

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError
 from leafwise.selection import TreeDiff
 
 
@@ -211,7 +212,7 @@ def test_operations(case):
     before = json.dumps(document)
     for patch in (operations, json.dumps(operations), json.dumps(operations).encode()):
         if isinstance(expected, str):
-            with pytest.raises(lw.EditError, match=expected):
+            with pytest.raises(EditError, match=expected):
                 TreeDiff.from_json_patch(patch, document)
         else:
             assert patched(document, *operations) == expected
@@ -220,7 +221,7 @@ def test_operations(case):
 
 
 def test_what_is_no_patch():
-    with pytest.raises(lw.EditError, match="a JSON Patch is a list of operations"):
+    with pytest.raises(EditError, match="a JSON Patch is a list of operations"):
         TreeDiff.from_json_patch("{}", {})
     with pytest.raises(ValueError, match="Expecting"):
         TreeDiff.from_json_patch("[", {})
@@ -240,7 +241,7 @@ def test_what_is_no_patch():
 def test_what_json_cannot_hold(a, b, text):
     """It is refused, with the path."""
     pair = (b, a) if isinstance(a, type) else (a, b)
-    with pytest.raises(lw.EditError, match=text):
+    with pytest.raises(EditError, match=text):
         lw.tree_diff(*pair).to_json_patch()
 
 

@@ -9,6 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import PathError
 from leafwise.selection.find import DEEP, key_kind, parse
 from strategies import trees
 
@@ -89,8 +90,8 @@ def test_other_containers():
     tree = [
         deque([1, 2]),
         OrderedDict(b=3, a=4),
-        lw.List([lw.data(5), "s"]),
-        lw.Dict(k=lw.data(6), s="s"),
+        lw.nn.List([lw.data(5), "s"]),
+        lw.nn.Dict(k=lw.data(6), s="s"),
     ]
     assert lw.at(tree)["[0][-1]"].get() == 2
     assert lw.at(tree)["[1].*"].get() == [3, 4]
@@ -129,7 +130,7 @@ ERRORS = {
 def test_errors_point_to_the_place(text):
     """The message ends with the text and a caret."""
     why, place = ERRORS[text]
-    with pytest.raises(lw.PathError) as caught:
+    with pytest.raises(PathError) as caught:
         lw.selection.selector(text)
     assert str(caught.value) == f"not a pattern: {why}\n  {text}\n  {' ' * place}^"
 
@@ -152,7 +153,7 @@ MANY = "9" * 5000
 )
 def test_a_number_of_too_many_digits_is_refused(text):
     """Python itself refuses to read it; the error is that of any other pattern."""
-    with pytest.raises(lw.PathError) as caught:
+    with pytest.raises(PathError) as caught:
         lw.selection.selector(text)
     assert str(caught.value).startswith("not a pattern: this number has too many digit")
 
@@ -171,7 +172,7 @@ def test_any_text_is_a_pattern_or_an_error(text):
     """Nothing but `PathError` is raised, whatever stands in the text."""
     try:
         selector = lw.selection.selector(text)
-    except lw.PathError as error:
+    except PathError as error:
         assert str(error).startswith("not a pattern: ")  # noqa: PT017  # one of two
     else:
         found = lw.at(CONFIG, missing_ok=True)[selector].paths()
@@ -291,14 +292,12 @@ def test_nothing_is_an_error_that_helps():
         "**.bais": "the tree has 16 leaves; nearest: ['layers'][0]['bias'], "
         "['point'].y, ['point'].x, ['optim']['wd'], ['optim']['lr']",
     }.items():
-        with pytest.raises(lw.PathError) as caught:
+        with pytest.raises(PathError) as caught:
             lw.at(CONFIG)[pattern].get()
         assert str(caught.value) == f"no match for {pattern!r}: {text}"
-    with pytest.raises(lw.PathError, match="the dict at the root is empty"):
+    with pytest.raises(PathError, match="the dict at the root is empty"):
         lw.at({})["a"].get()
-    with pytest.raises(
-        lw.PathError, match=r"'of type bytes': the tree has 16 leaves, no"
-    ):
+    with pytest.raises(PathError, match=r"'of type bytes': the tree has 16 leaves, no"):
         lw.at(CONFIG)[bytes].get()
     assert lw.at(CONFIG, missing_ok=True)["optim.rl"].count() == 0
     assert lw.at(CONFIG, missing_ok=True)["optim.rl"].get(None) is None
@@ -378,7 +377,7 @@ def test_wildcards_are_matched_without_trying_everything():
 def test_brackets_and_deep_patterns_are_read_and_found_in_reasonable_time():
     """Neither spaces in brackets nor many `**` multiply."""
     spaces = " " * 3000
-    with pytest.raises(lw.PathError, match="this is not a literal"):
+    with pytest.raises(PathError, match="this is not a literal"):
         lw.selection.selector(f"[{spaces}:{spaces}:{spaces}x]")
     tree = 1
     for _ in range(300):
@@ -423,7 +422,7 @@ SMALL = lw.testing.trees(
 def every_place(tree):
     """Return each node and leaf with its keys, and each key's place among how many."""
     found = [((), tree)]
-    level = lw.tree_flatten_one_level(tree) if not isinstance(tree, int) else None
+    level = lw.tree.flatten_one_level(tree) if not isinstance(tree, int) else None
     if level is not None:
         count = len(level.children)
         for place, (key, child) in enumerate(

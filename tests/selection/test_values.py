@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.errors import EditError
 from leafwise.selection.values import guess
 
 
@@ -56,7 +57,7 @@ DEEP = pytest.mark.needs("stack")
 def test_anything_else_is_a_string(text):
     """As it is written, when it is added; an error where a list is to be replaced."""
     assert guess(text) == text
-    with pytest.raises(lw.EditError, match="cannot replace the list at"):
+    with pytest.raises(EditError, match="cannot replace the list at"):
         lw.selection.override({"a": ["b"]}, f"a={text}")
 
 
@@ -71,9 +72,9 @@ def test_deep_words_are_read():
 
 def test_equal_keys_are_refused():
     """As in JSON."""
-    with pytest.raises(lw.EditError, match="equal keys, 'a' and 'a'"):
+    with pytest.raises(EditError, match="equal keys, 'a' and 'a'"):
         guess("{a: 1, a: 2}")
-    with pytest.raises(lw.EditError, match="equal keys, 1 and True"):
+    with pytest.raises(EditError, match="equal keys, 1 and True"):
         guess("[x, {1: a, true: b}]")
 
 
@@ -109,7 +110,7 @@ def test_any_text_is_a_value(text):
     """Of JSON's types, or the text itself; or a dict has equal keys."""
     try:
         value = guess(text)
-    except lw.EditError:
+    except EditError:
         return
     assert isinstance(value, str | int | list | dict | tuple | set)
     if isinstance(value, list | dict) and "\\" not in text:

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from leafwise.errors import EditError, PathError
 from leafwise.integrations import support
 
 
@@ -51,7 +52,7 @@ def test_wish_8_names_that_are_unambiguous_and_come_back():
             assert lw.KeyPath.parse(str(path)) == path
             assert lw.at(tree)[str(path)].get() == leaf
     mixed = {1: "int", "1": "text"}
-    with pytest.raises(lw.EditError, match="could not restore the key 1 of the dict"):
+    with pytest.raises(EditError, match="could not restore the key 1 of the dict"):
         lw.selection.to_flat(mixed)
     assert lw.selection.to_flat(mixed, strict=False) == {"[1]": "int", "1": "text"}
     assert (
@@ -76,9 +77,9 @@ def test_wish_9_surgery_at_a_path():
         "optim": {"steps": [1, 3], "lr": 0.1}
     }
     assert lw.selection.tree_rename(config, "lr", "rate")["rate"] == 0.1
-    with pytest.raises(lw.EditError, match=r"at several places: \[0\], \[1\]|twice"):
+    with pytest.raises(EditError, match=r"at several places: \[0\], \[1\]|twice"):
         lw.selection.tree_at(lambda m: (m[0], m[0]), [1, 2], (8, 9))
-    with pytest.raises(lw.PathError) as error:
+    with pytest.raises(PathError) as error:
         lw.at(MODEL)["head.wieght"].get()
     assert str(error.value) == (
         "no match for 'head.wieght': the Dense at ['head'] has .weight, .units, .bias"
@@ -117,7 +118,7 @@ def test_wish_15_joins_and_merges_by_place():
         "seed": 0,
         "extra": True,
     }
-    with pytest.raises(lw.EditError, match="cannot merge the leaf 1 onto"):
+    with pytest.raises(EditError, match="cannot merge the leaf 1 onto"):
         lw.tree_merge(base, {"model": 1})
     total = lw.selection.tree_map_outer(
         lambda *xs: sum(xs), {"a": 1}, {"a": 2, "b": 3}, fill=0
@@ -170,11 +171,11 @@ def test_wish_20_what_differs():
 def test_wish_24_several_outputs_at_once():
     """A function of two results gives two trees; a wrong shape is an error."""
     halves = lw.tree_map(lambda x: (x, -x), MODEL)
-    plus, minus = lw.tree_unzip(halves, 2, is_leaf=lambda x: type(x) is tuple)
+    plus, minus = lw.tree.unzip(halves, 2, is_leaf=lambda x: type(x) is tuple)
     assert lw.tree_leaves(plus) == lw.tree_leaves(MODEL)
     assert lw.tree_leaves(minus) == [-x for x in lw.tree_leaves(MODEL)]
     with pytest.raises(lw.StructureError):
-        lw.tree_unzip({"a": (1, 2), "b": (1, 2, 3)}, 2)
+        lw.tree.unzip({"a": (1, 2), "b": (1, 2, 3)}, 2)
     outer = lw.tree_structure([0, 0, 0])
     inner = lw.tree_structure((0, 0))
     with pytest.raises(lw.StructureError):

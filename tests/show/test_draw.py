@@ -7,6 +7,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.errors import PathError
 from leafwise.show import draw
 from leafwise.show.text import columns
 
@@ -103,7 +104,7 @@ def test_what_a_selector_picks(how):
         │       └── ... 1 more
         └── ... 1 more
         """)
-    with pytest.raises(lw.PathError, match="no match"):
+    with pytest.raises(PathError, match="no match"):
         draw(tree, select="enc.*.wieght")
 
 

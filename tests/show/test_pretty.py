@@ -129,7 +129,7 @@ class Linear(nn.Module):
 def test_models():
     """Sizes beside what has variables in it; a tied weight once."""
     np = pytest.importorskip("numpy")
-    model = lw.Dict(first=Linear(np, 64, 32), rest=lw.List([Linear(np, 2, 2)]))
+    model = nn.Dict(first=Linear(np, 64, 32), rest=nn.List([Linear(np, 2, 2)]))
     model["tied"] = model["first"].weight
     model["rest"].note = "x"
     assert repr(model) == text("""
@@ -213,7 +213,7 @@ def test_cycles_end():
     tree = {"a": [1]}
     tree["a"].append(tree)
     assert lw.pformat(tree) == "#1 {'a': [1, → #1]}"
-    model = lw.List([lw.Dict()])
+    model = nn.List([nn.Dict()])
     model[0].up = lw.data(Point(model, 1))
     assert repr(model) == "#1 List([Dict({'up': Point(x=→ #1, y=1)})])"
     assert lw.pformat(tree, depth=0) == "{... 1}"  # of leaves nobody can tell

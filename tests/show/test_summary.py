@@ -33,7 +33,7 @@ class Dense(nn.Module):
 class Model(nn.Module):
     def __init__(self):
         self.embed = nn.Param(np.zeros((50, 8), "f2"))
-        self.layers = lw.List([Dense(8, 8)])
+        self.layers = nn.List([Dense(8, 8)])
         self.mean = nn.BatchStat(np.zeros(4))
         self.head = self.embed
 

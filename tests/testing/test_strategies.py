@@ -83,7 +83,7 @@ def test_what_is_drawn_is_what_was_asked_for(tree):
 @given(trees(nodes=[]))
 def test_no_nodes_are_a_leaf(tree):
     """Which is a tree, too."""
-    assert lw.tree_is_leaf(tree)
+    assert lw.tree.is_leaf(tree)
 
 
 @given(trees(keys=st.integers(0, 3), nodes=[dict]))

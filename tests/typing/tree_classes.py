@@ -69,7 +69,7 @@ class Box:
         return cls(*children)
 
 
-@lw.register_pytree_with_keys_class
+@lw.registry.register_pytree_with_keys_class
 class Keyed:
     def __init__(self, value: float) -> None:
         self.value = value
@@ -175,8 +175,8 @@ assert_type(lw.tree_map(double, params, is_leaf=lambda x: x is None), Params)
 assert_type(lw.tree_map_(print, Keyed(1.0)), Keyed)
 assert_type(lw.tree_map_only(float, double, params), Params)
 assert_type(lw.tree_broadcast_prefix(0.0, params), Params)
-assert_type(lw.tree_replace_nones(0.0, params), Params)
-assert_type(lw.tree_map_shared(double, params), Params)
+assert_type(lw.tree.replace_nones(0.0, params), Params)
+assert_type(lw.tree.map_shared(double, params), Params)
 
 # ---------------------------------------------------------- classes inside containers
 

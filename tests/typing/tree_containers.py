@@ -72,8 +72,8 @@ def one_more(x: int) -> int:
     return x + 1
 
 
-assert_type(lw.tree_replace_nones(0, bound), dict[str, int])
-assert_type(lw.tree_replace_nones("none", bound), dict[str, int | str])
+assert_type(lw.tree.replace_nones(0, bound), dict[str, int])
+assert_type(lw.tree.replace_nones("none", bound), dict[str, int | str])
 
 
 def descend(
@@ -96,7 +96,7 @@ assert_type(lw.tree_leaves(deep), list[float])
 assert_type(lw.tree_leaves({"a": [1, 2], "b": [3]}), list[int])
 assert_type(lw.tree_leaves(["x", "yz"]), list[str])
 assert_type(lw.tree_leaves(grid, is_leaf=list), list[Any])
-assert_type([leaf.shape for leaf in lw.tree_iter(model)], list[tuple[int, ...]])
+assert_type([leaf.shape for leaf in lw.tree.iter(model)], list[tuple[int, ...]])
 for path, array in lw.tree_leaves_with_path(model):
     assert_type(path, lw.KeyPath)
     assert_type(array, Array)
@@ -112,8 +112,8 @@ assert_type(lw.tree_structure(model).num_leaves, int)
 pairs, shape = lw.tree_flatten_with_path(model)
 assert_type(pairs, list[tuple[lw.KeyPath, Array]])
 assert_type(shape, lw.PyTreeDef[dict[str, Any]])
-assert_type(lw.tree_children(limits), list[int])
-assert_type(lw.tree_children(grid), list[list[int]])
+assert_type(lw.tree.children(limits), list[int])
+assert_type(lw.tree.children(grid), list[list[int]])
 
 # ---------------------------------------------------------------------- key paths
 
@@ -150,11 +150,11 @@ def longest(so_far: str, name: str) -> str:
 assert_type(lw.tree_sum(limits), int)
 assert_type(lw.tree_sum(rates, 0.0), float)
 assert_type(lw.tree_sum(["a", "b"], ""), str)
-assert_type(lw.tree_max(layers), float)
-assert_type(lw.tree_min(limits, default=None), int | None)
+assert_type(lw.tree.max(layers), float)
+assert_type(lw.tree.min(limits, default=None), int | None)
 assert_type(lw.tree_reduce(product, layers), float)
 assert_type(lw.tree_reduce(longest, ["a", "bcd"]), str)
-assert_type(lw.tree_reduce_associative(added, grid), int)
+assert_type(lw.tree.reduce_associative(added, grid), int)
 assert_type(lw.tree_all(limits), bool)
 
 # ------------------------------------------------------------------------- prefixes

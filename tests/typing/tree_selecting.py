@@ -193,7 +193,7 @@ async def fetch(x: int) -> str:
 
 
 async def all_of_it() -> list[str]:
-    found: list[str] = await lw.tree_gather([fetch(1), fetch(2)])
+    found: list[str] = await lw.tree.gather([fetch(1), fetch(2)])
     return found
 
 

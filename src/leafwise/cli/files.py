@@ -7,7 +7,6 @@ read and written as UTF-8, whatever the locale; a terminal gets its own encoding
 
 from __future__ import annotations
 
-import codecs
 import contextlib
 import os
 import sys
@@ -28,14 +27,6 @@ __all__ = ["NotWritten", "Source", "Unreadable", "complain", "encoding", "read"]
 __all__ += ["read_all", "replace", "write"]
 
 _MOST: Final = 20_000_000
-_MARKS: Final = (  # longer ones before those that they begin with
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (codecs.BOM_UTF8, "utf-8"),
-)
-"""Byte order marks, and the encodings that they announce."""
 
 
 class Unreadable(Exception):
@@ -150,23 +141,13 @@ def _text_of(path: str) -> tuple[str, bytes, str]:
     """
     if path != "-":
         with open(path, "rb") as file:
-            return _decoded(file.read())
+            return io.formats.decoded(file.read())
     if sys.stdin is None:
         raise Unreadable("-: there is no standard input")
     buffer = getattr(sys.stdin, "buffer", None)  # a StringIO has none
-    return (sys.stdin.read(), b"", "") if buffer is None else _decoded(buffer.read())
-
-
-def _decoded(data: bytes) -> tuple[str, bytes, str]:
-    import json
-
-    # A mark, or the zeros around an ASCII character: YAML 1.2 tells encodings apart as
-    # JSON does. Windows PowerShell writes UTF-16 for a plain `>`.
-    for mark, charset in _MARKS:
-        if data.startswith(mark):
-            return data.removeprefix(mark).decode(charset), mark, charset
-    found: str = json.detect_encoding(data)
-    return data.decode(found), b"", found
+    if buffer is None:
+        return sys.stdin.read(), b"", ""
+    return io.formats.decoded(buffer.read())
 
 
 def _refuse_endless(tree: Any) -> None:

@@ -136,7 +136,7 @@ class KeyPath(tuple[Any, ...]):
         """Return Python code that reads this path.
 
         The code is safe to run: it reads attributes and items, and calls nothing but
-        `getattr`, `float`, `complex`, `frozenset` and `leafwise.tree_children`. Keys
+        `getattr`, `float`, `complex`, `frozenset` and `leafwise.tree.children`. Keys
         are written as literals, and Enum members by their qualified name. So the module
         of an Enum must be imported where the code runs.
 
@@ -209,7 +209,7 @@ def _code(key: Any, name: str) -> str:
 
     match key:
         case FlattenedIndexKey(place):
-            return f"leafwise.tree_children({name})[{code_of(place)}]"
+            return f"leafwise.tree.children({name})[{code_of(place)}]"
         case GetAttrKey(str(attribute)):
             exact = str.__str__(attribute)
             if is_plain_name(exact):

@@ -160,7 +160,7 @@ class FlattenedIndexKey(Frozen):
 
     Example:
         >>> import leafwise as lw
-        >>> str(lw.FlattenedIndexKey(0))
+        >>> str(lw.registry.FlattenedIndexKey(0))
         '[<flat index 0>]'
     """
 

@@ -90,7 +90,7 @@ class Rule:
 
     Example:
         >>> import leafwise as lw
-        >>> rule = lw.lookup(list)
+        >>> rule = lw.registry.lookup(list)
         >>> rule.name, rule.flatten([1, 2]), rule.unflatten(None, [3, 4])
         ('list', ([1, 2], None), [3, 4])
     """

@@ -556,7 +556,7 @@ def register_pytree_with_keys(
         >>> import leafwise as lw
         >>> class Pair:
         ...     def __init__(self, x, y): self.x, self.y = x, y
-        >>> _ = lw.register_pytree_with_keys(
+        >>> _ = lw.registry.register_pytree_with_keys(
         ...     Pair,
         ...     lambda p: ((("x", p.x), ("y", p.y)), None),
         ...     lambda aux, children: Pair(*children))
@@ -693,7 +693,7 @@ def register_pytree_with_keys_class(
 
     Example:
         >>> import leafwise as lw
-        >>> @lw.register_pytree_with_keys_class
+        >>> @lw.registry.register_pytree_with_keys_class
         ... class Box:
         ...     def __init__(self, x): self.x = x
         ...     def tree_flatten_with_keys(self):

@@ -374,7 +374,7 @@ def namespaces() -> tuple[str, ...]:
 
     Example:
         >>> import leafwise as lw
-        >>> lw.namespaces()[0]
+        >>> lw.registry.namespaces()[0]
         ''
     """
     return tuple(current.state.layers)
@@ -734,7 +734,7 @@ def lookup(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.lookup(dict), lw.lookup(int)
+        >>> lw.registry.lookup(dict), lw.registry.lookup(int)
         (<Rule dict for dict>, None)
     """
     if not isinstance(cls, type):

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
-from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
+from ..errors import NamespaceError, RegistryError, TreeDefError
 from ..safely import FAULTS, class_name, clip, named_object, printed, shown, type_name
 from .builtins import BY_NAME
 from .keypath import KeyPath, parse_literal
@@ -405,13 +405,11 @@ def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
     try:
         data = json.loads(text)
         return load(_read_state(data))
+    except TreeDefError:
+        raise
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
-        if isinstance(error, TreeDefError):
-            raise
         reason = " ".join(printed(error).split()) or type_name(error)
         raise TreeDefError(f"malformed text of a treedef: {reason}") from None
-    except PathError as error:
-        raise TreeDefError(f"malformed text of a treedef: {printed(error)}") from None
 
 
 def _read_state(data: Any) -> tuple[Any, ...]:

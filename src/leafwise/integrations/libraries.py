@@ -196,7 +196,7 @@ def register_attrs(
         >>> import leafwise as lw
         >>> try:
         ...     lw.integrations.register_attrs(int)
-        ... except lw.RegistryError as error:
+        ... except lw.errors.RegistryError as error:
         ...     print(error)
         int is not an attrs class
     """
@@ -230,7 +230,7 @@ def register_model(
         >>> import leafwise as lw
         >>> try:
         ...     lw.integrations.register_model(int)
-        ... except lw.RegistryError as error:
+        ... except lw.errors.RegistryError as error:
         ...     print(error)
         int is not a pydantic model
     """

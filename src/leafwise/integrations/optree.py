@@ -6,6 +6,7 @@ optree's global registry is closed to others, so its functions want to be called
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -42,6 +43,8 @@ def register(optree: Any, cls: type, node: Node) -> None:
 
     is_container = issubclass(cls, Mapping | Sequence)
     entry = optree.AutoEntry if is_container else optree.GetAttrEntry
-    optree.register_pytree_node(
-        cls, flatten, node.unflatten, path_entry_type=entry, namespace=NAMESPACE
-    )
+    with warnings.catch_warnings():  # optree warns of each named tuple
+        warnings.simplefilter("ignore", UserWarning)
+        optree.register_pytree_node(
+            cls, flatten, node.unflatten, path_entry_type=entry, namespace=NAMESPACE
+        )

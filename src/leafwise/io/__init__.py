@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from .atomic import replace_file as replace_file
     from .files import load as load
     from .files import save as save
+    from .formats import read as read
 
 
 _HOMES: Final = {
     ".core.serial": "register_codec",
     "atomic": "replace_file",
     "files": "load save",
+    "formats": "read",
 }
 """The modules that are loaded on first use of one of their names."""
 
@@ -35,4 +37,4 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES, "formats revision")
 
 
-__all__ = ["load", "register_codec", "replace_file", "save"]
+__all__ = ["load", "read", "register_codec", "replace_file", "save"]

@@ -58,7 +58,8 @@ def _format_of(path: Path) -> tuple[str, ModuleType]:
     suffix = os.path.splitext(given)[1].lower()
     if suffix not in _FORMATS:
         raise FileError(
-            f"{printable(given)}: the file name must end in .json, .npz or .safetensors"
+            f"{printable(given)}: the name must end in .json, .npz or .safetensors; "
+            "leafwise.read is for YAML and TOML"
         )
     return given, _FORMATS[suffix]
 

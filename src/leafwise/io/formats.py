@@ -8,9 +8,11 @@ ruamel.yaml and tomlkit are imported only when they are needed.
 
 from __future__ import annotations
 
+import codecs
 import importlib
 import json
 import math
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
@@ -20,18 +22,21 @@ from typing import Any, ClassVar, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
+from ..errors import FileError
 from ..ops.map import tree_leaves, tree_map
-from ..safely import clip, type_name
+from ..safely import clip, printable, type_name
 
 
 __all__ = [
     "SUFFIXES",
     "Document",
     "FormatError",
+    "decoded",
     "dump",
     "fits",
     "json_default",
     "load",
+    "read",
 ]
 
 SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
@@ -39,6 +44,16 @@ SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "y
 
 _DEEPEST: Final = 500
 _MOST_BROUGHT: Final = 1_000_000
+
+
+_MARKS: Final = (  # longer ones before those that they begin with
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+    (codecs.BOM_UTF8, "utf-8"),
+)
+"""Byte order marks, and the encodings that they announce."""
 
 
 class FormatError(ValueError):
@@ -139,6 +154,70 @@ class _How(NamedTuple):
 
     encoding: str
     allow_nan: bool
+
+
+def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> Any:
+    r"""Read a YAML, TOML or JSON file into dicts, lists and scalars.
+
+    `load` is for trees that `save` wrote, and for files of arrays.
+
+    Args:
+        path: The file. Its text is UTF-8, unless it begins with a byte order mark.
+        format: `"yaml"`, `"toml"` or `"json"`; the extension of the name if None.
+
+    Returns:
+        The data; for a YAML stream of several documents, a list of them. Scalars follow
+        the rules of YAML 1.2, except that `0644` is an octal number.
+
+    Raises:
+        FileError: The format is unknown, the text is malformed or has a duplicate key,
+            or a required package is not installed.
+        OSError: The file cannot be read.
+
+    Example:
+        >>> import leafwise as lw
+        >>> import os, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     name = os.path.join(folder, "train.yaml")
+        ...     with lw.io.replace_file(name, text=True) as file:
+        ...         _ = file.write("optim: {lr: 3e-4}\nsteps: 1_000  # a day\n")
+        ...     lw.read(name)
+        {'optim': {'lr': 0.0003}, 'steps': 1000}
+    """
+    given = os.fsdecode(path)
+    kind = format or SUFFIXES.get(os.path.splitext(given)[1].lower())
+    if kind not in _READERS:
+        *most, last = sorted({*SUFFIXES.values()})
+        hint = "; use leafwise.load" if given.endswith((".npz", ".safetensors")) else ""
+        raise FileError(
+            f"{printable(given)}: unknown format, expected {', '.join(most)} or {last}"
+            f"{hint}"
+        )
+    with open(given, "rb") as file:
+        data = file.read()
+    try:
+        return load(decoded(data)[0], kind).tree
+    except (FormatError, UnicodeDecodeError) as error:
+        raise FileError(f"{printable(given)}: {error}") from error
+
+
+def decoded(data: bytes) -> tuple[str, bytes, str]:
+    """Return the text of a file, its byte order mark, and its encoding.
+
+    A mark, or the zeros around an ASCII character, tell the encoding: YAML 1.2 tells
+    them apart as JSON does. Windows PowerShell writes UTF-16 for a plain `>`.
+
+    Args:
+        data: The content of the file.
+
+    Raises:
+        UnicodeDecodeError: It is not text.
+    """
+    for mark, charset in _MARKS:
+        if data.startswith(mark):
+            return data.removeprefix(mark).decode(charset), mark, charset
+    found: str = json.detect_encoding(data)
+    return data.decode(found), b"", found
 
 
 def load(text: str, kind: str, *, written: bool = False) -> Document:

@@ -114,7 +114,7 @@ def is_data(value: Any) -> bool:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> nn.is_data(lw.List([])), nn.is_data([]), nn.is_data(42), nn.is_data("a")
+        >>> nn.is_data(nn.List([])), nn.is_data([]), nn.is_data(42), nn.is_data("a")
         (True, False, False, False)
 
     Modelled on `flax.nnx.is_data`.

@@ -268,7 +268,7 @@ class List(Container, MutableSequence[T], Generic[T]):
 
     Example:
         >>> import leafwise as lw
-        >>> layers = lw.List([lw.data(1.0), "tanh"])
+        >>> layers = lw.nn.List([lw.data(1.0), "tanh"])
         >>> layers.insert(0, lw.data(0.5))
         >>> [(str(path), leaf) for path, leaf in lw.tree_leaves_with_path(layers)]
         [('[0]', 0.5), ('[1]', 1.0)]
@@ -538,7 +538,7 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
 
     Example:
         >>> import leafwise as lw
-        >>> weights = lw.Dict(keys=lw.data(1.0), name="w")
+        >>> weights = lw.nn.Dict(keys=lw.data(1.0), name="w")
         >>> lw.tree_leaves(weights), weights["keys"], weights.name
         ([1.0], 1.0, 'w')
         >>> str(lw.tree_paths(weights)[0])

@@ -166,7 +166,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> nn.state(lw.List([nn.Param(1.0), lw.data(2)]), nn.Param)
+        >>> nn.state(nn.List([nn.Param(1.0), lw.data(2)]), nn.Param)
         State({0: Param(value=1.0)})
 
     Modelled on `flax.nnx.state`.
@@ -189,7 +189,7 @@ def graphdef(node: M) -> GraphDef[M]:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> one, other = lw.List([nn.Param(1.0)]), lw.List([nn.Param(2.0)])
+        >>> one, other = nn.List([nn.Param(1.0)]), nn.List([nn.Param(2.0)])
         >>> nn.graphdef(one) == nn.graphdef(other)
         True
     """
@@ -280,7 +280,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> graphdef, state = nn.split(lw.List([nn.Param(1.0)]))
+        >>> graphdef, state = nn.split(nn.List([nn.Param(1.0)]))
         >>> nn.merge(graphdef, {0: 5.0})[0].value
         5.0
 
@@ -453,7 +453,7 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> model = lw.List([nn.Param(1.0), lw.data(2)])
+        >>> model = nn.List([nn.Param(1.0), lw.data(2)])
         >>> weight = model[0]
         >>> nn.update(model, {0: 5.0, 1: 6})
         >>> weight.value, model[1]
@@ -649,7 +649,7 @@ def pop(node: Any, *filters: Filter) -> Any:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> model = lw.Dict(w=nn.Param(1.0), seen=nn.Intermediate(3))
+        >>> model = nn.Dict(w=nn.Param(1.0), seen=nn.Intermediate(3))
         >>> nn.pop(model, nn.Intermediate).seen.value
         3
         >>> [*model]

@@ -92,7 +92,7 @@ class GraphDef(Shown, Generic[M]):
         >>> from leafwise import nn
         >>> class Pair(lw.Pytree):
         ...     def __init__(self):
-        ...         self.left = self.right = lw.List([nn.Param(1.0)])
+        ...         self.left = self.right = nn.List([nn.Param(1.0)])
         >>> graphdef, state = nn.split(Pair())
         >>> graphdef
         GraphDef(Pair(left=List([0]=Param(*)), right=#1))

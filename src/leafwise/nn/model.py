@@ -80,7 +80,7 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> for path, value in nn.iter_graph(lw.List([nn.Param(1.0)])):
+        >>> for path, value in nn.iter_graph(nn.List([nn.Param(1.0)])):
         ...     print(path, type(value).__name__)
         (0, 'value') float
         (0,) Param
@@ -108,7 +108,7 @@ def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> [key for key, _ in nn.iter_children(lw.Dict(a=lw.List(), b=lw.data(1)))]
+        >>> [key for key, _ in nn.iter_children(nn.Dict(a=nn.List(), b=lw.data(1)))]
         ['a']
 
     Modelled on `flax.nnx.iter_children`.
@@ -133,7 +133,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> model = lw.List([nn.Param(1.0)])
+        >>> model = nn.List([nn.Param(1.0)])
         >>> nn.recursive_map(
         ...     lambda path, x: x.value if isinstance(x, nn.Param) else x, model)
         List([1.0])
@@ -184,7 +184,7 @@ def set_attributes(
         >>> class Dropout(nn.Module):
         ...     def __init__(self):
         ...         self.active = True
-        >>> model = lw.List([Dropout(), Dropout()])
+        >>> model = nn.List([Dropout(), Dropout()])
         >>> nn.set_attributes(model, active=False)
         >>> [layer.active for layer in model]
         [False, False]
@@ -222,7 +222,7 @@ def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> model = lw.List([nn.Param(1.0)])
+        >>> model = nn.List([nn.Param(1.0)])
         >>> nn.set_metadata(model, nn.Param, unit="m")
         >>> model[0].unit
         'm'
@@ -254,7 +254,7 @@ def train(tree: Any, **attributes: Any) -> None:
         >>> class Dropout(nn.Module):
         ...     def __init__(self):
         ...         self.deterministic = True
-        >>> model = lw.List([Dropout()])
+        >>> model = nn.List([Dropout()])
         >>> nn.train(model)
         >>> model[0].deterministic
         False
@@ -279,7 +279,7 @@ def eval(tree: Any, **attributes: Any) -> None:
         >>> class Dropout(nn.Module):
         ...     def __init__(self):
         ...         self.deterministic = False
-        >>> model = lw.List([Dropout()])
+        >>> model = nn.List([Dropout()])
         >>> nn.eval(model)
         >>> model[0].deterministic
         True

@@ -297,7 +297,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             >>> class Model(nn.Module):
             ...     def __init__(self, by):
             ...         self.weight = nn.Param(by)
-            ...         self.layers = lw.List([nn.Param(by)])
+            ...         self.layers = nn.List([nn.Param(by)])
             >>> values = Model(0.5).state_dict()
             >>> values
             {'weight': 0.5, 'layers': {0: 0.5}}
@@ -588,7 +588,7 @@ def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
         >>> from leafwise import nn
         >>> class Block(nn.Module):
         ...     def __init__(self, *inner):
-        ...         self.inner = lw.List(inner)
+        ...         self.inner = nn.List(inner)
         >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
         [('inner', 0), ('inner', 1), ()]
 

@@ -338,8 +338,8 @@ class Object(Pytree, pytree=False):
         >>> from leafwise import nn
         >>> class Store(nn.Object):
         ...     def __init__(self):
-        ...         self.items = [lw.List([]), lw.List([])]
-        >>> lw.all_leaves([Store()])
+        ...         self.items = [nn.List([]), nn.List([])]
+        >>> lw.tree.all_leaves([Store()])
         True
 
     Modelled on `flax.nnx.Object`.

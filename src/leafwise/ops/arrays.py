@@ -542,7 +542,7 @@ def tree_nbytes(
         >>> np = pytest.importorskip("numpy")
         >>> import leafwise as lw
         >>> weight = np.zeros((2, 3), np.float32)
-        >>> lw.tree_nbytes({"embed": weight, "decode": weight, "step": 7})
+        >>> lw.tree.nbytes({"embed": weight, "decode": weight, "step": 7})
         24
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)

@@ -55,7 +55,7 @@ def tree_is_leaf(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_is_leaf(1), lw.tree_is_leaf([1]), lw.tree_is_leaf(None)
+        >>> lw.tree.is_leaf(1), lw.tree.is_leaf([1]), lw.tree.is_leaf(None)
         (True, False, False)
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -79,7 +79,7 @@ def all_leaves(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.all_leaves([1, "a"]), lw.all_leaves([1, [2]])
+        >>> lw.tree.all_leaves([1, "a"]), lw.tree.all_leaves([1, [2]])
         (True, False)
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -98,7 +98,7 @@ class OneLevel(NamedTuple):
 
     Example:
         >>> import leafwise as lw
-        >>> node = lw.tree_flatten_one_level({"b": [1], "a": 2})
+        >>> node = lw.tree.flatten_one_level({"b": [1], "a": 2})
         >>> node.children, node.aux
         ([2, [1]], ['a', 'b'])
         >>> node.unflatten(["x", "y"])
@@ -132,7 +132,7 @@ def tree_flatten_one_level(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_flatten_one_level([1, (2, 3)]).children
+        >>> lw.tree.flatten_one_level([1, (2, 3)]).children
         [1, (2, 3)]
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -185,7 +185,7 @@ def tree_children(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_children({"b": [1], "a": 2}), lw.tree_children(3)
+        >>> lw.tree.children({"b": [1], "a": 2}), lw.tree.children(3)
         ([2, [1]], [])
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)

@@ -281,7 +281,7 @@ def tree_iter(
 
     Example:
         >>> import leafwise as lw
-        >>> next(lw.tree_iter({"b": 1, "a": 2}))
+        >>> next(lw.tree.iter({"b": 1, "a": 2}))
         2
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -330,7 +330,7 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 
     Example:
         >>> import leafwise as lw
-        >>> lw.treedef_tuple([lw.tree_structure(1), lw.tree_structure([2, 3])])
+        >>> lw.tree.treedef_tuple([lw.tree_structure(1), lw.tree_structure([2, 3])])
         PyTreeDef((*, [*, *]))
     """
     parts = tuple(treedefs)
@@ -590,7 +590,7 @@ def tree_replace_nones(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_replace_nones(0, {"a": None, "b": [1, None]})
+        >>> lw.tree.replace_nones(0, {"a": None, "b": [1, None]})
         {'a': 0, 'b': [1, 0]}
     """
     context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
@@ -855,7 +855,7 @@ def tree_map_with_path_(
 
     Example:
         >>> import leafwise as lw
-        >>> _ = lw.tree_map_with_path_(lambda path, x: print(path, x), {"a": [1]})
+        >>> _ = lw.tree.map_with_path_(lambda path, x: print(path, x), {"a": [1]})
         ['a'][0] 1
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -949,7 +949,7 @@ def tree_map_shared(
     Example:
         >>> import leafwise as lw
         >>> row = [1, 2]
-        >>> mapped = lw.tree_map_shared(lambda x: x * 2, {"a": row, "b": row})
+        >>> mapped = lw.tree.map_shared(lambda x: x * 2, {"a": row, "b": row})
         >>> mapped["a"] is mapped["b"]
         True
     """

@@ -502,7 +502,7 @@ async def tree_gather(
         >>> import asyncio, leafwise as lw
         >>> async def double(x):
         ...     return x * 2
-        >>> asyncio.run(lw.tree_gather({"a": double(1), "b": [double(2), 3]}))
+        >>> asyncio.run(lw.tree.gather({"a": double(1), "b": [double(2), 3]}))
         {'a': 2, 'b': [4, 3]}
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from ..hints import Function, Hashed, K, Leaf, Node, Nodes, Options
 
 __all__ = [
-    "broadcast_common",
-    "broadcast_prefix",
+    "broadcast_leaves",
     "equality_errors",
     "prefix_errors",
     "tree_broadcast_common",
@@ -124,7 +123,7 @@ def tree_broadcast_prefix(
     return whole._runner.unflatten(whole, leaves)
 
 
-def broadcast_prefix(
+def broadcast_leaves(
     prefix_tree: Any,
     full_tree: Any,
     is_leaf: IsLeaf = None,
@@ -149,7 +148,7 @@ def broadcast_prefix(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.broadcast_prefix([0, 1], ["a", ("b", "c")])
+        >>> lw.tree.broadcast_leaves([0, 1], ["a", ("b", "c")])
         [0, 1, 1]
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -216,7 +215,7 @@ def tree_broadcast_common(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_broadcast_common({"a": 1, "b": [2, 3]}, {"a": (4, 5), "b": 6})
+        >>> lw.tree.broadcast_common({"a": 1, "b": [2, 3]}, {"a": (4, 5), "b": 6})
         ({'a': (1, 1), 'b': [2, 3]}, {'a': (4, 5), 'b': [6, 6]})
 
     Modelled on `optree.tree_broadcast_common`.
@@ -231,39 +230,6 @@ def common_trees(tree: Any, other: Any, context: Context) -> tuple[Any, Any]:
     whole: Any = flat[1][1].common_suffix(common)  # with the nodes of `other`
     first, second = _spread(flat[0], common), _spread(flat[1], whole)
     return common.unflatten(first), whole.unflatten(second)
-
-
-def broadcast_common(
-    tree: Any,
-    other: Any,
-    is_leaf: IsLeaf = None,
-    *,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> tuple[list[Any], list[Any]]:
-    """Broadcast two trees against each other and return their flat lists of leaves.
-
-    Args:
-        tree: A tree.
-        other: Another tree.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; they apply to both trees.
-
-    Returns:
-        Two lists of the same length, in the leaf order of `tree`.
-
-    Raises:
-        StructureError: The trees have nodes at the same path that do not match.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.broadcast_common([1, [2, 3]], [(4, 5), 6])
-        ([1, 1, 2, 3], [4, 5, 6, 6])
-    """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, _ = common_columns((tree, other), context)
-    return columns[0], columns[1]
 
 
 def common_columns(
@@ -308,7 +274,7 @@ def tree_broadcast_map(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_broadcast_map(lambda x, y: x * y, {"a": 2, "b": [1, 3]}, 10)
+        >>> lw.tree.broadcast_map(lambda x, y: x * y, {"a": 2, "b": [1, 3]}, 10)
         {'a': 20, 'b': [10, 30]}
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -342,7 +308,7 @@ def tree_broadcast_map_with_path(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_broadcast_map_with_path(lambda p, x, y: f"{p}{x}{y}", [1, 2], "!")
+        >>> lw.tree.broadcast_map_with_path(lambda p, x, y: f"{p}{x}{y}", [1, 2], "!")
         ['[0]1!', '[1]2!']
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -376,8 +342,7 @@ def prefix_errors(
 
     Example:
         >>> import leafwise as lw
-        >>> for difference in lw.prefix_errors({"a": [0], "b": 1}, {"a": (2,), "b": 3}):
-        ...     print(difference)
+        >>> print(*lw.tree.prefix_errors({"a": [0], "b": 1}, {"a": (2,), "b": 3}))
         at ['a']: expected list of length 1, got tuple of length 1
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -409,7 +374,7 @@ def equality_errors(
 
     Example:
         >>> import leafwise as lw
-        >>> for difference in lw.equality_errors([1, (2, 3)], [(1,), (2,)]):
+        >>> for difference in lw.tree.equality_errors([1, (2, 3)], [(1,), (2,)]):
         ...     print(difference)
         at [0]: expected a leaf, got tuple of length 1
         at [1]: expected tuple of length 2, got tuple of length 1
@@ -577,7 +542,7 @@ def tree_transpose_map(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_transpose_map(lambda x: (x, x * 10), {"a": 1, "b": [2]})
+        >>> lw.tree.transpose_map(lambda x: (x, x * 10), {"a": 1, "b": [2]})
         ({'a': 1, 'b': [2]}, {'a': 10, 'b': [20]})
 
     Modelled on `optree.tree_transpose_map`.
@@ -620,7 +585,7 @@ def tree_transpose_map_with_path(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_transpose_map_with_path(lambda p, x: (str(p), x), {"a": 1})
+        >>> lw.tree.transpose_map_with_path(lambda p, x: (str(p), x), {"a": 1})
         ({'a': "['a']"}, {'a': 1})
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -658,7 +623,7 @@ def tree_unzip(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_unzip({"a": (1, "x"), "b": [(2, "y")]}, 2)
+        >>> lw.tree.unzip({"a": (1, "x"), "b": [(2, "y")]}, 2)
         ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -708,7 +673,7 @@ def tree_zip(
         >>> zipped = lw.tree_zip([{"a": 1, "b": [2]}, {"a": "x", "b": ["y"]}])
         >>> zipped
         {'a': (1, 'x'), 'b': [(2, 'y')]}
-        >>> lw.tree_unzip(zipped, 2)
+        >>> lw.tree.unzip(zipped, 2)
         ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
     """
     given = [*trees]

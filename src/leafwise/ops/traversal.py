@@ -146,7 +146,7 @@ def tree_reduce_associative(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", "c"])
+        >>> lw.tree.reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", "c"])
         '(a(bc))'
 
     Modelled on `jax.tree_util.tree_reduce_associative`.
@@ -312,7 +312,7 @@ def tree_max(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_max({"a": 1, "b": [3, 2]}), lw.tree_max([], default=0)
+        >>> lw.tree.max({"a": 1, "b": [3, 2]}), lw.tree.max([], default=0)
         (3, 0)
     """
     leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
@@ -367,7 +367,7 @@ def tree_min(
 
     Example:
         >>> import leafwise as lw
-        >>> lw.tree_min({"a": 3, "b": [1, 2]})
+        >>> lw.tree.min({"a": 3, "b": [1, 2]})
         1
     """
     leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)

@@ -16,7 +16,7 @@ from ..core.treedef import PyTreeDef
 from ..equality import exact
 from ..errors import EditError
 from ..ops.context import Context, context_of
-from ..ops.reshape import broadcast_prefix
+from ..ops.reshape import broadcast_leaves
 from ..safely import MISSING, shown
 from .pattern import Region, is_function, read_selector, require
 
@@ -282,7 +282,7 @@ def tree_group_by(
         labels = [*map(by, leaves)]
     else:
         options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
-        labels = broadcast_prefix(by, tree, **options)
+        labels = broadcast_leaves(by, tree, **options)
     numbers: dict[Any, int] = {}
     for label in labels:
         numbers.setdefault(label, len(numbers))

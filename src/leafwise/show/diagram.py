@@ -196,7 +196,7 @@ def to_mermaid(
     Example:
         >>> import leafwise as lw
         >>> layer = {"width": 64}
-        >>> print(lw.to_mermaid({"first": layer, "last": layer}))
+        >>> print(lw.show.to_mermaid({"first": layer, "last": layer}))
         flowchart LR
             n0["dict"]
             n1["dict"]
@@ -296,7 +296,7 @@ def to_dot(
     key path of each box is its tooltip.
 
     Args:
-        tree, depth, select, max_leaves, collapse, direction: See `leafwise.to_mermaid`.
+        tree, depth, select, max_leaves, collapse, direction: See `to_mermaid`.
         is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 
@@ -307,7 +307,7 @@ def to_dot(
 
     Example:
         >>> import leafwise as lw
-        >>> print(lw.to_dot({"lr": 0.1}))
+        >>> print(lw.show.to_dot({"lr": 0.1}))
         digraph tree {
             rankdir=LR;
             node [shape=box, style=rounded, fontname="Courier", fontsize=11];

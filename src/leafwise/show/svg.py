@@ -56,7 +56,7 @@ def to_svg(
     box with that number. Equal trees give equal pictures.
 
     Args:
-        tree, depth, select, max_leaves, collapse: See `leafwise.to_mermaid`.
+        tree, depth, select, max_leaves, collapse: See `leafwise.show.to_mermaid`.
         is_leaf, none_is_leaf, namespace: See
             :ref:`common arguments <common>`.
 

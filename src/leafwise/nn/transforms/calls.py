@@ -84,7 +84,7 @@ def unbind(function: Call) -> tuple[Call, Any]:
     Example:
         >>> import leafwise as lw
         >>> from leafwise.nn.transforms.calls import unbind
-        >>> items = lw.List([1])
+        >>> items = lw.nn.List([1])
         >>> function, held = unbind(items.append)
         >>> held is items, function(held, 2), [*items]
         (True, None, [1, 2])
@@ -524,8 +524,8 @@ def share(
         ... def double(model):
         ...     model.left.x *= 2
         ...     return model.right
-        >>> inner = lw.Dict(x=lw.data(1))
-        >>> model = lw.Dict(left=inner, right=inner)
+        >>> inner = nn.Dict(x=lw.data(1))
+        >>> model = nn.Dict(left=inner, right=inner)
         >>> double(model) is inner, inner.x
         (True, 2)
 

@@ -449,7 +449,7 @@ def jit(
         >>> from leafwise import nn
         >>> import pytest
         >>> jax = pytest.importorskip("jax")
-        >>> counter = lw.Dict(count=nn.Variable(0))
+        >>> counter = nn.Dict(count=nn.Variable(0))
         >>> @nn.jit(static_argnames="by")
         ... def step(counter, by):
         ...     counter.count[...] += by
@@ -521,7 +521,7 @@ class Stage(Generic[P, R]):
         >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> counter = lw.Dict(count=nn.Variable(jnp.zeros(())))
+        >>> counter = nn.Dict(count=nn.Variable(jnp.zeros(())))
         >>> @nn.jit
         ... def step(counter):
         ...     counter.count[...] += 1
@@ -610,7 +610,7 @@ def remat(
         >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> layer = lw.Dict(w=nn.Param(3.0), calls=nn.BatchStat(0))
+        >>> layer = nn.Dict(w=nn.Param(3.0), calls=nn.BatchStat(0))
         >>> @nn.remat
         ... def forward(layer, x):
         ...     layer.calls[...] += 1
@@ -669,7 +669,7 @@ def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any:
         >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> make = lambda size: lw.Dict(w=nn.Param(jnp.ones(size.shape)))
+        >>> make = lambda size: nn.Dict(w=nn.Param(jnp.ones(size.shape)))
         >>> nn.eval_shape(make, jnp.ones((2, 3))).w.value
         ShapeDtypeStruct(shape=(2, 3), dtype=float32)
 

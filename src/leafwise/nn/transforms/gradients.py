@@ -215,7 +215,7 @@ def value_and_grad(
         >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> model = lw.Dict(w=nn.Param(jnp.ones(2)), offset=lw.data(3.0))
+        >>> model = nn.Dict(w=nn.Param(jnp.ones(2)), offset=lw.data(3.0))
         >>> loss = lambda model, x: (model.w * x).sum() + model.offset
         >>> value, gradients = nn.value_and_grad(loss)(model, jnp.ones(2))
         >>> float(value), gradients.w.value.tolist(), [*gradients]
@@ -475,7 +475,7 @@ def grad(
         >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> model = lw.Dict(w=nn.Param(jnp.ones(2)), offset=lw.data(3.0))
+        >>> model = nn.Dict(w=nn.Param(jnp.ones(2)), offset=lw.data(3.0))
         >>> gradients = nn.grad(lambda m: (m.w ** 2).sum())(model)
         >>> gradients.w.value.tolist()
         [2.0, 2.0]

@@ -93,7 +93,7 @@ def vmap(
         >>> from leafwise import nn
         >>> import pytest
         >>> jnp = pytest.importorskip("jax.numpy")
-        >>> layers = lw.Dict(w=nn.Param(jnp.arange(3.0)))
+        >>> layers = nn.Dict(w=nn.Param(jnp.arange(3.0)))
         >>> times = nn.vmap(lambda l, x: l.w * x["k"], (0, {"k": None}))
         >>> times(layers, {"k": 2.0}).tolist()
         [0.0, 2.0, 4.0]

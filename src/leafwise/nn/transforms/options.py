@@ -65,7 +65,7 @@ def prefix(tree: T, axes: Pairs | Callable[[Path, Any], Any], /) -> T:
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
-        >>> model = lw.Dict(w=nn.Param(2.0), seen=nn.BatchStat(3.0))
+        >>> model = nn.Dict(w=nn.Param(2.0), seen=nn.BatchStat(3.0))
         >>> axes = nn.prefix(model, {nn.Param: 0, ...: None})
         >>> axes.w.get_raw_value(), axes.seen.get_raw_value()
         (0, None)

@@ -1,0 +1,24 @@
+"""Registering classes in more ways, and what is registered.
+
+Owns no logic. The functions that most programs use are in `leafwise` itself. The names
+here are loaded on first use.
+
+    >>> import leafwise as lw
+    >>> lw.registry.lookup(dict).cls
+    <class 'dict'>
+"""
+
+from __future__ import annotations
+
+from .core.keys import FlattenedIndexKey
+from .core.register import register_pytree_with_keys, register_pytree_with_keys_class
+from .core.registry import lookup, namespaces
+
+
+__all__ = [
+    "FlattenedIndexKey",
+    "lookup",
+    "namespaces",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+]

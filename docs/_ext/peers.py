@@ -18,13 +18,20 @@ DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "start" / "migrating.md"
 MARKS = re.compile(r"(<!-- names: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
 _HOMES = r"(?:tree|typing|Module|Rngs|RngStream|Optimizer|registry)\."
-_SAME = re.compile(rf"(?:lw|nn|leafwise)\.(?:{_HOMES})?(?:tree_)?(\w+)")
+_SAME = re.compile(
+    rf"(?:lw|nn|leafwise|treedef)\.(?:{_HOMES})?(?:tree_)?(\w+)(?:\(.*\))?"
+)
+_PREFIX = re.compile(r"^(?:tree_|treespec_)")
 
 
 def differ(name: str, answer: str) -> bool:
-    """Tell whether the answer is more than the name in another module."""
+    """Tell whether the answer is more than the name in another module or as a method.
+
+    optree has functions of accessors, which are the paths here.
+    """
     found = _SAME.fullmatch(answer)
-    return found is None or found[1] != name.rpartition(".")[2].removeprefix("tree_")
+    short = _PREFIX.sub("", name.rpartition(".")[2].replace("accessor", "path"))
+    return found is None or found[1] != short
 
 
 def table(library: str) -> str:

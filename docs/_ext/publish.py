@@ -1,11 +1,12 @@
-"""What stands beside the pages: `llms.txt` and a sitemap.
+"""What stands beside the pages: `llms.txt` and a sitemap; and small pages.
 
-Owns the files that are written when all pages are there.
+Owns the files that are written when all pages are there, and what pages do not need.
 """
 
 from __future__ import annotations
 
 import html
+import re
 from pathlib import Path
 from typing import Any
 
@@ -71,9 +72,26 @@ def sitemap(base: str, pages: dict[str, str]) -> str:
     return f'{head}<urlset xmlns="{space}">\n{places}</urlset>\n'
 
 
+_PLAIN = re.compile(r'<span class="(?:n|p|w|o|pre)">([^<]*)</span>')
+_CODE = re.compile(r'<code class="docutils literal notranslate">')
+_CELL = re.compile(r"<td><p>((?:(?!</?p>).)*)</p>\s*</td>", re.DOTALL)
+_ROW = re.compile(r'<tr class="row-\w+">')
+
+
+def slim(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Drop elements and classes that have no look, up to half of a page."""
+    if "body" in context:
+        body = _PLAIN.sub(r"\1", context["body"])
+        body = _CELL.sub(r"<td>\1</td>", _CODE.sub("<code>", body))
+        context["body"] = _ROW.sub("<tr>", body)
+
+
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it."""
     app.add_config_value("description", "", "html")
     app.connect("doctree-read", remember_first_words)
+    app.connect("html-page-context", slim)
     app.connect("build-finished", write)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

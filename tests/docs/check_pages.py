@@ -139,7 +139,7 @@ def search(browser, address):
 EXAMPLES = [
     ("index", 0, "[0.9, 0.99, 0.1, 0]"),
     ("start/quickstart", 2, ""),
-    ("tutorials/library", 4, "Explain (briefly): dna"),
+    ("tutorials/library", 3, "Explain (briefly): dna"),
 ]
 
 

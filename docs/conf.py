@@ -50,7 +50,8 @@ description = (
     "over it, compares it, and puts it together again, in pure Python."
 )
 myst_heading_anchors = 3
-autodoc_typehints = "none"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autodoc_default_options = {"members": True}
@@ -61,5 +62,8 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True
 napoleon_attr_annotations = False
 nitpick_ignore_regex = [
-    ("py:.*", r"(enum|functools|leafwise\.(core|nn)|collections)\..*")
+    ("py:.*", r"(enum|functools|leafwise\.(core|nn)|collections)\..*"),
+    ("py:class", r".*"),  # the types of parameters, among them type variables
 ]
+suppress_warnings = ["ref.python"]  # a type `type`, which two classes have as a name
+python_use_unqualified_type_names = True

@@ -391,7 +391,6 @@ def main() -> int:
         save(options.json, [("objects", *row) for row in found.items()])
     if options.write:
         write(ROOT / "docs" / "performance.md", "objects", lines)
-        write(ROOT / "docs" / "performance.md", "jit", jit)
     return 0
 
 

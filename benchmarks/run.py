@@ -8,7 +8,7 @@ a machine that slows down for a while slows down everybody. A number above 1
 says how many times as fast leafwise is. The limit is the function that a person
 would write by hand for one structure, without any check; see `limits`.
 
-`--write` puts the tables and pictures into the README and the docs; `--json`
+`--write` puts the tables into the README and the docs; `--json`
 measures the operations on the trees alone, and puts what `beside.py` reads into
 a file. Needs the `bench` extra; a library that is not installed is left out,
 and said to be.
@@ -27,8 +27,8 @@ from typing import Any
 import regimes
 from libraries import PEERS, Library, leafwise
 from limits import limit
-from operations import ASKING, GROUPS, MAIN, OPERATIONS, PLAIN, has, operation
-from tables import COLD, WARM, Cell, Row, aims, full, means, ratios, slower
+from operations import GROUPS, MAIN, OPERATIONS, PLAIN, has, operation
+from tables import COLD, WARM, Cell, Row, aims, means, ratios, slower
 from timing import conditions, save, side_by_side, write
 from trees import COUNTED, LARGE, TREES
 
@@ -37,8 +37,6 @@ from leafwise import tree_leaves
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "performance.md"
-EACH = ROOT / "docs" / "performance-trees.md"
-PICTURES = ROOT / "docs" / "_static"
 _MODULES = {"dm-tree": "tree", "torch": "torch"}
 
 
@@ -113,31 +111,20 @@ def write_all(
     cells: list[Cell],
     cold_rows: list[Row],
     once: list[Row],
-    notes: list[str],
     peers: list[str],
 ) -> None:
     """Put everything that was measured into the README and the docs."""
-    import pictures
-
     others = [*peers, "limit"]
     note = ["", conditions()]
     few = [
         *ratios("operation", means(cells, (*PLAIN, *GROUPS), others), others),
         *note,
     ]
-    asked = means(cells, (*ASKING, "with is_leaf"), peers)
     write(PAGE, "warm", few)
     write(ROOT / "README.md", "benchmark", few)
-    write(PAGE, "predicates", [*ratios("operation", asked, peers), *note])
     write(PAGE, "cold", [*ratios("engine off", cold_rows, peers), *note])
     write(PAGE, "once", [*ratios("each structure once", once, peers), *note])
-    write(PAGE, "regimes", [f"- {line}" for line in notes])
-    write(PAGE, "aims", [*aims(means(cells, WARM, peers), cold_rows)])
     write(PAGE, "slower", [*slower(cells)])
-    write(EACH, "benchmark", [*full(cells, others), *note])
-    parts = [means(cells, PLAIN, peers), asked[:-1]]
-    pictures.bars(PICTURES / "benchmark.svg", parts, peers)
-    pictures.sizes(PICTURES / "sizes.svg", cells, peers)
 
 
 def main() -> int:
@@ -170,13 +157,11 @@ def main() -> int:
     print(*ratios("engine off", cold_rows, peers), "", sep="\n")
     print(*ratios("each structure once", once, peers), "", sep="\n")
     print(*aims(means(cells, WARM, peers), cold_rows), "", *slower(cells), "", sep="\n")
-    notes = []
     for line in regimes.others(quick=options.quick):
         print(line)
-        notes.append(line)
     print(conditions())
     if options.write:
-        write_all(cells, cold_rows, once, notes, peers)
+        write_all(cells, cold_rows, once, peers)
     return 0
 
 

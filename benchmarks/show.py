@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from timing import seconds, write
+from timing import seconds
 
 import leafwise as lw
 from leafwise import nn, show
@@ -125,7 +125,6 @@ def conditions(rounds: int) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller trees, one round")
-    parser.add_argument("--write", action="store_true", help="put the table into docs")
     options = parser.parse_args()
     rounds = 1 if options.quick else 3
     found = trees(LEAVES // 10 if options.quick else LEAVES)
@@ -137,8 +136,6 @@ def main() -> None:
         lines.append(f"| {name} | {times['walk']:.0f} | {' | '.join(ratios)} |")
     lines += ["", texts(rounds), largest(found), conditions(rounds)]
     print(*lines, sep="\n")
-    if options.write:
-        write(ROOT / "docs" / "performance.md", "show", lines)
 
 
 if __name__ == "__main__":

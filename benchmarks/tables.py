@@ -90,15 +90,6 @@ def means(cells: list[Cell], names: Iterable[str], others: list[str]) -> list[Ro
     return rows
 
 
-def full(cells: list[Cell], others: list[str]) -> Iterator[str]:
-    """Yield the lines of a table of everything."""
-    yield "| tree | operation | leafwise, µs | " + " | ".join(others) + " |"
-    yield "|---|---|--:|" + "--:|" * len(others)
-    for cell in cells:
-        start = f"| {cell.tree} | {cell.operation} | {cell.timed.microseconds:.2f} | "
-        yield start + _joined(cell.timed.ratios, others, "{:.2f}") + " |"
-
-
 def ratios(title: str, rows: Iterable[Row], others: list[str]) -> Iterator[str]:
     """Yield the lines of a table of ratios."""
     yield f"| {title} | " + " | ".join(others) + " |"

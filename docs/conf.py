@@ -17,7 +17,8 @@ author = "The leafwise authors"
 copyright = "2026, the leafwise authors"
 version = release = __version__
 extensions = [
-    "myst_nb",
+    "contents",
+    "myst_parser",
     "publish",
     "reference",
     "runnable",
@@ -25,8 +26,6 @@ extensions = [
     "sphinx.ext.linkcode",
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
-    "sphinx_design",
-    "tree_pictures",
 ]
 default_role = "name"
 toc_object_entries = False
@@ -45,36 +44,14 @@ html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
-exclude_patterns = ["_build", "_ext"]
-moved_pages = {  # old addresses, and where they lead
-    "api": "reference/index",
-    "quickstart": "start/quickstart",
-    "migrating": "start/migrating",
-    "own-rules": "tutorials/library",
-    **{
-        page: f"guide/{page}"
-        for page in (
-            *("bridges", "common", "compat", "configs", "kinds", "namespaces"),
-            *("objects", "parallel", "registering", "selecting"),
-            *("show", "state", "treedefs", "trees", "typing"),
-        )
-    },
-    **{
-        page: f"explanation/{page}"
-        for page in ("differences", "errors", "side-by-side", "threads")
-    },
-}
+exclude_patterns = ["_build", "_ext", "architecture.md", "contributing.md"]
 description = (
     "leafwise flattens nested Python data into a list of leaves and a structure, maps "
     "over it, compares it, and puts it together again, in pure Python."
 )
 myst_heading_anchors = 3
-myst_enable_extensions = ["colon_fence", "deflist", "attrs_block"]
-nb_execution_mode = "force"
-nb_execution_raise_on_error = True
-nb_execution_timeout = 120
-nb_merge_streams = True
-autodoc_typehints = "none"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented_params"
 autodoc_member_order = "bysource"
 autodoc_class_signature = "mixed"
 autodoc_default_options = {"members": True}
@@ -85,5 +62,8 @@ napoleon_use_rtype = False
 napoleon_use_ivar = True
 napoleon_attr_annotations = False
 nitpick_ignore_regex = [
-    ("py:.*", r"(enum|functools|leafwise\.(core|nn)|collections)\..*")
+    ("py:.*", r"(enum|functools|leafwise\.(core|nn)|collections)\..*"),
+    ("py:class", r".*"),  # the types of parameters, among them type variables
 ]
+suppress_warnings = ["ref.python"]  # a type `type`, which two classes have as a name
+python_use_unqualified_type_names = True

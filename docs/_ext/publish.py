@@ -1,15 +1,12 @@
-"""What stands beside the pages: `llms.txt`, a sitemap, and the old addresses.
+"""What stands beside the pages: `llms.txt` and a sitemap; and small pages.
 
-Owns the files that are written when all pages are there. An old address is a page that
-leads to the new one, with the anchor; that of the one-page reference leads to the pages
-of its names.
+Owns the files that are written when all pages are there, and what pages do not need.
 """
 
 from __future__ import annotations
 
 import html
-import json
-import os
+import re
 from pathlib import Path
 from typing import Any
 
@@ -17,25 +14,6 @@ from docutils import nodes
 from listing import entries
 from sphinx.application import Sphinx
 from sphinx.environment import BuildEnvironment
-
-
-_LEAD = """\
-<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<title>{title}</title>
-<meta name="robots" content="noindex">
-<link rel="canonical" href="{target}">
-<noscript><meta http-equiv="refresh" content="0; url={target}"></noscript>
-<script>
-var pages = {pages}, name = decodeURIComponent(location.hash.slice(1));
-var page = name;
-while (page && !pages[page]) page = page.slice(0, Math.max(page.lastIndexOf("."), 0));
-location.replace((page ? pages[page] : "{target}") + location.hash);
-</script>
-<p>This page moved: <a href="{target}">{title}</a>.</p>
-</html>
-"""
 
 
 def titles(env: BuildEnvironment) -> dict[str, str]:
@@ -62,8 +40,6 @@ def write(app: Sphinx, exception: Exception | None) -> None:
         return
     out = Path(app.outdir)
     (out / "llms.txt").write_text(index(app), encoding="utf-8")
-    for old, new in app.config.moved_pages.items():
-        (out / f"{old}.html").write_text(leading(app, old, new), encoding="utf-8")
     if base := app.config.html_baseurl:
         text = sitemap(base, titles(app.env))
         (out / "sitemap.xml").write_text(text, encoding="utf-8")
@@ -96,22 +72,26 @@ def sitemap(base: str, pages: dict[str, str]) -> str:
     return f'{head}<urlset xmlns="{space}">\n{places}</urlset>\n'
 
 
-def leading(app: Sphinx, old: str, new: str) -> str:
-    """Return a page that leads from an old address to the new one."""
-    if new not in app.env.found_docs:
-        raise ValueError(f"the page {old} cannot lead to {new}: there is none")
-    pages = {}
-    if new == "reference/index":
-        pages = {entry.name: f"{entry.page}.html" for entry in entries()}
-    target = os.path.relpath(f"{new}.html", Path(old).parent)
-    title = html.escape(app.env.titles[new].astext())
-    return _LEAD.format(title=title, target=target, pages=json.dumps(pages))
+_PLAIN = re.compile(r'<span class="(?:n|p|w|o|pre)">([^<]*)</span>')
+_CODE = re.compile(r'<code class="docutils literal notranslate">')
+_CELL = re.compile(r"<td><p>((?:(?!</?p>).)*)</p>\s*</td>", re.DOTALL)
+_ROW = re.compile(r'<tr class="row-\w+">')
+
+
+def slim(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Drop elements and classes that have no look, up to half of a page."""
+    if "body" in context:
+        body = _PLAIN.sub(r"\1", context["body"])
+        body = _CELL.sub(r"<td>\1</td>", _CODE.sub("<code>", body))
+        context["body"] = _ROW.sub("<tr>", body)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it."""
-    app.add_config_value("moved_pages", {}, "html")
     app.add_config_value("description", "", "html")
     app.connect("doctree-read", remember_first_words)
+    app.connect("html-page-context", slim)
     app.connect("build-finished", write)
     return {"parallel_read_safe": False, "parallel_write_safe": True}

@@ -26,7 +26,8 @@ ROOT = Path(__file__).parents[2]
 NEIGHBOURS = 6
 MENTIONS = 5
 _OF_CODE = re.compile(r"\b(?:lw|leafwise|nn|show|selection|integrations)\.(\w+)")
-_OF_ROLES = re.compile(r"`~?(leafwise(?:\.\w+)+)`")
+_SHORT = re.compile(r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing)\.)")
+_IN_TEXT = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`")
 
 
 # -------------------------------------------------------------------------- writing
@@ -70,15 +71,14 @@ def mentions(folder: Path, known: list[Entry]) -> dict[int, list[str]]:
     shorts = {}
     for place, entry in enumerate(known):
         shorts.setdefault(entry.short, place)
-    names = {entry.name: place for place, entry in enumerate(known)}
-    for part in ("how-to", "tutorials", "guide", "explanation", "start"):
+    for part in ("how-to", "guide", "start", "tutorials", "explanation"):
         for file in sorted(folder.glob(f"{part}/*.md")):
             text = file.read_text(encoding="utf-8")
             title = re.search(r"^# (.+)$", text, re.MULTILINE)
             found = [shorts.get(one) for one in _OF_CODE.findall(text)]
-            found += [names.get(one) for one in _OF_ROLES.findall(text)]
+            found += [shorts.get(one) for one in _IN_TEXT.findall(text) if "_" in one]
             for place in {*found} - {None}:
-                if title and file.stem != "index":
+                if title and file.stem != "migrating":
                     said = f"{title[1].strip('`')} </{part}/{file.stem}>"
                     counts.setdefault(place, []).append((found.count(place), said))
     return {
@@ -166,6 +166,75 @@ def _names(env: Any) -> dict[str, str]:
     return env._leafwise_names  # type: ignore[no-any-return]
 
 
+def link_names(app: Sphinx, doctree: nodes.document) -> None:
+    """Make links of the names that a page mentions as code: of each the first one."""
+    env = app.env
+    if env.docname.startswith(("reference/", "changelog")):
+        return
+    known, seen = _names(env), set()
+    for code in [*doctree.findall(nodes.literal)]:
+        name = code.astext().partition("(")[0]
+        whole = known.get(_SHORT.sub("leafwise.", name))
+        inside = isinstance(code.parent, nodes.reference | nodes.title)
+        if env.docname == "start/migrating":  # its tables have hundreds
+            inside |= isinstance(code.parent.parent, nodes.entry)
+        if whole is None or whole in seen or inside:
+            continue
+        seen.add(whole)
+        link = pending_xref(
+            "", refdomain="py", reftype="obj", reftarget=whole, refexplicit=True,
+            refwarn=False, refdoc=env.docname,
+        )  # fmt: skip
+        code.replace_self(link)
+        link += code
+
+
+# ---------------------------------------------------------------------- docstrings
+
+LABELS = {
+    "common": ("guide/trees", "common-arguments", "Common arguments"),
+    "same-value": ("guide/trees", "comparing-trees", "Comparing trees"),
+    "validated": ("guide/selecting", "validation", "Validation"),
+}
+"""What docstrings refer to: the page, the section there, its title."""
+
+COMMON = {
+    "is_leaf": "Where to stop: a type, a tuple of types, or a predicate",
+    "is_leaf_takes_path": "Call the predicate as ``is_leaf(path, node)``",
+    "none_is_leaf": "Whether None is a leaf and not a node without children",
+    "namespace": "Where classes are looked up before the global registry",
+}
+_COMMON = re.compile(
+    r"^( *)([\w, ]+): See\s+:ref:`common arguments <common>`"
+    r"(?:; they (apply\s[^.]*))?\.",
+    re.MULTILINE,
+)
+
+
+def name_sections(app: Sphinx, env: Any) -> list[str]:
+    """Give the sections that docstrings refer to their labels."""
+    domain = env.domains.standard_domain
+    domain.labels.update(LABELS)
+    domain.anonlabels.update({name: place[:2] for name, place in LABELS.items()})
+    return []
+
+
+def describe_common(
+    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    """Write a line for each of the arguments that many functions share."""
+
+    def each(found: re.Match[str]) -> str:
+        shared = f"; {' '.join(found[3].split())}" if found[3] else ""
+        return "\n".join(
+            f"{found[1]}{one}: {COMMON[one]}{shared.replace('; apply', '; applies')}."
+            for one in found[2].split(", ")
+        )
+
+    text = _COMMON.sub(each, "\n".join(lines))
+    lines[:] = text.split("\n")
+
+
 # -------------------------------------------------------------------------- source
 
 
@@ -228,8 +297,12 @@ def hang_in_sidebar(
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it."""
+    app.setup_extension("sphinx.ext.autodoc")
     app.add_directive("names", Names)
     app.add_role("name", name_role)
     app.connect("builder-inited", write_pages)
+    app.connect("doctree-read", link_names)
+    app.connect("env-updated", name_sections)
+    app.connect("autodoc-process-docstring", describe_common, priority=400)
     app.connect("html-page-context", hang_in_sidebar, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

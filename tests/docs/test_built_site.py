@@ -76,7 +76,7 @@ def test_the_site():
 @pytest.mark.slow
 @pytest.mark.skipif(not (SITE and PYODIDE), reason="no site was built")
 def test_the_site_in_a_browser():
-    """Wide and narrow, light and dark; search, old addresses, and examples that run."""
+    """Wide and narrow, light and dark; search, and examples that run."""
     check_pages = module_at("tests/docs/check_pages.py")
     site, pyodide = Path(SITE).resolve(), Path(PYODIDE).resolve()
     assert check_pages.wrong(site, pyodide) == []

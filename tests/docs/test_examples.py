@@ -19,8 +19,8 @@ NEEDS = {
         pytest.mark.needs("a loop"),
         pytest.mark.needs("threads"),
     ],
-    "docs/explanation/threads.md": [pytest.mark.needs("threads")],
-    "docs/how-to/scale.md": [pytest.mark.needs("threads")],
+    "docs/performance.md": [pytest.mark.needs("threads")],
+    "docs/how-to/recipes.md": [pytest.mark.needs("threads")],
 }
 
 
@@ -32,8 +32,12 @@ NEEDS = {
     ],
 )
 def test_examples(page, monkeypatch):
-    """The page's examples, run in order, print what the page shows."""
+    """The page's examples, run in order, print what the page shows.
+
+    They run beside the files that the pages use.
+    """
     monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.chdir(ROOT / "docs" / "examples" / "configs")
     if page.name == "performance.md":
         pytest.importorskip("leafwise.engine")
     text = page.read_text(encoding="utf-8")
@@ -44,6 +48,5 @@ def test_examples(page, monkeypatch):
             pytest.importorskip(name)
     parser = PythonCodeBlockParser(doctest_optionflags=doctest.ELLIPSIS)
     document = Sybil(parsers=[parser]).parse(page)
-    document.namespace["docs"] = ROOT / "docs"
     for example in document.examples():
         example.evaluate()

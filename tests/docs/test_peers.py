@@ -12,6 +12,7 @@ import leafwise
 import leafwise.typing
 from leafwise import nn
 from peers import peer
+from scripts import module_at
 
 
 FOLDER = Path(__file__).parents[2] / "docs" / "peers"
@@ -70,6 +71,14 @@ def test_every_answer_exists(library, row):
     if row["leafwise"].startswith("jax."):
         scope["jax"] = pytest.importorskip("jax")
     assert eval(row["leafwise"], scope) is not ...
+
+
+def test_the_page_has_the_tables():
+    """Those of names that differ; `python docs/_ext/peers.py` writes them."""
+    tables = module_at("docs/_ext/peers.py")
+    page = tables.PAGE.read_text(encoding="utf-8")
+    assert page.count("<!-- names: ") == len(TABLES)
+    assert tables.written(page) == page
 
 
 PEERS = {"torch": "torch.utils._pytree", "dm-tree": "tree"}

@@ -18,11 +18,11 @@ PLACES = re.findall(
 
 
 def test_the_picture_is_drawn_by_the_library(tmp_path):
-    """For light and for dark pages."""
+    """And that of the page on showing trees."""
     picture = module_at("docs/examples/picture.py")
     picture.draw(tmp_path)
     names = {path.name for path in tmp_path.iterdir()}
-    assert names == {"tree.svg", "tree-dark.svg"}
+    assert names == {"tree.svg", "tree-dark.svg", "model.svg"}
     for name in names:
         drawn = (tmp_path / name).read_text(encoding="utf-8")
         assert drawn == (picture.STATIC / name).read_text(encoding="utf-8")

@@ -8,7 +8,6 @@ The latter is for CI, which sets LEAFWISE_TUTORIALS.
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -21,12 +20,10 @@ import leafwise
 
 ROOT = Path(__file__).parents[2]
 SOURCE = Path(leafwise.__file__).parents[1]
-PAGES = sorted(
-    page for page in (ROOT / "docs" / "tutorials").glob("*.md") if page.stem != "index"
-)
+PAGES = sorted((ROOT / "docs" / "tutorials").glob("*.md"))
 STEP = re.compile(
-    r"^```\{literalinclude\} (?P<source>\S+)\n:caption: (?P<file>\S+)\n```$"
-    r"|^```console\n(?P<shown>.*?)```$",
+    r"^\*\*`(?P<file>[\w.]+)`\*\*\n\n```\w+\n(?P<text>.*?)^```$"
+    r"|^```console\n(?P<shown>.*?)^```$",
     re.MULTILINE | re.DOTALL,
 )
 INSTALLED = re.compile(r"^pip install (.*)$", re.MULTILINE)
@@ -66,7 +63,7 @@ def follow(page, folder, programs):
     done = 0
     for step in STEP.finditer(page.read_text(encoding="utf-8")):
         if step["file"]:
-            shutil.copy(page.parent / step["source"], folder / step["file"])
+            (folder / step["file"]).write_text(step["text"], encoding="utf-8")
             continue
         for command in re.split(r"^\$ ", step["shown"], flags=re.MULTILINE)[1:]:
             line, _, expected = command.partition("\n")

@@ -1,10 +1,8 @@
 """Control flow of jax over modules, and `remat`, `eval_shape`: as in Flax NNX."""
 
-import csv
 import functools
 import logging
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -160,22 +158,8 @@ def test_control_flow_as_in_flax(case, nnx):
     assert plain(case(nn)) == plain(case(nnx))
 
 
-def test_the_table_of_transforms_is_whole(nnx):
-    """Each of Flax's has a row, and what we have in its place is there."""
-    page = Path(__file__).parents[2] / "docs" / "peers" / "nnx-transforms.csv"
-    with page.open(encoding="utf-8", newline="") as file:
-        rows = {row["name"]: row for row in csv.DictReader(file)}
-    theirs = {
-        f"nnx.{name}"
-        for name, value in vars(nnx).items()
-        if str(getattr(value, "__module__", "")).startswith("flax.nnx.transforms")
-    }
-    assert theirs <= {*rows}
-    for name, row in rows.items():
-        assert hasattr(nnx, name.removeprefix("nnx."))
-        assert row["what differs"] or row["leafwise"]
-        if row["leafwise"]:
-            assert callable(eval(row["leafwise"], {"nn": nn, "lw": lw}))
+def test_a_traced_call_shows_its_jaxpr(jax):
+    """As `make_jaxpr` of Flax."""
     traced = nn.jit(lambda one, x: one(x)).trace(layer(nn, 2), 1.0)
     assert "tanh" in str(traced.jaxpr)
 

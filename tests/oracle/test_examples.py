@@ -75,10 +75,15 @@ def check(name, least):
         example.evaluate()
 
 
-def test_the_page_on_bridges(jax, equinox, need):
+def test_the_page_on_bridges(jax, equinox, torch_tree, need):
     """Its examples print what the page shows."""
     need("beartype"), need("jaxtyping")
     check("guide/bridges.md", 20)
+
+
+def test_the_page_on_classes(jax):
+    """As do those that count compilations."""
+    check("guide/registering.md", 5)
 
 
 def test_the_page_on_selecting(need):

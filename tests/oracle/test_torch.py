@@ -65,7 +65,7 @@ def test_equality_of_structures(torch_tree, a, b):
 
 
 def test_every_public_name_has_an_answer(torch_tree):
-    """The table of `docs/start/migrating.md` has a row for each public name."""
+    """The table of torch has a row for each public name."""
     path = Path(__file__).parents[2] / "docs" / "peers" / "torch.csv"
     with path.open(encoding="utf-8", newline="") as file:
         answered = {row["name"] for row in csv.DictReader(file)}

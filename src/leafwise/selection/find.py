@@ -267,7 +267,8 @@ def _steps(text: str) -> Iterator[Step]:
         elif place == 0:
             step, place = _name(text, place)
         else:
-            raise _error(text, place, "a step begins with . or [")
+            why = "a step begins with . or [; other keys need quotes: ['a@b']"
+            raise _error(text, place, why)
         yield step
 
 

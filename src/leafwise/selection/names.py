@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, over
 
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
+from ..core.node import Fields
 from ..core.registry import GLOBAL
 from ..core.walk import unlink
 from ..errors import EditError, PathError
@@ -742,10 +743,14 @@ def _can_add(tree: Any, steps: Sequence[Step], context: Context) -> bool:
     """Return whether what is there of a path is None, or may get the next key."""
     for count in range(len(steps) - 1, -1, -1):
         holders = find(tree, steps[:count], context)
+        whole = DictKey(".".join(step.text for step in steps[count:]))
         for holder in holders:
             node, rule = holder.value, context.rule_of(holder.value)
             if node is not None and (
-                rule is None or key_for(node, rule, steps[count].key) is None
+                rule is None
+                or isinstance(rule.form, Fields)
+                or whole in keys_of(node, rule)  # a key with a dot, without quotes
+                or key_for(node, rule, steps[count].key) is None
             ):
                 return False
         if holders:

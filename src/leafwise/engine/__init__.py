@@ -19,8 +19,8 @@ from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
 from ..safely import clip, described
 from .cache import engine
-from .emit import Constants, one_line
-from .flatten import emit_flatten, emit_flatten_up_to
+from .emit import Constants
+from .flatten import Reader
 from .plan import make_plan
 from .unflatten import emit_unflatten
 
@@ -118,24 +118,12 @@ def source(treedef: PyTreeDef) -> str:
     if plan is None:
         return ""
     constants = Constants()
-    emitters = (emit_flatten, emit_flatten_up_to, emit_unflatten)
-    texts = [str(emit(plan, constants) or "") for emit in emitters]
-    functions = "\n".join(filter(None, texts))
-    filled_in = [text for name, text in _FILLED_IN.items() if name in functions]
-    title = f"# {one_line(clip(treedef))}"
-    return "\n".join([title, "#", *constants.comments(), *filled_in, "", functions])
-
-
-_FILLED_IN = {
-    " T1": "# T1, T2, ... = types that the leaves had when the function was made",
-    "ALIKE": "# ALIKE = the type of all leaves at first, None once they had several",
-    "known_leaves": "# known_leaves = whether all types in an iterable are of leaves",
-    " TREEDEF": "# TREEDEF = the treedef",
-    "treedef_with": "# treedef_with = the treedef with aux data that was read anew",
-    "PLACES": "# PLACES = the nodes in the treedef's code whose aux data varies",
-    "is_miss": "# is_miss = whether a tree differs, or a function of a class raised",
-    "explain_failure": "# explain_failure = unflatten by the walk, to say where",
-}
+    texts = [Reader(plan, constants).write()]
+    if not plan.varying:
+        texts.append(Reader(plan, constants, exact=False).write())
+    texts.append(emit_unflatten(plan, constants))
+    functions = "\n".join(map(str, texts))
+    return "\n".join([f"# {clip(treedef)}", "#", *constants.comments(), "", functions])
 
 
 def forget() -> None:

@@ -16,13 +16,12 @@ from typing import Any, Final
 
 from ..core.registry import EMPTY, Layer, View, layers
 from ..core.treedef import make_treedef
-from ..core.walk import Begun, Runner, flatten, go_on, hooks, reference
+from ..core.walk import Runner, flatten, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard
-from .asking import MAX_DEPTH
 from .collect import collector_after
 from .compiled import Compiled, Guesses, InlineCache
-from .emit import reader_after
+from .emit import forget_files, reader_after
 from .plan import Plan, make_plan, structure_key
 
 
@@ -184,6 +183,7 @@ class Engine:
 
     def forget(self) -> None:
         """Drop everything that was learned."""
+        forget_files()
         for compiled in [*self._begin_anew().structures.values()]:
             compiled.retire(self.first_runner())
         meetings = 1 if self.mode == "eager" else _COLLECTED_AFTER
@@ -289,7 +289,7 @@ class Engine:
                 self._count(cache, hash(key), seen)
                 return seen > 1
             plan = make_plan(treedef._code)
-            if plan is None or (cache.asks and plan.root.depth > MAX_DEPTH):
+            if plan is None:
                 self._count(cache, hash(key), _REFUSED)
                 return False
             compiled = self._admit(memory, key, plan)
@@ -320,10 +320,12 @@ class Engine:
                 return function
             return _recording(function, view)
 
-        def finish(begun: Begun, tree: Any, ask: Any) -> tuple[list[Any], Any]:
-            leaves, code = go_on(tree, view, ask, begun)
-            treedef = make_treedef(code, len(leaves), view)
+        def finish(
+            tree: Any, ask: Any, answers: list[Any], calls: list[Any]
+        ) -> tuple[list[Any], Any]:
             cache.missed(tree, ask)
+            leaves, code = flatten(tree, view, _answering(answers, ask), calls or None)
+            treedef = make_treedef(code, len(leaves), view)
             observe = hooks.observe
             if code and observe is not None:
                 observe(tree, leaves, treedef, view, ask)
@@ -457,6 +459,24 @@ def _recording(function: Any, view: View) -> Any:
         return leaves, treedef
 
     return flatten_once
+
+
+def _answering(answers: list[Any], ask: Any) -> Callable[[Any], Any]:
+    """Return a predicate that gives the answers that there are, then asks on."""
+    answers.reverse()
+
+    def answer(node: Any) -> Any:
+        if not answers:
+            return ask(node)
+        found = answers.pop()
+        if found is True or found is False:
+            return found
+        try:
+            raise found
+        finally:
+            del found  # a cycle, by the traceback
+
+    return answer
 
 
 def _uses_needed(treedef: Any) -> int:

@@ -6,13 +6,12 @@ for them, is said by whoever describes them.
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Final
 
 from ..core.node import AGAIN, VALUE, Check, Child, Collect, GraphReading, Reading
-from .emit import CATCH, Text, compile_text, forget_files, tuple_of
+from .emit import CATCH, Text, compile_text, tuple_of
 
 
 _MAX_LINES: Final = 10_000
@@ -41,9 +40,7 @@ def collector_after(
             return None
         if text is None:
             return None
-        collect, file = compile_text(text, "collect")
-        weakref.finalize(collect, forget_files, [file]).atexit = False
-        return collect
+        return compile_text(text, "collect")
 
     return offer
 
@@ -121,7 +118,7 @@ class _Writer:
         if graph.counted:
             self.refuse_if(f"len({{*map(id, counted)}}) != {graph.counted}")
         if graph.again:
-            text.add(f"for node, number in zip(again, {text.constant(graph.again)}):")
+            text.add(f"for node, number in zip(again, {text.name(graph.again)}):")
             text.add("    if node is not counted[number]: return None")
         text.indent = "    "
         text.add(CATCH)
@@ -153,7 +150,7 @@ class _Writer:
 
     def node(self, reading: Reading, var: str) -> None:
         """Read a node."""
-        self.refuse_if(f"type({var}) is not {self.text.constant(reading.cls)}")
+        self.refuse_if(f"type({var}) is not {self.text.name(reading.cls)}")
         names: dict[str, str] = {}
 
         def at(source: Sequence[object]) -> str:
@@ -165,7 +162,7 @@ class _Writer:
                 self.text.add(f"{names[attribute]} = {var}.{attribute}")
             if len(source) == 1:
                 return names[attribute]
-            return f"{names[attribute]}[{self.text.constant(source[1])}]"
+            return f"{names[attribute]}[{self.text.written(source[1])}]"
 
         for check in reading.checks:
             self.check(check, at(check.source))
@@ -177,7 +174,7 @@ class _Writer:
             self.keep("leaves", value)
         if callable(reading.whole):
             items = self.text.fresh("children")
-            self.text.add(f"{items} = {self.text.constant(reading.whole)}({var})")
+            self.text.add(f"{items} = {self.text.name(reading.whole)}({var})")
             self.refuse_if(f"{items} is None")
             self.sequence(reading.children, items)
         elif reading.whole is not None:
@@ -192,14 +189,14 @@ class _Writer:
         if check.test == "len":
             self.refuse_if(f"len({value}) != {check.known}")
             return
-        known = self.text.constant(check.known)
+        known = self.text.name(check.known)
         if check.test == "is":
             self.refuse_if(f"{value} is not {known}")
         elif check.test == "==":
             self.refuse_if(f"{value} != {known}")
         else:
             name = self.text.fresh("static")
-            test = self.text.constant(check.test)
+            test = self.text.name(check.test)
             self.text.add(f"{name} = {value}")
             self.refuse_if(f"{name} is not {known} and not {test}({name}, {known})")
 
@@ -214,7 +211,7 @@ class _Writer:
         elif child == AGAIN:
             self.keep("again", name)
         else:
-            known = self.text.constant(self.graph.leaf_types)
+            known = self.text.name(self.graph.leaf_types)
             self.refuse_if(f"type({name}) not in {known}")
             self.keep("leaves", name)
 
@@ -246,9 +243,9 @@ class _Writer:
         self.flush()
         name = self.name_of(child)
         self.text.add(f"for {name} in {items}:")
-        self.text.deeper()
+        self.text.indent += "    "
         self.loops += 1
         self.child(child, name)
         self.flush()
         self.loops -= 1
-        self.text.back()
+        self.text.indent = self.text.indent[:-4]

@@ -22,20 +22,24 @@ from typing import Any, Final, TypeAlias
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
 from ..core.treedef import PyTreeDef
-from ..core.walk import Begun, Code, Runner, leaf_paths, reference
+from ..core.walk import Code, Runner, leaf_paths, reference
 from ..safely import is_lasting
-from .asking import Asking, Places, commonest, emit_asking
-from .emit import FAILURES, compile_text, forget_files
-from .flatten import emit_flatten, emit_flatten_up_to
+from .emit import FAILURES, compile_text
+from .flatten import Reader
 from .plan import FEW_LEAVES, Plan
 from .unflatten import emit_unflatten
 
 
 Flatten: TypeAlias = "Callable[[Any], tuple[list[Any], PyTreeDef] | None]"
+Asking: TypeAlias = "Callable[[Any, Any], tuple[list[Any], Any] | None]"
 
 _MAX_PATHS: Final = 16_384
 _MAX_MODES: Final = 16
 _MAX_COVERS: Final = 16
+
+
+class _NoLeaf:
+    """A type that no leaf has."""
 
 
 class Compiled(Runner):
@@ -44,7 +48,6 @@ class Compiled(Runner):
     Attributes:
         key: What structures are told apart by.
         plan: Its plan.
-        files: The names of the generated files.
         size: How much it takes, in characters of text and entries of lists.
         copies: How much the copies of `flatten` take that views have.
     """
@@ -58,24 +61,18 @@ class Compiled(Runner):
         )
         self.key = key
         self.plan = plan
-        self.files: list[str] = []
         self.size = plan.entries + 100 * len(plan.parts)
         self.copies = 0
         self._flatten: tuple[CodeType, dict[str, Any]] | None = None
-        self._asking: tuple[CodeType, dict[str, Any], Places] | None = None
+        self._asking: tuple[CodeType, dict[str, Any]] | None = None
         self._treedefs: dict[Mode, PyTreeDef] = {}
         self._covered: dict[Runner, list[int] | None] = {}
 
     def compile(self, text: Any, name: str) -> Callable[..., Any]:
         """Return a function of a text, and take note of what it takes."""
-        function, file = compile_text(text, name)
-        self.files.append(file)
+        function = compile_text(text, name)
         self.size += len(str(text))
         return function
-
-    def _forget(self, function: Any) -> None:
-        """Forget the lines of a function that was made in vain."""
-        forget_files({*self.files} & {function.__code__.co_filename})
 
     def retire(self, runner: Runner) -> None:
         """Leave the structure to another runner, and forget the generated lines."""
@@ -83,7 +80,6 @@ class Compiled(Runner):
         self.paths, self.covers = runner.paths, runner.covers
         self._covered.clear()
         self._treedefs.clear()
-        forget_files(self.files)
 
     def outdate(self) -> None:
         """Go on under another state of the registry, where no view has a copy yet."""
@@ -102,7 +98,7 @@ class Compiled(Runner):
             leaves: The leaves of the tree.
         """
         if self._flatten is None:
-            function = self.compile(emit_flatten(self.plan), "flatten")
+            function = self.compile(Reader(self.plan, None).write(), "flatten")
             names = function.__globals__
             self._flatten = names.pop("flatten").__code__, names
         code, names = self._flatten
@@ -118,7 +114,7 @@ class Compiled(Runner):
         view: View,
         treedef: PyTreeDef,
         leaves: list[Any],
-        finish: Callable[[Begun, Any, Any], tuple[list[Any], Any]],
+        finish: Callable[..., tuple[list[Any], Any]],
     ) -> Asking:
         """Return a function that flattens such trees under a view, asking a predicate.
 
@@ -126,30 +122,23 @@ class Compiled(Runner):
             view: The view.
             treedef: The treedef of such a tree under that view.
             leaves: The leaves of the tree.
-            finish: Does what is left of a tree of another structure: takes how far the
-                function came, the tree and the predicate.
+            finish: Walks a tree of another structure: takes the tree, the predicate,
+                its answers so far and the calls of flatten functions.
         """
         if self._asking is None:
-            text = emit_asking(self.plan)
-            function = self.compile(text, "flatten")
-            self.size += 8 * len(text.marks)
+            function = self.compile(
+                Reader(self.plan, None, asks=True).write(), "flatten"
+            )
             names = function.__globals__
-            code = names.pop("flatten").__code__
-            template = self._template(treedef)
-            places = Places(self.plan, code.co_filename, text.marks, template)
-            self._asking = code, names, places
-        code, names, places = self._asking
+            self._asking = names.pop("flatten").__code__, names
+        code, names = self._asking
+        known = [cls for cls in map(type, leaves) if cls in view.leaf_types]
         given = {
-            "T": commonest(leaves, view.leaf_types),
+            "T": max({*known}, key=known.count, default=_NoLeaf),
             "leaf_types": view.leaf_types,
-            "where": places.where,
             "go_on": finish,
         }
-        made = {**names, **given}
-        for name, part in names.items():
-            if name.startswith("flatten_part"):
-                made[name] = FunctionType(part.__code__.replace(), made)
-        return self._copy(code, made, treedef)
+        return self._copy(code, {**names, **given}, treedef)
 
     def _copy(
         self, code: CodeType, names: dict[str, Any], treedef: PyTreeDef
@@ -174,28 +163,29 @@ class Compiled(Runner):
         return template
 
     def _first_unflatten(self, treedef: Any, leaves: list[Any]) -> Any:
-        made = self._made("unflatten", emit_unflatten, self._first_unflatten)
+        made = self._made("unflatten", self._first_unflatten)
         return made(treedef, leaves)
 
     def _first_up_to(self, treedef: Any, tree: Any) -> list[Any] | None:
-        made = self._made("flatten_up_to", emit_flatten_up_to, self._first_up_to)
+        made = self._made("flatten_up_to", self._first_up_to)
         found: list[Any] | None = made(treedef, tree)
         return found
 
-    def _made(self, name: str, emit: Any, first: Any) -> Callable[..., Any]:
+    def _made(self, name: str, first: Any) -> Callable[..., Any]:
         """Return the function of that name, and put it in the place of the first."""
         function = usual = getattr(reference, name)
         try:
-            text = emit(self.plan)
-            if text is not None:
+            if name == "unflatten":
+                text = emit_unflatten(self.plan)
                 text.names["explain_failure"] = _explain_failure
+                function = self.compile(text, name)
+            elif not self.plan.varying:
+                text = Reader(self.plan, None, exact=False).write()
                 function = self.compile(text, name)
         except RecursionError:  # the caller is deep in a stack of its own
             return usual  # type: ignore[no-any-return]  # of a runner
         if getattr(self, name) == first:
-            setattr(self, name, function)
-        else:  # another thread came first, or retired it
-            self._forget(function)
+            setattr(self, name, function)  # else another thread came first
         return function  # type: ignore[no-any-return]  # as above
 
     def _find_paths(self, treedef: Any) -> list[KeyPath]:

@@ -2,18 +2,22 @@
 
 Owns how each kind of node is checked and read. All that is read is of one time, as far
 as the walk promises it: what others may change meanwhile is copied in one step.
+
+With a predicate, `flatten` reads the trees of one structure whatever the answers: a
+leaf is what the predicate says is one, or what has the type of one; of a node it must
+say no. It takes note of the question that it is at. Where a tree turns out to be
+another one, the walk begins anew, and is given the answers that there are.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from functools import cache
+from collections.abc import Sequence
+from contextlib import nullcontext
 from operator import attrgetter, itemgetter
-from typing import Any, Final
+from typing import Any
 
 from ..core.node import Functions
-from .emit import CATCH, SPREAD, Constants, Text, is_plain_name, tuple_of
+from .emit import CATCH, SPREAD, Constants, Text, is_plain_name, targets, tuple_of
 from .plan import (
     FEW,
     FEW_KEYS,
@@ -21,7 +25,6 @@ from .plan import (
     SCALARS,
     Part,
     Plan,
-    Run,
     exactly,
     has_plain_keys,
     is_loop,
@@ -29,13 +32,11 @@ from .plan import (
 )
 
 
-_LONG: Final = 64
-_MANY_KEYS: Final = 32
-_SIZED: Final = 1_000
+_LONG = 64
 
 
-class Writer:
-    """Writes the functions that read a tree.
+class Reader:
+    """Writes a function that reads a tree.
 
     What a tree yields is collected in two lists, a whole piece at a time: `leaves`
     and `varying` (aux data that varies).
@@ -44,65 +45,85 @@ class Writer:
         text: The text.
         plan: The plan.
         exact: Whether the tree must have just this structure, else only as far down.
+        asks: Whether a predicate is asked.
         missed: What to do with any other tree.
+        records: Whether calls of flatten functions are noted.
         started: Whether the two lists are there already.
         count: How many leaves are in the list by now, None where it depends.
         named: The names of the leaves, if each has one.
         waiting: What goes into the two lists next.
-        varying: The name of the second list, `None` if nothing varies.
-        at_once: Whether the user's functions run while the tree is read, so that what
-            a node has is read before them.
-        functions: The names of the functions of parts, by the part.
-        to_write: The parts whose functions are still to be written.
+        asked: How many questions were asked, since `before` was counted up.
+        steps: What is written next, the last first: methods and their arguments.
     """
 
-    def __init__(self, plan: Plan, constants: Constants | None, *, exact: bool) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        constants: Constants | None,
+        *,
+        exact: bool = True,
+        asks: bool = False,
+    ) -> None:
         self.text = Text(constants)
         self.plan = plan
         self.exact = exact
-        self.missed = "return None"
+        self.asks = asks
+        self.missed = "raise Missed" if asks else "return None"
+        self.records = exact and plan.root.calls_user
         self.started = False
-        self.count: int | None = 0
+        self.count: int | None = None if asks else 0
         self.named: list[str] = []
         self.waiting: dict[str, list[str]] = {"leaves": [], "varying": []}
-        self.varying = "varying" if plan.varying else "None"
-        self.at_once = plan.root.calls_user
-        self.records = exact and plan.root.calls_user
-        self.functions: dict[int, str] = {}
-        self.to_write: list[Part] = []
+        self.asked = 0
+        self.steps: list[tuple[Any, ...]] = [(self.child, plan.root, "tree")]
 
-    # ---------------------------------------------------------------- functions
+    def write(self) -> Text:
+        """Write the function."""
+        text, plan = self.text, self.plan
+        calls = ", calls" if self.records else ""
+        head = f"flatten(tree{calls})"
+        result = "treedef_with(varying)" if plan.varying else "TREEDEF"
+        result = f"leaves, {result}"
+        if not self.exact:
+            head, result = "flatten_up_to(treedef, tree)", "leaves"
+        elif self.asks:
+            head = "flatten(tree, ask)"
+        with text.block(f"def {head}:"):
+            if self.asks:
+                text.add("at, before, yes, calls, rest = 0, 0, [], [], iter(())")
+            with text.block("try:"):
+                while self.steps:
+                    step, *given = self.steps.pop()
+                    step(*given)
+                self.flush()
+                if self.exact and not self.asks and plan.root.leaves:
+                    self.check_leaves()
+                text.add(f"return {result}")
+            if self.asks:
+                asked = "before - rest.__length_hint__(), yes, calls"
+                with text.block("except Exception as error:"):
+                    text.add(f"answers = answers_of(error, at, {asked})")
+                    text.add("if answers is None: raise")
+                text.add("return go_on(tree, ask, answers, calls)")
+            elif self.records:
+                text.add("except Exception as error:")
+                text.add("    if not is_miss(error, calls): raise")
+                text.add("    return None")
+            else:
+                text.add(CATCH, "    return None")
+        return text
 
-    def root(self, head: str) -> None:
-        """Write the function for the whole tree, up to the checks of everything."""
-        self.text.add(head)
-        self.text.deeper()
-        self.text.add("try:")
-        self.text.deeper()
-        self.node(self.plan.root, "tree", inside=False)
-        self.flush()
+    def refuse_if(self, condition: str) -> None:
+        """Write that a tree of which this holds is another one."""
+        self.text.add(f"if {condition}: {self.missed}")
 
-    def write_functions(self) -> None:
-        """Write the functions of the parts that have their own."""
-        self.text.indent = ""
-        self.missed = "return True"
-        while self.to_write:
-            part = self.to_write.pop()
-            calls = ", calls" if self.records else ""
-            name = self.functions[id(part)]
-            self.text.add(f"def {name}(node, leaves, varying{calls}):")
-            self.text.deeper()
-            self.started = True
-            self.count = None
-            self.node(part, "node", inside=False)
-            self.flush()
-            self.text.add("return False")
-            self.text.back()
+    # ---------------------------------------------------------------- collecting
 
     def flush(self) -> None:
         """Write what waits to be collected."""
-        if not self.started and len(self.waiting["leaves"]) <= FEW_LEAVES:
-            self.name_leaves()
+        leaves = self.waiting["leaves"]
+        if not self.started and len(leaves) <= FEW_LEAVES:
+            self.named = [name for name in leaves if name.isidentifier()]
         for name, items in self.waiting.items():
             if not self.started:
                 if name == "leaves" or self.plan.varying:
@@ -110,124 +131,111 @@ class Writer:
             elif any(item.startswith("*") for item in items):
                 self.text.add(f"{name} += [{', '.join(items)}]")
             elif len(items) < SPREAD:
-                for item in items:
-                    self.text.add(f"{name}.append({item})")
+                self.text.add(*[f"{name}.append({item})" for item in items])
             else:
                 self.text.add(f"{name} += {tuple_of(items)}")
             items.clear()
         self.started = True
 
-    def wait(self, name: str, *items: str) -> None:
-        """Collect items later, with those that follow."""
-        self.waiting[name] += items
+    def collect(self, items: list[str], count: int) -> None:
+        """Collect leaves, together with those that follow."""
+        self.waiting["leaves"] += items
+        if self.count is not None:
+            self.count += count
 
-    def varying_aux(self, part: Part, aux: str) -> list[str]:
-        """Return what is to be collected once the children of a node are read.
+    def check_leaves(self) -> None:
+        """Write that all leaves must be of types that are known to be leaves.
 
-        Where functions of the user run meanwhile, the aux data is read before.
+        They are mostly of the types that they had at first, or all of one type.
         """
-        if not part.varies:
-            return []
-        if not self.at_once or aux.isidentifier():
-            return [aux]
-        name = self.text.fresh("aux")
-        self.text.add(f"{name} = {aux}")
-        return [name]
-
-    def name_leaves(self) -> None:
-        """Give names to leaves that are to be asked for their types one by one."""
-        leaves = self.waiting["leaves"]
-        if any(leaf.startswith("*") for leaf in leaves):
+        total = self.plan.root.leaves
+        unknown = "not known_leaves(map(type, leaves))"
+        if len(self.named) == total:
+            others = [
+                f"type({name}) is not T{number}"
+                for number, name in enumerate(self.named, start=1)
+            ]
+            with self.text.block(f"if {' or '.join(others)}:"):
+                self.refuse_if(unknown)
             return
-        for place, leaf in enumerate(leaves):
-            if not leaf.isidentifier():
-                leaves[place] = self.text.fresh("leaf")
-                self.text.add(f"{leaves[place]} = {leaf}")
-        self.named = [*leaves]
+        self.text.add("global ALIKE", "first = type(leaves[0])")
+        mixed = f"[*map(type, leaves)].count(first) != {total}"
+        with self.text.block(f"if ALIKE is None or {mixed}:"):
+            self.refuse_if(unknown)
+            self.text.add("ALIKE = None")
+        self.text.add("elif first is not ALIKE and not known_leaves((first,)):")
+        self.text.add(f"    {self.missed}")
 
-    def refuse_if(self, condition: str) -> None:
-        """Write that a tree of which this holds is another one."""
-        self.text.add(f"if {condition}: {self.missed}")
+    # -------------------------------------------------------------------- asking
+
+    def question(self, var: str, *, is_leaf: bool) -> None:
+        """Write that the predicate is asked of a node or a leaf."""
+        number, self.asked = self.asked, self.asked + 1
+        self.text.add(f"at = {2 * number}")
+        if is_leaf:
+            self.leaf_question(var, f"before + {number}")
+        else:
+            self.text.add(
+                f"if ask({var}): yes.append(before + {number}); {self.missed}"
+            )
+            self.text.add(f"at = {2 * number + 1}")
+
+    def leaf_question(self, var: str, number: str) -> None:
+        """Write that the predicate is asked of a leaf; its answer hardly matters."""
+        other = f"type({var}) is not T"
+        self.text.add(f"if ask({var}):")
+        self.text.add(f"    if {other}: yes.append({number})")
+        self.text.add(f"elif {other} and type({var}) not in leaf_types: {self.missed}")
+
+    def leaf_questions(self, items: str, count: int) -> None:
+        """Write that the predicate is asked of leaves in a loop."""
+        self.asked += count
+        number = self.asked - 1
+        leaf = self.text.fresh("leaf")
+        self.text.add(f"at, rest = {2 * number}, iter({items})")
+        with self.text.block(f"for {leaf} in rest:"):
+            self.leaf_question(leaf, f"before + {number} - rest.__length_hint__()")
 
     # -------------------------------------------------------------------- nodes
 
-    def node(self, part: Part, var: str, *, inside: bool = True) -> None:
-        """Write how a node in a variable is read, with all that is below it."""
-        if inside and part.own:
-            self.flush()
-            calls = ", calls" if self.records else ""
-            name = self.function_of(part)
-            self.refuse_if(f"{name}({var}, leaves, {self.varying}{calls})")
-            self.add_to_count(part.leaves)
+    def child(self, part: Part | None, var: str) -> None:
+        """Write how a node or a leaf in a variable is read, with all below it."""
+        if self.asks:
+            self.question(var, is_leaf=part is None)
+        if part is None:
+            self.collect([var], 1)
         elif part.kind == "none":
             self.refuse_if(f"{var} is not None")
         else:
-            self.refuse_if(f"type({var}) is not {self.text.constant(part.cls)}")
-            getattr(self, f"read_{part.kind}")(part, var)
-
-    def function_of(self, part: Part) -> str:
-        """Return the name of the function of a part."""
-        name = self.functions.get(id(part))
-        if name is None:
-            name = self.functions[id(part)] = self.text.fresh("flatten_part")
-            self.to_write.append(part)
-        return name
+            self.refuse_if(f"type({var}) is not {self.text.name(part.cls)}")
+            if not self.exact and part.kind in ("deque", "defaultdict", "keyed"):
+                self.read_matched(part, var)
+            else:
+                getattr(self, f"read_{part.kind}")(part, var)
 
     def read_tuple(self, part: Part, var: str) -> None:
         """Read a tuple."""
-        if part.arity > FEW or _is_one_piece(part):
-            self.refuse_if(f"len({var}) != {part.arity}")
-            self.spread(part, var)
-        else:
-            self.unpack(part, var)
+        self.sequence(part, var, "")
 
     def read_list(self, part: Part, var: str) -> None:
         """Read a list in one step: others may change it meanwhile."""
-        if part.arity <= FEW and not _has_loop(part):
-            self.unpack(part, var)
-        elif part.runs == ((None, part.arity),) and self.may_append(part):
-            self.append_all(part, var)
-        else:
-            self.spread(part, self.copied(part, var))
-
-    def may_append(self, part: Part) -> bool:
-        """Return whether leaves are best appended, and then counted."""
-        return self.count is not None and part.arity >= _LONG
-
-    def append_all(self, part: Part, var: str) -> None:
-        """Read a long list of leaves without a copy, and see how many there were."""
-        self.flush()
-        self.text.add(f"leaves += {var}")
-        self.add_to_count(part.leaves)
-        self.refuse_if(f"len(leaves) != {self.count}")
-
-    def add_to_count(self, leaves: int) -> None:
-        """Take note of leaves that are read, or wait for it."""
-        if self.count is not None:
-            self.count += leaves
-
-    def copied(self, part: Part, var: str, how: str = "[*{}]") -> str:
-        """Write that a sequence of known length is copied; return the copy."""
-        copy = self.text.fresh("items")
-        self.text.add(f"{copy} = {how.format(var)}")
-        self.refuse_if(f"len({copy}) != {part.arity}")
-        return copy
+        is_long = part.runs == ((None, part.arity),) and part.arity >= _LONG
+        if not is_long or self.count is None:
+            self.sequence(part, var)
+        else:  # without a copy: see how many there were
+            self.flush()
+            self.text.add(f"leaves += {var}")
+            self.collect([], part.arity)
+            self.refuse_if(f"len(leaves) != {self.count}")
 
     def read_namedtuple(self, part: Part, var: str) -> None:
         """Read a named tuple, which may iterate in its own way."""
-        if part.arity > FEW:
-            self.spread(part, self.copied(part, var, "tuple({})"))
-        else:
-            self.unpack(part, var)
+        self.sequence(part, var)
 
     def read_deque(self, part: Part, var: str) -> None:
         """Read a deque: its children, and its length if it is bounded."""
-        if not self.exact:
-            self.read_matched(part, var)
-            return
-        limit = self.text.constant(part.aux)
-        self.refuse_if(f"{var}.maxlen != {limit}")
-        self.read_namedtuple(part, var)
+        self.refuse_if(f"{var}.maxlen != {self.text.name(part.aux)}")
+        self.sequence(part, var)
 
     def read_dict(self, part: Part, var: str) -> None:
         """Read a mapping: its keys, and each value by its key.
@@ -236,37 +244,30 @@ class Writer:
         their order come from a copy, which is made in one step.
         """
         keys = keys_of(part)
-        ordered = _leaf_ordered(part, keys)
-        in_order = ordered is keys and part.kind != "OrderedDict"
-        if self.exact and part.arity > FEW_KEYS and in_order:
-            var = self.held(var)
-            self.compare_keys(keys, var)
-            self.spread_values(part, var)
-            return
+        order = None if part.kind == "OrderedDict" else part.aux[1]
+        ordered: Any = keys if order is None else order.gather(keys)
         if self.exact:
+            if part.arity > FEW_KEYS and part.kind == "dict":
+                var = self.held(var)
             self.compare_keys(keys, var)
         else:
             self.refuse_if(f"len({var}) != {part.arity}")
-        if part.arity <= FEW_KEYS or (not self.exact and len(part.runs) > FEW):
-            names = self.names_for(part)
-            for name, key in zip(names, ordered, strict=True):
-                self.text.add(f"{name} = {var}[{self.text.key(key)}]")
-            self.children(part, names)
-            return
-        items = self.text.fresh("values")
-        self.text.add(f"{items} = {self.text.constant(itemgetter(*ordered))}({var})")
-        self.spread(part, items)
+        if part.arity <= FEW_KEYS:
+            found = [f"{var}[{self.text.written(key)}]" for key in ordered]
+            self.children(part, self.kept(part, found))
+        else:
+            items = self.text.fresh("values")
+            values = f"{self.text.name(itemgetter(*ordered))}({var})"
+            if self.exact and ordered is keys and part.kind != "OrderedDict":
+                values = f"[*{var}.values()]"
+            self.text.add(f"{items} = {values}")
+            self.children(part, items)
 
     read_OrderedDict = read_dict  # named after the kind
 
     def read_defaultdict(self, part: Part, var: str) -> None:
         """Read a defaultdict by a copy: a missing key would be made."""
-        if not self.exact:
-            self.read_matched(part, var)
-            return
-        self.refuse_if(
-            f"{var}.default_factory is not {self.text.constant(part.aux[2])}"
-        )
+        self.refuse_if(f"{var}.default_factory is not {self.text.name(part.aux[2])}")
         self.read_dict(part, self.held(var))
 
     def held(self, var: str) -> str:
@@ -275,364 +276,260 @@ class Writer:
         self.text.add(f"{held} = copy_dict({var})")
         return held
 
-    def spread_values(self, part: Part, held: str) -> None:
-        """Read the values of a dict that nobody changes, in the order of its keys."""
-        items = self.text.fresh("values")
-        values = f"{held}.values()"
-        listed = values if self.is_read_once(part) else f"[*{values}]"
-        self.text.add(f"{items} = {listed}")
-        self.refuse_if(f"len({items}) != {part.arity}")
-        self.spread(part, items)
-
-    def is_read_once(self, part: Part) -> bool:
-        """Return whether the children of a long node are read in one go."""
-        return _is_one_piece(part)
-
     def compare_keys(self, keys: tuple[Any, ...], var: str) -> None:
-        """Write that a mapping must have just these keys, in this order."""
+        """Write that a mapping must have just these keys, in this order.
+
+        They are mostly the very same objects, as names in a program are. If there are
+        too many to look at each, they are compared at once, and their types.
+        """
+        name, found = self.text.name, f"[*{var}]"
         if not keys:
             self.refuse_if(var)
-        elif not has_plain_keys(keys):
-            self.refuse_if(f"not exactly(tuple({var}), {self.text.constant(keys)})")
-        elif len(keys) > SPREAD:
-            self.compare_many_keys(keys, var)
-        else:
+            return
+        if not has_plain_keys(keys):
+            self.refuse_if(f"not exactly(tuple({var}), {name(keys)})")
+            return
+        others = ""
+        if len(keys) <= FEW_KEYS:
             names = [self.text.fresh("key") for _ in keys]
-            self.text.add(f"{', '.join(names)}{',' * (len(names) == 1)} = {var}")
-            differ = map(self.differs, names, keys)
-            self.refuse_if(" or ".join(differ))
-
-    def compare_many_keys(self, keys: tuple[Any, ...], var: str) -> None:
-        """Write that all keys are compared at once, and then their types.
-
-        Keys that are the very same objects, as names in a program are, need neither;
-        but to ask that of each pays only as long as there are not too many. The size of
-        a dict tells that all its keys are strings.
-        """
-        found, types = self.text.fresh("keys"), [*map(type, keys)]
-        listed, indent = f"*{var}", self.text.indent
-        are_strings = types.count(str) == len(types)
-        if len(keys) <= (FEW if are_strings else _MANY_KEYS):
-            names = [self.text.fresh("key") for _ in keys]
-            listed = ", ".join(names)
-            self.text.add(f"{listed} = {var}")
-            known = map(self.text.constant, keys)
-            others = map("{} is not {}".format, names, known)
-            self.text.add(f"if {' or '.join(others)}:")
-            self.text.deeper()
-        self.text.add(f"{found} = [{listed}]")
-        self.refuse_if(f"{found} != {self.text.constant([*keys])}")
-        if are_strings:
-            sizes = self.text.constant(string_sizes(len(keys)))
-            differ = f"countOf(map(type, {found}), str) != {len(types)}"
-            self.refuse_if(f"size_of({var}) not in {sizes} and {differ}")
-        else:
-            self.refuse_if(f"[*map(type, {found})] != {self.text.constant(types)}")
-        self.text.indent = indent
-
-    def differs(self, name: str, key: Any) -> str:
-        """Return a condition: a key is another one, or an equal one of another type."""
-        known, cls = self.text.constant(key), self.text.constant(type(key))
-        other = f"type({name}) is not {cls} or {name} != {known}"
-        return f"{name} is not {known} and ({other})"
+            self.text.add(f"{targets(names)} = {var}")
+            differ = [f"{n} is not {name(k)}" for n, k in zip(names, keys, strict=True)]
+            others, found = f"if {' or '.join(differ)}:", f"[{', '.join(names)}]"
+        with self.text.block(others) if others else nullcontext():
+            same = self.text.fresh("keys")
+            self.text.add(f"{same} = {found}")
+            types = f"[*map(type, {same})] != {name([*map(type, keys)])}"
+            self.refuse_if(f"{same} != {name([*keys])} or {types}")
 
     def read_record(self, part: Part, var: str) -> None:
         """Read attributes."""
         form: Any = part.rule.form
         data, meta = (
-            [_attribute_of(self.text, var, name) for name in names]
+            [self.attribute(var, name) for name in names]
             for names in (form.data, form.meta)
         )
-        if not part.varies:
-            for value, known in zip(meta, part.aux, strict=True):
-                self.compare(value, known)
-        varying = self.varying_aux(part, tuple_of(meta))
-        self.children(part, data)
-        self.wait("varying", *varying)
+        self.fields(part, data, meta, part.aux, tuple_of(meta))
 
     def read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
         form: Any = part.rule.form
-        shape = part.shape
-        layout, attributes = (
-            self.text.constant(shape.layout),
-            self.text.fresh("attributes"),
-        )
+        shape, held = part.shape, self.text.fresh("attributes")
+        layout = self.text.name(shape.layout)
         self.refuse_if(f"{var}.{form.slot} is not {layout}")
-        self.text.add(f"{attributes} = {var}.__dict__")
-        self.refuse_if(f"len({attributes}) != {len(shape.names)}")
+        self.text.add(f"{held} = {var}.__dict__")
+        self.refuse_if(f"len({held}) != {len(shape.names)}")
         data, static = (
-            [f"{attributes}[{self.text.key(name)}]" for name in names]
+            [f"{held}[{self.text.written(name)}]" for name in names]
             for names in (shape.data, shape.static)
         )
+        known = None if part.varies else part.aux.values
+        aux = f"{self.text.name(form.aux_of)}({layout}, {tuple_of(static)})"
+        self.fields(part, data, static, known, aux)
+
+    def fields(
+        self, part: Part, data: list[str], meta: list[str], known: Any, aux: str
+    ) -> None:
+        """Read children one by one; compare what is static, or collect it."""
         if not part.varies:
-            for value, known in zip(static, part.aux.values, strict=True):
-                self.compare(value, known)
-        aux_of = self.text.constant(form.aux_of) if part.varies else ""
-        varying = self.varying_aux(part, f"{aux_of}({layout}, {tuple_of(static)})")
-        self.children(part, data)
-        self.wait("varying", *varying)
+            for value, constant in zip(meta, known, strict=True):
+                self.compare(value, constant)
+        self.children(part, self.kept(part, data), self.varying_aux(part, aux))
+
+    def attribute(self, var: str, name: str) -> str:
+        """Return an expression that reads an attribute."""
+        if is_plain_name(name):
+            return f"{var}.{name}"
+        return f"{self.text.name(attrgetter(name))}({var})"
+
+    def varying_aux(self, part: Part, aux: str) -> list[str]:
+        """Return what is to be collected once the children of a node are read."""
+        if not part.varies:
+            return []
+        name = self.text.fresh("aux")
+        self.text.add(f"{name} = {aux}")
+        return [name]
 
     def compare(self, value: str, known: Any) -> None:
         """Write that a value must be just this one."""
-        if type(known) not in SCALARS:
-            self.refuse_if(f"not exactly({value}, {self.text.constant(known)})")
-            return
-        if not value.isidentifier():
-            name = self.text.fresh("static")
-            self.text.add(f"{name} = {value}")
-            value = name
-        self.refuse_if(self.differs(value, known))
+        name = self.text.fresh("static")
+        constant, cls = self.text.name(known), self.text.name(type(known))
+        self.text.add(f"{name} = {value}")
+        other = f"not exactly({name}, {constant})"
+        if type(known) in SCALARS:
+            other = f"(type({name}) is not {cls} or {name} != {constant})"
+        self.refuse_if(f"{name} is not {constant} and {other}")
 
-    def record(self, value: str) -> None:
-        """Write that a node is given to a function of the user, or what came of it."""
+    def record(self, *values: str) -> None:
+        """Write what is known of a call of a function of the user by now."""
         if self.records:
-            self.text.add(f"calls.append({value})")
+            self.text.add(*[f"calls.append({value})" for value in values])
 
     def read_custom(self, part: Part, var: str) -> None:
-        """Read a node by the function that somebody gave."""
-        form: Any = part.rule.form
-        result, items, aux = map(self.text.fresh, ("result", "children", "aux"))
+        """Read a node by the function that somebody gave.
+
+        The keys that it gives, if it does, are mostly the same objects each time, in a
+        tuple. All else is checked and made into keys as the rule does it.
+        """
+        text, form = self.text, part.rule.form
+        result, items, aux = map(text.fresh, ("result", "children", "aux"))
+        names, found, keys = [items, aux], "_", None
+        unusual = [
+            f"type({result}) is not tuple",
+            f"type({items}) is not tuple and type({items}) is not list",
+        ]
+        if part.kind == "keyed":
+            found, keys = text.fresh("given"), part.aux[1]
+            names.append(found)
+            unusual += [f"type({found}) is not tuple", f"len({found}) != {part.arity}"]
+            unusual.append(f"len({items}) != {part.arity}")
+            unusual += [
+                f"{found}[{place}] is not {text.name(value)}"
+                for place, value in enumerate(_given_for(part, keys))
+            ]
         self.flush()
         self.record(var)
-        self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
+        text.add(f"{result} = {text.name(form.flatten)}({var})")
         self.record(result)
-        self.refuse_if(f"type({result}) is not tuple")
-        self.text.add(f"{items}, {aux} = {result}")
-        check, cls = self.text.constant(form.checked), self.text.constant(part.cls)
-        self.text.add(f"if type({items}) is not tuple and type({items}) is not list:")
-        self.text.add(f"    {items}, _ = {check}({cls}, {result})")
-        self.record(f"({items}, ({aux}, None))")
+        text.add(f"{targets(names)} = {result}")
+        with text.block(f"if {' or '.join(unusual)}:"):
+            checked = f"{text.name(form.checked)}({text.name(part.cls)}, {result})"
+            text.add(f"{items}, ({aux}, {found}) = {checked}")
+            if keys is not None:
+                self.record(f"({items}, ({aux}, {found}))")
+                self.refuse_if(f"not exactly({found}, {text.name(keys)})")
+        if self.records and keys is not None:
+            with text.block("else:"):
+                self.record(f"({items}, ({aux}, {text.name(keys)}))")
+        else:
+            self.record(f"({items}, ({aux}, None))")
         if not part.varies:
             self.compare(aux, part.aux[0])
-        varying = self.varying_aux(part, f"({aux}, None)")
-        self.children_from(part, items)
-        self.wait("varying", *varying)
+        self.sequence(part, items, more=self.varying_aux(part, f"({aux}, None)"))
 
-    def read_keyed(self, part: Part, var: str) -> None:
-        """Read a node by the function that somebody gave, and see which keys it gives.
-
-        What it gave for them is mostly the same objects each time, in a tuple. All else
-        is checked and made into keys as the rule does it.
-        """
-        if not self.exact:
-            self.read_matched(part, var)
-            return
-        form: Any = part.rule.form
-        result, items, aux = map(self.text.fresh, ("result", "children", "aux"))
-        given = self.text.fresh("given")
-        known, keys = part.aux
-        self.flush()
-        self.record(var)
-        self.text.add(f"{result} = {self.text.constant(form.flatten)}({var})")
-        self.record(result)
-        self.text.add(f"{items}, {aux}, {given} = {result}")
-        unusual = [f"type({name}) is not tuple" for name in (result, items, given)]
-        unusual.append(f"len({given}) != {part.arity}")
-        unusual.append(f"len({items}) != {part.arity}")
-        unusual += [
-            f"{given}[{place}] is not {self.text.constant(value)}"
-            for place, value in enumerate(_given_for(part, keys))
-        ]
-        self.text.add(f"if {' or '.join(unusual)}:")
-        self.text.deeper()
-        check, cls = self.text.constant(form.checked), self.text.constant(part.cls)
-        self.text.add(f"{items}, ({aux}, {given}) = {check}({cls}, {result})")
-        self.record(f"({items}, ({aux}, {given}))")
-        self.refuse_if(f"not exactly({given}, {self.text.constant(keys)})")
-        self.text.back()
-        if self.records:
-            self.text.add("else:")
-            self.text.add(
-                f"    calls.append(({items}, ({aux}, {self.text.constant(keys)})))"
-            )
-        self.compare(aux, known)
-        self.children_from(part, items)
+    read_keyed = read_custom
 
     def read_called(self, part: Part, var: str) -> None:
         """Read a node by its rule."""
-        items, aux = map(self.text.fresh, ("children", "aux"))
         if not self.exact:
             self.read_matched(part, var)
             return
-        self.flush()
+        items, aux = map(self.text.fresh, ("children", "aux"))
         is_of_user = isinstance(part.rule.form, Functions)
+        self.flush()
         if is_of_user:
-            self.record(var)
-            self.record("None")
-        self.text.add(
-            f"{items}, {aux} = {self.text.constant(part.rule.flatten)}({var})"
-        )
+            self.record(var, "None")
+        self.text.add(f"{items}, {aux} = {self.text.name(part.rule.flatten)}({var})")
         if is_of_user:
             self.record(f"({items}, {aux})")
-        self.refuse_if(f"len({items}) != {part.arity}")
         if not part.varies:
-            self.refuse_if(f"not exactly({aux}, {self.text.constant(part.aux)})")
-        varying = self.varying_aux(part, aux)
-        self.children_from(part, items)
-        self.wait("varying", *varying)
+            self.refuse_if(f"not exactly({aux}, {self.text.name(part.aux)})")
+        self.sequence(part, items, more=self.varying_aux(part, aux))
 
     def read_matched(self, part: Part, var: str) -> None:
         """Read a node as its rule matches it with another."""
         items = self.text.fresh("children")
-        match, aux = self.text.constant(part.rule.match), self.text.constant(part.aux)
+        match, aux = self.text.name(part.rule.match), self.text.name(part.aux)
         self.flush()
         self.text.add(f"{items} = {match}({aux}, {part.arity}, {var})")
         self.refuse_if(f"{items} is None")
-        self.children_from(part, items)
+        self.sequence(part, items)
 
     # ------------------------------------------------------------------ children
 
-    def unpack(self, part: Part, var: str) -> None:
-        """Read the children of a short sequence into names."""
-        if part.arity == 0:
-            self.refuse_if(f"len({var}) != 0")
-            return
-        names = self.names_for(part)
-        self.text.add(f"{', '.join(names)}{',' if len(names) == 1 else ''} = {var}")
-        self.children(part, names)
-
-    def names_for(self, part: Part) -> list[str]:
-        """Return a new name for each child."""
-        return [
-            self.text.fresh("leaf" if child is None else "node")
-            for child in expanded(part.runs)
-        ]
-
-    def children_from(self, part: Part, items: str) -> None:
-        """Read the children in a tuple or list that a function gave."""
-        if part.arity <= FEW:
-            self.unpack(part, items)
+    def sequence(
+        self, part: Part, var: str, copy: str = "*", more: Sequence[str] = ()
+    ) -> None:
+        """Read the children in a sequence: into names, or from a copy of it."""
+        has_loop = any(child and is_loop(child, n) for child, n in part.runs)
+        source: Any = var
+        if 0 < part.arity <= FEW and not has_loop:
+            source = self.kept(part, [])
+            self.text.add(f"{targets(source)} = {var}")
         else:
-            self.spread(part, self.copied(part, items))
+            if copy and part.arity:
+                source = self.text.fresh("items")
+                self.text.add(f"{source} = [*{var}]")
+            self.refuse_if(f"len({source}) != {part.arity}")
+        self.children(part, source, more)
 
-    def children(self, part: Part, values: list[str]) -> None:
-        """Read children that are given one by one."""
-        nodes = expanded(part.runs)
-        for place, (child, value) in enumerate(zip(nodes, values, strict=True)):
-            if not value.isidentifier() and (child is not None or self.at_once):
-                values[place] = self.text.fresh("leaf" if child is None else "node")
-                self.text.add(f"{values[place]} = {value}")
-        rest = iter(values)
-        for child, count in part.runs:
-            these = [next(rest) for _ in range(count)]
-            if child is None:
-                self.wait("leaves", *these)
-                self.add_to_count(count)
-            elif is_loop(child, count):
-                self.loop(child, count, tuple_of(these))
-            else:
-                for name in these:
-                    self.node(child, name)
+    def kept(self, part: Part, values: list[str]) -> list[str]:
+        """Return a new name for each child, which is given to its value."""
+        names = [
+            self.text.fresh("leaf" if child is None else "node")
+            for child, count in part.runs
+            for _ in range(count)
+        ]
+        pairs = zip(names, values, strict=False)
+        self.text.add(*[f"{name} = {value}" for name, value in pairs])
+        return names
 
-    def spread(self, part: Part, items: str) -> None:
-        """Read the children of a long sequence, run by run."""
+    def children(
+        self, part: Part, source: str | list[str], more: Sequence[str] = ()
+    ) -> None:
+        """Write what is done with each child, run by run.
+
+        Args:
+            part: The node.
+            source: The names of the children, or that of a sequence which has them and
+                which nobody changes.
+            more: What is collected of the node itself, after its children.
+        """
         start = 0
+        steps: list[tuple[Any, ...]] = []
         for child, count in part.runs:
             end = start + count
-            piece = items if count == part.arity else f"{items}[{start}:{end}]"
-            if child is None:
-                few = [f"{items}[{place}]" for place in range(start, end)]
-                self.wait("leaves", *(few if count < SPREAD else [f"*{piece}"]))
-                self.add_to_count(count)
-            elif is_loop(child, count):
-                self.loop(child, count, piece)
+            is_spread = type(source) is str and child is None and count >= SPREAD
+            if is_spread or (child is not None and is_loop(child, count)):
+                piece: Any = (
+                    source if count == part.arity else f"{source}[{start}:{end}]"
+                )
+                if type(source) is not str:
+                    piece = tuple_of(source[start:end])
+                steps.append(
+                    (self.leaves if is_spread else self.loop, child, count, piece)
+                )
+            elif isinstance(source, str):
+                items = [f"{source}[{place}]" for place in range(start, end)]
+                steps += [(self.item, child, item) for item in items]
             else:
-                for place in range(start, end):
-                    name = self.text.fresh("node")
-                    self.text.add(f"{name} = {items}[{place}]")
-                    self.node(child, name)
+                steps += [(self.child, child, name) for name in source[start:end]]
             start = end
+        steps.append((self.waiting["varying"].extend, more))
+        self.steps += reversed(steps)
+
+    def item(self, child: Part | None, value: str) -> None:
+        """Give a name to a child, and read it."""
+        name = self.text.fresh("leaf" if child is None else "node")
+        self.text.add(f"{name} = {value}")
+        self.child(child, name)
+
+    def leaves(self, _child: None, count: int, items: str) -> None:
+        """Read neighbouring leaves."""
+        if self.asks:
+            self.leaf_questions(items, count)
+        self.collect([f"*{items}"], count)
 
     def loop(self, child: Part, count: int, items: str) -> None:
         """Read equal neighbours."""
         self.flush()
-        count_before, self.count = self.count, None
-        name = self.text.fresh("node")
-        self.text.add(f"for {name} in {items}:")
-        self.text.deeper()
-        self.node(child, name)
-        self.flush()
-        self.text.back()
-        self.count = count_before
-        self.add_to_count(count * child.leaves)
+        name, text, before = self.text.fresh("node"), self.text, self.count
+        self.count = None
+        if self.asks:
+            text.add(f"before += {self.asked}")
+            self.asked = 0
+        text.add(f"for {name} in {items}:")
+        text.indent += "    "
 
-    # -------------------------------------------------------------------- checks
+        def end() -> None:
+            self.flush()
+            if self.asks:
+                text.add("at = -1", f"before += {self.asked}")
+                self.asked = 0
+            text.indent = text.indent[:-4]
+            self.count = before
+            self.collect([], count * child.leaves)
 
-    def check_leaves(self) -> None:
-        """Write that all leaves must be of types that are known to be leaves."""
-        condition = "not known_leaves(map(type, leaves))"
-        if self.named and len(self.named) == self.plan.root.leaves:
-            others = " or ".join(
-                f"type({name}) is not T{number}"
-                for number, name in enumerate(self.named, start=1)
-            )
-            self.text.add(f"if {others}:")
-            self.text.deeper()
-            self.refuse_if(condition)
-            self.text.back()
-        else:
-            others = f"[*map(type, leaves)].count(first) != {self.plan.root.leaves}"
-            self.text.add("global ALIKE")
-            self.text.add("first = type(leaves[0])")
-            self.text.add(f"if ALIKE is None or {others}:")
-            self.text.deeper()
-            self.refuse_if(condition)
-            self.text.add("ALIKE = None")
-            self.text.back()
-            other = "first is not ALIKE and not known_leaves((first,))"
-            self.text.add(f"elif {other}: {self.missed}")
-
-
-def string_sizes(length: int) -> frozenset[int]:
-    """Return sizes of dicts of that length whose keys are all exact strings.
-
-    CPython keeps no hashes for the keys of such a dict, until it is given another key.
-    There may be more sizes; none is returned that another dict can have. Where all
-    dicts take the same, that leaves none.
-    """
-    return _string_sizes(length.bit_length()) if length <= _SIZED else frozenset()
-
-
-@cache
-def _string_sizes(bits: int) -> frozenset[int]:
-    sizes: dict[Any, set[int]] = {chr: set(), int: set()}
-    for log in range(max(bits - 1, 3), bits + 3):
-        for make, found in sizes.items():
-            for cls in (dict, OrderedDict):
-                keys = map(make, range((1 << log) * 2 // 3))
-                found.add(dict.__sizeof__(cls.fromkeys(keys)))
-    return frozenset(sizes[chr] - sizes[int])
-
-
-def _attribute_of(text: Text, var: str, name: str) -> str:
-    """Return an expression that reads an attribute."""
-    if is_plain_name(name):
-        return f"{var}.{name}"
-    return f"{text.constant(attrgetter(name))}({var})"
-
-
-def expanded(runs: Sequence[Run]) -> Iterator[Part | None]:
-    """Yield the children of a node one by one: a part, or None for a leaf."""
-    for part, count in runs:
-        yield from (part,) * count
-
-
-def _is_one_piece(part: Part) -> bool:
-    """Return whether the children are all leaves, or all read in one loop, or none."""
-    if len(part.runs) != 1:
-        return not part.runs
-    child, count = part.runs[0]
-    return count >= SPREAD if child is None else is_loop(child, count)
-
-
-def _has_loop(part: Part) -> bool:
-    return any(child is not None and is_loop(child, n) for child, n in part.runs)
-
-
-def _leaf_ordered(part: Part, keys: tuple[Any, ...]) -> Sequence[Any]:
-    order = None if part.kind == "OrderedDict" else part.aux[1]
-    return keys if order is None else order.gather(keys)
+        self.steps += ((end,), (self.child, child, name))
 
 
 def _given_for(part: Part, keys: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -643,55 +540,3 @@ def _given_for(part: Part, keys: tuple[Any, ...]) -> tuple[Any, ...]:
         if exactly(found, keys):
             return given
     return (object(),) * part.arity  # it is checked each time
-
-
-def emit_flatten(plan: Plan, constants: Constants | None = None) -> Text:
-    """Return the text of `flatten`.
-
-    What depends on the registry is left to be filled in: `known_leaves`, which takes
-    an iterable of types and returns whether all are leaf types; `TREEDEF`, or
-    `treedef_with`, if something varies; and where there are no more than `FEW_LEAVES`
-    leaves, `T1`, `T2`, ...: types of leaves that need not be looked up; `ALIKE`, the
-    type that all leaves had when it was filled in, None once they had several.
-    """
-    writer = Writer(plan, constants, exact=True)
-    text = writer.text
-    writer.root(f"def flatten(tree{', calls' if writer.records else ''}):")
-    if plan.root.leaves:
-        writer.check_leaves()
-    text.add(
-        "return leaves, treedef_with(varying)"
-        if plan.varying
-        else "return leaves, TREEDEF"
-    )
-    if writer.records:
-        text.back()
-        text.add("except Exception as error:  # of a function of the user, maybe")
-        text.add("    if not is_miss(error, calls): raise")
-        text.add("    return None")
-    else:
-        _give_up(text)
-    writer.write_functions()
-    return text
-
-
-def emit_flatten_up_to(plan: Plan, constants: Constants | None = None) -> Text | None:
-    """Return the text of `flatten_up_to`, None where aux data varies."""
-    if plan.varying:
-        return None
-    writer = Writer(plan, constants, exact=False)
-    writer.root("def flatten_up_to(treedef, tree):")
-    lines, collected = writer.text.lines, writer.text.indent + "leaves = "
-    if lines[-1].startswith(collected):
-        lines[-1] = lines[-1].replace("leaves = ", "return ", 1)
-    else:
-        writer.text.add("return leaves")
-    _give_up(writer.text)
-    writer.write_functions()
-    return writer.text
-
-
-def _give_up(text: Text) -> None:
-    text.back()
-    text.add(CATCH)
-    text.add("    return None")

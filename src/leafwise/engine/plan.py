@@ -31,8 +31,9 @@ from ..core.walk import Code
 
 
 MAX_ENTRIES: Final = 1_000_000
-MAX_DEPTH: Final = 1_000
-MAX_WEIGHT: Final = 4_000
+MAX_DEPTH: Final = 250
+MAX_LOOPS: Final = 16
+MAX_WEIGHT: Final = 2_000
 FEW: Final = 12
 """How many children are read or written one by one, rather than as a sequence."""
 
@@ -52,9 +53,6 @@ STORED: Final = 256
 FEW_LEAVES: Final = 128
 """How many leaves are asked for their types one by one, if all have names."""
 
-_LEVELS = 40
-_SHARED = 100
-_HEAVY = 1_000
 _UNROLLED = 80
 
 
@@ -85,18 +83,14 @@ class Part:
         arity: The number of its children.
         runs: Its children, equal neighbours together.
         varies: Whether its aux data is read anew each time.
-        own: Whether it is worth a function of its own.
-        uses: In how many places it stands.
         leaves: How many leaves are below it.
+        values: How many nodes and leaves there are, with itself.
         weight: How much text it takes.
         depth: How many nodes are on the longest way down.
+        loops: How many loops are in one another.
         calls_user: Whether reading it, or something below it, runs functions that
             were registered.
     """
-
-    calls_user: bool
-    depth: int
-    leaves: int
 
     def __init__(
         self, kind: str, rule: Rule, aux: Any, runs: tuple[Run, ...], *, varies: bool
@@ -110,16 +104,16 @@ class Part:
         self.shape: Any = aux.field_layout if kind == "shaped" else None
         self.runs = runs
         self.arity = sum(count for _, count in runs)
-        self.uses = 0
-        self.own = False
-        self.leaves = sum(n if p is None else n * p.leaves for p, n in runs)
-        self.depth = 1 + max((part.depth for part in parts), default=0)
+        self.leaves: int = sum(n if p is None else n * p.leaves for p, n in runs)
+        self.values: int = 1 + sum(n if p is None else n * p.values for p, n in runs)
+        self.depth: int = 1 + max((part.depth for part in parts), default=0)
+        self.loops: int = max(
+            (p.loops + is_loop(p, n) for p, n in runs if p is not None), default=0
+        )
         self.weight = 1 + sum(_weight_of_run(part, count) for part, count in runs)
-        self.calls_user = kind in ("custom", "keyed", "called") or any(
+        self.calls_user: bool = kind in ("custom", "keyed", "called") or any(
             part.calls_user for part in parts
         )
-        for part in parts:
-            part.uses += 1
 
     def __repr__(self) -> str:
         runs = [f"{count} x {part or 'leaf'!s}" for part, count in self.runs]
@@ -337,11 +331,13 @@ def make_plan(code: Code) -> Plan | None:
         part = known.get(key)
         if part is None:
             part = known[key] = Part(kind, rule, aux, runs, varies=varies)
-            if part.depth > MAX_DEPTH or len(known) > MAX_WEIGHT:
+            if part.depth > MAX_DEPTH or part.loops > MAX_LOOPS:
+                return None
+            if part.weight > MAX_WEIGHT:
                 return None
         stack.append(part)
     root = stack[-1]
-    if root is None or _settle([*known.values()]) > MAX_WEIGHT:
+    if root is None:
         return None
     return Plan(root, tuple(known.values()), len(code), tuple(varying))
 
@@ -356,24 +352,3 @@ def _runs(children: list[Part | None]) -> tuple[Run, ...]:
 
 def _self(part: Part | None) -> Part | None:
     return part
-
-
-def _settle(parts: list[Part]) -> int:
-    """Decide which parts get functions of their own; return the weight of all text."""
-    levels: dict[int, int] = {}
-    inline: dict[int, int] = {}
-    total = 0
-    for part in parts:
-        below = [child for child, _ in part.runs if child is not None]
-        level = 1 + max((levels[id(child)] for child in below), default=0)
-        weight = part.arity if part.arity < 4 else 4
-        for child, count in part.runs:
-            if child is not None:
-                times = 1 if is_loop(child, count) else count
-                weight += 1 if child.own else times * inline[id(child)]
-        shared = (part.uses - 1) * part.weight > _SHARED
-        part.own = shared or level > _LEVELS or weight > _HEAVY
-        levels[id(part)] = 0 if part.own else level
-        inline[id(part)] = weight
-        total += weight if part.own else 0
-    return total + inline[id(parts[-1])]

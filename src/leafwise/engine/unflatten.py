@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 from ..core.keys import leaf_order
-from .emit import SPREAD, Constants, Text, is_plain_name, tuple_of
+from .emit import SPREAD, Constants, Text, is_plain_name, targets, tuple_of
 from .plan import FEW, STORED, WIDE, Part, Plan, is_loop, keys_of
 
 
@@ -28,8 +28,6 @@ class _Writer:
         plan: The plan.
         varying: The name of the iterator over aux data that varies, `None` if nothing
             does.
-        functions: The names of the functions of parts, by the part.
-        to_write: The parts whose functions are still to be written.
         pieces: Expressions for the pieces that are not used yet.
         cut_from: Which sequence a piece is cut from, and where it begins there.
     """
@@ -38,8 +36,6 @@ class _Writer:
         self.text = Text(constants)
         self.plan = plan
         self.varying = "varying" if plan.varying else "None"
-        self.functions: dict[int, str] = {}
-        self.to_write: list[Part] = []
         self.pieces: Iterator[str] = iter(())
         self.cut_from: dict[str, tuple[str, int]] = {}
 
@@ -47,26 +43,19 @@ class _Writer:
         """Write the function for the whole tree, and those that it calls."""
         text = self.text
         text.add("def unflatten(treedef, leaves):")
-        text.deeper()
+        text.indent += "    "
         text.add("try:")
-        text.deeper()
+        text.indent += "    "
         if self.plan.varying:
             text.names["PLACES"] = self.plan.varying
             text.add("code = treedef._code")
             text.add("varying = iter([code[place][3] for place in PLACES])")
         self.scope(self.plan.root, fresh_list=True)
-        text.back()
+        text.indent = text.indent[:-4]
         text.add("except Exception as error:")
         text.add("    failed = error")
         text.indent = "    "
         text.add("return explain_failure(treedef, leaves, failed)")
-        text.indent = ""
-        while self.to_write:
-            part = self.to_write.pop()
-            text.add(f"def {self.functions[id(part)]}(leaves, varying):")
-            text.deeper()
-            self.scope(part, fresh_list=False)
-            text.back()
 
     def scope(self, part: Part, *, fresh_list: bool) -> None:
         """Write how a part is rebuilt from a sequence of leaves, and return it."""
@@ -82,7 +71,7 @@ class _Writer:
         if all(kind == "leaf" for kind, _ in sizes):
             names = [self.text.fresh("leaf") for _ in sizes]
             if names:
-                self.text.add(f"{_targets(names)} = {leaves}")
+                self.text.add(f"{targets(names)} = {leaves}")
         else:
             start = 0
             for kind, count in _grouped(sizes):
@@ -94,7 +83,7 @@ class _Writer:
                     piece = "()"
                 if kind == "leaf":
                     some = [self.text.fresh("leaf") for _ in range(count)]
-                    self.text.add(f"{_targets(some)} = {piece}")
+                    self.text.add(f"{targets(some)} = {piece}")
                     names += some
                 else:
                     listed = fresh_list or kind != "bulk"
@@ -113,23 +102,13 @@ class _Writer:
                 items.append(f"*{self.loop(child, count)}")
             else:
                 for _ in range(count):
-                    value, depth = self.child(child)
+                    value, depth = self.node(child)
                     items.append(value)
                     deepest = max(deepest, depth)
         value = getattr(self, f"build_{part.kind}")(part, items)
         if deepest >= _NESTED:
             return self.kept(value), 0
         return value, 0 if value.isidentifier() else deepest + 1
-
-    def child(self, part: Part) -> tuple[str, int]:
-        """Return an expression for a part inside another one."""
-        if not part.own:
-            return self.node(part)
-        name = self.functions.get(id(part))
-        if name is None:
-            name = self.functions[id(part)] = self.text.fresh("unflatten_part")
-            self.to_write.append(part)
-        return self.kept(f"{name}({next(self.pieces)}, {self.varying})"), 0
 
     def kept(self, value: str) -> str:
         """Write that a value gets a name, and return the name."""
@@ -148,17 +127,13 @@ class _Writer:
         source = next(self.pieces)
         outer = self.pieces
         result = self.kept("[]")
-        simple = not part.own and all(kind == "leaf" for kind, _ in _pieces(part))
+        simple = all(kind == "leaf" for kind, _ in _pieces(part))
         self.text.add(
             f"for {{}} in {self.batches(source, part.leaves, count, simple)}:"
         )
         head = len(self.text.lines) - 1
-        self.text.deeper()
-        if part.own:
-            batch = self.text.fresh("batch")
-            self.pieces = iter([batch])
-            value = self.child(part)[0]
-        elif part.leaves and simple:
+        self.text.indent += "    "
+        if part.leaves and simple:
             names = [self.text.fresh("leaf") for _ in range(part.leaves)]
             batch = ", ".join(names)
             self.pieces = iter(names)
@@ -168,7 +143,7 @@ class _Writer:
             self.cut(part, batch, fresh_list=False)
             value = self.node(part)[0]
         self.text.add(f"{result}.append({value})")
-        self.text.back()
+        self.text.indent = self.text.indent[:-4]
         self.text.lines[head] = self.text.lines[head].format(batch)
         self.comprehend(head, result, batch, value)
         self.pieces = outer
@@ -186,7 +161,7 @@ class _Writer:
         if size > FEW and count <= _CUTS and source in self.cut_from:
             leaves, start = self.cut_from[source]
             starts = range(start, start + count * size, size)
-            cuts = self.text.constant(tuple([slice(i, i + size) for i in starts]))
+            cuts = self.text.name(tuple([slice(i, i + size) for i in starts]))
             return f"map({leaves}.__getitem__, {cuts})"
         if size <= _BATCH:
             return f"zip(*[iter({source})] * {size})"
@@ -213,10 +188,10 @@ class _Writer:
         return "None"
 
     def build_namedtuple(self, part: Part, items: list[str]) -> str:
-        return f"new_tuple({self.text.constant(part.cls)}, {tuple_of(items)})"
+        return f"new_tuple({self.text.name(part.cls)}, {tuple_of(items)})"
 
     def build_deque(self, part: Part, items: list[str]) -> str:
-        return f"deque({tuple_of(items)}, {self.text.constant(part.aux)})"
+        return f"deque({tuple_of(items)}, {self.text.name(part.aux)})"
 
     def build_dict(self, part: Part, items: list[str]) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys."""
@@ -224,13 +199,13 @@ class _Writer:
         if len(items) == len(keys) < WIDE:
             placed = items if order is None else order.scatter(items)
             pairs = zip(keys, placed, strict=True)
-            return f"{{{', '.join(f'{self.text.key(k)}: {v}' for k, v in pairs)}}}"
+            return f"{{{', '.join(f'{self.text.written(k)}: {v}' for k, v in pairs)}}}"
         ordered = leaf_order(keys, order)
-        node = self.kept(f"{self.text.constant(dict.fromkeys(keys))}.copy()")
+        node = self.kept(f"{self.text.name(dict.fromkeys(keys))}.copy()")
         if len(keys) <= STORED:
-            self.store(part, node, items, map(self.text.key, ordered))
+            self.store(part, node, items, map(self.text.written, ordered))
         else:
-            values = f"zip({self.text.constant(ordered)}, {_joined(items)})"
+            values = f"zip({self.text.name(ordered)}, {_joined(items)})"
             self.text.add(f"{node}.update({values})")
         return node
 
@@ -248,35 +223,35 @@ class _Writer:
                     self.text.add(f"{node}[{next(keys)}] = {next(rest)}")
 
     def build_defaultdict(self, part: Part, items: list[str]) -> str:
-        factory = self.text.constant(part.aux[2])
+        factory = self.text.name(part.aux[2])
         return f"defaultdict({factory}, {self.build_dict(part, items)})"
 
     def build_OrderedDict(self, part: Part, items: list[str]) -> str:
         keys = keys_of(part)
         if len(items) != len(keys):
-            pairs = f"zip({self.text.constant(keys)}, {_joined(items)})"
+            pairs = f"zip({self.text.name(keys)}, {_joined(items)})"
             return self.kept(f"OrderedDict({pairs})")
         node = self.kept("OrderedDict()")
         for key, value in zip(keys, items, strict=True):
-            self.text.add(f"{node}[{self.text.key(key)}] = {value}")
+            self.text.add(f"{node}[{self.text.written(key)}] = {value}")
         return node
 
     def build_record(self, part: Part, items: list[str]) -> str:
         form: Any = part.rule.form
         if part.varies:
             meta = [self.text.fresh("static") for _ in form.meta]
-            self.text.add(f"{_targets(meta)} = next(varying)")
+            self.text.add(f"{targets(meta)} = next(varying)")
         else:
-            meta = [self.text.constant(value) for value in part.aux]
+            meta = [self.text.written(value) for value in part.aux]
         items = self.indexed(part, items)
-        cls, new = self.text.constant(part.cls), self.text.constant(form.new)
+        cls, new = self.text.name(part.cls), self.text.name(form.new)
         node = self.kept(f"{new}({cls})")
         names = (*form.data, *form.meta)
         for name, value in zip(names, (*items, *meta), strict=True):
             if form.put is setattr and is_plain_name(name):
                 self.text.add(f"{node}.{name} = {value}")
             else:
-                put, named = self.text.constant(form.put), self.text.constant(name)
+                put, named = self.text.name(form.put), self.text.name(name)
                 self.text.add(f"{put}({node}, {named}, {value})")
         return node
 
@@ -287,14 +262,14 @@ class _Writer:
             static = [self.text.fresh("static") for _ in shape.static]
             aux = self.kept("next(varying)")
             if static:
-                self.text.add(f"{_targets(static)} = {aux}.values")
+                self.text.add(f"{targets(static)} = {aux}.values")
         else:
-            static = [self.text.constant(value) for value in part.aux.values]
+            static = [self.text.written(value) for value in part.aux.values]
         items = self.indexed(part, items)
         named = dict(zip((*shape.data, *shape.static), (*items, *static), strict=True))
-        pairs = [f"{self.text.key(name)}: {named[name]}" for name in shape.names]
+        pairs = [f"{self.text.written(name)}: {named[name]}" for name in shape.names]
         cls, new, put, put_shape, layout = map(
-            self.text.constant,
+            self.text.name,
             (part.cls, form.new, form.put_attributes, form.put_shape, shape.layout),
         )
         node = self.kept(f"{new}({cls})")
@@ -311,15 +286,15 @@ class _Writer:
 
     def build_custom(self, part: Part, items: list[str]) -> str:
         form: Any = part.rule.form
-        aux = "next(varying)[0]" if part.varies else self.text.constant(part.aux[0])
-        unflatten = self.text.constant(form.unflatten)
+        aux = "next(varying)[0]" if part.varies else self.text.name(part.aux[0])
+        unflatten = self.text.name(form.unflatten)
         return self.kept(f"{unflatten}({aux}, {tuple_of(items)})")
 
     build_keyed = build_custom
 
     def build_called(self, part: Part, items: list[str]) -> str:
-        aux = "next(varying)" if part.varies else self.text.constant(part.aux)
-        unflatten = self.text.constant(part.rule.unflatten)
+        aux = "next(varying)" if part.varies else self.text.name(part.aux)
+        unflatten = self.text.name(part.rule.unflatten)
         return self.kept(f"{unflatten}({aux}, [{', '.join(items)}])")
 
 
@@ -328,10 +303,6 @@ def _joined(items: Sequence[str]) -> str:
     if len(items) == 1 and items[0].startswith("*"):
         return items[0][1:]
     return tuple_of(items)
-
-
-def _targets(names: Sequence[str]) -> str:
-    return f"{', '.join(names)}{',' if len(names) == 1 else ''}"
 
 
 def _at_once(part: Part, count: int) -> bool:
@@ -350,8 +321,6 @@ def _pieces(part: Part) -> Iterator[tuple[str, int]]:
                 yield from (("leaf", 1),) * count
         elif is_loop(child, count):
             yield "loop", count * child.leaves
-        elif child.own:
-            yield from (("block", child.leaves),) * count
         else:
             for _ in range(count):
                 yield from _pieces(child)

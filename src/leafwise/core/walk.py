@@ -356,7 +356,8 @@ def flatten(
         view: The view to look types up in.
         is_leaf: Says of each node, from the root down, whether to stop there.
         calls: The calls of flatten functions that were made already, in order: a node,
-            what its function returned, its children and aux data or a `Failed`.
+            its children and aux data or a `Failed`, and True; or what its function
+            returned, and False.
 
     Raises:
         CycleError: The tree contains itself.
@@ -366,7 +367,7 @@ def flatten(
     leaves: list[Any] = []
     code: list[Entry] = []
     stop = _asking(is_leaf, stack)
-    again = None if calls is None else _replayed(calls)
+    again = _replayed(calls) if calls else None
     rules, leaf_types = view.rules, view.leaf_types
     rest: Iterator[Any] = iter((tree,))
     mark, limit = 0, _SUSPICIOUS
@@ -432,16 +433,12 @@ def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
     left = [*reversed(calls)]
 
     def read(rule: Rule, node: Any) -> Any:
-        if not left or left[-1] is not node:
+        if not left or left[-1][0] is not node:
             return rule.flatten(node)
-        left.pop()
-        result = left.pop() if left else rule.form.flatten(node)
-        if not left:
-            return rule.form.checked(type(node), result)
-        found = left.pop()
+        _, found, is_checked = left.pop()
         if isinstance(found, Failed):
             raise found.__cause__  # type: ignore[misc]  # it has one
-        return found
+        return found if is_checked else rule.form.checked(type(node), found)
 
     return read
 

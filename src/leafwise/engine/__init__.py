@@ -36,9 +36,9 @@ def stats() -> dict[str, Any]:
     Returns:
         A dict: `mode` is `"on"`, `"off"` or `"eager"`. `plans` is the number of
         structures that are compiled now, `roots` the number of root types that are
-        watched. `size` is the size of the plans, in characters of source text and list
-        entries. `compiled` and `evicted` count the structures that were compiled since
-        the start, and those that were dropped to make room for others.
+        watched. `size` is the number of nodes that these structures have together.
+        `compiled` and `evicted` count the structures that were compiled since the
+        start, and those that were forgotten since there were too many.
 
     Example:
         >>> import leafwise as lw
@@ -50,7 +50,7 @@ def stats() -> dict[str, Any]:
     return {
         "mode": engine.mode,
         "plans": len(memory.structures),
-        "roots": len(memory.caches),
+        "roots": len(memory.roots),
         "size": memory.size,
         "compiled": engine.compiled,
         "evicted": engine.evicted,

@@ -23,6 +23,7 @@ import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from operator import length_hint
 from typing import Any, Final
 
 from ..core.walk import Failed
@@ -155,28 +156,35 @@ class Missed(Exception):
     """A tree has another structure than the function that reads it."""
 
 
-def is_miss(error: Exception, calls: list[Any]) -> bool:
+def is_miss(error: Exception, calls: list[Any], node: Any, result: Any) -> bool:
     """Return whether the walk deals with an error of a function that flattens.
 
-    What a function of the user raised is noted, for the walk to raise where it gets
-    there. Three things are noted of each call: the node, the result, and what it was
-    checked to be.
+    What a function of the user returned or raised is noted, for the walk to go on with
+    it when it gets there.
+
+    Args:
+        error: The error.
+        calls: The calls of flatten functions so far, as `flatten` of the walk has them.
+        node: The node that such a function was called with, None if it is all read.
+        result: What it returned; the list of calls if it did not.
     """
-    state = len(calls) % 3
+    if type(error) is Missed or node is None:
+        return isinstance(error, (*FAILURES, Missed))
     raised: Any = error.__traceback__
     while raised.tb_next is not None:
         raised = raised.tb_next
     is_ours = raised.tb_frame.f_code.co_filename.startswith("<leafwise ")
-    if state == 0 or (state == 2 and is_ours):
+    if is_ours and result is not calls:
+        calls.append((node, result, False))
         return isinstance(error, FAILURES)
     failed = Failed()
     failed.__cause__ = error
-    calls += (None, failed) if state == 1 else (failed,)
+    calls.append((node, failed, True))
     return True
 
 
 def answers_of(
-    error: Exception, at: int, before: int, yes: list[int], calls: list[Any]
+    error: Exception, at: int, before: int, yes: list[int], *calls: Any
 ) -> list[Any] | None:
     """Return what a predicate answered, until a generated function had to give up.
 
@@ -186,7 +194,7 @@ def answers_of(
             answer was no.
         before: What is to be added to the number of the question.
         yes: The questions whose answer was yes, where that matters.
-        calls: The calls of flatten functions.
+        *calls: What `is_miss` takes.
 
     Returns:
         The answers; the last is the error, if the predicate raised it. None if the
@@ -195,11 +203,11 @@ def answers_of(
     answers: list[Any] = [False] * (before + at // 2 + 1)
     for number in yes:
         answers[number] = True
-    if type(error) is Missed:
-        return answers
-    if at % 2 == 0:
-        return [*answers[:-1], error]
-    return answers if is_miss(error, calls) else None
+    if at % 2 == 0 and type(error) is not Missed:
+        answers[-1] = error
+    elif not is_miss(error, *calls):
+        return None
+    return answers
 
 
 _TOOLS: Final[dict[str, Any]] = {
@@ -208,6 +216,7 @@ _TOOLS: Final[dict[str, Any]] = {
     "exactly": exactly,
     "is_miss": is_miss,
     "copy_dict": dict.copy,
+    "length_hint": length_hint,
     "OrderedDict": OrderedDict,
     "defaultdict": defaultdict,
     "deque": deque,

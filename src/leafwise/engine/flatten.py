@@ -68,8 +68,8 @@ class Reader:
         self.plan = plan
         self.exact = exact
         self.asks = asks
-        self.missed = "raise Missed" if asks else "return None"
         self.records = exact and plan.root.calls_user
+        self.missed = "raise Missed" if asks or self.records else "return None"
         self.started = False
         self.count: int | None = None if asks else 0
         self.named: list[str] = []
@@ -80,17 +80,13 @@ class Reader:
     def write(self) -> Text:
         """Write the function."""
         text, plan = self.text, self.plan
-        calls = ", calls" if self.records else ""
-        head = f"flatten(tree{calls})"
-        result = "treedef_with(varying)" if plan.varying else "TREEDEF"
-        result = f"leaves, {result}"
-        if not self.exact:
-            head, result = "flatten_up_to(treedef, tree)", "leaves"
-        elif self.asks:
-            head = "flatten(tree, ask)"
+        head, result = "flatten_up_to(treedef, tree)", "leaves"
+        if self.exact:
+            head = "flatten(tree, ask)" if self.asks else "flatten(tree)"
+            result = "treedef_with(varying)" if plan.varying else "TREEDEF"
+            result = f"leaves, {result}"
         with text.block(f"def {head}:"):
-            if self.asks:
-                text.add("at, before, yes, calls, rest = 0, 0, [], [], iter(())")
+            begin = len(text.lines)
             with text.block("try:"):
                 while self.steps:
                     step, *given = self.steps.pop()
@@ -99,18 +95,27 @@ class Reader:
                 if self.exact and not self.asks and plan.root.leaves:
                     self.check_leaves()
                 text.add(f"return {result}")
-            if self.asks:
-                asked = "before - rest.__length_hint__(), yes, calls"
-                with text.block("except Exception as error:"):
-                    text.add(f"answers = answers_of(error, at, {asked})")
-                    text.add("if answers is None: raise")
-                text.add("return go_on(tree, ask, answers, calls)")
-            elif self.records:
-                text.add("except Exception as error:")
-                text.add("    if not is_miss(error, calls): raise")
-                text.add("    return None")
-            else:
+            if not self.asks and not self.records:
                 text.add(CATCH, "    return None")
+                return text
+            made, called = "", "(), None, None"
+            if self.records:
+                made, called = (
+                    "calls, node, result = [], None, None",
+                    "calls, node, result",
+                )
+            with text.block("except Exception as error:"):
+                if self.asks:
+                    made = f"at, before, yes, rest = 0, 0, [], (); {made}"
+                    asked = "before - length_hint(rest), yes"
+                    text.add(f"answers = answers_of(error, at, {asked}, {called})")
+                    text.add("if answers is None: raise")
+                else:
+                    text.add(f"if not is_miss(error, {called}): raise")
+            calls = "calls" if self.records else "()"
+            asked = ", ask, answers" if self.asks else ""
+            text.add(f"return go_on(tree, {calls}{asked})")
+            text.lines.insert(begin, f"{text.indent}{made}")
         return text
 
     def refuse_if(self, condition: str) -> None:
@@ -194,7 +199,7 @@ class Reader:
         leaf = self.text.fresh("leaf")
         self.text.add(f"at, rest = {2 * number}, iter({items})")
         with self.text.block(f"for {leaf} in rest:"):
-            self.leaf_question(leaf, f"before + {number} - rest.__length_hint__()")
+            self.leaf_question(leaf, f"before + {number} - length_hint(rest)")
 
     # -------------------------------------------------------------------- nodes
 
@@ -362,7 +367,7 @@ class Reader:
     def record(self, *values: str) -> None:
         """Write what is known of a call of a function of the user by now."""
         if self.records:
-            self.text.add(*[f"calls.append({value})" for value in values])
+            self.text.add(*values)
 
     def read_custom(self, part: Part, var: str) -> None:
         """Read a node by the function that somebody gave.
@@ -371,10 +376,10 @@ class Reader:
         tuple. All else is checked and made into keys as the rule does it.
         """
         text, form = self.text, part.rule.form
-        result, items, aux = map(text.fresh, ("result", "children", "aux"))
-        names, found, keys = [items, aux], "_", None
+        items, aux, keys = *map(text.fresh, ("children", "aux")), None
+        names, found = [items, aux], "_"
         unusual = [
-            f"type({result}) is not tuple",
+            "type(result) is not tuple",
             f"type({items}) is not tuple and type({items}) is not list",
         ]
         if part.kind == "keyed":
@@ -387,21 +392,23 @@ class Reader:
                 for place, value in enumerate(_given_for(part, keys))
             ]
         self.flush()
-        self.record(var)
-        text.add(f"{result} = {text.name(form.flatten)}({var})")
-        self.record(result)
-        text.add(f"{targets(names)} = {result}")
+        self.record(f"node, result = {var}, calls")
+        text.add(f"result = {text.name(form.flatten)}({var})")
+        text.add(f"{targets(names)} = result")
         with text.block(f"if {' or '.join(unusual)}:"):
-            checked = f"{text.name(form.checked)}({text.name(part.cls)}, {result})"
+            checked = f"{text.name(form.checked)}({text.name(part.cls)}, result)"
             text.add(f"{items}, ({aux}, {found}) = {checked}")
             if keys is not None:
-                self.record(f"({items}, ({aux}, {found}))")
-                self.refuse_if(f"not exactly({found}, {text.name(keys)})")
-        if self.records and keys is not None:
-            with text.block("else:"):
-                self.record(f"({items}, ({aux}, {text.name(keys)}))")
-        else:
-            self.record(f"({items}, ({aux}, None))")
+                whole = f"(node, ({items}, ({aux}, {found})), True)"
+                differ = f"not exactly({found}, {text.name(keys)})"
+                if self.records:
+                    text.add(f"if {differ}:")
+                    text.add(f"    calls.append({whole}); node = None; {self.missed}")
+                else:
+                    self.refuse_if(differ)
+        known = None if keys is None else text.name(keys)
+        self.record(f"calls.append((node, ({items}, ({aux}, {known})), True))")
+        self.record("node = None")
         if not part.varies:
             self.compare(aux, part.aux[0])
         self.sequence(part, items, more=self.varying_aux(part, f"({aux}, None)"))
@@ -414,13 +421,13 @@ class Reader:
             self.read_matched(part, var)
             return
         items, aux = map(self.text.fresh, ("children", "aux"))
-        is_of_user = isinstance(part.rule.form, Functions)
         self.flush()
+        is_of_user = self.records and isinstance(part.rule.form, Functions)
         if is_of_user:
-            self.record(var, "None")
+            self.record(f"node, result = {var}, calls")
         self.text.add(f"{items}, {aux} = {self.text.name(part.rule.flatten)}({var})")
         if is_of_user:
-            self.record(f"({items}, {aux})")
+            self.record(f"calls.append((node, ({items}, {aux}), True))", "node = None")
         if not part.varies:
             self.refuse_if(f"not exactly({aux}, {self.text.name(part.aux)})")
         self.sequence(part, items, more=self.varying_aux(part, aux))

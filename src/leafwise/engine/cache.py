@@ -265,7 +265,8 @@ class _Turns:
                     break
         if found is not None and found[1]._runner is structure:
             self.misses = 0
-            self.saw(structure)
+            if structure is not self.last:
+                self.saw(structure)
         else:  # what was found was walked
             self.misses += 1
             if self.misses > _MAX_MISSES:
@@ -359,7 +360,7 @@ class _Root:
         return root.arity if self.tell is len else root.cls
 
     def _chooser(self) -> Any:
-        tell, find, turns_for = self.tell, self.turns.get, self.turns_for
+        tell, find = self.tell, self.turns.get
 
         def choose(tree: Any) -> Any:
             try:
@@ -369,7 +370,11 @@ class _Root:
             return None if way is None else way(tree)
 
         def choose_asking(tree: Any, ask: Any) -> Any:
-            way = turns_for(tree, ask)
+            try:  # as `turns_for` does
+                code = id(ask.__code__) if type(ask) is FunctionType else None
+                way = find((code, tell(tree)))
+            except FAILURES:
+                return None
             return None if way is None else way(tree, ask)
 
         return choose_asking if self.asks else choose

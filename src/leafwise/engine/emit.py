@@ -156,62 +156,61 @@ class Missed(Exception):
     """A tree has another structure than the function that reads it."""
 
 
-def is_miss(error: Exception, calls: list[Any], node: Any, result: Any) -> bool:
+def is_miss(error: Exception, calls: Any, node: Any) -> bool:
     """Return whether the walk deals with an error of a function that flattens.
 
-    What a function of the user returned or raised is noted, for the walk to go on with
-    it when it gets there.
+    What a function of the user raised is noted, for the walk to raise where it gets
+    there.
 
     Args:
         error: The error.
         calls: The calls of flatten functions so far, as `flatten` of the walk has them.
-        node: The node that such a function was called with, None if it is all read.
-        result: What it returned; the list of calls if it did not.
+        node: The node that such a function was called with, None if all is read of it.
     """
     if type(error) is Missed or node is None:
         return isinstance(error, (*FAILURES, Missed))
     raised: Any = error.__traceback__
     while raised.tb_next is not None:
         raised = raised.tb_next
-    is_ours = raised.tb_frame.f_code.co_filename.startswith("<leafwise ")
-    if is_ours and result is not calls:
-        calls.append((node, result, False))
+    has_returned = bool(calls) and calls[-1][0] is node
+    if has_returned and raised.tb_frame.f_code.co_filename.startswith("<leafwise "):
         return isinstance(error, FAILURES)
     failed = Failed()
     failed.__cause__ = error
-    calls.append((node, failed, True))
+    calls[len(calls) - has_returned :] = [(node, failed, True)]
     return True
 
 
 def answers_of(
-    error: Exception, at: int, before: int, yes: list[int], *calls: Any
+    leaves: list[bool], error: Exception, at: int, before: int, calls: Any, node: Any
 ) -> list[Any] | None:
     """Return what a predicate answered, until a generated function had to give up.
 
+    Of what was a leaf in any case, the answer is said to be yes.
+
     Args:
+        leaves: For each node and leaf of the structure whether it is a leaf.
         error: What was raised.
         at: Twice the number of the question that was asked last, and one more once the
             answer was no.
         before: What is to be added to the number of the question.
-        yes: The questions whose answer was yes, where that matters.
-        *calls: What `is_miss` takes.
+        calls: The calls of flatten functions.
+        node: As in `is_miss`.
 
     Returns:
         The answers; the last is the error, if the predicate raised it. None if the
         error is somebody else's.
     """
-    answers: list[Any] = [False] * (before + at // 2 + 1)
-    for number in yes:
-        answers[number] = True
-    if at % 2 == 0 and type(error) is not Missed:
-        answers[-1] = error
-    elif not is_miss(error, *calls):
+    number, is_answered = divmod(at, 2)
+    number += before
+    if type(error) is not Missed and not is_answered:
+        return [*leaves[:number], error]
+    if not is_miss(error, calls, node):
         return None
-    return answers
+    return [*leaves[:number], not is_answered and not leaves[number]]
 
 
 _TOOLS: Final[dict[str, Any]] = {
-    "answers_of": answers_of,
     "Missed": Missed,
     "exactly": exactly,
     "is_miss": is_miss,

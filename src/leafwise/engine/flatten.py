@@ -11,13 +11,23 @@ another one, the walk begins anew, and is given the answers that there are.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
+from functools import partial
 from operator import attrgetter, itemgetter
 from typing import Any
 
 from ..core.node import Functions
-from .emit import CATCH, SPREAD, Constants, Text, is_plain_name, targets, tuple_of
+from .emit import (
+    CATCH,
+    SPREAD,
+    Constants,
+    Text,
+    answers_of,
+    is_plain_name,
+    targets,
+    tuple_of,
+)
 from .plan import (
     FEW,
     FEW_KEYS,
@@ -98,24 +108,25 @@ class Reader:
             if not self.asks and not self.records:
                 text.add(CATCH, "    return None")
                 return text
-            made, called = "", "(), None, None"
-            if self.records:
-                made, called = (
-                    "calls, node, result = [], None, None",
-                    "calls, node, result",
-                )
+            calls = "calls, node" if self.records else "(), None"
+            made = [f"{calls} = [], None"] if self.records else []
             with text.block("except Exception as error:"):
                 if self.asks:
-                    made = f"at, before, yes, rest = 0, 0, [], (); {made}"
-                    asked = "before - length_hint(rest), yes"
-                    text.add(f"answers = answers_of(error, at, {asked}, {called})")
+                    made.append("at = 0")
+                    place = "at, 0"
+                    if plan.root.has_loop:
+                        made.append("before, rest = 0, ()")
+                        place = "at, before - length_hint(rest)"
+                    text.names["answers_of"] = partial(
+                        answers_of, [*leaves_of(plan.root)]
+                    )
+                    text.add(f"answers = answers_of(error, {place}, {calls})")
                     text.add("if answers is None: raise")
                 else:
-                    text.add(f"if not is_miss(error, {called}): raise")
-            calls = "calls" if self.records else "()"
+                    text.add(f"if not is_miss(error, {calls}): raise")
             asked = ", ask, answers" if self.asks else ""
-            text.add(f"return go_on(tree, {calls}{asked})")
-            text.lines.insert(begin, f"{text.indent}{made}")
+            text.add(f"return go_on(tree, {calls.partition(', ')[0]}{asked})")
+            text.lines[begin:begin] = [text.indent + line for line in made]
         return text
 
     def refuse_if(self, condition: str) -> None:
@@ -178,28 +189,18 @@ class Reader:
         number, self.asked = self.asked, self.asked + 1
         self.text.add(f"at = {2 * number}")
         if is_leaf:
-            self.leaf_question(var, f"before + {number}")
+            self.refuse_if(_is_other(var))
         else:
-            self.text.add(
-                f"if ask({var}): yes.append(before + {number}); {self.missed}"
-            )
+            self.refuse_if(f"ask({var})")
             self.text.add(f"at = {2 * number + 1}")
-
-    def leaf_question(self, var: str, number: str) -> None:
-        """Write that the predicate is asked of a leaf; its answer hardly matters."""
-        other = f"type({var}) is not T"
-        self.text.add(f"if ask({var}):")
-        self.text.add(f"    if {other}: yes.append({number})")
-        self.text.add(f"elif {other} and type({var}) not in leaf_types: {self.missed}")
 
     def leaf_questions(self, items: str, count: int) -> None:
         """Write that the predicate is asked of leaves in a loop."""
         self.asked += count
-        number = self.asked - 1
         leaf = self.text.fresh("leaf")
-        self.text.add(f"at, rest = {2 * number}, iter({items})")
+        self.text.add(f"at, rest = {2 * self.asked - 2}, iter({items})")
         with self.text.block(f"for {leaf} in rest:"):
-            self.leaf_question(leaf, f"before + {number} - length_hint(rest)")
+            self.refuse_if(_is_other(leaf))
 
     # -------------------------------------------------------------------- nodes
 
@@ -377,9 +378,9 @@ class Reader:
         """
         text, form = self.text, part.rule.form
         items, aux, keys = *map(text.fresh, ("children", "aux")), None
-        names, found = [items, aux], "_"
+        result, names, found = text.fresh("result"), [items, aux], "_"
         unusual = [
-            "type(result) is not tuple",
+            f"type({result}) is not tuple",
             f"type({items}) is not tuple and type({items}) is not list",
         ]
         if part.kind == "keyed":
@@ -392,22 +393,17 @@ class Reader:
                 for place, value in enumerate(_given_for(part, keys))
             ]
         self.flush()
-        self.record(f"node, result = {var}, calls")
-        text.add(f"result = {text.name(form.flatten)}({var})")
-        text.add(f"{targets(names)} = result")
+        self.record(f"node = {var}")
+        text.add(f"{result} = {text.name(form.flatten)}({var})")
+        self.record(f"calls.append((node, {result}, False))")
+        text.add(f"{targets(names)} = {result}")
         with text.block(f"if {' or '.join(unusual)}:"):
-            checked = f"{text.name(form.checked)}({text.name(part.cls)}, result)"
+            checked = f"{text.name(form.checked)}({text.name(part.cls)}, {result})"
             text.add(f"{items}, ({aux}, {found}) = {checked}")
+            self.record(f"calls[-1] = node, ({items}, ({aux}, {found})), True")
             if keys is not None:
-                whole = f"(node, ({items}, ({aux}, {found})), True)"
-                differ = f"not exactly({found}, {text.name(keys)})"
-                if self.records:
-                    text.add(f"if {differ}:")
-                    text.add(f"    calls.append({whole}); node = None; {self.missed}")
-                else:
-                    self.refuse_if(differ)
-        known = None if keys is None else text.name(keys)
-        self.record(f"calls.append((node, ({items}, ({aux}, {known})), True))")
+                self.record("node = None")
+                self.refuse_if(f"not exactly({found}, {text.name(keys)})")
         self.record("node = None")
         if not part.varies:
             self.compare(aux, part.aux[0])
@@ -422,9 +418,9 @@ class Reader:
             return
         items, aux = map(self.text.fresh, ("children", "aux"))
         self.flush()
-        is_of_user = self.records and isinstance(part.rule.form, Functions)
+        is_of_user = isinstance(part.rule.form, Functions)
         if is_of_user:
-            self.record(f"node, result = {var}, calls")
+            self.record(f"node = {var}")
         self.text.add(f"{items}, {aux} = {self.text.name(part.rule.flatten)}({var})")
         if is_of_user:
             self.record(f"calls.append((node, ({items}, {aux}), True))", "node = None")
@@ -537,6 +533,23 @@ class Reader:
             self.collect([], count * child.leaves)
 
         self.steps += ((end,), (self.child, child, name))
+
+
+def _is_other(leaf: str) -> str:
+    """Return a condition: neither the predicate nor its type makes this a leaf."""
+    return (
+        f"not ask({leaf}) and type({leaf}) is not T and type({leaf}) not in leaf_types"
+    )
+
+
+def leaves_of(part: Part) -> Iterator[bool]:
+    """Yield for each node and leaf, in the order of a walk, whether it is a leaf."""
+    yield False
+    for child, count in part.runs:
+        if child is None:
+            yield from (True,) * count
+        else:
+            yield from [*leaves_of(child)] * count
 
 
 def _given_for(part: Part, keys: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -84,7 +84,7 @@ class Part:
         runs: Its children, equal neighbours together.
         varies: Whether its aux data is read anew each time.
         leaves: How many leaves are below it.
-        values: How many nodes and leaves there are, with itself.
+        has_loop: Whether there is a loop in it, of nodes or leaves.
         weight: How much text it takes.
         depth: How many nodes are on the longest way down.
         loops: How many loops are in one another.
@@ -105,7 +105,9 @@ class Part:
         self.runs = runs
         self.arity = sum(count for _, count in runs)
         self.leaves: int = sum(n if p is None else n * p.leaves for p, n in runs)
-        self.values: int = 1 + sum(n if p is None else n * p.values for p, n in runs)
+        self.has_loop = any(
+            n > 1 if p is None else p.has_loop or n > 1 for p, n in runs
+        )
         self.depth: int = 1 + max((part.depth for part in parts), default=0)
         self.loops: int = max(
             (p.loops + is_loop(p, n) for p, n in runs if p is not None), default=0

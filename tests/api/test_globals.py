@@ -55,7 +55,7 @@ SHARED = {
     "core.walk.leaf": "single",
     "core.walk.reference": "single",
     "engine.cache.engine": "locked",
-    "engine.emit._files": "single",
+    "engine.text._files": "single",
     "integrations.bridge.FRAMEWORKS": "locked",
     "integrations.bridge._classes": "single",
     "integrations.bridge._finder": "locked",

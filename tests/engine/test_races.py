@@ -267,7 +267,7 @@ def test_forgetting_in_two_threads_leaves_nothing():
 @pytest.mark.slow
 def test_no_lines_stay_of_what_is_compiled_while_all_is_forgotten(eager):
     """Wherever another thread registers something in between."""
-    engine = tuple(f"engine/{name}.py" for name in ("cache", "emit"))
+    engine = tuple(f"engine/{name}.py" for name in ("cache", "text"))
     treedef = lw.tree_structure([1, {"a": 2}])
     for at in count():
         lw.engine.forget()

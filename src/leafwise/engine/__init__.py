@@ -19,10 +19,7 @@ from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
 from ..safely import clip, described
 from .cache import engine
-from .emit import Constants
-from .flatten import Reader
-from .plan import make_plan
-from .unflatten import emit_unflatten
+from .text import Builder, Reader, make_plan
 
 
 __all__ = ["disabled", "eager", "enabled", "forget", "source", "stats"]
@@ -60,8 +57,7 @@ def stats() -> dict[str, Any]:
 def source(treedef: PyTreeDef) -> str:
     """Return the Python source that the engine generates for a structure.
 
-    The first lines are comments for the reader: they show the structure and explain the
-    constants in the source. The source itself contains no data.
+    Comments above each function say what the names of objects in it stand for.
 
     Args:
         treedef: The structure.
@@ -77,13 +73,8 @@ def source(treedef: PyTreeDef) -> str:
         >>> import leafwise as lw
         >>> print(lw.engine.source(lw.tree_structure((1, 2))))
         # PyTreeDef((*, *))
-        #
-        # C1 = tuple
-        # T1, T2, ... = types that the leaves had when the function was made
-        # known_leaves = whether all types in an iterable are of leaves
-        # TREEDEF = the treedef
-        # explain_failure = unflatten by the walk, to say where
         <BLANKLINE>
+        # C1 = <class 'tuple'>
         def flatten(tree):
             try:
                 if type(tree) is not C1: return None
@@ -95,11 +86,13 @@ def source(treedef: PyTreeDef) -> str:
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
         <BLANKLINE>
+        # C1 = <class 'tuple'>
         def flatten_up_to(treedef, tree):
             try:
                 if type(tree) is not C1: return None
                 leaf1, leaf2 = tree
-                return [leaf1, leaf2]
+                leaves = [leaf1, leaf2]
+                return leaves
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
         <BLANKLINE>
@@ -117,13 +110,11 @@ def source(treedef: PyTreeDef) -> str:
     plan = make_plan(treedef._code)
     if plan is None:
         return ""
-    constants = Constants()
-    texts = [Reader(plan, constants).write()]
+    texts = [Reader(plan), Builder(plan)]
     if not plan.varying:
-        texts.append(Reader(plan, constants, exact=False).write())
-    texts.append(emit_unflatten(plan, constants))
-    functions = "\n".join(map(str, texts))
-    return "\n".join([f"# {clip(treedef)}", "#", *constants.comments(), "", functions])
+        texts.insert(1, Reader(plan, exact=False))
+    shown = [text.explained() for text in texts]
+    return "\n".join([f"# {clip(treedef)}", "", *shown])
 
 
 def forget() -> None:

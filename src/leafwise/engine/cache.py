@@ -13,20 +13,29 @@ from _thread import allocate_lock, get_ident
 from _weakref import ref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, Final
 
 from ..core.keypath import KeyPath
+from ..core.node import GraphReading
 from ..core.registry import EMPTY, Layer, Mode, View, layers
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import Runner, flatten, hooks, leaf_paths, reference
 from ..lazy import is_traced
 from ..safely import Guard, is_lasting
-from .collect import collector_after
-from .emit import FAILURES, compile_text, forget_files, reader_after
-from .flatten import Reader
-from .plan import FEW_LEAVES, Plan, keys_of, make_plan, structure_key
-from .unflatten import emit_unflatten
+from .text import (
+    FAILURES,
+    FEW_LEAVES,
+    Builder,
+    Plan,
+    Reader,
+    collecting_text,
+    forget_files,
+    make_plan,
+    reading_text,
+    structure_key,
+)
 
 
 _MAX_PLANS = 256
@@ -113,8 +122,7 @@ class Structure(Runner):
             asks: Whether the function asks a predicate.
         """
         if asks not in self._codes:
-            text = Reader(self.plan, None, asks=asks).write()
-            names = compile_text(text, "flatten").__globals__
+            names = Reader(self.plan, asks=asks).compiled("flatten").__globals__
             self._codes[asks] = names.pop("flatten").__code__, names
         code, names = self._codes[asks]
         types = [cls if is_lasting(cls) else None for cls in map(type, leaves)]
@@ -166,12 +174,11 @@ class Structure(Runner):
         function = getattr(reference, name)
         try:
             if name == "unflatten":
-                text = emit_unflatten(self.plan)
+                text = Builder(self.plan)
                 text.names["explain_failure"] = _explain_failure
-                function = compile_text(text, name)
+                function = text.compiled(name)
             elif not self.plan.varying:
-                text = Reader(self.plan, None, exact=False).write()
-                function = compile_text(text, name)
+                function = Reader(self.plan, exact=False).compiled(name)
         except RecursionError:  # the caller is deep in a stack of its own
             return function
         if getattr(self, name) == first:
@@ -356,7 +363,7 @@ class _Root:
         """Return what the root of a structure tells."""
         root = structure.plan.root
         if self.tell is tuple:
-            return None if root.varies else keys_of(root)
+            return None if root.varies else root.keys
         return root.arity if self.tell is len else root.cls
 
     def _chooser(self) -> Any:
@@ -591,11 +598,10 @@ class Engine:
                 request = self._requests[-1]
                 self.mode = request.mode
                 self.forget()
-                is_off, is_eager = self.mode == "off", self.mode == "eager"
+                is_off = self.mode == "off"
                 hooks.observe = self.repair if is_off else self.observe
                 hooks.runner = self._first_runner()
-                meetings = 1 if is_eager else _READ_AFTER
-                hooks.reader = None if is_off else reader_after(meetings)
+                hooks.reader = None if is_off else _offer_reader
                 self._applied = request
 
     def _begin_in_child(self) -> None:
@@ -619,8 +625,8 @@ class Engine:
         forget_files()
         for structure in [*self._begin_anew().structures.values()]:
             structure.retire(self._first_runner())
-        meetings = 1 if self.mode == "eager" else _COLLECTED_AFTER
-        hooks.collector = None if self.mode == "off" else collector_after(meetings)
+        # a function of its own each time: what was offered before is over
+        hooks.collector = None if self.mode == "off" else partial(_offer_collector)
 
     def outdate(self) -> None:
         """Begin anew under another state of the registry, with the same structures.
@@ -865,6 +871,29 @@ def _compact(treedef: Any, key: Any) -> None:
     shared: dict[Any, Any] = {}
     pairs = zip(key, treedef._code, strict=True)
     treedef._code = tuple(shared.setdefault(mark, entry) for mark, entry in pairs)
+
+
+def _offer_reader(shape: Any, memory: str) -> Any:
+    """Return a function that reads objects of a shape, if it was met often enough."""
+    shape.sights += 1
+    if shape.sights < (1 if engine.mode == "eager" else _READ_AFTER):
+        return None
+    try:
+        return reading_text(shape.field_layout, memory).compiled("read")
+    except RecursionError:  # the caller is deep in a stack of its own
+        return None
+
+
+def _offer_collector(met: int, describe: Callable[[], GraphReading | None]) -> Any:
+    """Return a function that reads a graph, when it was met just so often."""
+    if met != (1 if engine.mode == "eager" else _COLLECTED_AFTER):
+        return None
+    try:
+        graph = describe()
+        text = None if graph is None else collecting_text(graph)
+        return None if text is None else text.compiled("collect")
+    except RecursionError:  # nested too deeply, or the caller is
+        return None
 
 
 engine: Final = Engine()

@@ -55,12 +55,12 @@ def crowded(monkeypatch):
     monkeypatch.setattr(registry, "_MAX_SEEN", 16)
     monkeypatch.setattr(registry, "_MAX_NARROWED", 2)
     if hasattr(lw, "engine"):
-        from leafwise.engine import cache, compiled
+        from leafwise.engine import cache
 
         for name, most in (("PLANS", 3), ("CACHES", 3), ("COUNTS", 3)):
             monkeypatch.setattr(cache, f"_MAX_{name}", most)
-        monkeypatch.setattr(compiled, "_MAX_FUNCTIONS", 2)
-        monkeypatch.setattr(compiled, "_MAX_MISSES", 2)
+        monkeypatch.setattr(cache, "_MAX_ALIKE", 2)
+        monkeypatch.setattr(cache, "_MAX_MISSES", 2)
 
 
 def passes():

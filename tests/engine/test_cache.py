@@ -13,14 +13,11 @@ import leafwise as lw
 from alike import Layer, Node, Pair, told
 from interrupts import at_once
 from leafwise.engine import cache
-from leafwise.engine.cache import engine
 
 
-def generated_files(*, readers=False):
-    """Return the names of generated files, those that belong to classes or others."""
-    names = {str(name) for name in linecache.cache}
-    found = {name for name in names if name.startswith("<leafwise ")}
-    return {name for name in found if name.startswith("<leafwise read") is readers}
+def generated_files():
+    """Return the names of generated files."""
+    return {name for name in linecache.cache if str(name).startswith("<leafwise ")}
 
 
 @pytest.fixture(autouse=True)
@@ -152,10 +149,7 @@ def test_the_number_of_structures_is_bounded():
         assert stats["plans"] <= 256
         assert stats["size"] <= 2_000_000
         assert stats["evicted"] >= 300
-        files = {
-            file for made in engine.memory.structures.values() for file in made.files
-        }
-        assert generated_files() == files
+        assert len(generated_files()) <= 2_000
         first = stranger(0)
         assert lw.tree_map(lambda x: x, first) == first
     assert generated_files() == set()
@@ -171,33 +165,6 @@ def test_forgetting_leaves_no_lines(eager):
     assert generated_files() == set()
     assert lw.engine.stats()["plans"] == 0
     assert treedef.unflatten([3, 4]) == [3, {"a": 4}]
-
-
-@pytest.mark.needs("processes")
-def test_what_is_known_of_a_class_goes_with_it():
-    """A class can be forgotten, and the lines of what reads its objects are."""
-    code = """
-import gc, linecache, weakref, leafwise as lw
-from leafwise.core.registry import lookup
-def use():
-    class Passing(lw.Pytree):
-        def __init__(self):
-            self.x = lw.data(1)
-    for _ in range(40):
-        lookup(Passing).flatten(Passing())
-    return weakref.ref(Passing)
-def lines():
-    return sum(str(name).startswith("<leafwise read") for name in linecache.cache)
-passing = use()
-print(lines())
-lw.namespace("drops what views have learned")
-gc.collect(), gc.collect()
-print(lines(), passing())
-"""
-    env = {**os.environ, "LEAFWISE_ENGINE": "1"}
-    command = [sys.executable, "-c", code]
-    found = subprocess.check_output(command, text=True, env=env)
-    assert found == "1\n0 None\n"
 
 
 class Thing:

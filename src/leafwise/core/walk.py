@@ -19,7 +19,6 @@ own; nothing here knows who that is, and without anybody everything works, slowe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from ..errors import CycleError, FlattenError
@@ -357,47 +356,21 @@ def flatten(
         view: The view to look types up in.
         is_leaf: Says of each node, from the root down, whether to stop there.
         calls: The calls of flatten functions that were made already, in order: a node,
-            what its function returned, its children and aux data or a `Failed`.
+            its children and aux data or a `Failed`, and True; or what its function
+            returned, and False.
 
     Raises:
         CycleError: The tree contains itself.
         FlattenError: A registered flatten function returned the wrong thing.
     """
     stack: list[Frame] = []
-    again = None if calls is None else _replayed(calls)
-    return _flatten(view, _asking(is_leaf, stack), iter((tree,)), stack, [], [], again)
-
-
-def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
-    """Return a function that flattens nodes, each that was flattened before as then."""
-    left = [*reversed(calls)]
-
-    def read(rule: Rule, node: Any) -> Any:
-        if not left or left[-1] is not node:
-            return rule.flatten(node)
-        left.pop()
-        result = left.pop() if left else rule.form.flatten(node)
-        if not left:
-            return rule.form.checked(type(node), result)
-        found = left.pop()
-        if isinstance(found, Failed):
-            raise found.__cause__  # type: ignore[misc]  # it has one
-        return found
-
-    return read
-
-
-def _flatten(
-    view: View,
-    stop: Any,
-    rest: Iterator[Any],
-    stack: list[Frame],
-    leaves: list[Any],
-    code: list[Entry],
-    again: Callable[[Rule, Any], Any] | None = None,
-) -> tuple[list[Any], list[Entry]]:
+    leaves: list[Any] = []
+    code: list[Entry] = []
+    stop = _asking(is_leaf, stack)
+    again = _replayed(calls) if calls else None
     rules, leaf_types = view.rules, view.leaf_types
-    mark, limit = sum([entry[0] for entry in code]), _SUSPICIOUS
+    rest: Iterator[Any] = iter((tree,))
+    mark, limit = 0, _SUSPICIOUS
     try:
         while True:
             for node in rest:
@@ -455,61 +428,19 @@ def _flatten(
         raise
 
 
-class Begun:
-    """How far a flatten came that asks a predicate, for whoever goes on with it.
+def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
+    """Return a function that flattens nodes, each that was flattened before as then."""
+    left = [*reversed(calls)]
 
-    Attributes:
-        node: What the predicate was asked of last.
-        stopped: Whether it said that this is a leaf.
-        above: The nodes above, from the root down: an iterator over the children that
-            are left, the rule, the number of all children, the aux data.
-        leaves: The leaves so far.
-        code: The entries so far.
-    """
+    def read(rule: Rule, node: Any) -> Any:
+        if not left or left[-1][0] is not node:
+            return rule.flatten(node)
+        _, found, is_checked = left.pop()
+        if isinstance(found, Failed):
+            raise found.__cause__  # type: ignore[misc]  # it has one
+        return found if is_checked else rule.form.checked(type(node), found)
 
-    __slots__ = ("above", "code", "leaves", "node", "stopped")
-
-    def __init__(self) -> None:
-        self.node: Any = None
-        self.stopped = False
-        self.above: list[Any] = []
-        self.leaves: list[Any] = []
-        self.code: list[Entry] = []
-
-    def trail(self) -> list[Any]:
-        """Return the keys from the last node up to the root."""
-        return [*reversed(_keys(_frames(self.above)))]
-
-
-def go_on(
-    tree: Any, view: View, is_leaf: Callable[[Any], object], begun: Begun
-) -> tuple[list[Any], list[Entry]]:
-    """Do what is left of `flatten`; what was asked about is not asked about again.
-
-    Args:
-        tree: The tree.
-        view: The view.
-        is_leaf: The predicate.
-        begun: How far the flatten came.
-    """
-    above = _frames(begun.above)
-    rest = above[-1][0] if above else iter(())
-    answers = [begun.stopped]
-    ask = lambda node: answers.pop() if answers else is_leaf(node)  # noqa: E731
-    at = chain((begun.node,), rest)
-    try:
-        return _flatten(view, ask, at, above, begun.leaves, begun.code)
-    except CycleError:
-        node = tree
-        for depth, (left, rule, arity, aux, _) in enumerate(above):
-            above[depth] = left, rule, arity, aux, node
-            node = rule.flatten(node)[0][arity - _remaining(left) - 1]
-        _check_cycle(above)
-        raise
-
-
-def _frames(above: list[Any]) -> list[Frame]:
-    return [(*frame, object()) for frame in above]
+    return read
 
 
 def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[Any]:

@@ -19,10 +19,7 @@ from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
 from ..safely import clip, described
 from .cache import engine
-from .emit import Constants, one_line
-from .flatten import emit_flatten, emit_flatten_up_to
-from .plan import make_plan
-from .unflatten import emit_unflatten
+from .text import Builder, Reader, make_plan
 
 
 __all__ = ["disabled", "eager", "enabled", "forget", "source", "stats"]
@@ -36,9 +33,9 @@ def stats() -> dict[str, Any]:
     Returns:
         A dict: `mode` is `"on"`, `"off"` or `"eager"`. `plans` is the number of
         structures that are compiled now, `roots` the number of root types that are
-        watched. `size` is the size of the plans, in characters of source text and list
-        entries. `compiled` and `evicted` count the structures that were compiled since
-        the start, and those that were dropped to make room for others.
+        watched. `size` is the number of nodes that these structures have together.
+        `compiled` and `evicted` count the structures that were compiled since the
+        start, and those that were forgotten since there were too many.
 
     Example:
         >>> import leafwise as lw
@@ -50,7 +47,7 @@ def stats() -> dict[str, Any]:
     return {
         "mode": engine.mode,
         "plans": len(memory.structures),
-        "roots": len(memory.caches),
+        "roots": len(memory.roots),
         "size": memory.size,
         "compiled": engine.compiled,
         "evicted": engine.evicted,
@@ -60,8 +57,7 @@ def stats() -> dict[str, Any]:
 def source(treedef: PyTreeDef) -> str:
     """Return the Python source that the engine generates for a structure.
 
-    The first lines are comments for the reader: they show the structure and explain the
-    constants in the source. The source itself contains no data.
+    Comments above each function say what the names of objects in it stand for.
 
     Args:
         treedef: The structure.
@@ -77,13 +73,8 @@ def source(treedef: PyTreeDef) -> str:
         >>> import leafwise as lw
         >>> print(lw.engine.source(lw.tree_structure((1, 2))))
         # PyTreeDef((*, *))
-        #
-        # C1 = tuple
-        # T1, T2, ... = types that the leaves had when the function was made
-        # known_leaves = whether all types in an iterable are of leaves
-        # TREEDEF = the treedef
-        # explain_failure = unflatten by the walk, to say where
         <BLANKLINE>
+        # C1 = <class 'tuple'>
         def flatten(tree):
             try:
                 if type(tree) is not C1: return None
@@ -95,11 +86,13 @@ def source(treedef: PyTreeDef) -> str:
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
         <BLANKLINE>
+        # C1 = <class 'tuple'>
         def flatten_up_to(treedef, tree):
             try:
                 if type(tree) is not C1: return None
                 leaf1, leaf2 = tree
-                return [leaf1, leaf2]
+                leaves = [leaf1, leaf2]
+                return leaves
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
         <BLANKLINE>
@@ -117,25 +110,11 @@ def source(treedef: PyTreeDef) -> str:
     plan = make_plan(treedef._code)
     if plan is None:
         return ""
-    constants = Constants()
-    emitters = (emit_flatten, emit_flatten_up_to, emit_unflatten)
-    texts = [str(emit(plan, constants) or "") for emit in emitters]
-    functions = "\n".join(filter(None, texts))
-    filled_in = [text for name, text in _FILLED_IN.items() if name in functions]
-    title = f"# {one_line(clip(treedef))}"
-    return "\n".join([title, "#", *constants.comments(), *filled_in, "", functions])
-
-
-_FILLED_IN = {
-    " T1": "# T1, T2, ... = types that the leaves had when the function was made",
-    "ALIKE": "# ALIKE = the type of all leaves at first, None once they had several",
-    "known_leaves": "# known_leaves = whether all types in an iterable are of leaves",
-    " TREEDEF": "# TREEDEF = the treedef",
-    "treedef_with": "# treedef_with = the treedef with aux data that was read anew",
-    "PLACES": "# PLACES = the nodes in the treedef's code whose aux data varies",
-    "is_miss": "# is_miss = whether a tree differs, or a function of a class raised",
-    "explain_failure": "# explain_failure = unflatten by the walk, to say where",
-}
+    texts = [Reader(plan), Builder(plan)]
+    if not plan.varying:
+        texts.insert(1, Reader(plan, exact=False))
+    shown = [text.explained() for text in texts]
+    return "\n".join([f"# {clip(treedef)}", "", *shown])
 
 
 def forget() -> None:

@@ -1,45 +1,495 @@
-"""What is hot: counting, compiling, bounds, invalidation.
+"""What is hot: counting, compiling, choosing, forgetting.
 
 Owns everything that the engine remembers. A compiled structure holds the rules of its
 nodes, not their types, so it stays right whatever is registered; which of them
 a tree has is learned anew under each state of the registry, from the walk of a first
 tree. Nothing waits for a lock: whoever finds another thread at work goes on without
-the engine.
+the engine. Where there are too many structures, all are forgotten.
 """
 
 from __future__ import annotations
 
 from _thread import allocate_lock, get_ident
 from _weakref import ref
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from types import CodeType, FunctionType
 from typing import Any, Final
 
-from ..core.registry import EMPTY, Layer, View, layers
-from ..core.treedef import make_treedef
-from ..core.walk import Begun, Runner, flatten, go_on, hooks, reference
+from ..core.keypath import KeyPath
+from ..core.node import GraphReading
+from ..core.registry import EMPTY, Layer, Mode, View, layers
+from ..core.treedef import PyTreeDef, make_treedef
+from ..core.walk import Runner, flatten, hooks, leaf_paths, reference
 from ..lazy import is_traced
-from ..safely import Guard
-from .asking import MAX_DEPTH
-from .collect import collector_after
-from .compiled import Compiled, Guesses, InlineCache
-from .emit import reader_after
-from .plan import Plan, make_plan, structure_key
+from ..safely import Guard, is_lasting
+from .text import (
+    FAILURES,
+    FEW_LEAVES,
+    Builder,
+    Plan,
+    Reader,
+    collecting_text,
+    forget_files,
+    make_plan,
+    reading_text,
+    structure_key,
+)
 
 
 _MAX_PLANS = 256
 _MAX_SIZE = 2_000_000
 _MAX_CACHES = 512
 _MAX_COUNTS = 512
+_MAX_PATHS = 16_384
+_MAX_MODES = 16
+_MAX_COVERS = 16
+_MAX_KEYS = 256
+_MAX_ALIKE = 16
+_MAX_ASKING = 48
+_MAX_GUESSES = 256
+_MAX_MISSES = 16
+_MAX_REST = 128
+_MAX_FAILURES = 8
 _PATIENCE = 128
 _MAX_SKIP = 256
-_MAX_FAILURES = 8
+_SELDOM = 1000
 _FEWEST_USES = 32
 _MOST_USES = 256
 _SAMPLE = 4
 _MOST_LINES = 5
 _READ_AFTER = 16
 _COLLECTED_AFTER = 2
-_REFUSED = -(1 << 40)
+_REFUSED: Final = float("inf")
+
+
+class _NoLeaf:
+    """A type that no leaf has."""
+
+
+class Structure(Runner):
+    """The runner of a structure that was compiled.
+
+    Its functions are made when they are first wanted. None of them depends on the
+    registry but those that flatten: they know which types are leaves in a view, so each
+    view has copies of its own.
+
+    Attributes:
+        key: What structures are told apart by.
+        plan: Its plan.
+    """
+
+    def __init__(self, key: Hashable, plan: Plan) -> None:
+        super().__init__(
+            self._first_unflatten,
+            self._first_up_to,
+            self._find_paths,
+            self._find_covers,
+        )
+        self.key = key
+        self.plan = plan
+        self._codes: dict[bool, tuple[CodeType, dict[str, Any]]] = {}
+        self._treedefs: dict[Mode, PyTreeDef] = {}
+        self._covered: dict[Runner, list[int] | None] = {}
+
+    def retire(self, runner: Runner) -> None:
+        """Leave the structure to another runner."""
+        self.unflatten, self.flatten_up_to = runner.unflatten, runner.flatten_up_to
+        self.paths, self.covers = runner.paths, runner.covers
+        self._treedefs.clear()
+        self._covered.clear()
+
+    def function_for(
+        self,
+        view: View,
+        treedef: PyTreeDef,
+        leaves: list[Any],
+        go_on: Callable[..., Any],
+        *,
+        asks: bool,
+    ) -> FunctionType:
+        """Return a function that flattens trees of this structure under a view.
+
+        The treedef that it gives is the first one that this structure had in the mode
+        of the view, where one can stand for all others.
+
+        Args:
+            view: The view.
+            treedef: The treedef of such a tree under that view.
+            leaves: The leaves of the tree.
+            go_on: Walks a tree of another structure, of which something was asked.
+            asks: Whether the function asks a predicate.
+        """
+        if asks not in self._codes:
+            names = Reader(self.plan, asks=asks).compiled("flatten").__globals__
+            self._codes[asks] = names.pop("flatten").__code__, names
+        code, names = self._codes[asks]
+        types = [cls if is_lasting(cls) else None for cls in map(type, leaves)]
+        known = [cls for cls in types if cls in view.leaf_types]
+        given = {
+            "known_leaves": view.leaf_types.issuperset,
+            "leaf_types": view.leaf_types,
+            "go_on": go_on,
+            "ALIKE": types[0] if len({*types}) == 1 else None,
+            "T": max({*known}, key=known.count, default=_NoLeaf),
+        }
+        if len(types) <= FEW_LEAVES:
+            given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
+        if self.plan.varying:
+            given["treedef_with"] = self._treedef_maker(treedef)
+        else:
+            if len(self._treedefs) >= _MAX_MODES:
+                self._treedefs.clear()
+            given["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
+        # a code object of its own: what the interpreter learns of names holds for one
+        return FunctionType(code.replace(), {**names, **given})
+
+    def _treedef_maker(self, treedef: PyTreeDef) -> Callable[[list[Any]], PyTreeDef]:
+        """Return a function from the aux data that varies to a treedef."""
+        places, count, mode = self.plan.varying, treedef._count, treedef._mode
+        template = [*treedef._code]
+        for place in places:  # nothing of the first tree is kept
+            template[place] = (*template[place][:3], None)
+
+        def treedef_with(varying: list[Any]) -> PyTreeDef:
+            code = [*template]
+            for place, aux in zip(places, varying, strict=True):
+                run, rule, arity, _ = code[place]
+                code[place] = (run, rule, arity, aux)
+            made = PyTreeDef._make(tuple(code), count, mode)
+            made._runner = self
+            return made
+
+        return treedef_with
+
+    def _first_unflatten(self, treedef: Any, leaves: list[Any]) -> Any:
+        return self._made("unflatten", self._first_unflatten)(treedef, leaves)
+
+    def _first_up_to(self, treedef: Any, tree: Any) -> Any:
+        return self._made("flatten_up_to", self._first_up_to)(treedef, tree)
+
+    def _made(self, name: str, first: Any) -> Any:
+        """Return the function of that name, and put it in the place of the first."""
+        function = getattr(reference, name)
+        try:
+            if name == "unflatten":
+                text = Builder(self.plan)
+                text.names["explain_failure"] = _explain_failure
+                function = text.compiled(name)
+            elif not self.plan.varying:
+                function = Reader(self.plan, exact=False).compiled(name)
+        except RecursionError:  # the caller is deep in a stack of its own
+            return function
+        if getattr(self, name) == first:
+            setattr(self, name, function)  # else it was retired meanwhile
+        return function
+
+    def _find_paths(self, treedef: Any) -> list[KeyPath]:
+        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+            return reference.paths(treedef)
+        if self.known_paths is None:
+            self.known_paths = leaf_paths(treedef._code, treedef._count)
+        return [*self.known_paths]
+
+    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
+        """Return the key paths of the leaves, and remember them as `paths` does."""
+        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+            return reference.bare_paths(treedef)
+        if self.bare is None:
+            self.bare = reference.bare_paths(treedef)
+        return [*self.bare]
+
+    def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
+        runner = whole._runner
+        is_known = type(runner) is Structure and not runner.plan.varying
+        if self.plan.varying or not is_known:
+            return reference.covers(treedef, whole)
+        try:
+            return self._covered[runner]
+        except KeyError:
+            found = reference.covers(treedef, whole)
+        if len(self._covered) >= _MAX_COVERS:
+            self._covered.clear()
+        self._covered[runner] = found
+        return found
+
+
+def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
+    """Rebuild by the code, to learn where it fails; raise what failed in any case.
+
+    Running out of stack is no failure of the tree: the code needs none.
+    """
+    # the frame of its traceback holds the error: a cycle, with the leaves
+    BaseException.with_traceback(error, None)
+    tree = reference.unflatten(treedef, leaves)
+    if isinstance(error, RecursionError):
+        return tree
+    raise error
+
+
+# ------------------------------------------------------------------- choosing
+
+_MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
+_SEQUENCES: Final = frozenset({list, tuple, deque})
+
+
+class _Turns:
+    """Structures that the root of a tree does not tell apart.
+
+    Programs repeat themselves: what came after the last structure the last time is
+    tried first. Where a predicate is asked it is the only one that is tried, since
+    nothing may be asked twice.
+
+    Attributes:
+        functions: The function of each structure.
+        asks: Whether a predicate is asked.
+        last: The structure that was found last.
+        after: What came after which structure.
+        misses: How often in a row none was found.
+        rest: How many calls to leave to the walk.
+    """
+
+    def __init__(self, functions: dict[Structure, Any], *, asks: bool) -> None:
+        self.functions = functions
+        self.asks = asks
+        self.last: Structure | None = None
+        self.after: dict[Structure | None, Structure] = {}
+        self.misses = self.rest = 0
+
+    def __call__(self, *given: Any) -> Any:
+        """Flatten a tree; return None if it is left to the walk, and nothing asked."""
+        if self.rest > 0:
+            self.rest -= 1
+            return None
+        structure: Any = self.after.get(self.last, self.last)
+        function = self.functions.get(structure)
+        found = None if function is None else function(*given)
+        if found is None and not self.asks:
+            for other, function in self.functions.items():
+                structure, found = other, function(*given)
+                if found is not None:
+                    break
+        if found is not None and found[1]._runner is structure:
+            self.misses = 0
+            if structure is not self.last:
+                self.saw(structure)
+        else:  # what was found was walked
+            self.misses += 1
+            if self.misses > _MAX_MISSES:
+                self.rest = min(self.misses, _MAX_REST)
+        return found
+
+    def saw(self, structure: Structure) -> None:
+        """Take note of what was found."""
+        if structure is not self.after.get(self.last, self.last):
+            self.after[self.last] = structure
+        self.last = structure
+
+
+class _Root:
+    """The compiled structures of trees with one type of root, under one view.
+
+    With one structure its function is called at once. With several, the root tells
+    them apart where it can (its keys, its length), and the code of the predicate, if
+    there is one; it says nothing of a closure, and a wrong guess costs time only.
+
+    Attributes:
+        view: The view.
+        cls: The type of the roots.
+        asks: Whether a predicate is asked.
+        functions: The structures with their functions; replaced as a whole.
+        turns: What is called, by what the root tells.
+        tell: What is looked at in a root.
+        is_over: Whether nobody learns here any more.
+        counts: How many uses of a structure are left until it is compiled, by its hash,
+            and whether it was looked at how many there are to be.
+        failures: How often a structure was walked though it was compiled.
+        skip: How many trees that were walked to let pass.
+        walked: How many trees that were walked were counted.
+        fruitless: How many of them in a row led to nothing.
+        refused: How often a structure came when there was no room.
+    """
+
+    def __init__(self, view: View, cls: type, *, asks: bool) -> None:
+        self.view = view
+        self.cls = cls
+        self.asks = asks
+        self.functions: dict[Structure, Any] = {}
+        self.turns: dict[Any, Any] = {}
+        self.tell: Callable[[Any], Any] = type
+        self.is_over = False
+        self.counts: dict[int, tuple[float, bool]] = {}
+        self.failures: dict[Structure, int] = {}
+        self.skip = self.walked = self.fruitless = self.refused = 0
+
+    # ----------------------------------------------------------------- choosing
+
+    def put(self, functions: dict[Structure, Any]) -> None:
+        """Choose among these structures from now on."""
+        self.functions = functions
+        arities = [made.plan.root.arity for made in functions]
+        self.tell = type
+        if self.cls in _SEQUENCES:
+            self.tell = len
+        elif self.cls in _MAPPINGS:
+            self.tell = tuple if max(arities, default=0) <= _MAX_KEYS else len
+        alike: dict[Any, dict[Structure, Any]] = {}
+        for made, function in functions.items():
+            if not self.asks:
+                alike.setdefault(self._told(made), {})[made] = function
+        is_one = len(functions) == 1 and self.fruitless < _PATIENCE
+        self.turns = {
+            mark: _Turns(some, asks=False)
+            if len(some) > 1
+            else next(iter(some.values()))
+            for mark, some in alike.items()
+        }
+        self.lead(next(iter(functions.values())) if is_one else self._chooser())
+
+    def lead(self, way_in: Any) -> None:
+        """Put the way in where the operations look for it."""
+        table = self.view.asked if self.asks else self.view.hot
+        table[self.cls] = way_in
+        if self.is_over or not self.functions:  # asked last: see `end`
+            table.pop(self.cls, None)
+
+    def end(self) -> None:
+        """Take the way in away for good, whatever another thread is about to do."""
+        self.is_over = True
+        self.lead(None)
+
+    def _told(self, structure: Structure) -> Any:
+        """Return what the root of a structure tells."""
+        root = structure.plan.root
+        if self.tell is tuple:
+            return None if root.varies else root.keys
+        return root.arity if self.tell is len else root.cls
+
+    def _chooser(self) -> Any:
+        tell, find = self.tell, self.turns.get
+
+        def choose(tree: Any) -> Any:
+            try:
+                way = find(tell(tree))
+            except FAILURES:  # a key that changed its mind
+                return None
+            return None if way is None else way(tree)
+
+        def choose_asking(tree: Any, ask: Any) -> Any:
+            try:  # as `turns_for` does
+                code = id(ask.__code__) if type(ask) is FunctionType else None
+                way = find((code, tell(tree)))
+            except FAILURES:
+                return None
+            return None if way is None else way(tree, ask)
+
+        return choose_asking if self.asks else choose
+
+    def saw(self, tree: Any, ask: Any, structure: Structure) -> None:
+        """Take note of what a predicate made of a tree."""
+        turns = self.turns_for(tree, ask, is_known=True) if self.asks else None
+        if turns is not None:
+            turns.saw(structure)
+
+    def turns_for(self, tree: Any, ask: Any, *, is_known: bool = False) -> Any:
+        """Return what is called for a tree, and for a predicate if there is one."""
+        try:
+            mark = self.tell(tree)
+            if self.asks:
+                # no reference: another code at the same address is a wrong guess
+                mark = id(ask.__code__) if type(ask) is FunctionType else None, mark
+            if is_known and self.asks and mark not in self.turns:
+                if len(self.turns) >= _MAX_GUESSES:
+                    self.turns.clear()
+                self.turns[mark] = _Turns(self.functions, asks=True)
+            return self.turns.get(mark)
+        except FAILURES:  # as above
+            return None
+
+    # ----------------------------------------------------------------- counting
+
+    def is_full(self, tree: Any) -> bool:
+        """Return whether there is no room for one more structure with such a root.
+
+        Once in a while there is, for a change.
+        """
+        alike, most = self.functions, _MAX_ASKING
+        if not self.asks:
+            turns = self.turns_for(tree, None)
+            alike = turns.functions if type(turns) is _Turns else {}
+            most = _MAX_ALIKE
+        if len(alike) < most:
+            return False
+        self.refused += 1
+        return self.refused % _SELDOM != 0
+
+    def pays(self, digest: int, treedef: Any, evicted: int) -> bool:
+        """Count a use of a structure; return whether it is to be compiled.
+
+        What compiling costs depends on how many different nodes there are, what it
+        saves on how many nodes and leaves. The more structures were forgotten, the more
+        uses it takes.
+        """
+        left, is_final = self.counts.get(digest, (_FEWEST_USES, False))
+        left -= 1 if self.asks else _SAMPLE
+        if left <= 0 and not is_final:
+            needed = _uses_needed(treedef) * (1 + evicted / 64)
+            left, is_final = left + needed - _FEWEST_USES, True
+        if len(self.counts) >= _MAX_COUNTS:
+            self.counts.clear()
+        self.counts[digest] = left, is_final
+        return left <= 0
+
+    def is_in_vain(self, structure: Structure, tree: Any, ask: Any) -> bool:
+        """Return whether a structure was walked though its function is here.
+
+        It may have a leaf of a type not known yet, or come while calls are left to the
+        walk. But what a function of the user gives may not be as it was: the structure
+        is given up then.
+        """
+        turns = self.turns_for(tree, ask)
+        if type(turns) is _Turns and turns.rest > 0 and not self.asks:
+            turns.rest = turns.misses = 0
+            return False
+        if self.asks or not structure.plan.root.calls_user:
+            return False
+        failures = self.failures[structure] = self.failures.get(structure, 0) + 1
+        if failures >= _MAX_FAILURES:
+            self.drop(structure)
+            self.counts[hash(structure.key)] = _REFUSED, True
+        return True
+
+    def drop(self, structure: Structure) -> None:
+        """Leave a structure to the walk."""
+        self.failures.pop(structure, None)
+        self.put({k: f for k, f in self.functions.items() if k is not structure})
+
+    def back_off(self) -> None:
+        """Look less and less often where nothing recurs."""
+        self.fruitless += 1
+        if self.fruitless >= _PATIENCE:
+            self.skip = min(self.fruitless, _MAX_SKIP)
+        if self.fruitless == _PATIENCE:
+            self.put(self.functions)
+
+
+def _uses_needed(treedef: Any) -> int:
+    """Return after how many uses a structure is compiled.
+
+    Compiling takes as long as 10 to 250 walks. So what is used less often never takes
+    more than half as long again as without the engine, however often that is.
+    """
+    plan = make_plan(treedef._code)
+    if plan is None:
+        return _FEWEST_USES
+    lines = sum(2 + min(part.arity, _MOST_LINES) for part in plan.parts)
+    nodes = len(treedef._code) + treedef._count
+    needed: int = _FEWEST_USES + _MOST_USES * lines // nodes
+    return min(needed, _MOST_USES)
+
+
+# ------------------------------------------------------------------- the engine
 
 
 class _Memory:
@@ -47,33 +497,22 @@ class _Memory:
 
     Attributes:
         layers: The registrations.
-        structures: The compiled structures, oldest first; none of them is retired.
-        caches: Which of them are met under a view behind a type of root, with a
+        structures: The compiled structures; none of them is retired.
+        roots: Which of them are met under a view behind a type of root, with a
             predicate and without.
-        sights: How often types of roots were met, up to `_SAMPLE`.
-        evicted: How many had to leave for others.
+        evicted: How many were forgotten, because there were too many.
     """
 
     def __init__(self) -> None:
-        self.sights: dict[type, int] = {}
         self.layers = layers()
-        self.structures: dict[Hashable, Compiled] = {}
-        self.caches: dict[tuple[View, type, bool], InlineCache] = {}
+        self.structures: dict[Hashable, Structure] = {}
+        self.roots: dict[tuple[View, type, bool], _Root] = {}
         self.evicted = 0
-
-    def is_rare(self, cls: type) -> bool:
-        """Return whether a type of root was met a few times only, and note that."""
-        seen = self.sights.get(cls, 1)
-        if seen < _SAMPLE:
-            if len(self.sights) >= _MAX_COUNTS:
-                self.sights.clear()
-            self.sights[cls] = seen + 1
-        return seen < _SAMPLE
 
     @property
     def size(self) -> int:
-        """How much all structures take together."""
-        return sum(made.size + made.copies for made in [*self.structures.values()])
+        """How many nodes all structures have together."""
+        return sum(made.plan.entries for made in [*self.structures.values()])
 
 
 class _Request:
@@ -105,7 +544,7 @@ class Engine:
         mode: `on`, `off`, or `eager` (compile on first sight).
         memory: What was learned.
         compiled: How many structures were compiled so far.
-        evicted: How many of them had to leave for others.
+        evicted: How many of them were forgotten, because there were too many.
     """
 
     def __init__(self) -> None:
@@ -116,7 +555,9 @@ class Engine:
         self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
-        self._counters = self._make_counters()
+        self._counters: list[Runner] = []
+        for _ in range(_FEWEST_USES):
+            self._counters.append(self._counter(*self._counters[-1:]))
 
     # ---------------------------------------------------------------- switching
 
@@ -155,16 +596,13 @@ class Engine:
                     self._requests.remove(request)
             while self._applied is not self._requests[-1]:
                 request = self._requests[-1]
-                self._switch(request.mode)
+                self.mode = request.mode
+                self.forget()
+                is_off = self.mode == "off"
+                hooks.observe = self.repair if is_off else self.observe
+                hooks.runner = self._first_runner()
+                hooks.reader = None if is_off else _offer_reader
                 self._applied = request
-
-    def _switch(self, mode: str) -> None:
-        self.mode = mode
-        self.forget()
-        hooks.observe = self.repair if mode == "off" else self.observe
-        hooks.runner = self.first_runner()
-        meetings = 1 if mode == "eager" else _READ_AFTER
-        hooks.reader = None if mode == "off" else reader_after(meetings)
 
     def _begin_in_child(self) -> None:
         """Go on in a forked child, where the other threads left off."""
@@ -176,18 +614,19 @@ class Engine:
         elif learning:
             self.forget()
 
-    def first_runner(self) -> Runner:
+    def _first_runner(self) -> Runner:
         """Return the runner of a treedef that nothing is known about."""
         if self.mode == "off":
             return reference
-        return self._counters[-1 if self.mode == "eager" else 0]
+        return self._counters[0 if self.mode == "eager" else -1]
 
     def forget(self) -> None:
         """Drop everything that was learned."""
-        for compiled in [*self._begin_anew().structures.values()]:
-            compiled.retire(self.first_runner())
-        meetings = 1 if self.mode == "eager" else _COLLECTED_AFTER
-        hooks.collector = None if self.mode == "off" else collector_after(meetings)
+        forget_files()
+        for structure in [*self._begin_anew().structures.values()]:
+            structure.retire(self._first_runner())
+        # a function of its own each time: what was offered before is over
+        hooks.collector = None if self.mode == "off" else partial(_offer_collector)
 
     def outdate(self) -> None:
         """Begin anew under another state of the registry, with the same structures.
@@ -197,10 +636,10 @@ class Engine:
         """
         before = self._begin_anew(keep=True)
         changed = _changed(before.layers, self.memory.layers)
-        for compiled in [*before.structures.values()]:
-            compiled.outdate()
-            if changed and any(map(changed, compiled.plan.classes)):
-                self._discard(self.memory, compiled)
+        for structure in [*before.structures.values()]:
+            structure._covered.clear()  # other structures, which may go
+            if changed and any(map(changed, structure.plan.classes)):
+                self._discard(structure)
 
     def _begin_anew(self, *, keep: bool = False) -> _Memory:
         """Begin a new memory, with or without the structures; return the old one."""
@@ -209,205 +648,167 @@ class Engine:
             memory = self.memory
             if keep:
                 fresh.structures, fresh.evicted = memory.structures, memory.evicted
-                fresh.sights = memory.sights
             self.memory = fresh
-        for cache in [*memory.caches.values()]:
-            cache.end()
+        for root in [*memory.roots.values()]:
+            root.end()
         return memory
 
-    # ----------------------------------------------------------------- counting
+    def _discard(self, structure: Structure) -> None:
+        """Let go of a structure."""
+        self.memory.structures.pop(structure.key, None)
+        structure.retire(self._first_runner())
+
+    # ------------------------------------------------------------------ learning
 
     def observe(
         self, tree: Any, leaves: list[Any], treedef: Any, view: View, ask: Any = None
     ) -> None:
         """Take note of a tree that was walked, and compile what comes often."""
-        memory, cls = self.memory, type(tree)
-        cache = memory.caches.get((view, cls, ask is not None))
-        if cache is not None:
-            if cache.skip > 0:
-                cache.skip -= 1
-                return
-        elif self.mode != "eager" and hooks.begin is None and memory.is_rare(cls):
+        memory = self.memory
+        root = memory.roots.get((view, type(tree), ask is not None))
+        if root is not None and root.skip > 0:
+            root.skip -= 1
             return
         self.repair()
-        lock = self._lock
-        begin = hooks.begin  # read once: another thread may be as far
+        lock, begin = self._lock, hooks.begin  # another thread may be as far
         if begin is not None:
             begin()
             hooks.begin = None
-        if is_traced() or not treedef._code:
-            return
-        if not lock.acquire(blocking=False):
+        if is_traced() or not treedef._code or not lock.acquire(blocking=False):
             return
         try:
-            if cache is None:
-                cache = self._new_cache(memory, view, cls, ask is not None)
-            if not self._learn(memory, cache, leaves, treedef):
-                self._back_off(cache)
-            elif not cache.asks and self.mode != "eager":
-                cache.sample(_SAMPLE)
-            if isinstance(cache, Guesses):
-                cache.saw(tree, ask, treedef._runner)
+            if root is None:
+                root = self._new_root(memory, view, type(tree), asks=ask is not None)
+            root.walked += 1
+            if self.mode != "eager" and (not root.asks or root.walked == 1):
+                # not always the same of a few that take turns
+                root.skip = _SAMPLE - 1 - root.walked % 2
+            if root.walked == 1 and root.skip > 0:
+                return  # most types of roots are met once
+            has_led = self._learn(memory, root, tree, leaves, treedef, ask)
+            if not has_led and self.mode != "eager":
+                root.back_off()
         except RecursionError:  # the caller is deep in a stack of its own
             pass
         finally:
             lock.release()
 
-    def _back_off(self, cache: InlineCache) -> None:
-        """Look less and less often where nothing recurs."""
-        cache.fruitless += 1
-        if cache.fruitless < _PATIENCE or self.mode == "eager":
-            return
-        cache.skip = min(cache.fruitless, _MAX_SKIP)
-        if cache.fruitless == _PATIENCE and cache.functions:
-            cache.dispatch()
-
-    def _new_cache(
-        self, memory: _Memory, view: View, cls: type, asks: bool
-    ) -> InlineCache:
-        if len(memory.caches) >= _MAX_CACHES:
-            for cache in [*memory.caches.values()]:
-                cache.end()
-            memory.caches.clear()
-        made = Guesses(view, cls) if asks else InlineCache(view, cls)
-        return memory.caches.setdefault((view, cls, asks), made)
+    def _new_root(self, memory: _Memory, view: View, cls: type, *, asks: bool) -> _Root:
+        if len(memory.roots) >= _MAX_CACHES:
+            for root in [*memory.roots.values()]:
+                root.end()
+            memory.roots.clear()
+        return memory.roots.setdefault((view, cls, asks), _Root(view, cls, asks=asks))
 
     def _learn(
-        self, memory: _Memory, cache: InlineCache, leaves: list[Any], treedef: Any
+        self,
+        memory: _Memory,
+        root: _Root,
+        tree: Any,
+        leaves: list[Any],
+        treedef: Any,
+        ask: Any,
     ) -> bool:
-        """Count a structure that was walked; return whether it was met before."""
+        """Count a structure that was walked; return whether that led to anything."""
         key = structure_key(treedef._code)
-        compiled = memory.structures.get(key)
-        seen = cache.counts.get(hash(key), 0) + 1
-        if seen < 0:
-            return False
-        if compiled is None:
-            uses = seen if cache.asks else seen * _SAMPLE
-            if not self._pays(cache, key, treedef, uses) or cache.is_full(
-                treedef._code
-            ):
-                self._count(cache, hash(key), seen)
-                return seen > 1
-            plan = make_plan(treedef._code)
-            if plan is None or (cache.asks and plan.root.depth > MAX_DEPTH):
-                self._count(cache, hash(key), _REFUSED)
+        structure = memory.structures.get(key)
+        if structure is None:
+            digest = hash(key)
+            left, _ = root.counts.get(digest, (0, False))
+            if left == _REFUSED:
                 return False
-            compiled = self._admit(memory, key, plan)
-        elif compiled in cache.functions:
-            treedef._runner = compiled
-            return cache.asks or self._missed(cache, compiled)
-        elif cache.is_full(treedef._code):
+            was_met = digest in root.counts
+            if self.mode != "eager" and not root.pays(digest, treedef, memory.evicted):
+                return was_met
+            if root.is_full(tree):
+                return was_met
+            structure = self._compiled(key, treedef)
+            if structure is None:
+                root.counts[digest] = _REFUSED, True
+                return False
+        elif structure in root.functions:
+            treedef._runner = structure
+            root.saw(tree, ask, structure)
+            return not root.is_in_vain(structure, tree, ask)
+        elif root.is_full(tree):
             return False
-        treedef._runner = compiled
-        cache.counts.pop(hash(key), None)
-        if not compiled.plan.varying:
+        treedef._runner = structure
+        root.counts.pop(hash(key), None)
+        if not structure.plan.varying:
             _compact(treedef, key)
-        cache.add(compiled, self._function_for(cache, compiled, treedef, leaves))
-        cache.fruitless = 0
+        root.fruitless = 0
+        function = self._function_for(root, structure, treedef, leaves)
+        root.put({**root.functions, structure: function})
+        root.saw(tree, ask, structure)
         if memory is not self.memory:  # the registry changed meanwhile
-            self._discard(memory, compiled)
-            cache.end()
+            self._discard(structure)
+            root.end()
         return True
 
     def _function_for(
-        self, cache: InlineCache, compiled: Compiled, treedef: Any, leaves: list[Any]
+        self, root: _Root, structure: Structure, treedef: Any, leaves: list[Any]
     ) -> Any:
         """Return a function that flattens trees of a structure."""
-        view = cache.view
-        if not isinstance(cache, Guesses):
-            function: Any = compiled.flatten_for(view, treedef, leaves)
-            if not compiled.plan.root.calls_user:
-                return function
-            return _recording(function, view)
+        view = root.view
 
-        def finish(begun: Begun, tree: Any, ask: Any) -> tuple[list[Any], Any]:
-            leaves, code = go_on(tree, view, ask, begun)
+        def go_on(tree: Any, calls: Any, ask: Any = None, answers: Any = ()) -> Any:
+            if ask is None and not calls:
+                return None
+            stop = None if ask is None else _answering(answers, ask)
+            leaves, code = flatten(tree, view, stop, calls)
+            if answers and answers[0] not in (True, False):
+                raise answers[0]  # the tree changed meanwhile
             treedef = make_treedef(code, len(leaves), view)
-            cache.missed(tree, ask)
             observe = hooks.observe
             if code and observe is not None:
                 observe(tree, leaves, treedef, view, ask)
             return leaves, treedef
 
-        return compiled.asking_for(view, treedef, leaves, finish)
+        return structure.function_for(view, treedef, leaves, go_on, asks=root.asks)
 
-    def _pays(self, cache: InlineCache, key: Hashable, treedef: Any, uses: int) -> bool:
-        """Return whether a structure was used often enough to be compiled.
+    def _compiled(self, key: Hashable, treedef: Any) -> Structure | None:
+        """Return the structure of a treedef, compiled; None if it is left to the walk.
 
-        What compiling costs depends on how many different nodes there are, what it
-        saves on how many nodes and leaves. The more structures leave for others, the
-        more uses it takes.
+        Where there are too many, all are forgotten.
         """
-        if self.mode == "eager":
-            return True
-        if uses < _FEWEST_USES:
-            return False
-        needed = cache.needed.get(hash(key))
-        if needed is None:
-            if len(cache.needed) >= _MAX_COUNTS:
-                cache.needed.clear()
-            needed = cache.needed[hash(key)] = _uses_needed(treedef)
-        return uses >= needed * (1 + self.memory.evicted / 64)
-
-    def _count(self, cache: InlineCache, digest: int, seen: int) -> None:
-        if len(cache.counts) >= _MAX_COUNTS:
-            cache.counts.clear()
-        cache.counts[digest] = seen
-
-    def _missed(self, cache: InlineCache, compiled: Compiled) -> bool:
-        """Deal with a structure that is compiled and was walked all the same."""
-        if cache.rest > 0:
-            cache.rest = cache.misses = 0
-            return True
-        if not compiled.plan.root.calls_user:  # a leaf of a type not known yet
-            return True
-        failures = cache.failures[compiled] = cache.failures.get(compiled, 0) + 1
-        if failures >= _MAX_FAILURES:
-            cache.drop(compiled)
-            self._count(cache, hash(compiled.key), _REFUSED)
-        return False
-
-    # ------------------------------------------------------------------- bounds
-
-    def _admit(self, memory: _Memory, key: Hashable, plan: Plan) -> Compiled:
-        compiled = memory.structures[key] = Compiled(key, plan)
+        memory = self.memory
+        structure = memory.structures.get(key)
+        plan = None if structure else make_plan(treedef._code)
+        if plan is None:
+            return structure
+        if len(memory.structures) >= _MAX_PLANS or memory.size > _MAX_SIZE:
+            self.evicted += len(memory.structures)
+            self.forget()
+            self.memory.evicted = memory.evicted + _MAX_PLANS
+            return None
         self.compiled += 1
-        # of a copy: a registration, which waits for nobody, may discard some meanwhile
-        for oldest in [*memory.structures.values()][:-1]:
-            if len(memory.structures) <= _MAX_PLANS and memory.size <= _MAX_SIZE:
-                break
-            self._discard(memory, oldest)
-            self.evicted += 1
-            memory.evicted += 1
-        return compiled
-
-    def _discard(self, memory: _Memory, compiled: Compiled) -> None:
-        """Let go of a structure."""
-        memory.structures.pop(compiled.key, None)
-        for cache in [*memory.caches.values()]:
-            if compiled in cache.functions:
-                cache.drop(compiled)
-        compiled.retire(self.first_runner())
+        structure = memory.structures[key] = Structure(key, plan)
+        if memory is not self.memory:  # the registry changed meanwhile
+            self._discard(structure)
+        return structure
 
     # ----------------------------------------------------- treedefs without trees
 
-    def _make_counters(self) -> tuple[Runner, ...]:
-        """Return runners that hand a treedef on, one use each, to a compiled one."""
-        chain = [self._last_counter()]
-        for _ in range(_FEWEST_USES - 1):
-            chain.append(_handing_on(chain[-1]))
-        return tuple(reversed(chain))
+    def _counter(self, following: Runner | None = None) -> Runner:
+        """Return a runner that hands a treedef on to another one after one use.
 
-    def _last_counter(self) -> Runner:
-        def unflatten(treedef: Any, leaves: list[Any]) -> Any:
-            return self.runner_of(treedef).unflatten(treedef, leaves)
+        The last of them finds the structure.
+        """
 
-        def flatten_up_to(treedef: Any, tree: Any) -> list[Any] | None:
-            return self.runner_of(treedef).flatten_up_to(treedef, tree)
+        def handed(name: str) -> Any:
+            def use(treedef: Any, given: Any) -> Any:
+                if following is not None:
+                    treedef._runner, runner = following, reference
+                else:
+                    runner = self._runner_of(treedef)
+                return getattr(runner, name)(treedef, given)
 
-        return Runner(unflatten, flatten_up_to, reference.paths, reference.covers)
+            return use
 
-    def runner_of(self, treedef: Any) -> Runner:
+        used = handed("unflatten"), handed("flatten_up_to")
+        return Runner(*used, reference.paths, reference.covers)
+
+    def _runner_of(self, treedef: Any) -> Runner:
         """Give a treedef the runner of its structure, and return it."""
         runner: Runner = reference
         lock = self._lock
@@ -415,7 +816,8 @@ class Engine:
             return runner
         if treedef._code and lock.acquire(blocking=False):
             try:
-                runner = self._runner_of(treedef)
+                found = self._compiled(structure_key(treedef._code), treedef)
+                runner = found or reference
             except RecursionError:  # the caller is deep in a stack of its own
                 pass
             finally:
@@ -423,55 +825,23 @@ class Engine:
         treedef._runner = runner
         return runner
 
-    def _runner_of(self, treedef: Any) -> Runner:
-        memory = self.memory
-        key = structure_key(treedef._code)
-        compiled = memory.structures.get(key)
-        if compiled is None:
-            plan = make_plan(treedef._code)
-            if plan is None:
-                return reference
-            compiled = self._admit(memory, key, plan)
-            if memory is not self.memory:  # the registry changed meanwhile
-                self._discard(memory, compiled)
-        return compiled
 
+def _answering(answers: list[Any], ask: Any) -> Callable[[Any], Any]:
+    """Return a predicate that gives the answers that there are, then asks on."""
+    answers.reverse()
 
-def _recording(function: Any, view: View) -> Any:
-    """Return a function that flattens, and leaves what it called to the walk.
-
-    So a flatten function of the user is called once for a node, and what it raises is
-    raised, though the tree is another one than expected.
-    """
-
-    def flatten_once(tree: Any) -> tuple[list[Any], Any] | None:
-        calls: list[Any] = []
-        found: tuple[list[Any], Any] | None = function(tree, calls)
-        if found is not None or not calls:
+    def answer(node: Any) -> Any:
+        if not answers:
+            return ask(node)
+        found = answers.pop()
+        if found is True or found is False:
             return found
-        leaves, code = flatten(tree, view, calls=calls)
-        treedef = make_treedef(code, len(leaves), view)
-        observe = hooks.observe
-        if observe is not None:
-            observe(tree, leaves, treedef, view)
-        return leaves, treedef
+        try:
+            raise found
+        finally:
+            del found  # a cycle, by the traceback
 
-    return flatten_once
-
-
-def _uses_needed(treedef: Any) -> int:
-    """Return after how many uses a structure is compiled.
-
-    Compiling takes as long as 10 to 250 walks. So what is used less often never takes
-    more than half as long again as without the engine, however often that is.
-    """
-    plan = make_plan(treedef._code)
-    if plan is None:
-        return _FEWEST_USES
-    lines = sum(2 + min(part.arity, _MOST_LINES) for part in plan.parts)
-    nodes = len(treedef._code) + treedef._count
-    needed: int = _FEWEST_USES + _MOST_USES * lines // nodes
-    return min(needed, _MOST_USES)
+    return answer
 
 
 def _changed(
@@ -496,25 +866,34 @@ def _changed(
     return has_changed if pairs else None
 
 
-def _handing_on(following: Runner) -> Runner:
-    """Return a runner that does as the reference does, once."""
-
-    def unflatten(treedef: Any, leaves: list[Any]) -> Any:
-        treedef._runner = following
-        return reference.unflatten(treedef, leaves)
-
-    def flatten_up_to(treedef: Any, tree: Any) -> list[Any] | None:
-        treedef._runner = following
-        return reference.flatten_up_to(treedef, tree)
-
-    return Runner(unflatten, flatten_up_to, reference.paths, reference.covers)
-
-
 def _compact(treedef: Any, key: Any) -> None:
     """Let equal entries of a long code be one object."""
     shared: dict[Any, Any] = {}
     pairs = zip(key, treedef._code, strict=True)
     treedef._code = tuple(shared.setdefault(mark, entry) for mark, entry in pairs)
+
+
+def _offer_reader(shape: Any, memory: str) -> Any:
+    """Return a function that reads objects of a shape, if it was met often enough."""
+    shape.sights += 1
+    if shape.sights < (1 if engine.mode == "eager" else _READ_AFTER):
+        return None
+    try:
+        return reading_text(shape.field_layout, memory).compiled("read")
+    except RecursionError:  # the caller is deep in a stack of its own
+        return None
+
+
+def _offer_collector(met: int, describe: Callable[[], GraphReading | None]) -> Any:
+    """Return a function that reads a graph, when it was met just so often."""
+    if met != (1 if engine.mode == "eager" else _COLLECTED_AFTER):
+        return None
+    try:
+        graph = describe()
+        text = None if graph is None else collecting_text(graph)
+        return None if text is None else text.compiled("collect")
+    except RecursionError:  # nested too deeply, or the caller is
+        return None
 
 
 engine: Final = Engine()

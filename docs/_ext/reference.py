@@ -25,8 +25,10 @@ from sphinx.util.docutils import SphinxDirective
 ROOT = Path(__file__).parents[2]
 NEIGHBOURS = 6
 MENTIONS = 5
-_OF_CODE = re.compile(r"\b(?:lw|leafwise|nn|show|selection|integrations)\.(\w+)")
-_SHORT = re.compile(r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing|tree|registry|errors)\.)")
+_OF_CODE = re.compile(r"\b(?:lw|leafwise|nn|show)\.(?:[a-z]\w+\.)?(\w+)")
+_SHORT = re.compile(
+    r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing|tree|registry|errors)\.)"
+)
 _IN_TEXT = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`")
 
 

@@ -104,7 +104,9 @@ def page(entry: Entry, near: list[Entry], guides: list[str]) -> str:
     ]
     if near:
         lines += ["", ".. rubric:: See also", ""]
-        lines += [f"- :py:obj:`~{one.name}`: {in_rst(one.summary())}" for one in near]
+        for one in near:
+            said = one.name.removeprefix("leafwise.")
+            lines.append(f"- :py:obj:`{said} <{one.name}>`: {in_rst(one.summary())}")
     if guides:
         lines += ["", ".. rubric:: Explained in", ""]
         lines += [f"- :doc:`{one}`" for one in guides]

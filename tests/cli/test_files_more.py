@@ -13,7 +13,8 @@ pytestmark = pytest.mark.needs("processes")
 
 
 ENDING = (
-    "unknown format: use --format, or a file that ends in .json, .toml, .yaml, .yml"
+    "unknown format: use --format, or a file that ends in .json, .toml, .yaml, .yml, "
+    ".npz, .safetensors"
 )
 COMMAND = [sys.executable, "-m", "leafwise"]
 

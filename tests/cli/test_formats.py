@@ -3,12 +3,15 @@
 import datetime
 import io
 import json
+import re
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import leafwise as lw
 from leafwise.io.formats import Document, FormatError, dump, load
 from transcripts import output_of
 
@@ -237,3 +240,27 @@ def test_spaces_in_messages_stay(write):
     """An error is one line, in which keys are as they are."""
     write("a.json", '{"b  c": 1}')
     assert "['b  c']" in output_of("get a.json x")
+
+
+def test_a_file_is_read_by_its_name(write, tmp_path):
+    """In each format and encoding; what is wrong is said with the name."""
+    write("a.yaml", "mode: 0644\nb: [1, 2]\n")
+    write("a.toml", "mode = 0o644\nb = [1, 2]\n")
+    write("a.conf", '{"mode": 420, "b": [1, 2]}')
+    (tmp_path / "wide.yml").write_bytes("mode: 0644\nb: [1, 2]".encode("utf-16"))
+    expected = {"mode": 420, "b": [1, 2]}
+    assert lw.read("a.yaml") == lw.read("a.toml") == lw.read("wide.yml") == expected
+    assert lw.read(b"a.conf", format="json") == lw.read(Path("a.yaml")) == expected
+    assert type(lw.read("a.yaml")["mode"]) is int
+    write("b.yaml", "a: 1\na: 2")
+    (tmp_path / "c.json").write_bytes(b"\xff")
+    for name, reason in {
+        "b.yaml": "b.yaml: line 2, column 1: duplicate key 'a', first on line 1",
+        "c.json": "c.json: 'utf-8' codec can't decode byte 0xff",
+        "a.conf": "a.conf: unknown format, expected json, toml or yaml",
+        "a.npz": "a.npz: unknown format, expected json, toml or yaml; use leafwise",
+    }.items():
+        with pytest.raises(lw.errors.FileError, match=f"^{re.escape(reason)}"):
+            lw.read(name)
+    with pytest.raises(FileNotFoundError):
+        lw.read("nowhere.yaml")

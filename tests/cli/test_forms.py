@@ -459,6 +459,24 @@ def test_odd_yaml(edit, text, command, expected):
 
 REFUSED = None
 DEFECTS = {
+    "an item that is appended": (
+        "yaml",
+        "args: [a, b] # two\n",
+        ["set", "args[+]=c"],
+        "args: [a, b, c] # two\n",
+    ),
+    "a text beside texts that is appended": (
+        "yaml",
+        "python:\n- '3.9'\n",
+        ["set", "python[+]=3.20"],
+        "python:\n- '3.9'\n- '3.20'\n",
+    ),
+    "an item by a value in it": (
+        "yaml",
+        "c:\n- name: web\n  image: a # the first\n- name: db\n  image: b\n",
+        ["set", "c[name=db].image=z"],
+        "c:\n- name: web\n  image: a # the first\n- name: db\n  image: z\n",
+    ),
     "a deleted key that << also brings": (
         "yaml",
         "b: &b {a: 1, c: 2}\nx:\n  <<: *b\n  a: 5 # five\n  d: 1\n",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
-from leafwise.cli import main
+from leafwise.cli import COMMANDS, main
 from leafwise.io.formats import Document, FormatError, dump, load
 from transcripts import output_of
 
@@ -249,3 +249,79 @@ def test_how_lists_are_paired(tmp_path, capsys):
         assert "one of" in capsys.readouterr().err
     assert main(["diff", *files, "--lists", "align", *by_key]) == 2
     assert "--lists takes either one word or only" in capsys.readouterr().err
+
+
+NUMBERS = "mode: 0644\nversion: 1.20\nsteps: 1_000\nnested: {mode: 0x1F}\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("get a.yaml mode", "0644"),
+        ("get a.yaml version", "1.20"),
+        ("get a.yaml mode --json", "420"),
+        ("show a.yaml steps nested", "['steps'] = 1_000\n['nested'] = {'mode': 0x1F}"),
+        (
+            "show a.yaml --tree nested",
+            "dict\n├── 'nested': dict\n│   └── 'mode': 0x1F\n└── ... 3 more",
+        ),
+        ("get a.yaml '{mode,version}'", "['mode'] = 0644\n['version'] = 1.20"),
+        (
+            "flat a.yaml",
+            "mode = 0644\nversion = 1.20\nsteps = 1_000\nnested.mode = 0x1F",
+        ),
+        ("get a.yaml nested --to yaml", "mode: 0x1F"),
+        ("get a.yaml nested --to toml", "mode = 0x1F"),
+        ("get a.yaml nested --to json", '{\n  "mode": 31\n}'),
+        (
+            "get a.yaml '*' --to json",
+            "leafwise: --to: '*' may match several values\n[exit status 2]",
+        ),
+    ],
+)
+def test_numbers_are_shown_as_they_are_written(write, line, shown):
+    """By every command but for JSON, which has no other numerals."""
+    write(a_yaml=NUMBERS)
+    assert output_of(line) == shown
+
+
+@pytest.mark.usefixtures("write")
+def test_files_of_arrays():
+    """They are shown and compared, and not edited."""
+    numpy = pytest.importorskip("numpy")
+    lw.save("a.npz", {"w": numpy.zeros((2, 3)), "steps": 10})
+    lw.save("b.npz", {"w": numpy.ones((2, 3)), "steps": 10})
+    assert output_of("show a.npz w steps") == "['w'] = float64[2, 3]\n['steps'] = 10"
+    assert output_of("get a.npz steps") == "10"
+    assert output_of("diff a.npz a.npz") == ""
+    told = output_of("diff a.npz b.npz")
+    assert told.startswith("~ ['w']: f64[2,3], 6 of 6")
+    assert told.endswith("[exit status 1]")
+    refused = "leafwise: a.npz: files of arrays are not edited here\n[exit status 2]"
+    assert output_of("set a.npz steps=1") == refused
+    assert output_of("merge a.npz b.npz") == refused
+    Path("a.npz").write_bytes(b"PK")
+    assert output_of("show a.npz").startswith("leafwise: a.npz is damaged")
+
+
+def test_a_mistyped_command(write, capsys):
+    """It is said to be one, with the command that was meant."""
+    write(a_json="{}")
+    with pytest.raises(SystemExit) as done:
+        main(["shw", "a.json"])
+    assert done.value.code == 2
+    said = capsys.readouterr().err
+    assert "'shw' is neither a command nor a file; did you mean 'show'?" in said
+    assert output_of("nothing.json").startswith("leafwise: nothing.json: No such file")
+
+
+def test_the_help_of_each_command_has_examples(capsys):
+    """Which are calls of that command."""
+    for name in COMMANDS:
+        with pytest.raises(SystemExit):
+            main([name, "--help"])
+        _, _, examples = capsys.readouterr().out.partition("examples:\n")
+        assert examples
+        assert all(
+            line.startswith(f"  leafwise {name} ") for line in examples.splitlines()
+        )

@@ -108,7 +108,8 @@ def test_numbers_that_no_dtype_holds():
 def test_without_numpy(monkeypatch):
     """Numbers cannot be stacked; the error says what to do."""
     monkeypatch.setitem(sys.modules, "numpy", None)
-    with pytest.raises(ModuleNotFoundError, match="install numpy, or give") as caught:
+    hint = r"pip install 'leafwise\[arrays\]', or give"
+    with pytest.raises(ModuleNotFoundError, match=hint) as caught:
         lw.tree_stack([{"a": 1}, {"a": 2}])
     assert caught.value.name == "numpy"
     assert caught.value.__notes__ == ["at key path ['a']"]

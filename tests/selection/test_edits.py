@@ -471,3 +471,16 @@ def test_an_override_that_adds_a_name_to_a_list():
         EditError, match=r"^override '\+a\.b=1': cannot insert .* \['a'\]"
     ):
         lw.selection.override({"a": [1]}, "+a.b=1")
+
+
+def test_the_end_of_a_list():
+    """`[+]` is where an item is appended."""
+    tree = {"a": [1, 2], "c": {}, "d": None}
+    assert lw.at(tree)["a[+]"].insert(9)["a"] == [1, 2, 9]
+    assert lw.override(tree, "a[+]=9")["a"] == lw.override(tree, "+a[+]=9")["a"]
+    assert lw.override(tree, "+d[+]=9")["d"] == [9]
+    assert lw.override(tree, "+e[+].x=9")["e"] == [{"x": 9}]
+    with pytest.raises(PathError, match=r"no match for 'a\[\+\]'"):
+        lw.at(tree)["a[+]"].get()
+    with pytest.raises(EditError, match=r"^cannot insert at '\[\+\]' into the dict at"):
+        lw.at(tree)["c[+]"].insert(9)

@@ -419,8 +419,13 @@ def test_what_is_not_there_is_a_path_error():
         lw.selection.override(CONFIG, ["optim.lrr=1"])
     assert str(error.value) == (
         "override 'optim.lrr=1': no match for 'optim.lrr': the Optim at "
-        "['optim'] has .lr, .steps; use +optim.lrr=1 to add it"
+        "['optim'] has .lr, .steps"
     )
+    with pytest.raises(PathError, match=r"the dict at .* use \+a\.c=1 to add it$"):
+        lw.override({"a": {"b": 1}}, "a.c=1")
+    with pytest.raises(PathError, match=r"; write \['0\.w'\] for the key with a dot$"):
+        lw.override({"a": {"0.w": 1}}, "a.0.w=1")
+    assert lw.override({"a": {"0.w": 1}}, "a['0.w']=2") == {"a": {"0.w": 2}}
     with pytest.raises(PathError, match=r"override 'a\.=1': not a pattern"):
         lw.selection.override({}, "a.=1")
 

@@ -50,6 +50,10 @@ TABLE = {
     "layers[1:].w": ["['layers'][1]['w']", "['layers'][2]['w']"],
     "layers[::-2].w": ["['layers'][0]['w']", "['layers'][2]['w']"],
     "layers[:-1]": ["['layers'][0]", "['layers'][1]"],
+    "layers[bias=4].w": ["['layers'][1]['w']"],
+    "layers[ bias = '4' ]": ["['layers'][1]"],
+    "**[w=5].bias": ["['layers'][2]['bias']"],
+    "[x=8].y": ["['point'].y"],
     "layers[*].w": [f"['layers'][{i}]['w']" for i in range(3)],
     "layers.*.w": [f"['layers'][{i}]['w']" for i in range(3)],
     "**.bias": [f"['layers'][{i}]['bias']" for i in range(3)],
@@ -100,6 +104,7 @@ def test_other_containers():
     assert lw.at(tree)["[3]['k']"].get() == 6
 
 
+STEP = "a step begins with . or [; other keys need quotes: ['a@b']"
 ERRORS = {
     "a[": ("this [ is not closed", 1),
     "a['b": ("this quote is not closed", 2),
@@ -109,8 +114,8 @@ ERRORS = {
     "a[1:2:0]": ("the step of a range cannot be 0", 1),
     "a..b": ("a name is missing here", 2),
     "a.": ("a name is missing here", 2),
-    "a{b}": ("a step begins with . or [", 1),
-    "a]": ("a step begins with . or [", 1),
+    "a{b}": (STEP, 1),
+    "a]": (STEP, 1),
     "a.{b": ("this { is not closed", 2),
     "a.{b,}": ("these braces have an empty name", 2),
     "a.{b.c}": ("braces hold names, separated by commas", 2),

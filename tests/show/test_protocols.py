@@ -1,6 +1,8 @@
 """What IPython, rich and treescope make of our objects."""
 
+import copy
 import io
+import pickle
 import subprocess
 import sys
 
@@ -178,3 +180,33 @@ def test_hostile_texts_stay_texts(treescope, rich_text, value):
         for text in (treescope.render_to_text(tree), rich_text(tree)):
             assert "\x1b" not in text
             assert "\u202e" not in text
+
+
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (lw.show.to_svg, "image/svg+xml"),
+        (lw.show.to_html, "text/html"),
+        (lw.show.to_mermaid, "text/vnd.mermaid"),
+        (lw.draw, "text/plain"),
+    ],
+)
+def test_what_is_drawn_is_shown_by_notebooks(make, kind):
+    """The last expression of a cell; a copy of the string is a picture, too."""
+    made = make({"a": [1, 2]})
+    text = str(made)
+    assert isinstance(made, str)
+    assert type(text) is str
+    for one in (made, copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+        bundle = one._repr_mimebundle_()
+        assert bundle["text/plain"] == bundle[kind] == text == one
+        assert one._repr_svg_() == (text if make is lw.show.to_svg else None)
+        assert one._repr_html_() == (text if make is lw.show.to_html else None)
+
+
+def test_ipython_takes_the_picture(format_object):
+    """And not the string in quotes."""
+    assert format_object(lw.draw({"a": 1}))["text/plain"] == "dict\n└── 'a': 1"
+    assert format_object(lw.show.to_svg([1]))["image/svg+xml"].startswith("<svg")
+    fenced = format_object(lw.show.to_mermaid([1]))["text/markdown"]
+    assert fenced.startswith("```mermaid\nflowchart")

@@ -20,6 +20,7 @@ from typing import Any, Final, NamedTuple
 from .. import __version__
 from ..errors import LeafwiseError
 from ..paint import WHEN
+from ..safely import is_near
 from . import commands
 from .files import Unreadable, complain, write
 
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     command, given = _with_command(sys.argv[1:] if arguments is None else arguments)
     parser, parsers = _parser(command)
+    if (mistyped := _mistyped(given)) is not None:
+        parser.error(mistyped)
     if given[:1] == [command]:
         # its own parser lets options stand between FILE and SELECTOR
         options = parsers[command].parse_intermixed_args(given[1:])
@@ -69,6 +72,16 @@ def _with_command(given: Sequence[str]) -> tuple[str, list[str]]:
     if command in COMMANDS or not given or given[0].split("=")[0] in _ABOUT_ALL:
         return command, [*given]
     return "show", ["show", *given]
+
+
+def _mistyped(given: Sequence[str]) -> str | None:
+    """Return what is wrong if a word stands for neither a command nor a file."""
+    word = given[1] if len(given) > 1 and given[0] == "show" else ""
+    if word[:1] in ("", "-") or "." in word or os.path.exists(word):
+        return None
+    close = [name for name in COMMANDS if is_near(word, name)]
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    return f"{word!r} is neither a command nor a file{hint}"
 
 
 def _decode_options(options: argparse.Namespace) -> None:
@@ -129,7 +142,14 @@ def _parser(
     )
     for name, command in COMMANDS.items():
         told = (command.run.__doc__ or "").rstrip(".")
-        made = parsers.add_parser(name, help=told, description=f"{told}.")
+        calls = [one for one in _EXAMPLES if one.startswith(f"{name} ")]
+        made = parsers.add_parser(
+            name,
+            help=told,
+            description=f"{told}.",
+            epilog="\n".join(["examples:", *(f"  leafwise {one}" for one in calls)]),
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         if name not in chosen:
             continue
         for names, options in (*_COMMON, *command.arguments):
@@ -245,6 +265,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "get": Command(commands.get, [
         _FILE,
         ("selector", {"metavar": "SELECTOR", "help": "such as 'jobs.*.steps[0]'"}),
+        ("--to", {"choices": _KINDS, "help": "print the value in this format"}),
     ]),
     "set": Command(commands.put, [
         _FILE,
@@ -284,3 +305,26 @@ COMMANDS: Final[dict[str, Command]] = {
         _FILE, ("--sep", {"default": ".", "help": "separator between names"}),
     ]),
 }  # fmt: skip
+
+_EXAMPLES: Final = """\
+show train.yaml optim --depth 1
+show weights.npz --summary
+paths train.yaml '**.lr'
+get train.yaml optim.lr
+get compose.yaml 'services.*.image'
+get pod.yaml 'spec.containers[name=web].image'
+get train.yaml optim --to json
+set train.yaml optim.lr=3e-4 -i
+set train.yaml +optim.eps=1e-8 'tags[+]=baseline'
+set train.yaml ~optim.warmup ++seed=none
+delete train.yaml '**.debug' -i
+move train.yaml lr optim.lr -i
+rename train.yaml '**.lr' learning_rate -i
+diff base.yaml new.yaml --ignore seed
+diff pod.yaml new.yaml --lists '**.containers=name'
+diff old.npz new.npz --atol 1e-6
+merge base.yaml overlay.yaml
+merge base.yaml overlay.yaml --lists extend --delete null -i
+flat train.yaml --sep /
+""".splitlines()
+"""Calls that `--help` of each command shows."""

@@ -7,13 +7,15 @@ the parser has read; the first line of their docstrings is what `--help` says.
 from __future__ import annotations
 
 import math
+import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .. import io, selection
 from .. import show as show_
+from ..equality.content import is_array
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map, tree_structure
 from ..ops.traversal import DELETE
 from ..paint import Paint
@@ -58,11 +60,18 @@ def _short(value: Any) -> str:
     """Return a value as JSON in one line, or its `repr` if JSON has no form for it."""
     import json
 
+    if hasattr(value, "plain"):
+        return str(value.text)
     default = io.formats.json_default
     try:
         return json.dumps(value, ensure_ascii=False, default=default)
     except TypeError:
         return repr(value)
+
+
+def _whole(value: Any) -> str:
+    """Return the `repr` of a value, or dtype and shape of an array."""
+    return f"{value.dtype}{[*value.shape]}" if is_array(value) else repr(value)
 
 
 def _line(place: str, value: Any, form: Callable[[Any], str], paint: Paint) -> str:
@@ -78,8 +87,8 @@ def _line(place: str, value: Any, form: Callable[[Any], str], paint: Paint) -> s
     return f"{paint(place, 'path')} = {text}" if place else text
 
 
-def _tree(options: argparse.Namespace) -> Any:
-    return files.read(options.file, options.format).document.tree
+def _tree(options: argparse.Namespace, *, written: bool = True) -> Any:
+    return files.read(options.file, options.format, written=written).document.tree
 
 
 def _rows(options: argparse.Namespace, tree: Any) -> list[tuple[Any, Any]]:
@@ -105,7 +114,7 @@ def show(options: argparse.Namespace) -> Report:
     form = next((name for name in _FORMS if getattr(options, name) is not None), None)
     if options.json and form:
         raise Unreadable(f"--json: not allowed with --{form}")
-    tree = _tree(options)
+    tree = _tree(options, written=form != "summary")
     if form or (_is_terminal() and not options.json):
         return _drawn(_FORMS[form or "depth"], tree, options)
     rows = _rows(options, tree)
@@ -177,7 +186,7 @@ def _shown(
     tree: Any, rows: list[tuple[Any, Any]], paint: Paint, is_part: bool
 ) -> Iterator[str]:
     for path, value in rows:
-        yield _line(str(path), value, repr, paint)
+        yield _line(str(path), value, _whole, paint)
     if is_part:
         return
     treedef = tree_structure(tree)
@@ -202,10 +211,18 @@ def get(options: argparse.Namespace) -> Report:
     """Print the selected value, or one line for each of several matches."""
     chosen = selection.selector(options.selector)
     rows = selection.at(_tree(options), none_is_leaf=True)[chosen].items()
+    if options.to and not chosen.is_single:
+        raise Unreadable(f"--to: {options.selector!r} may match several values")
     if chosen.is_single:
         ((_, value),) = rows
-        if isinstance(value, str) and not options.json:
-            return Report([value])
+        if options.to:
+            document = io.formats.Document(value, options.to)
+            text = io.formats.dump(document, encoding=files.encoding())
+            return Report([text.removesuffix("\n")])
+        if not options.json and (isinstance(value, str) or hasattr(value, "plain")):
+            return Report([str(value)])
+        if is_array(value) and not options.json:
+            return Report([str(value)])
         return Report(_as_json(value, allow_nan=not options.json))
     if options.json:
         return Report(_as_json({str(path): value for path, value in rows}))
@@ -304,9 +321,22 @@ def _has_nan(source: Source) -> bool:
     return not all(math.isfinite(leaf) for leaf in leaves if isinstance(leaf, float))
 
 
+def _editable(paths: Sequence[str], options: argparse.Namespace) -> list[Source]:
+    """Read files that can be written again.
+
+    Raises:
+        Unreadable: One has arrays.
+    """
+    sources = files.read_all(paths, options.format, written=True)
+    for source in sources:
+        if source.document.kind not in io.formats.SUFFIXES.values():
+            raise Unreadable(f"{source.path}: files of arrays are not edited here")
+    return sources
+
+
 def _edited(options: argparse.Namespace, edit: Callable[[Any, str], Any]) -> Report:
     """Write a file after an edit, a function of the tree and the format."""
-    source = files.read(options.file, options.format, written=True)
+    (source,) = _editable([options.file], options)
     tree = edit(source.document.tree, source.document.kind)
     return _written(tree, source, options)
 
@@ -337,7 +367,8 @@ def _changed(tree: Any, change: str, kind: str) -> Any:
         is_number = isinstance(value, int | float) and type(value) is not bool
         return number if is_number and value == number else value
 
-    return selection.at(tree, none_is_leaf=True)[where.lstrip("+")].apply(as_typed)
+    where = re.sub(r"\[\+\]$", "[-1]", where.lstrip("+"))
+    return selection.at(tree, none_is_leaf=True)[where].apply(as_typed)
 
 
 def delete(options: argparse.Namespace) -> Report:
@@ -361,7 +392,7 @@ def rename(options: argparse.Namespace) -> Report:
 
 def merge(options: argparse.Namespace) -> Report:
     """Print the deep merge of files; values of later files win."""
-    base, *overlays = files.read_all(options.files, options.format, written=True)
+    base, *overlays = _editable(options.files, options)
     trees = [source.document.tree for source in overlays]
     if options.delete is not None:
         from ..selection.values import guess

@@ -75,9 +75,12 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
             content is endless.
     """
     formats = io.formats
-    kind = kind or formats.SUFFIXES.get(os.path.splitext(path)[1].lower())
+    suffix = os.path.splitext(path)[1].lower()
+    kind = kind or formats.SUFFIXES.get(suffix)
+    if kind is None and suffix in (".npz", ".safetensors"):
+        return _of_arrays(path, suffix[1:])
     if kind is None:
-        endings = ", ".join(formats.SUFFIXES)
+        endings = ", ".join((*formats.SUFFIXES, ".npz", ".safetensors"))
         raise Unreadable(
             f"{path}: unknown format: use --format, or a file that ends in {endings}"
         )
@@ -92,6 +95,14 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
     except formats.FormatError as error:
         raise Unreadable(f"{path}: {error}") from error
     return Source(path, text, document, mark, charset)
+
+
+def _of_arrays(path: str, kind: str) -> Source:
+    try:
+        return Source(path, "", io.formats.Document(io.load(path), kind))
+    except (OSError, ImportError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise Unreadable(f"{path}: {reason}") from error
 
 
 def read_all(

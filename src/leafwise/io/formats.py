@@ -17,6 +17,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import cache, partial
+from importlib.util import find_spec
 from io import StringIO
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -559,7 +560,7 @@ def _read_toml(text: str, written: bool) -> Document:
     if not written:
         return Document(tomllib.loads(text), "toml")
     tree = tomllib.loads(text, parse_float=_written_float)
-    if re.search(r"\d_\d|0[xob]|[+]\d", text):
+    if re.search(r"\d_\d|0[xob]|[+]\d", text) and find_spec("tomlkit"):
         tree = _with_ints(tree, toml_writer().parse(text))
     return Document(tree, "toml")
 

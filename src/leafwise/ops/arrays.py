@@ -429,8 +429,9 @@ def _array_of_numbers(row: Sequence[Any]) -> Any:
         numpy: Any = import_module("numpy")
     except ModuleNotFoundError as error:
         raise ModuleNotFoundError(
-            "Python numbers are stacked into a numpy array: install numpy, or give "
-            "the leaf None for its axis",
+            "Python numbers are stacked into a numpy array, and numpy is not "
+            "installed: pip install 'leafwise[arrays]', or give the leaf None for its "
+            "axis",
             name="numpy",
         ) from error
     made = numpy.asarray([*row])

@@ -19,7 +19,7 @@ from ..errors import EditError, PathError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..safely import MISSING, type_name
-from .find import DEEP, Place, call_at, find, parse
+from .find import DEEP, END, Place, call_at, find, parse
 from .pattern import (
     Region,
     Selector,
@@ -333,7 +333,8 @@ class Selection(Shown, Generic[Tree, Value]):
         """Return the tree with a value inserted at a path that does not exist yet.
 
         The last step of the selector must be a name or a position. At a position, the
-        value is inserted before the item that is there, or at the end of the list.
+        value is inserted before the item that is there, or at the end of the list,
+        which is also `[+]`.
 
         Args:
             value: The value.
@@ -371,10 +372,13 @@ class Selection(Shown, Generic[Tree, Value]):
                 f"cannot insert into the leaf at {place.path.where()}",
                 path=place.path,
             )
-        key = key_for(node, rule, wanted)
+        if wanted is END and not isinstance(node, Mapping) and hasattr(node, "__len__"):
+            wanted = SequenceKey(len(node))
+        key = None if wanted is END else key_for(node, rule, wanted)
         if key is None:
+            what = "[+]" if wanted is END else str(wanted)
             raise EditError(
-                f"cannot insert at {str(wanted)!r} into the "
+                f"cannot insert at {what!r} into the "
                 f"{type(node).__name__} at {place.path.where()}",
                 path=place.path,
             )

@@ -10,6 +10,8 @@ A pattern is a path in which a step may match several keys:
     w* ?            a name with wildcards
     {lr,wd} [0,2]   one of several
     [1:3] [:-1]     a range of positions
+    [name=web]      an item whose `name` is printed as `web`
+    [+]             the end of a list, where an item is inserted
     **              any number of keys, zero included; at the end: all leaves below
 
 One walk from the root finds the places of a pattern, in leaf order; it goes on only
@@ -21,6 +23,7 @@ from __future__ import annotations
 
 import fnmatch
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias
 
@@ -37,12 +40,13 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
 from ..errors import PathError
 from ..ops.context import Context, link_key, path_of
-from ..safely import FAULTS, Frozen, clip, printed
+from ..safely import FAULTS, MISSING, Frozen, clip, printed
 
 
 __all__ = [
     "DEEP",
     "DEPTH_IN_DOUBT",
+    "END",
     "CycleCheck",
     "Place",
     "Step",
@@ -89,10 +93,11 @@ class Step(Frozen):
         name: The only name that it matches, else None.
         is_direct: Whether a dict may be asked for the name.
         is_any: Whether it matches every key.
+        having: The key and the text of a value that the child must have, or None.
     """
 
-    __slots__ = ("is_any", "is_direct", "key", "name", "test", "text")
-    __match_args__ = ("text", "test", "key", "name", "is_direct", "is_any")
+    __slots__ = ("having", "is_any", "is_direct", "key", "name", "test", "text")
+    __match_args__ = ("text", "test", "key", "name", "is_direct", "is_any", "having")
 
     text: str
     test: Test
@@ -100,12 +105,28 @@ class Step(Frozen):
     name: str | None
     is_direct: bool
     is_any: bool
+    having: tuple[str, str] | None
 
-    def __init__(self, text: str, test: Test, key: Any = None) -> None:
+    def __init__(
+        self, text: str, test: Test, key: Any = None, having: Any = None
+    ) -> None:
         is_name = type(key) is str
         name = key if is_name else getattr(key, "name", None)
         is_direct = is_name and not _is_number(key)
-        self._set(text, test, key, name, is_direct, test is _any)
+        self._set(text, test, key, name, is_direct, test is _any, having)
+
+    def matches(self, child: Any, raw: tuple[str, Any, int, int]) -> bool:
+        """Return whether it matches a child, whose key `raw` describes for `test`."""
+        if self.having is None or not self.test(*raw):
+            return self.test(*raw)
+        key, text = self.having
+        if isinstance(child, Mapping):
+            found = child.get(key, MISSING)
+        else:
+            found = getattr(child, key, MISSING)
+        if found is None or type(found) is bool:
+            return text == {None: "null", False: "false", True: "true"}[found]
+        return isinstance(found, str | int | float) and str(found) == text
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Step) and self.text == other.text
@@ -116,6 +137,8 @@ class Step(Frozen):
 
 DEEP: Final = Step("**", lambda *_: True)
 """Any number of keys."""
+END: Final = SequenceKey(sys.maxsize)
+"""The key of `[+]`, where nothing is."""
 
 
 # ------------------------------------------------------------------------ tests
@@ -244,7 +267,8 @@ def _steps(text: str) -> Iterator[Step]:
         elif place == 0:
             step, place = _name(text, place)
         else:
-            raise _error(text, place, "a step begins with . or [")
+            why = "a step begins with . or [; other keys need quotes: ['a@b']"
+            raise _error(text, place, why)
         yield step
 
 
@@ -329,6 +353,14 @@ def _bracket(text: str, start: int) -> tuple[Step, int]:
     span = _bounds(inside, text, start)
     if span is not None:
         return Step(shown, _span(span)), end + 1
+    if inside.strip() == "+":
+        return Step(shown, _item(END.idx), END), end + 1
+    having = _HAVING.fullmatch(inside)
+    if having is not None:
+        key, value = having.groups()
+        if value[:1] in ("'", '"'):
+            value = str(_literal(text, start + 1 + having.start(2), end))
+        return Step(shown, _any_item, having=(key, value)), end + 1
     if inside.startswith(_FLAT) and inside.endswith(">"):
         number = _flat_index(text, start + 1 + len(_FLAT), end - 1)
         return Step(shown, _item(number), FlattenedIndexKey(number)), end + 1
@@ -342,6 +374,7 @@ def _bracket(text: str, start: int) -> tuple[Step, int]:
 
 
 _FLAT: Final = "<flat index "
+_HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
 
 
 def _flat_index(text: str, start: int, end: int) -> int:
@@ -595,7 +628,7 @@ def _one_step(
     found = [
         ((link, _linked(rule, key)), child)
         for key, child, raw in _keyed(node, rule)
-        if step.test(*raw)
+        if step.matches(child, raw)
     ]
     if len(found) > 1 and step.name is not None and rule.is_mapping:
         wanted = DictKey(step.name)  # rather than the number with these digits
@@ -619,7 +652,7 @@ def _static_child(node: Any, rule: Rule, step: Step) -> tuple[Any, Any] | None:
     elif isinstance(node, Sequence):
         items = [(SequenceKey(place), value) for place, value in enumerate(node)]
     for place, (key, value) in enumerate(items):
-        if step.test(key_kind(key), key.entry, place, len(items)):
+        if step.matches(value, (key_kind(key), key.entry, place, len(items))):
             return key, value
     return None
 
@@ -658,7 +691,7 @@ class _Transitions:
     Attributes:
         kept: The steps that stay, since they are `**`.
         stay: Those, with the steps that may come after them.
-        move: The tests of the other steps, with the step after each.
+        move: The other steps, each after the number of the next one.
         names: If all of these match one name each: the next state after each name.
     """
 
@@ -668,7 +701,7 @@ class _Transitions:
         self,
         kept: tuple[int, ...],
         stay: tuple[int, ...],
-        move: Sequence[tuple[int, Test]],
+        move: Sequence[tuple[int, Step]],
         names: dict[str, tuple[int, ...]] | None,
     ) -> None:
         self.kept = kept
@@ -723,8 +756,8 @@ class _Deep:
                 name = printed(steps[s].name)
                 names[name] = (*names.get(name, stay), s + 1)
             names = {name: self.closure(after) for name, after in names.items()}
-        tests = [(s + 1, steps[s].test) for s in moves]
-        made = _Transitions(stay, self.closure(stay), tests, names)
+        following = [(s + 1, steps[s]) for s in moves]
+        made = _Transitions(stay, self.closure(stay), following, names)
         self.tables[states] = made
         return made
 
@@ -774,7 +807,7 @@ class _Deep:
         """Return the children in which the walk goes on, each key being tested."""
         end, leaf_types, found = self.end, self.leaf_types, []
         for key, child, raw in _keyed(node, rule):
-            moved = tuple([state for state, test in table.move if test(*raw)])
+            moved = tuple([n for n, step in table.move if step.matches(child, raw)])
             after = self.closure(table.kept + moved) if moved else table.stay
             if after and (type(child) not in leaf_types or end in after):
                 found.append(((link, _linked(rule, key)), child, after, depth))

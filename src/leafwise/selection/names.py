@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, over
 
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
+from ..core.node import Fields
 from ..core.registry import GLOBAL
 from ..core.walk import unlink
 from ..errors import EditError, PathError
@@ -22,7 +23,7 @@ from ..ops.context import Context, context_of
 from ..safely import MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
 from .fields import declared_at
-from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
+from .find import DEPTH_IN_DOUBT, END, CycleCheck, Place, Step, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
 from .rebuild import Delete, Edited, Set, key_for, rebuild
 from .values import as_declared, as_replaced, described, guess, number_type
@@ -644,8 +645,8 @@ def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
         if not there:
             return _added(tree, where[2:], value, context, record, forces=True)
         return _replaced(tree, there, value, context, record, any_type=True)
-    if where.startswith("+"):
-        return _added(tree, where[1:], value, context, record)
+    if where.startswith("+") or where.endswith("[+]"):
+        return _added(tree, where.removeprefix("+"), value, context, record)
     chosen = selector(where)
     try:
         there = require(chosen, tree, context)
@@ -720,9 +721,10 @@ def _added(
             if is_number and not forces and count + 1 == len(steps):
                 value = text if all(_has_texts(x, context) for x in holders) else value
             for step in reversed(steps[count + 1 :]):
-                value = {_name(step): value}
+                value = [value] if step.key is END else {_name(step): value}
             if all(holder.value is None for holder in holders):
-                made = {_name(steps[count]): value}
+                step = steps[count]
+                made = [value] if step.key is END else {_name(step): value}
                 edits = [(holder.path, Set(made)) for holder in holders]
                 return rebuild(tree, edits, context, record)
             there = _selection(tree, along(steps[: count + 1]), context)
@@ -741,10 +743,14 @@ def _can_add(tree: Any, steps: Sequence[Step], context: Context) -> bool:
     """Return whether what is there of a path is None, or may get the next key."""
     for count in range(len(steps) - 1, -1, -1):
         holders = find(tree, steps[:count], context)
+        whole = DictKey(".".join(step.text for step in steps[count:]))
         for holder in holders:
             node, rule = holder.value, context.rule_of(holder.value)
             if node is not None and (
-                rule is None or key_for(node, rule, steps[count].key) is None
+                rule is None
+                or isinstance(rule.form, Fields)
+                or whole in keys_of(node, rule)  # a key with a dot, without quotes
+                or key_for(node, rule, steps[count].key) is None
             ):
                 return False
         if holders:

@@ -167,7 +167,8 @@ class _Path(Selector):
         for done, step in enumerate(self.steps, start=1):
             below = find(start.value, self.steps[:done], context)
             if not below:
-                return _nearest_keys(step.text, above[0], context)
+                rest = ".".join(one.text for one in self.steps[done - 1 :])
+                return _nearest_keys(step.text, rest, above[0], context)
             above = below
         return "the tree is empty"
 
@@ -591,7 +592,7 @@ def _last_name(path: KeyPath) -> str:
     return keystr(path[-1:], simple=True)
 
 
-def _nearest_keys(text: str, place: Place, context: Context) -> str:
+def _nearest_keys(text: str, rest: str, place: Place, context: Context) -> str:
     node, where = place.value, (context.root + place.path).where()
     rule = context.rule_of(node, place.path)
     if rule is None:
@@ -604,7 +605,9 @@ def _nearest_keys(text: str, place: Place, context: Context) -> str:
         return f"the {kind} at {where} is empty"
     near = nearest(text, keys)
     more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    return f"the {kind} at {where} has {brief(near[:_SHOWN])}{more}"
+    quoted = f"[{rest!r}]"
+    hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
+    return f"the {kind} at {where} has {brief(near[:_SHOWN])}{more}{hint}"
 
 
 def _count(number: int) -> str:

@@ -28,6 +28,7 @@ from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection
 from ..selection.pattern import read_selector
 from .outline import DEPTH, Item, label_of, outline
+from .picture import Picture
 from .text import clipped, columns
 
 
@@ -122,7 +123,7 @@ def draw(
             add(inner, f"{margin}{tip}", f"{margin}{bar}")
 
     add(root, "", "")
-    return "\n".join(lines)
+    return Picture("\n".join(lines))
 
 
 def _line(item: Item, width: int, paint: Paint) -> str:
@@ -227,7 +228,9 @@ def to_mermaid(
         lines.append(f"    n{start.number} {arrow}{key} n{end.number}")
     used = (_STYLES[sort] for sort in _STYLES if sort in sorts)
     lines += [f"    classDef {name} {style}" for name, style in used]
-    return "\n".join(lines)
+    text = "\n".join(lines)
+    fenced = f"```mermaid\n{text}\n```"
+    return Picture(text, {"text/vnd.mermaid": text, "text/markdown": fenced})
 
 
 _STYLES: Final = {

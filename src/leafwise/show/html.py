@@ -28,6 +28,7 @@ from ..selection.difftext import counted, sides_of
 from ..selection.edit import Selection
 from .outline import Arrays, Item, outline
 from .page import STYLE, caption, framed, safe, span
+from .picture import Picture
 from .text import leaves_text
 
 
@@ -102,7 +103,8 @@ def to_html(
     else:
         write = _tree_writer(tree, context, depth, arrays)
     body = _fitting(write, max_leaves, max_bytes)
-    return framed(body, title=type_name(tree) if document else None)
+    text = framed(body, title=type_name(tree) if document else None)
+    return Picture(text, {"text/html": text})
 
 
 _Write: TypeAlias = Callable[[int, bool], str]

@@ -18,6 +18,7 @@ from ..ops.context import context_of
 from ..paint import SIGNS
 from ..selection.change import Change
 from .diagram import Box, arrows_of, scene
+from .picture import Picture
 from .text import clipped, columns
 
 
@@ -75,7 +76,8 @@ def to_svg(
         tree, context, select=select, depth=depth, max_leaves=max_leaves,
         collapse=collapse,
     )  # fmt: skip
-    return _Picture(boxes).text()
+    text = _Drawing(boxes).text()
+    return Picture(text, {"image/svg+xml": text})
 
 
 # -------------------------------------------------------------------------- places
@@ -135,7 +137,7 @@ def _put_below(
 # ------------------------------------------------------------------------- writing
 
 
-class _Picture:
+class _Drawing:
     """The picture of some boxes."""
 
     def __init__(self, boxes: list[Box]) -> None:

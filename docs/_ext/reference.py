@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -25,8 +26,10 @@ from sphinx.util.docutils import SphinxDirective
 ROOT = Path(__file__).parents[2]
 NEIGHBOURS = 6
 MENTIONS = 5
-_OF_CODE = re.compile(r"\b(?:lw|leafwise|nn|show|selection|integrations)\.(\w+)")
-_SHORT = re.compile(r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing)\.)")
+_OF_CODE = re.compile(r"\b(?:lw|leafwise|nn|show)\.(?:[a-z]\w+\.)?(\w+)")
+_SHORT = re.compile(
+    r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing|tree|registry|errors)\.)"
+)
 _IN_TEXT = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`")
 
 
@@ -34,24 +37,23 @@ _IN_TEXT = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`")
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the page of each name; leave those alone that are right already."""
+    """Write the page of each name, as old as what it is made from."""
     known = entries()
     guides = mentions(Path(app.srcdir), known)
     folder = Path(app.srcdir) / PAGES
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {}
+    newest = max(file.stat().st_mtime for file in Path(app.srcdir).rglob("*.md"))
     for place, entry in enumerate(known):
         section = [one for one in known if _same_section(one, entry)]
         near = neighbours(section, section.index(entry))
-        name = f"{Path(entry.page).name}.rst"
-        texts[name] = page(entry, near, guides.get(place, []))
-    for old in folder.glob("*.rst"):
-        if old.name not in texts:
-            old.unlink()
-    for name, text in texts.items():
-        file = folder / name
-        if not file.exists() or file.read_text(encoding="utf-8") != text:
-            file.write_text(text, encoding="utf-8")
+        file = folder / f"{Path(entry.page).name}.rst"
+        file.write_text(page(entry, near, guides.get(place, [])), encoding="utf-8")
+        os.utime(file, (newest, newest))  # Sphinx reads again what is newer
+
+
+def remove_pages(app: Sphinx, exception: Exception | None) -> None:
+    """Leave nothing behind among the sources."""
+    shutil.rmtree(Path(app.srcdir) / PAGES, ignore_errors=True)
 
 
 def _same_section(one: Entry, other: Entry) -> bool:
@@ -102,7 +104,9 @@ def page(entry: Entry, near: list[Entry], guides: list[str]) -> str:
     ]
     if near:
         lines += ["", ".. rubric:: See also", ""]
-        lines += [f"- :py:obj:`~{one.name}`: {in_rst(one.summary())}" for one in near]
+        for one in near:
+            said = one.name.removeprefix("leafwise.")
+            lines.append(f"- :py:obj:`{said} <{one.name}>`: {in_rst(one.summary())}")
     if guides:
         lines += ["", ".. rubric:: Explained in", ""]
         lines += [f"- :doc:`{one}`" for one in guides]
@@ -301,6 +305,7 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.add_directive("names", Names)
     app.add_role("name", name_role)
     app.connect("builder-inited", write_pages)
+    app.connect("build-finished", remove_pages)
     app.connect("doctree-read", link_names)
     app.connect("env-updated", name_sections)
     app.connect("autodoc-process-docstring", describe_common, priority=400)

@@ -2,6 +2,7 @@
 
 import doctest
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -31,13 +32,14 @@ NEEDS = {
         for page in (path.relative_to(ROOT).as_posix() for path in PAGES)
     ],
 )
-def test_examples(page, monkeypatch):
+def test_examples(page, tmp_path, monkeypatch):
     """The page's examples, run in order, print what the page shows.
 
-    They run beside the files that the pages use.
+    They run beside a copy of the files that the pages use.
     """
     monkeypatch.delenv("COLUMNS", raising=False)
-    monkeypatch.chdir(ROOT / "docs" / "examples" / "configs")
+    files = ROOT / "docs" / "examples" / "configs"
+    monkeypatch.chdir(shutil.copytree(files, tmp_path / "files"))
     if page.name == "performance.md":
         pytest.importorskip("leafwise.engine")
     text = page.read_text(encoding="utf-8")

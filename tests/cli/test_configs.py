@@ -69,17 +69,12 @@ def test_show_a_lock_file(folder):
     lines = output_of("show package-lock.json").splitlines()
     names = sorted(range(COUNT), key=lambda n: f"node_modules/p{n}")
     assert lines[:2] == ["['lockfileVersion'] = 3", "['name'] = 'shop'"]
-    assert lines[2:-2] == [
+    assert lines[2:-1] == [
         f"{path_of(n, key)} = {value!r}"
         for n in names
         for key, value in sorted(package(n, "1.0.0").items())
     ]
-    assert lines[-2] == "5002 leaves, 6004 nodes"
-    one = "{'dev': *, 'integrity': *, 'license': *, 'resolved': *, 'version': *}"
-    packages = ", ".join(f"'node_modules/p{n}': {one}" for n in names)
-    assert lines[-1] == (
-        f"PyTreeDef({{'lockfileVersion': *, 'name': *, 'packages': {{{packages}}}}})"
-    )
+    assert lines[-1] == "5002 leaves, 6004 nodes"
 
 
 def test_get_from_a_lock_file(folder):

@@ -59,7 +59,7 @@ WITH_ARGPARSE = COLOURS if sys.version_info >= (3, 14) else set()
     [
         (["--help"], set()),
         (["--version"], set()),
-        (["show"], {*TEXT, "leafwise.layout"}),
+        (["show"], TEXT),
         (["paths"], {*TEXT}),
         (["flat"], {*TEXT, "leafwise.selection.names"}),
         (

@@ -116,7 +116,7 @@ def test_colours(write, capsys):
     write(a_json='{"x": 1}', b_json='{"x": 2, "y": 3}')
     assert main(["show", "a.json", "--color", "always"]) == 0
     assert capsys.readouterr().out == (
-        "\033[36m['x']\033[0m = 1\n\033[2m1 leaf, 2 nodes\033[0m\nPyTreeDef({'x': *})\n"
+        "\033[36m['x']\033[0m = 1\n\033[2m1 leaf, 2 nodes\033[0m\n"
     )
     assert main(["diff", "a.json", "b.json", "--color", "always"]) == 1
     assert capsys.readouterr().out == (

@@ -192,7 +192,6 @@ def _shown(
     treedef = tree_structure(tree)
     counts = _count(len(rows), "leaf", "leaves"), _count(treedef.num_nodes, "node")
     yield paint(", ".join(counts), "dim")
-    yield treedef._text(None)  # in one line
 
 
 def _count(number: int, one: str, many: str = "") -> str:

@@ -44,8 +44,8 @@ class Library:
 def leafwise() -> Library:
     import leafwise as lw
 
-    lw.register_dataclass(Point)
-    lw.register_pytree_node(Box, flatten_box, unflatten_box)
+    lw.register_dataclass(Point, bridge=False)
+    lw.register_pytree_node(Box, flatten_box, unflatten_box, bridge=False)
     return Library(
         "leafwise",
         lw.tree_flatten,

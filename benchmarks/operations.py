@@ -14,7 +14,7 @@ from leafwise import tree_structure
 
 
 MAIN = ("flatten", "unflatten", "map", "map, 2 trees")
-"""What every library has, the limit too."""
+"""What every library has."""
 
 PLAIN = (
     *MAIN,
@@ -89,8 +89,6 @@ def one_level(tree: Any) -> Any:
 
 def has(library: Library, name: str, title: str) -> bool:
     """Return whether a library can do an operation on a tree."""
-    if library.name == "limit":
-        return name in MAIN
     if name in ASKING and library.name == "dm-tree":
         return False
     if name == "broadcast prefix" and library.broadcast is None:

@@ -1,12 +1,11 @@
-"""Measure leafwise beside the libraries it wants to replace, and beside the limit.
+"""Measure leafwise beside the libraries that it can replace.
 
 Usage: python benchmarks/run.py [--quick] [--write] [--json FILE]
 
 All libraries are timed in one process, in turn, round after round; a ratio is
 the median over rounds of their time divided by ours in the same round, so that
 a machine that slows down for a while slows down everybody. A number above 1
-says how many times as fast leafwise is. The limit is the function that a person
-would write by hand for one structure, without any check; see `limits`.
+says how many times as fast leafwise is.
 
 `--write` puts the tables into the README and the docs; `--json`
 measures the operations on the trees alone, and puts what `beside.py` reads into
@@ -24,11 +23,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import regimes
 from libraries import PEERS, Library, leafwise
-from limits import limit
+from once import once
 from operations import GROUPS, MAIN, OPERATIONS, PLAIN, has, operation
-from tables import COLD, WARM, Cell, Row, aims, means, ratios, slower
+from tables import COLD, WARM, Cell, Row, means, ratios, slower
 from timing import conditions, save, side_by_side, write
 from trees import COUNTED, LARGE, TREES
 
@@ -89,10 +87,9 @@ def measured(
     slice_seconds: float,
 ) -> Cell:
     """Measure one operation on one tree."""
-    hand = limit(title)
     functions = {
         library.name: operation(name, library, tree)
-        for library in (*libraries, *((hand,) if hand else ()))
+        for library in libraries
         if has(library, name, title)
     }
     timed = side_by_side(functions, rounds, slice_seconds)
@@ -112,31 +109,30 @@ def show(cells: Iterator[Cell]) -> Iterator[Cell]:
 def write_all(
     cells: list[Cell],
     cold_rows: list[Row],
-    once: list[Row],
+    rare: list[Row],
     peers: list[str],
 ) -> None:
     """Put everything that was measured into the README and the docs."""
-    others = [*peers, "limit"]
     note = ["", conditions()]
     few = [
-        *ratios("operation", means(cells, (*PLAIN, *GROUPS), others), others),
+        *ratios("operation", means(cells, (*PLAIN, *GROUPS), peers), peers),
         *note,
     ]
     write(PAGE, "warm", few)
     main = [row for row in means(cells, PLAIN, peers) if row.title in SHOWN]
-    rare = [row for row in once if row.title in SHOWN[:3]]
+    few_rare = [row for row in rare if row.title in SHOWN]
     write(
         ROOT / "README.md",
         "benchmark",
         [
             *ratios("recurring structures", main, peers),
             "",
-            *ratios("each structure once", rare, peers),
+            *ratios("each structure once", few_rare, peers),
             *note,
         ],
     )
     write(PAGE, "cold", [*ratios("engine off", cold_rows, peers), *note])
-    write(PAGE, "once", [*ratios("each structure once", once, peers), *note])
+    write(PAGE, "once", [*ratios("each structure once", rare, peers), *note])
     write(PAGE, "slower", [*slower(cells)])
 
 
@@ -165,16 +161,14 @@ def main() -> int:
         return 0
     rounds = 3 if options.quick else 9
     cold_rows = means([*show(cold(libraries, rounds))], COLD, peers)
-    once = [Row(*found) for found in regimes.one_shot(libraries, rounds)]
+    rare = [Row(*found) for found in once(libraries, rounds)]
     print(*ratios("warm", means(cells, WARM, peers), peers), "", sep="\n")
     print(*ratios("engine off", cold_rows, peers), "", sep="\n")
-    print(*ratios("each structure once", once, peers), "", sep="\n")
-    print(*aims(means(cells, WARM, peers), cold_rows), "", *slower(cells), "", sep="\n")
-    for line in regimes.others(quick=options.quick):
-        print(line)
+    print(*ratios("each structure once", rare, peers), "", sep="\n")
+    print(*slower(cells), "", sep="\n")
     print(conditions())
     if options.write:
-        write_all(cells, cold_rows, once, peers)
+        write_all(cells, cold_rows, rare, peers)
     return 0
 
 

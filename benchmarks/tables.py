@@ -42,28 +42,6 @@ class Row:
     ratios: dict[str, float]
 
 
-@dataclasses.dataclass(frozen=True)
-class Aim:
-    """How many times as fast as another library leafwise should be."""
-
-    title: str
-    peer: str
-    least: float
-
-
-WARM_AIMS = (
-    Aim("the first four", "jax", 1.9),
-    Aim("the first four", "optree", 3.4),
-    Aim("with is_leaf", "jax", 1.4),
-    Aim("with is_leaf", "optree", 3.0),
-)
-COLD_AIMS = (
-    Aim("the first four", "jax", 0.55),
-    Aim("the first four", "torch", 5.5),
-    Aim("flatten with path", "jax", 0.45),
-)
-
-
 def mean_of(cells: Iterable[Cell], names: Iterable[str], other: str) -> float | None:
     """Return the geometric mean over the trees of 8 to 2 000 leaves, if any."""
     names = {*names}
@@ -114,21 +92,6 @@ def slower(cells: list[Cell]) -> Iterator[str]:
     for cell, below in found:
         shown = _joined(below, IN_C, "{:.2f}", none="")
         yield f"| {cell.tree} | {cell.operation} | {shown} |"
-
-
-def aims(warm: list[Row], cold: list[Row]) -> Iterator[str]:
-    """Yield the lines of a table of what was aimed at, and what was reached."""
-    yield "| aim | at least | reached |"
-    yield "|---|--:|--:|"
-    for when, rows, wanted in (("warm", warm, WARM_AIMS), ("cold", cold, COLD_AIMS)):
-        by_title = {row.title: row.ratios for row in rows}
-        for aim in wanted:
-            reached = by_title.get(aim.title, {}).get(aim.peer)
-            if reached is not None:
-                yield (
-                    f"| {when}, {aim.title}, times {aim.peer} | {aim.least} "
-                    f"| **{reached:.2f}** |"
-                )
 
 
 def _joined(

@@ -21,7 +21,7 @@ from ..core.keypath import KeyPath
 from ..core.node import GraphReading
 from ..core.registry import EMPTY, Layer, Mode, View, layers
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import Runner, flatten, hooks, leaf_paths, reference
+from ..core.walk import Runner, flatten, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard, is_lasting
 from .text import (
@@ -39,28 +39,13 @@ from .text import (
 )
 
 
-_MAX_PLANS = 256
-_MAX_SIZE = 2_000_000
-_MAX_CACHES = 512
-_MAX_COUNTS = 512
-_MAX_PATHS = 16_384
-_MAX_MODES = 16
-_MAX_COVERS = 16
-_MAX_KEYS = 256
-_MAX_ALIKE = 16
-_MAX_TURNS = 256
-_MAX_MISSES = 16
-_MAX_REST = 128
-_SETTLED_AFTER = 16
-_PATIENCE = 128
-_MAX_SKIP = 256
-_SELDOM = 1000
-_FEWEST_USES = 32
-_MOST_USES = 256
-_SAMPLE = 4
-_MOST_LINES = 5
-_READ_AFTER = 16
-_COLLECTED_AFTER = 2
+_MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
+_MAX_PATHS, _MAX_MODES, _MAX_COVERS = 16_384, 16, 16
+_MAX_KEYS, _MAX_ALIKE, _MAX_TURNS = 256, 16, 256
+_MAX_MISSES, _MAX_REST, _SETTLED_AFTER = 16, 128, 16
+_PATIENCE, _MAX_SKIP, _SELDOM = 128, 256, 1000
+_FEWEST_USES, _MOST_USES, _SAMPLE, _MOST_LINES = 32, 256, 4, 5
+_READ_AFTER, _COLLECTED_AFTER = 16, 2
 _NEVER: Final = float("inf")
 
 
@@ -85,16 +70,16 @@ class Structure(Runner):
         super().__init__(*made, self._find_paths, self._find_covers)
         self.key = key
         self.plan = plan
+        self._keeps_paths = not plan.varying and plan.root.leaves <= _MAX_PATHS
         self._codes: dict[bool, tuple[CodeType, dict[str, Any]]] = {}
         self._treedefs: dict[Mode, PyTreeDef] = {}
         self._covered: dict[Runner, list[int] | None] = {}
 
     def retire(self, runner: Runner) -> None:
         """Leave the structure to another runner."""
-        self.unflatten, self.flatten_up_to = runner.unflatten, runner.flatten_up_to
-        self.paths, self.covers = runner.paths, runner.covers
-        self._treedefs.clear()
-        self._covered.clear()
+        for name in ("unflatten", "flatten_up_to", "paths", "covers"):
+            setattr(self, name, getattr(runner, name))
+        self._treedefs, self._covered = {}, {}
 
     def function_for(
         self,
@@ -178,33 +163,29 @@ class Structure(Runner):
         return first
 
     def _find_paths(self, treedef: Any) -> list[KeyPath]:
-        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+        if not self._keeps_paths:
             return reference.paths(treedef)
         if self.known_paths is None:
-            self.known_paths = leaf_paths(treedef._code, treedef._count)
+            self.known_paths = reference.paths(treedef)
         return [*self.known_paths]
 
     def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
         """Return the key paths of the leaves, and remember them as `paths` does."""
-        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+        if not self._keeps_paths:
             return reference.bare_paths(treedef)
         if self.bare is None:
             self.bare = reference.bare_paths(treedef)
         return [*self.bare]
 
     def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
-        runner = whole._runner
-        is_known = type(runner) is Structure and not runner.plan.varying
-        if self.plan.varying or not is_known:
+        runner, known = whole._runner, self._covered
+        if self.plan.varying or type(runner) is not Structure or runner.plan.varying:
             return reference.covers(treedef, whole)
-        try:
-            return self._covered[runner]
-        except KeyError:
-            found = reference.covers(treedef, whole)
-        if len(self._covered) >= _MAX_COVERS:
-            self._covered.clear()
-        self._covered[runner] = found
-        return found
+        if runner not in known:
+            others = known if len(known) < _MAX_COVERS else {}
+            known = {**others, runner: reference.covers(treedef, whole)}
+            self._covered = known
+        return known[runner]
 
 
 # ------------------------------------------------------------------- choosing
@@ -290,7 +271,7 @@ class _Root:
         tell: What is looked at in a root.
         functions: The structures with their functions.
         turns: Which of them are met, by the hash of what the root tells.
-        is_over: Whether nobody learns here any more.
+        memory: What it belongs to.
         counts: How many uses of a structure are left until it is compiled, by its hash,
             and whether it was looked at how many there are to be.
         skip: How many trees that were walked to let pass.
@@ -299,7 +280,8 @@ class _Root:
         refused: How often a structure came when there was no room.
     """
 
-    def __init__(self, view: View, tree: Any, *, asks: bool) -> None:
+    def __init__(self, memory: _Memory, view: View, tree: Any, *, asks: bool) -> None:
+        self.memory = memory
         self.view = view
         self.cls = cls = type(tree)
         self.asks = asks
@@ -308,7 +290,6 @@ class _Root:
             self.tell = tuple if cls in _MAPPINGS and len(tree) <= _MAX_KEYS else len
         self.functions: dict[Structure, Any] = {}
         self.turns: dict[int, _Turns] = {}
-        self.is_over = False
         self.counts: dict[int, tuple[float, bool]] = {}
         self.skip = self.walked = self.fruitless = self.refused = 0
 
@@ -321,7 +302,7 @@ class _Root:
         if functions:
             is_sure = len(functions) == 1 and self.fruitless < _MAX_MISSES
             table[self.cls] = functions[0] if is_sure else self._chooser()
-        if self.is_over:  # asked last, whatever another thread is about to do
+        if self.memory is not engine.memory:  # asked last: another thread may be at it
             table.pop(self.cls, None)
 
     def _chooser(self) -> Any:
@@ -384,7 +365,7 @@ class _Root:
         self.refused += 1
         return self.refused % _SELDOM != 0
 
-    def pays(self, digest: int, treedef: Any, evicted: int) -> bool:
+    def pays(self, digest: int, treedef: Any) -> bool:
         """Count a use of a structure; return whether it is to be compiled.
 
         What compiling costs depends on how many different nodes there are, what it
@@ -394,12 +375,12 @@ class _Root:
         left, is_final = self.counts.get(digest, (_FEWEST_USES, False))
         left -= 1 if self.asks else _SAMPLE
         if left <= 0 and not is_final:
-            needed = _uses_needed(treedef) * (1 + evicted / 64)
+            needed = _uses_needed(treedef) * (1 + self.memory.evicted / 64)
             left, is_final = left + needed - _FEWEST_USES, True
         if len(self.counts) >= _MAX_COUNTS:
             self.counts.clear()
         self.counts[digest] = left, is_final
-        return left <= 0
+        return left <= 0 or (engine.mode == "eager" and left < _NEVER)
 
     def function_for(self, structure: Structure, treedef: Any, leaves: Any) -> Any:
         """Return a function that flattens trees of a structure."""
@@ -603,8 +584,8 @@ class Engine:
         before = self._begin_anew(keep=True)
         changed = _changed(before.layers, self.memory.layers)
         for structure in [*before.structures.values()]:
-            structure._covered.clear()  # other structures, which may go
-            if changed and any(map(changed, structure.plan.classes)):
+            structure._covered = {}  # other structures, which may go
+            if any(map(changed, structure.plan.classes)):
                 self._discard(structure)
 
     def _begin_anew(self, *, keep: bool = False) -> _Memory:
@@ -616,7 +597,6 @@ class Engine:
                 fresh.structures, fresh.evicted = memory.structures, memory.evicted
             self.memory = fresh
         for root in [*memory.roots.values()]:
-            root.is_over = True
             root.lead()
         return memory
 
@@ -648,8 +628,8 @@ class Engine:
                 if len(memory.roots) >= _MAX_CACHES:
                     self.outdate()
                     memory = self.memory
-                made = _Root(view, tree, asks=ask is not None)
-                root = memory.roots.setdefault((view, made.cls, made.asks), made)
+                root = _Root(memory, view, tree, asks=ask is not None)
+                memory.roots[view, root.cls, root.asks] = root
             root.walked += 1
             is_eager = self.mode == "eager"
             if not is_eager and (not root.asks or root.walked == 1):
@@ -657,8 +637,7 @@ class Engine:
                 root.skip = _SAMPLE - 1 - root.walked % 2
             if root.walked == 1 and root.skip > 0:
                 return  # most types of roots are met once
-            mark = root.mark(tree, ask)
-            has_led = self._learn(memory, root, leaves, treedef, mark)
+            has_led = self._learn(root, leaves, treedef, root.mark(tree, ask))
             if not has_led and not is_eager:
                 root.missed()
                 if root.fruitless >= _PATIENCE:  # look less and less often
@@ -668,34 +647,18 @@ class Engine:
         finally:
             lock.release()
 
-    def _learn(
-        self,
-        memory: _Memory,
-        root: _Root,
-        tree: Any,
-        leaves: Any,
-        treedef: Any,
-        ask: Any,
-    ) -> bool:
+    def _learn(self, root: _Root, leaves: Any, treedef: Any, mark: int | None) -> bool:
         """Count a structure that was walked; return whether that led to anything."""
         key = structure_key(treedef._code)
-        digest = hash(key)
-        structure = memory.structures.get(key)
-        if structure is None:
+        digest, structure = hash(key), root.memory.structures.get(key)
+        if structure not in root.functions:
             was_met = digest in root.counts
-            left, _ = root.counts.get(digest, (0, False))
-            if left == _NEVER:
-                return False
-            if self.mode != "eager" and not root.pays(digest, treedef, memory.evicted):
-                return was_met
-            if root.is_full(mark):
-                return was_met
-            structure = self._compiled(key, treedef)
+            is_paid = structure is not None or root.pays(digest, treedef)
+            if not is_paid or root.is_full(mark):
+                return was_met and root.counts[digest][0] < _NEVER
+            structure = structure or self._compiled(key, treedef)
             if structure is None:
                 root.counts[digest] = _NEVER, True
-                return False
-        if structure not in root.functions:
-            if root.is_full(mark):
                 return False
             root.counts.pop(digest, None)
             if not structure.plan.varying:
@@ -706,10 +669,8 @@ class Engine:
             root.lead()
         treedef._runner = structure
         root.saw(mark, structure)
-        if memory is not self.memory:  # the registry changed meanwhile
+        if root.memory is not self.memory:  # the registry changed meanwhile
             self._discard(structure)
-            root.is_over = True
-            root.lead()
         return True
 
     def _compiled(self, key: Hashable, treedef: Any) -> Structure | None:
@@ -743,11 +704,8 @@ class Engine:
 
         def handed(name: str) -> Any:
             def use(treedef: Any, given: Any) -> Any:
-                if following is not None:
-                    treedef._runner, runner = following, reference
-                else:
-                    runner = self._runner_of(treedef)
-                return getattr(runner, name)(treedef, given)
+                treedef._runner = following or self._runner_of(treedef)
+                return getattr(reference, name)(treedef, given)
 
             return use
 
@@ -755,43 +713,29 @@ class Engine:
         return Runner(*used, reference.paths, reference.covers)
 
     def _runner_of(self, treedef: Any) -> Runner:
-        """Give a treedef the runner of its structure, and return it."""
-        runner: Runner = reference
-        lock = self._lock
-        if is_traced():
-            return runner
-        if treedef._code and lock.acquire(blocking=False):
-            try:
-                found = self._compiled(structure_key(treedef._code), treedef)
-                runner = found or reference
-            except RecursionError:  # the caller is deep in a stack of its own
-                pass
-            finally:
-                lock.release()
-        treedef._runner = runner
-        return runner
+        """Return the runner of the structure of a treedef."""
+        if is_traced() or not treedef._code or not self._lock.acquire(blocking=False):
+            return reference
+        try:
+            return self._compiled(structure_key(treedef._code), treedef) or reference
+        except RecursionError:  # the caller is deep in a stack of its own
+            return reference
+        finally:
+            self._lock.release()
 
 
 def _changed(
     before: Mapping[str, Layer], after: Mapping[str, Layer]
-) -> Callable[[type], bool] | None:
-    """Return whether a class, or one that it inherits from, has another registration.
-
-    None if no class has.
-    """
+) -> Callable[[type], bool]:
+    """Return whether a class, or one that it inherits from, is registered anew."""
     pairs = [(before.get(name, EMPTY), layer) for name, layer in after.items()]
     pairs = [(old, new) for old, new in pairs if old is not new]
 
-    def has_changed(cls: type) -> bool:
-        return any(
-            old.rules.get(base) is not new.rules.get(base)
-            or (base in old.rules) is not (base in new.rules)
-            or (base in old.inherited) is not (base in new.inherited)
-            for base in cls.__mro__
-            for old, new in pairs
-        )
+    def told(layer: Layer, cls: type) -> Any:
+        rules, inherited = layer.rules, layer.inherited
+        return [(rules.get(c, told), c in inherited) for c in cls.__mro__]
 
-    return has_changed if pairs else None
+    return lambda cls: any(told(old, cls) != told(new, cls) for old, new in pairs)
 
 
 def _compact(treedef: Any, key: Any) -> None:

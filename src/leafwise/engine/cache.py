@@ -598,6 +598,7 @@ class Engine:
             self.memory = fresh
         for root in [*memory.roots.values()]:
             root.lead()
+        memory.roots.clear()  # where the collector of garbage is off, or frozen
         return memory
 
     def _discard(self, structure: Structure) -> None:

@@ -15,22 +15,23 @@ from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
 from functools import partial
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..core.node import GraphReading
 from ..core.registry import EMPTY, Layer, Mode, View, layers
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import Runner, flatten, hooks, leaf_paths, reference
+from ..core.walk import Runner, flatten, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard, is_lasting
 from .text import (
     FAILURES,
     FEW_LEAVES,
     Builder,
+    Collector,
     Plan,
     Reader,
-    collecting_text,
+    TooLongError,
     forget_files,
     make_plan,
     reading_text,
@@ -38,30 +39,14 @@ from .text import (
 )
 
 
-_MAX_PLANS = 256
-_MAX_SIZE = 2_000_000
-_MAX_CACHES = 512
-_MAX_COUNTS = 512
-_MAX_PATHS = 16_384
-_MAX_MODES = 16
-_MAX_COVERS = 16
-_MAX_KEYS = 256
-_MAX_ALIKE = 16
-_MAX_ASKING = 48
-_MAX_GUESSES = 256
-_MAX_MISSES = 16
-_MAX_REST = 128
-_MAX_FAILURES = 8
-_PATIENCE = 128
-_MAX_SKIP = 256
-_SELDOM = 1000
-_FEWEST_USES = 32
-_MOST_USES = 256
-_SAMPLE = 4
-_MOST_LINES = 5
-_READ_AFTER = 16
-_COLLECTED_AFTER = 2
-_REFUSED: Final = float("inf")
+_MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
+_MAX_PATHS, _MAX_MODES, _MAX_COVERS = 16_384, 16, 16
+_MAX_KEYS, _MAX_ALIKE, _MAX_TURNS = 256, 16, 256
+_MAX_MISSES, _MAX_REST, _SETTLED_AFTER = 16, 128, 16
+_PATIENCE, _MAX_SKIP, _SELDOM = 128, 256, 1000
+_FEWEST_USES, _MOST_USES, _SAMPLE, _MOST_LINES = 32, 256, 4, 5
+_READ_AFTER, _COLLECTED_AFTER = 16, 2
+_NEVER: Final = float("inf")
 
 
 class _NoLeaf:
@@ -81,24 +66,20 @@ class Structure(Runner):
     """
 
     def __init__(self, key: Hashable, plan: Plan) -> None:
-        super().__init__(
-            self._first_unflatten,
-            self._first_up_to,
-            self._find_paths,
-            self._find_covers,
-        )
+        made = self._maker("unflatten"), self._maker("flatten_up_to")
+        super().__init__(*made, self._find_paths, self._find_covers)
         self.key = key
         self.plan = plan
+        self._keeps_paths = not plan.varying and plan.root.leaves <= _MAX_PATHS
         self._codes: dict[bool, tuple[CodeType, dict[str, Any]]] = {}
         self._treedefs: dict[Mode, PyTreeDef] = {}
         self._covered: dict[Runner, list[int] | None] = {}
 
     def retire(self, runner: Runner) -> None:
         """Leave the structure to another runner."""
-        self.unflatten, self.flatten_up_to = runner.unflatten, runner.flatten_up_to
-        self.paths, self.covers = runner.paths, runner.covers
-        self._treedefs.clear()
-        self._covered.clear()
+        for name in ("unflatten", "flatten_up_to", "paths", "covers"):
+            setattr(self, name, getattr(runner, name))
+        self._treedefs, self._covered = {}, {}
 
     def function_for(
         self,
@@ -163,69 +144,48 @@ class Structure(Runner):
 
         return treedef_with
 
-    def _first_unflatten(self, treedef: Any, leaves: list[Any]) -> Any:
-        return self._made("unflatten", self._first_unflatten)(treedef, leaves)
+    def _maker(self, name: str) -> Any:
+        """Return what makes the function of that name, and leaves its place to it."""
 
-    def _first_up_to(self, treedef: Any, tree: Any) -> Any:
-        return self._made("flatten_up_to", self._first_up_to)(treedef, tree)
+        def first(treedef: Any, given: Any) -> Any:
+            function = getattr(reference, name)
+            try:
+                if name == "unflatten":
+                    function = Builder(self.plan).compiled(name)
+                elif not self.plan.varying:
+                    function = Reader(self.plan, exact=False).compiled(name)
+                if getattr(self, name) is first:  # else it was retired meanwhile
+                    setattr(self, name, function)
+            except RecursionError:  # the caller is deep in a stack of its own
+                pass
+            return function(treedef, given)
 
-    def _made(self, name: str, first: Any) -> Any:
-        """Return the function of that name, and put it in the place of the first."""
-        function = getattr(reference, name)
-        try:
-            if name == "unflatten":
-                text = Builder(self.plan)
-                text.names["explain_failure"] = _explain_failure
-                function = text.compiled(name)
-            elif not self.plan.varying:
-                function = Reader(self.plan, exact=False).compiled(name)
-        except RecursionError:  # the caller is deep in a stack of its own
-            return function
-        if getattr(self, name) == first:
-            setattr(self, name, function)  # else it was retired meanwhile
-        return function
+        return first
 
     def _find_paths(self, treedef: Any) -> list[KeyPath]:
-        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+        if not self._keeps_paths:
             return reference.paths(treedef)
         if self.known_paths is None:
-            self.known_paths = leaf_paths(treedef._code, treedef._count)
+            self.known_paths = reference.paths(treedef)
         return [*self.known_paths]
 
     def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
         """Return the key paths of the leaves, and remember them as `paths` does."""
-        if self.plan.varying or self.plan.root.leaves > _MAX_PATHS:
+        if not self._keeps_paths:
             return reference.bare_paths(treedef)
         if self.bare is None:
             self.bare = reference.bare_paths(treedef)
         return [*self.bare]
 
     def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
-        runner = whole._runner
-        is_known = type(runner) is Structure and not runner.plan.varying
-        if self.plan.varying or not is_known:
+        runner, known = whole._runner, self._covered
+        if self.plan.varying or type(runner) is not Structure or runner.plan.varying:
             return reference.covers(treedef, whole)
-        try:
-            return self._covered[runner]
-        except KeyError:
-            found = reference.covers(treedef, whole)
-        if len(self._covered) >= _MAX_COVERS:
-            self._covered.clear()
-        self._covered[runner] = found
-        return found
-
-
-def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
-    """Rebuild by the code, to learn where it fails; raise what failed in any case.
-
-    Running out of stack is no failure of the tree: the code needs none.
-    """
-    # the frame of its traceback holds the error: a cycle, with the leaves
-    BaseException.with_traceback(error, None)
-    tree = reference.unflatten(treedef, leaves)
-    if isinstance(error, RecursionError):
-        return tree
-    raise error
+        if runner not in known:
+            others = known if len(known) < _MAX_COVERS else {}
+            known = {**others, runner: reference.covers(treedef, whole)}
+            self._covered = known
+        return known[runner]
 
 
 # ------------------------------------------------------------------- choosing
@@ -242,22 +202,25 @@ class _Turns:
     nothing may be asked twice.
 
     Attributes:
-        functions: The function of each structure.
         asks: Whether a predicate is asked.
+        functions: The function of each structure.
+        way: What is called: `choose`, or a function that was right for long.
         last: The structure that was found last.
         after: What came after which structure.
+        hits: How often in a row it was the same.
         misses: How often in a row none was found.
         rest: How many calls to leave to the walk.
     """
 
-    def __init__(self, functions: dict[Structure, Any], *, asks: bool) -> None:
-        self.functions = functions
+    def __init__(self, asks: bool) -> None:
         self.asks = asks
+        self.functions: dict[Structure, Any] = {}
+        self.way: Any = self.choose
         self.last: Structure | None = None
         self.after: dict[Structure | None, Structure] = {}
-        self.misses = self.rest = 0
+        self.hits = self.misses = self.rest = 0
 
-    def __call__(self, *given: Any) -> Any:
+    def choose(self, *given: Any) -> Any:
         """Flatten a tree; return None if it is left to the walk, and nothing asked."""
         if self.rest > 0:
             self.rest -= 1
@@ -266,25 +229,32 @@ class _Turns:
         function = self.functions.get(structure)
         found = None if function is None else function(*given)
         if found is None and not self.asks:
-            for other, function in self.functions.items():
-                structure, found = other, function(*given)
+            for structure, function in [*self.functions.items()]:  # noqa: B007
+                found = function(*given)
                 if found is not None:
                     break
-        if found is not None and found[1]._runner is structure:
-            self.misses = 0
-            if structure is not self.last:
-                self.saw(structure)
-        else:  # what was found was walked
+        if found is None or found[1]._runner is not structure:  # it was walked
             self.misses += 1
             if self.misses > _MAX_MISSES:
                 self.rest = min(self.misses, _MAX_REST)
+        elif structure is not self.last:
+            self.saw(structure, function)
+        else:
+            self.misses = 0
+            self.hits += 1
+            if self.hits > _SETTLED_AFTER and (self.asks or len(self.functions) == 1):
+                self.way = function
         return found
 
-    def saw(self, structure: Structure) -> None:
+    def saw(self, structure: Structure, function: Any) -> None:
         """Take note of what was found."""
+        self.functions[structure] = function
         if structure is not self.after.get(self.last, self.last):
             self.after[self.last] = structure
         self.last = structure
+        self.hits, self.way = 0, self.choose
+        if not self.asks:
+            self.misses = self.rest = 0
 
 
 class _Root:
@@ -298,133 +268,104 @@ class _Root:
         view: The view.
         cls: The type of the roots.
         asks: Whether a predicate is asked.
-        functions: The structures with their functions; replaced as a whole.
-        turns: What is called, by what the root tells.
         tell: What is looked at in a root.
-        is_over: Whether nobody learns here any more.
+        functions: The structures with their functions.
+        turns: Which of them are met, by the hash of what the root tells.
+        memory: What it belongs to.
         counts: How many uses of a structure are left until it is compiled, by its hash,
             and whether it was looked at how many there are to be.
-        failures: How often a structure was walked though it was compiled.
         skip: How many trees that were walked to let pass.
         walked: How many trees that were walked were counted.
         fruitless: How many of them in a row led to nothing.
         refused: How often a structure came when there was no room.
     """
 
-    def __init__(self, view: View, cls: type, *, asks: bool) -> None:
+    def __init__(self, memory: _Memory, view: View, tree: Any, *, asks: bool) -> None:
+        self.memory = memory
         self.view = view
-        self.cls = cls
+        self.cls = cls = type(tree)
         self.asks = asks
-        self.functions: dict[Structure, Any] = {}
-        self.turns: dict[Any, Any] = {}
         self.tell: Callable[[Any], Any] = type
-        self.is_over = False
+        if cls in _SEQUENCES or cls in _MAPPINGS:
+            self.tell = tuple if cls in _MAPPINGS and len(tree) <= _MAX_KEYS else len
+        self.functions: dict[Structure, Any] = {}
+        self.turns: dict[int, _Turns] = {}
         self.counts: dict[int, tuple[float, bool]] = {}
-        self.failures: dict[Structure, int] = {}
         self.skip = self.walked = self.fruitless = self.refused = 0
 
     # ----------------------------------------------------------------- choosing
 
-    def put(self, functions: dict[Structure, Any]) -> None:
-        """Choose among these structures from now on."""
-        self.functions = functions
-        arities = [made.plan.root.arity for made in functions]
-        self.tell = type
-        if self.cls in _SEQUENCES:
-            self.tell = len
-        elif self.cls in _MAPPINGS:
-            self.tell = tuple if max(arities, default=0) <= _MAX_KEYS else len
-        alike: dict[Any, dict[Structure, Any]] = {}
-        for made, function in functions.items():
-            if not self.asks:
-                alike.setdefault(self._told(made), {})[made] = function
-        is_one = len(functions) == 1 and self.fruitless < _PATIENCE
-        self.turns = {
-            mark: _Turns(some, asks=False)
-            if len(some) > 1
-            else next(iter(some.values()))
-            for mark, some in alike.items()
-        }
-        self.lead(next(iter(functions.values())) if is_one else self._chooser())
-
-    def lead(self, way_in: Any) -> None:
+    def lead(self) -> None:
         """Put the way in where the operations look for it."""
         table = self.view.asked if self.asks else self.view.hot
-        table[self.cls] = way_in
-        if self.is_over or not self.functions:  # asked last: see `end`
+        functions = [*self.functions.values()]
+        if functions:
+            is_sure = len(functions) == 1 and self.fruitless < _MAX_MISSES
+            table[self.cls] = functions[0] if is_sure else self._chooser()
+        if self.memory is not engine.memory:  # asked last: another thread may be at it
             table.pop(self.cls, None)
 
-    def end(self) -> None:
-        """Take the way in away for good, whatever another thread is about to do."""
-        self.is_over = True
-        self.lead(None)
-
-    def _told(self, structure: Structure) -> Any:
-        """Return what the root of a structure tells."""
-        root = structure.plan.root
-        if self.tell is tuple:
-            return None if root.varies else root.keys
-        return root.arity if self.tell is len else root.cls
-
     def _chooser(self) -> Any:
-        tell, find = self.tell, self.turns.get
+        find, tell = self.turns.get, self.tell
 
         def choose(tree: Any) -> Any:
             try:
-                way = find(tell(tree))
+                turns = find(hash(tell(tree)))
             except FAILURES:  # a key that changed its mind
                 return None
-            return None if way is None else way(tree)
+            return None if turns is None else turns.way(tree)
 
         def choose_asking(tree: Any, ask: Any) -> Any:
-            try:  # as `turns_for` does
+            try:
                 code = id(ask.__code__) if type(ask) is FunctionType else None
-                way = find((code, tell(tree)))
+                turns = find(hash((code, tell(tree))))
             except FAILURES:
                 return None
-            return None if way is None else way(tree, ask)
+            return None if turns is None else turns.way(tree, ask)
 
         return choose_asking if self.asks else choose
 
-    def saw(self, tree: Any, ask: Any, structure: Structure) -> None:
-        """Take note of what a predicate made of a tree."""
-        turns = self.turns_for(tree, ask, is_known=True) if self.asks else None
-        if turns is not None:
-            turns.saw(structure)
-
-    def turns_for(self, tree: Any, ask: Any, *, is_known: bool = False) -> Any:
-        """Return what is called for a tree, and for a predicate if there is one."""
+    def mark(self, tree: Any, ask: Any) -> int | None:
+        """Return what turns are kept by; None if a key changed its mind."""
         try:
-            mark = self.tell(tree)
-            if self.asks:
-                # no reference: another code at the same address is a wrong guess
-                mark = id(ask.__code__) if type(ask) is FunctionType else None, mark
-            if is_known and self.asks and mark not in self.turns:
-                if len(self.turns) >= _MAX_GUESSES:
-                    self.turns.clear()
-                self.turns[mark] = _Turns(self.functions, asks=True)
-            return self.turns.get(mark)
-        except FAILURES:  # as above
+            if not self.asks:
+                return hash(self.tell(tree))
+            code = id(ask.__code__) if type(ask) is FunctionType else None
+            return hash((code, self.tell(tree)))
+        except FAILURES:
             return None
+
+    def saw(self, mark: int | None, structure: Structure) -> None:
+        """Take note of a structure that was walked, or is new."""
+        if mark is not None:
+            if len(self.turns) >= _MAX_TURNS:
+                self.turns.clear()
+            turns = self.turns.setdefault(mark, _Turns(self.asks))
+            turns.saw(structure, self.functions[structure])
+
+    def missed(self, mark: int | None = None) -> None:
+        """Take note of a walk that led to nothing, or of a wrong guess."""
+        self.fruitless += 1
+        if self.fruitless == _MAX_MISSES:
+            self.lead()
+        turns = self.turns.get(mark)  # type: ignore[arg-type]  # or None
+        if turns is not None:
+            turns.hits, turns.way = 0, turns.choose
 
     # ----------------------------------------------------------------- counting
 
-    def is_full(self, tree: Any) -> bool:
+    def is_full(self, mark: int | None) -> bool:
         """Return whether there is no room for one more structure with such a root.
 
         Once in a while there is, for a change.
         """
-        alike, most = self.functions, _MAX_ASKING
-        if not self.asks:
-            turns = self.turns_for(tree, None)
-            alike = turns.functions if type(turns) is _Turns else {}
-            most = _MAX_ALIKE
-        if len(alike) < most:
+        turns = self.turns.get(mark)  # type: ignore[arg-type]  # or None
+        if turns is None or len(turns.functions) < _MAX_ALIKE:
             return False
         self.refused += 1
         return self.refused % _SELDOM != 0
 
-    def pays(self, digest: int, treedef: Any, evicted: int) -> bool:
+    def pays(self, digest: int, treedef: Any) -> bool:
         """Count a use of a structure; return whether it is to be compiled.
 
         What compiling costs depends on how many different nodes there are, what it
@@ -434,44 +375,52 @@ class _Root:
         left, is_final = self.counts.get(digest, (_FEWEST_USES, False))
         left -= 1 if self.asks else _SAMPLE
         if left <= 0 and not is_final:
-            needed = _uses_needed(treedef) * (1 + evicted / 64)
+            needed = _uses_needed(treedef) * (1 + self.memory.evicted / 64)
             left, is_final = left + needed - _FEWEST_USES, True
         if len(self.counts) >= _MAX_COUNTS:
             self.counts.clear()
         self.counts[digest] = left, is_final
-        return left <= 0
+        return left <= 0 or (engine.mode == "eager" and left < _NEVER)
 
-    def is_in_vain(self, structure: Structure, tree: Any, ask: Any) -> bool:
-        """Return whether a structure was walked though its function is here.
+    def function_for(self, structure: Structure, treedef: Any, leaves: Any) -> Any:
+        """Return a function that flattens trees of a structure."""
+        view = self.view
 
-        It may have a leaf of a type not known yet, or come while calls are left to the
-        walk. But what a function of the user gives may not be as it was: the structure
-        is given up then.
-        """
-        turns = self.turns_for(tree, ask)
-        if type(turns) is _Turns and turns.rest > 0 and not self.asks:
-            turns.rest = turns.misses = 0
-            return False
-        if self.asks or not structure.plan.root.calls_user:
-            return False
-        failures = self.failures[structure] = self.failures.get(structure, 0) + 1
-        if failures >= _MAX_FAILURES:
-            self.drop(structure)
-            self.counts[hash(structure.key)] = _REFUSED, True
-        return True
+        def go_on(tree: Any, calls: Any, ask: Any = None, answers: Any = ()) -> Any:
+            stop = None
+            if ask is not None:
+                self.missed(self.mark(tree, ask))
+                stop = _answering(answers, ask)
+            elif not calls:
+                return None
+            leaves, code = flatten(tree, view, stop, calls)
+            if answers and isinstance(answers[0], Exception):
+                raise answers[0]  # the tree changed meanwhile
+            treedef = make_treedef(code, len(leaves), view)
+            observe = hooks.observe
+            if code and observe is not None:
+                observe(tree, leaves, treedef, view, ask)
+            return leaves, treedef
 
-    def drop(self, structure: Structure) -> None:
-        """Leave a structure to the walk."""
-        self.failures.pop(structure, None)
-        self.put({k: f for k, f in self.functions.items() if k is not structure})
+        return structure.function_for(view, treedef, leaves, go_on, asks=self.asks)
 
-    def back_off(self) -> None:
-        """Look less and less often where nothing recurs."""
-        self.fruitless += 1
-        if self.fruitless >= _PATIENCE:
-            self.skip = min(self.fruitless, _MAX_SKIP)
-        if self.fruitless == _PATIENCE:
-            self.put(self.functions)
+
+def _answering(answers: list[Any], ask: Any) -> Callable[[Any], Any]:
+    """Return a predicate that gives the answers that there are, then asks on."""
+    answers.reverse()
+
+    def answer(node: Any) -> Any:
+        if not answers:
+            return ask(node)
+        found = answers.pop()
+        if found is True or found is False:
+            return found
+        try:
+            raise found
+        finally:
+            del found  # a cycle, by the traceback
+
+    return answer
 
 
 def _uses_needed(treedef: Any) -> int:
@@ -515,22 +464,19 @@ class _Memory:
         return sum(made.plan.entries for made in [*self.structures.values()])
 
 
-class _Request:
+class _Request(NamedTuple):
     """That the engine is in a mode, as long as nobody requests another one.
 
     Attributes:
         mode: The mode.
-        thread: The thread that requests it, None if it is for good.
         owner: A weak reference to what withdraws it; None if it is for good. An
             interrupt may keep the owner from that, but not from going away.
+        thread: The thread that requests it, None if it is for good.
     """
 
-    __slots__ = ("mode", "owner", "thread")
-
-    def __init__(self, mode: str, owner: object | None) -> None:
-        self.mode = mode
-        self.owner = None if owner is None else ref(owner)
-        self.thread = None if owner is None else get_ident()
+    mode: str
+    owner: Any
+    thread: int | None
 
     def is_over(self) -> bool:
         """Return whether nobody is left to withdraw the request."""
@@ -571,7 +517,8 @@ class Engine:
         Returns:
             What `withdraw` takes. Of several requests the last one counts.
         """
-        request = _Request(mode, owner)
+        made = (None, None) if owner is None else (ref(owner), get_ident())
+        request = _Request(mode, *made)
         self._requests.append(request)
         self._apply()
         return request
@@ -637,8 +584,8 @@ class Engine:
         before = self._begin_anew(keep=True)
         changed = _changed(before.layers, self.memory.layers)
         for structure in [*before.structures.values()]:
-            structure._covered.clear()  # other structures, which may go
-            if changed and any(map(changed, structure.plan.classes)):
+            structure._covered = {}  # other structures, which may go
+            if any(map(changed, structure.plan.classes)):
                 self._discard(structure)
 
     def _begin_anew(self, *, keep: bool = False) -> _Memory:
@@ -650,7 +597,8 @@ class Engine:
                 fresh.structures, fresh.evicted = memory.structures, memory.evicted
             self.memory = fresh
         for root in [*memory.roots.values()]:
-            root.end()
+            root.lead()
+        memory.roots.clear()  # where the collector of garbage is off, or frozen
         return memory
 
     def _discard(self, structure: Structure) -> None:
@@ -678,93 +626,53 @@ class Engine:
             return
         try:
             if root is None:
-                root = self._new_root(memory, view, type(tree), asks=ask is not None)
+                if len(memory.roots) >= _MAX_CACHES:
+                    self.outdate()
+                    memory = self.memory
+                root = _Root(memory, view, tree, asks=ask is not None)
+                memory.roots[view, root.cls, root.asks] = root
             root.walked += 1
-            if self.mode != "eager" and (not root.asks or root.walked == 1):
+            is_eager = self.mode == "eager"
+            if not is_eager and (not root.asks or root.walked == 1):
                 # not always the same of a few that take turns
                 root.skip = _SAMPLE - 1 - root.walked % 2
             if root.walked == 1 and root.skip > 0:
                 return  # most types of roots are met once
-            has_led = self._learn(memory, root, tree, leaves, treedef, ask)
-            if not has_led and self.mode != "eager":
-                root.back_off()
+            has_led = self._learn(root, leaves, treedef, root.mark(tree, ask))
+            if not has_led and not is_eager:
+                root.missed()
+                if root.fruitless >= _PATIENCE:  # look less and less often
+                    root.skip = min(root.fruitless, _MAX_SKIP)
         except RecursionError:  # the caller is deep in a stack of its own
             pass
         finally:
             lock.release()
 
-    def _new_root(self, memory: _Memory, view: View, cls: type, *, asks: bool) -> _Root:
-        if len(memory.roots) >= _MAX_CACHES:
-            for root in [*memory.roots.values()]:
-                root.end()
-            memory.roots.clear()
-        return memory.roots.setdefault((view, cls, asks), _Root(view, cls, asks=asks))
-
-    def _learn(
-        self,
-        memory: _Memory,
-        root: _Root,
-        tree: Any,
-        leaves: list[Any],
-        treedef: Any,
-        ask: Any,
-    ) -> bool:
+    def _learn(self, root: _Root, leaves: Any, treedef: Any, mark: int | None) -> bool:
         """Count a structure that was walked; return whether that led to anything."""
         key = structure_key(treedef._code)
-        structure = memory.structures.get(key)
-        if structure is None:
-            digest = hash(key)
-            left, _ = root.counts.get(digest, (0, False))
-            if left == _REFUSED:
-                return False
+        digest, structure = hash(key), root.memory.structures.get(key)
+        if structure not in root.functions:
             was_met = digest in root.counts
-            if self.mode != "eager" and not root.pays(digest, treedef, memory.evicted):
-                return was_met
-            if root.is_full(tree):
-                return was_met
-            structure = self._compiled(key, treedef)
+            is_paid = structure is not None or root.pays(digest, treedef)
+            if not is_paid or root.is_full(mark):
+                return was_met and root.counts[digest][0] < _NEVER
+            structure = structure or self._compiled(key, treedef)
             if structure is None:
-                root.counts[digest] = _REFUSED, True
+                root.counts[digest] = _NEVER, True
                 return False
-        elif structure in root.functions:
-            treedef._runner = structure
-            root.saw(tree, ask, structure)
-            return not root.is_in_vain(structure, tree, ask)
-        elif root.is_full(tree):
-            return False
+            root.counts.pop(digest, None)
+            if not structure.plan.varying:
+                _compact(treedef, key)
+            function = root.function_for(structure, treedef, leaves)
+            root.functions[structure] = function
+            root.fruitless = 0
+            root.lead()
         treedef._runner = structure
-        root.counts.pop(hash(key), None)
-        if not structure.plan.varying:
-            _compact(treedef, key)
-        root.fruitless = 0
-        function = self._function_for(root, structure, treedef, leaves)
-        root.put({**root.functions, structure: function})
-        root.saw(tree, ask, structure)
-        if memory is not self.memory:  # the registry changed meanwhile
+        root.saw(mark, structure)
+        if root.memory is not self.memory:  # the registry changed meanwhile
             self._discard(structure)
-            root.end()
         return True
-
-    def _function_for(
-        self, root: _Root, structure: Structure, treedef: Any, leaves: list[Any]
-    ) -> Any:
-        """Return a function that flattens trees of a structure."""
-        view = root.view
-
-        def go_on(tree: Any, calls: Any, ask: Any = None, answers: Any = ()) -> Any:
-            if ask is None and not calls:
-                return None
-            stop = None if ask is None else _answering(answers, ask)
-            leaves, code = flatten(tree, view, stop, calls)
-            if answers and answers[0] not in (True, False):
-                raise answers[0]  # the tree changed meanwhile
-            treedef = make_treedef(code, len(leaves), view)
-            observe = hooks.observe
-            if code and observe is not None:
-                observe(tree, leaves, treedef, view, ask)
-            return leaves, treedef
-
-        return structure.function_for(view, treedef, leaves, go_on, asks=root.asks)
 
     def _compiled(self, key: Hashable, treedef: Any) -> Structure | None:
         """Return the structure of a treedef, compiled; None if it is left to the walk.
@@ -797,11 +705,8 @@ class Engine:
 
         def handed(name: str) -> Any:
             def use(treedef: Any, given: Any) -> Any:
-                if following is not None:
-                    treedef._runner, runner = following, reference
-                else:
-                    runner = self._runner_of(treedef)
-                return getattr(runner, name)(treedef, given)
+                treedef._runner = following or self._runner_of(treedef)
+                return getattr(reference, name)(treedef, given)
 
             return use
 
@@ -809,61 +714,29 @@ class Engine:
         return Runner(*used, reference.paths, reference.covers)
 
     def _runner_of(self, treedef: Any) -> Runner:
-        """Give a treedef the runner of its structure, and return it."""
-        runner: Runner = reference
-        lock = self._lock
-        if is_traced():
-            return runner
-        if treedef._code and lock.acquire(blocking=False):
-            try:
-                found = self._compiled(structure_key(treedef._code), treedef)
-                runner = found or reference
-            except RecursionError:  # the caller is deep in a stack of its own
-                pass
-            finally:
-                lock.release()
-        treedef._runner = runner
-        return runner
-
-
-def _answering(answers: list[Any], ask: Any) -> Callable[[Any], Any]:
-    """Return a predicate that gives the answers that there are, then asks on."""
-    answers.reverse()
-
-    def answer(node: Any) -> Any:
-        if not answers:
-            return ask(node)
-        found = answers.pop()
-        if found is True or found is False:
-            return found
+        """Return the runner of the structure of a treedef."""
+        if is_traced() or not treedef._code or not self._lock.acquire(blocking=False):
+            return reference
         try:
-            raise found
+            return self._compiled(structure_key(treedef._code), treedef) or reference
+        except RecursionError:  # the caller is deep in a stack of its own
+            return reference
         finally:
-            del found  # a cycle, by the traceback
-
-    return answer
+            self._lock.release()
 
 
 def _changed(
     before: Mapping[str, Layer], after: Mapping[str, Layer]
-) -> Callable[[type], bool] | None:
-    """Return whether a class, or one that it inherits from, has another registration.
-
-    None if no class has.
-    """
+) -> Callable[[type], bool]:
+    """Return whether a class, or one that it inherits from, is registered anew."""
     pairs = [(before.get(name, EMPTY), layer) for name, layer in after.items()]
     pairs = [(old, new) for old, new in pairs if old is not new]
 
-    def has_changed(cls: type) -> bool:
-        return any(
-            old.rules.get(base) is not new.rules.get(base)
-            or (base in old.rules) is not (base in new.rules)
-            or (base in old.inherited) is not (base in new.inherited)
-            for base in cls.__mro__
-            for old, new in pairs
-        )
+    def told(layer: Layer, cls: type) -> Any:
+        rules, inherited = layer.rules, layer.inherited
+        return [(rules.get(c, told), c in inherited) for c in cls.__mro__]
 
-    return has_changed if pairs else None
+    return lambda cls: any(told(old, cls) != told(new, cls) for old, new in pairs)
 
 
 def _compact(treedef: Any, key: Any) -> None:
@@ -890,9 +763,8 @@ def _offer_collector(met: int, describe: Callable[[], GraphReading | None]) -> A
         return None
     try:
         graph = describe()
-        text = None if graph is None else collecting_text(graph)
-        return None if text is None else text.compiled("collect")
-    except RecursionError:  # nested too deeply, or the caller is
+        return None if graph is None else Collector(graph).compiled("collect")
+    except (RecursionError, TooLongError):  # nested too deeply, or the caller is
         return None
 
 

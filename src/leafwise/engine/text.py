@@ -55,7 +55,7 @@ from ..core.node import (
     Rule,
     Shaped,
 )
-from ..core.walk import Code, Failed
+from ..core.walk import Code, Failed, reference
 from ..safely import clip
 
 
@@ -397,6 +397,19 @@ def _answers_of(
     return [*leaves[:number], not is_answered and not leaves[number]]
 
 
+def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
+    """Rebuild by the code, to learn where it fails; raise what failed in any case.
+
+    Running out of stack is no failure of the tree: the code needs none.
+    """
+    # the frame of its traceback holds the error: a cycle, with the leaves
+    BaseException.with_traceback(error, None)
+    tree = reference.unflatten(treedef, leaves)
+    if isinstance(error, RecursionError):
+        return tree
+    raise error
+
+
 _TOOLS: Final[dict[str, Any]] = {
     "OrderedDict": OrderedDict,
     "Missed": _Missed,
@@ -405,6 +418,7 @@ _TOOLS: Final[dict[str, Any]] = {
     "defaultdict": defaultdict,
     "deque": deque,
     "exactly": exactly,
+    "explain_failure": _explain_failure,
     "is_miss": _is_miss,
     "length_hint": length_hint,
     "new_tuple": tuple.__new__,
@@ -1251,7 +1265,7 @@ def reading_text(field_layout: Any, memory: str) -> Text:
     return text
 
 
-class _TooLongError(Exception):
+class TooLongError(Exception):
     """There are too many lines."""
 
 
@@ -1259,7 +1273,7 @@ class Collector(Text):
     """The text of `collect`, which reads a graph of objects.
 
     Raises:
-        _TooLongError: There are too many lines.
+        TooLongError: There are too many lines.
 
     Example:
         >>> from leafwise.core.node import VALUE, Check, GraphReading, Reading
@@ -1311,7 +1325,7 @@ class Collector(Text):
 
     def _flush(self) -> None:
         if len(self.lines) > _MAX_LINES:
-            raise _TooLongError
+            raise TooLongError
         for name, values in self._waiting.items():
             if len(values) == 1:
                 self.add(f"{name}.append({values[0]})")
@@ -1399,11 +1413,3 @@ class Collector(Text):
             self._child(child, name)
             self._flush()
         self._loops -= 1
-
-
-def collecting_text(graph: GraphReading) -> Text | None:
-    """Return the text of `collect`, None if it were too long."""
-    try:
-        return Collector(graph)
-    except _TooLongError:
-        return None

@@ -715,7 +715,8 @@ def _row(
     spot: _Spot, amounts: dict[str, Amount], whole: Amount, **where: Any
 ) -> SummaryRow:
     """Return the row of a child; a variable has that of its value."""
-    child, role, same_as = spot.child, "leaf", ""
+    child, same_as = spot.child, ""
+    role: Role = "leaf"
     if type(child) is _Again:
         role, same_as, child = "again", *_first_place(child)
     name = _type_text(child)

@@ -71,11 +71,7 @@ def to_svg(
         (True, True)
     """
     context = context_of(is_leaf, False, none_is_leaf, namespace)
-    boxes = scene(
-        tree, context, select=select, depth=depth, max_leaves=max_leaves,
-        collapse=collapse,
-    )  # fmt: skip
-    return _Picture(boxes).text()
+    return _Picture(scene(tree, context, select, depth, max_leaves, collapse)).text()
 
 
 # -------------------------------------------------------------------------- places

@@ -9,7 +9,7 @@ never mistaken for lines or colours. What differs is found elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -75,7 +75,10 @@ def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
 
 
 def lines_of_all(
-    changes: Sequence[Change], paint: Paint, most: int | None = None
+    changes: Sequence[Change],
+    paint: Paint,
+    most: int | None = None,
+    note: Callable[[Change], str] = lambda _: "",
 ) -> Iterator[str]:
     """Yield the lines of changes.
 
@@ -83,9 +86,12 @@ def lines_of_all(
         changes: The changes.
         paint: The colours.
         most: How many of them to show, None for all.
+        note: Returns what to add to the first line of a change.
     """
     for change in changes[:most]:
-        yield from lines_of(change, paint)
+        first, *rest = lines_of(change, paint)
+        yield f"{first}{note(change)}"
+        yield from rest
     if most is not None and len(changes) > most:
         yield paint(f"and {len(changes) - most} more", "dim")
 

@@ -8,7 +8,7 @@ difference is written by `selection.difftext`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ..core.registry import GLOBAL
@@ -29,7 +29,7 @@ from ..paint import Paint
 from ..selection.change import Change
 from ..selection.diff import changes_between, tree_diff
 from ..selection.difference import form_of
-from ..selection.difftext import headline, lines_of, lines_of_all
+from ..selection.difftext import headline, lines_of_all
 
 
 __all__ = ["assert_same_structure", "assert_trees_close", "assert_trees_equal"]
@@ -74,18 +74,10 @@ def assert_trees_equal(
     """
     __tracebackhide__ = True  # pytest leaves this frame out
     found = tree_diff(
-        actual,
-        expected,
-        lists=lists,
-        typematch=typematch,
-        rtol=rtol,
-        atol=atol,
-        equal_nan=equal_nan,
-        ignore=ignore,
-        is_leaf=is_leaf,
-        none_is_leaf=none_is_leaf,
+        actual, expected, lists=lists, typematch=typematch, rtol=rtol, atol=atol,
+        equal_nan=equal_nan, ignore=ignore, is_leaf=is_leaf, none_is_leaf=none_is_leaf,
         namespace=namespace,
-    )
+    )  # fmt: skip
     if found:
         lines = lines_of_all(found, Paint("never"), _MOST)
         raise AssertionError("\n  ".join([headline(found), *lines]))
@@ -148,7 +140,8 @@ atol=0):
     found = changes_between(actual, expected, context, values, ignore, "position")
     if found:
         first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
-        raise AssertionError("\n  ".join([first, *_lines_of_all(found)]))
+        lines = lines_of_all(found, Paint("never"), _MOST, _error)
+        raise AssertionError("\n  ".join([first, *lines]))
 
 
 class _Close(Values):
@@ -193,16 +186,6 @@ def _is_whole(value: Any) -> bool:
     if is_array(value):
         return form_of(value).dtype.startswith(("int", "uint"))
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _lines_of_all(changes: Sequence[Change]) -> Iterator[str]:
-    """Yield the lines of changes, and how far apart single numbers are."""
-    for change in changes[:_MOST]:
-        first, *rest = lines_of(change, Paint("never"))
-        yield f"{first}{_error(change)}"
-        yield from rest
-    if len(changes) > _MOST:
-        yield f"and {len(changes) - _MOST} more"
 
 
 def _error(change: Change) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from functools import cached_property
 from html import escape
 from importlib import import_module
 from itertools import accumulate, count, islice, repeat
@@ -476,12 +475,14 @@ class _Node:
         self.children: list[Any] = []
         self.start = self.end = start
         self.is_open = info.is_open
+        self._keys: Any = None
 
-    @cached_property
+    @property
     def keys(self) -> Sequence[Any]:
         """The keys of the children."""
-        found: Sequence[Any] = self.info.rule.keys(self.aux, len(self.children))
-        return found
+        if self._keys is None:
+            self._keys = self.info.rule.keys(self.aux, len(self.children))
+        return self._keys  # type: ignore[no-any-return]
 
     @property
     def is_cell(self) -> bool:
@@ -615,7 +616,7 @@ class _Tally:
                     for place, child in enumerate(children)
                     if self.learn(child).rule or shape_of(child) is not None
                 ]
-                node.keys = [node.keys[place] for place in kept]
+                node._keys = [node.keys[place] for place in kept]
                 node.children = [children[place] for place in kept]
             given = None if info.kinds is None else info.kinds(aux, Kind(kind))
         except FAULTS:  # of the user's flatten: then it is a leaf
@@ -663,12 +664,13 @@ def _chosen(
     What is near the root comes first, and the nodes of a level share what is left of
     the limit, so that one long list hides nothing else.
     """
+    name: str = sort or ""
 
     def first(node: _Node, number: int) -> list[_Spot]:
-        if sort is None:
-            return [*islice(node.spots(), number)]
-        size_of_spot = lambda spot: -getattr(tally.amount(spot), sort)  # noqa: E731
-        return sorted(node.spots(), key=size_of_spot)[:number]
+        spots = node.spots()
+        if not name:
+            return [*islice(spots, number)]
+        return sorted(spots, key=lambda s: -getattr(tally.amount(s), name))[:number]
 
     chosen = {tally.top: first(tally.top, 1)}
     spare, level = most - 1, [tally.top]

@@ -632,6 +632,7 @@ def scene(
         PathError: The selector matches nothing.
         ValueError: There is a selector for a diff.
     """
+    found: list[Box] = []
     for most in (32 * max_leaves, max_leaves) if collapse else (max_leaves,):
         root = read(tree, context, select=select, depth=depth, most=most)
         found = boxes_of(root, collapse)

@@ -99,10 +99,9 @@ class Joint:
         slot: The position among the children of the parent.
         values: The children, as far as they are known; MISSING for nothing.
         depth: How many joints are above it.
-        link: The path to it, as a linked list.
     """
 
-    __slots__ = ("above", "depth", "link", "parts", "slot", "values")
+    __slots__ = ("_link", "above", "depth", "parts", "slot", "values")
 
     def __init__(self, parts: Parts, above: Joint | None, slot: int) -> None:
         self.parts = parts
@@ -110,7 +109,19 @@ class Joint:
         self.slot = slot
         self.values: list[Any] = [MISSING] * len(parts.keys)
         self.depth: int = 0 if above is None else above.depth + 1
-        self.link: Any = () if above is None else above.link_to(slot)
+        self._link: Any = () if above is None or above.above is None else None
+
+    @property
+    def link(self) -> Any:
+        """The path to it, as a linked list, made when it is first asked for."""
+        joints: list[Any] = [self]
+        while joints[-1]._link is None:
+            joints.append(joints[-1].above)
+        link = joints.pop()._link
+        while joints:
+            joint = joints.pop()
+            link = joint._link = (link, joint.above.key_of(joint.slot))
+        return link
 
     def link_to(self, slot: int) -> Any:
         """Return the path to a child, as a linked list."""
@@ -278,8 +289,15 @@ def by_numbers(
 
 def by_place(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
     """Join sequences position by position."""
-    items = map(items_of, nodes, rules)
-    return by_numbers(nodes, rules, [range(len(row)) for row in items])
+    items = [*map(items_of, nodes, rules)]
+    size = max(map(len, items))
+    columns = [[*column, *[MISSING] * (size - len(column))] for column in items]
+    first, rule = nodes[0], rules[0]
+
+    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
+        return items_like(first, rule, values, nodes)
+
+    return Parts(range(size), SequenceKey, columns, make)
 
 
 def by_shape(

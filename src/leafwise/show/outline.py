@@ -165,22 +165,23 @@ class _Reader:
         level = [(tree, wanted)]
         while level and levels > 0 and spare >= 0:
             levels -= 1
-            nodes: dict[_Named, list[tuple[Any, _Trie]]] = {}
+            nodes: dict[_Named, tuple[Sequence[Child], list[_Trie]]] = {}
             for value, trie in level:
                 name = id(value), id(trie)
                 sketch, tries = self.sketch(value, trie)
                 if sketch is not None and sketch.children and name not in self.shares:
                     self.shares[name] = 0
-                    values = [child.value for child in sketch.children]
-                    nodes[name] = [*zip(values, tries, strict=True)]
-            fair = max(_fair_share(map(len, nodes.values()), spare), _FEWEST)
+                    nodes[name] = sketch.children, tries
+            sizes = [len(children) for children, _ in nodes.values()]
+            fair = max(_fair_share(sizes, spare), _FEWEST)
             level = []
-            for name, inside in nodes.items():
-                share = min(len(inside), fair)
+            for name, (children, tries) in nodes.items():
+                share = min(len(children), fair)
                 if share - 1 <= spare:
                     self.shares[name] = share
                     spare -= share - 1
-                    level += inside[:share]
+                    values = [child.value for child in children[:share]]
+                    level += zip(values, tries, strict=False)
 
     def sketch(self, value: Any, wanted: _Trie) -> tuple[Sketch | None, list[_Trie]]:
         """Return what a value is made of, as far as it is wanted."""

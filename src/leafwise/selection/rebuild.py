@@ -148,18 +148,25 @@ class Edited:
             node, changed = before.node, before.names | changed
         self._made[id(made)] = _Made(link, node, made, rule, changed)
 
-    def complete(self) -> None:
+    def complete(self, paths: Mapping[int, KeyPath] | None = None) -> None:
         """Complete the objects that one pass of edits made.
+
+        Args:
+            paths: After several passes, where the objects are that are in the last
+                tree, by identity; the others are left out.
 
         Raises:
             Exception: What the validation of a class raises, with a note of the path.
         """
-        for one in self._made.values():
+        for made, one in self._made.items():
+            if paths is not None and made not in paths:
+                continue
             complete: Any = one.rule.edited
             try:
                 complete(one.node, one.made, one.names, self.validate)
-            except Exception as error:
-                locate(error, [*unlink(one.link)][::-1])
+            except Exception as error:  # of the class, which is told where
+                path = unlink(one.link) if paths is None else paths[made]
+                locate(error, [*path][::-1])
                 raise
 
     def complete_in(self, tree: Any, context: Context) -> None:
@@ -168,23 +175,11 @@ class Edited:
         Raises:
             Exception: As `complete`.
         """
-        if not self._made:
-            return
-        paths = {id(tree): KeyPath()}
-        for place in find(tree, (DEEP, *parse("*")), context):
-            paths[id(place.value)] = place.path
-        self._made = {key: one for key, one in self._made.items() if key in paths}
-        for key, one in [*self._made.items()]:
-            self._made[key] = one._replace(link=_linked(paths[key]))
-        self.complete()
-
-
-def _linked(path: KeyPath) -> Any:
-    """Return a path as a linked list."""
-    link: Any = ()
-    for key in path:
-        link = link, key
-    return link
+        if self._made:
+            paths = {id(tree): KeyPath()}
+            for place in find(tree, (DEEP, *parse("*")), context):
+                paths[id(place.value)] = place.path
+            self.complete(paths)
 
 
 def edited(
@@ -321,12 +316,12 @@ def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
     for path, edit in edits:
         trie = root
         for depth, key in enumerate(path[:-1]):
-            if _replaces(trie.edits.get(key)):
+            if not all(map(_leaves, trie.edits.get(key, ()))):
                 raise _overlap(path[: depth + 1], path)
             trie = trie.below.setdefault(key, _Trie())
         key = path[-1]
         known = trie.edits.setdefault(key, [])
-        if not _leaves(edit) and _replaces(known):
+        if not _leaves(edit) and not all(map(_leaves, known)):
             raise EditError(f"cannot edit {path.where()} twice", path=path)
         if not _leaves(edit) and key in trie.below:
             raise _overlap(path, path)
@@ -339,10 +334,6 @@ def _leaves(edit: Edit) -> bool:
     return type(edit) is Insert or (type(edit) is Move and edit.target is not None)
 
 
-def _replaces(edits: list[Edit] | None) -> bool:
-    return edits is not None and not all(map(_leaves, edits))
-
-
 def _overlap(outer: KeyPath, inner: KeyPath) -> EditError:
     what = inner.where() if len(inner) > len(outer) else "something"
     return EditError(
@@ -350,13 +341,9 @@ def _overlap(outer: KeyPath, inner: KeyPath) -> EditError:
     )
 
 
-def _path(link: Any) -> KeyPath:
-    return KeyPath(unlink(link))
-
-
 def _refusal(link: Any, text: str) -> EditError:
     """Return an error about a node; `{where}` in the text is replaced by its place."""
-    path = _path(link)
+    path = KeyPath(unlink(link))
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
@@ -423,13 +410,23 @@ def _changed_node(
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)
-    if rule.is_sequence and any(map(_places_item, flat)):
-        return _made_of(link, node, rule, _realigned(rule.items(node), flat))
-    if rule.is_sequence and not rule.is_fixed:
-        return _changed_sequence(link, node, rule, flat)
+    if rule.is_sequence and (not rule.is_fixed or any(map(_is_final, flat))):
+        items = _change_items(link, rule.items(node), flat)
+        size = len(items)
+        made = rule.from_items(rule.rest(node), items)
+        if len(made) == size:
+            return made
+        told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
+        raise _refusal(link, told)
     if all(type(edit) is Set for _, edit in flat):
         return with_children(node, rule, flat)
     return _reshaped(link, node, rule, flat)
+
+
+def _is_final(one: tuple[Any, Edit]) -> bool:
+    """Return whether an edit says at which position an item is in the end."""
+    edit = one[1]
+    return type(edit) is Move or (type(edit) is Insert and edit.target is not None)
 
 
 def _changed_mapping(
@@ -489,71 +486,39 @@ def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
     return [*made, *rest]
 
 
-def _changed_sequence(
-    link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
-) -> Any:
-    """Return a sequence after some edits."""
-    items = rule.items(node)
-    for key, edit in _in_turn(edits, len(items)):
-        match edit:
-            case Insert(value):
-                items.insert(key.idx, value)
-            case Set(value):
-                items[key.idx] = value
-            case Delete():
-                del items[key.idx]
-            case _:
-                raise _refusal(link, "positions at {where} cannot be renamed")
-    return _made_of(link, node, rule, items)
+def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
+    """Return the items of a sequence, in which edits are made in place.
 
-
-def _places_item(one: tuple[Any, Edit]) -> bool:
-    """Return whether an edit says at which position an item is in the end."""
-    edit = one[1]
-    return type(edit) is Move or (type(edit) is Insert and edit.target is not None)
-
-
-def _realigned(items: list[Any], edits: list[tuple[Any, Edit]]) -> list[Any]:
-    """Return the items of a sequence when each placed one is where it is to be."""
+    Insertions are before the old items, unless an edit has a final position.
+    """
+    is_final = any(map(_is_final, edits))
+    before: dict[int, list[Any]] = {}
     gone: set[int] = set()
     placed: list[tuple[int, Any]] = []
     moved: list[tuple[int, int]] = []
     for key, edit in edits:
         match edit:
-            case Insert(value, index):
+            case Insert(value, index) if is_final:
                 placed.append((key.idx if index is None else index, value))
+            case Insert(value):
+                before.setdefault(key.idx, []).append(value)
             case Set(value):
                 items[key.idx] = value
-            case Move(index):
+            case Rename():
+                raise _refusal(link, "positions at {where} cannot be renamed")
+            case _:
                 gone.add(key.idx)
-                if index is not None:
-                    moved.append((index, key.idx))
-    placed += [(index, items[place]) for index, place in moved]
-    return at_places((x for n, x in enumerate(items) if n not in gone), placed)
-
-
-def _made_of(link: Any, node: Any, rule: Rule, items: list[Any]) -> Any:
-    """Return a sequence of the type of a node with other items."""
-    size = len(items)
-    made = rule.from_items(rule.rest(node), items)
-    if len(made) != size:
-        name = type_name(node)
-        raise _refusal(
-            link, f"the {name} at {{where}} can hold at most {len(made)} items"
-        )
-    return made
-
-
-def _in_turn(edits: list[tuple[Any, Edit]], size: int) -> list[tuple[Any, Edit]]:
-    """Order edits of a sequence so that none moves the items of the next ones.
-
-    They go from the end to the beginning; items to append come last.
-    """
-    appended = [e for e in edits if type(e[1]) is Insert and e[0].idx >= size]
-    rest = [e for e in edits if type(e[1]) is not Insert or e[0].idx < size]
-    rest.reverse()
-    rest.sort(key=lambda e: (-e[0].idx, type(e[1]) is Insert))
-    return rest + sorted(appended, key=lambda e: e[0].idx)
+                if isinstance(edit, Move) and edit.target is not None:
+                    moved.append((edit.target, key.idx))
+    if is_final:
+        placed += [(index, items[place]) for index, place in moved]
+        return at_places((x for n, x in enumerate(items) if n not in gone), placed)
+    for place in sorted({*before, *gone}, reverse=True):
+        if place in gone:
+            del items[place]
+        for value in reversed(before.get(place, ())):
+            items.insert(place, value)
+    return items
 
 
 def with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
@@ -581,19 +546,30 @@ def with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
 
 def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     """Return a copy of an object with more, fewer or renamed children."""
-    grows = isinstance(node, MutableMapping | MutableSequence)
     if rule.extras is not None and rule.extras(node) is not None:
         return with_extras(link, node, rule, edits)
+    grows = isinstance(node, MutableMapping | MutableSequence)
     if isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped)):
-        name = type_name(node)
-        raise _refusal(link, f"the {name} {_REFUSED}")
+        raise _refusal(link, f"the {type_name(node)} {_REFUSED}")
     made = with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
     rest = [(key, edit) for key, edit in edits if type(edit) is not Set]
-    if all(type(key) is SequenceKey for key, _ in rest):
-        rest = _in_turn(rest, len(made))
+    _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
     for key, edit in rest:
-        kind = _kind_of(node, rule, key) if isinstance(edit, Rename) else None
-        _reshape(link, made, key, edit, kind)
+        if type(key) is SequenceKey:
+            continue
+        if isinstance(edit, Insert):
+            _put(link, made, key, edit.value)
+            continue
+        is_item = type(key) is DictKey
+        if isinstance(edit, Rename):
+            value = made[key.key] if is_item else getattr(made, key.name)
+            kind = _kind_of(node, rule, key)
+            marked = value if kind is None else Marked(kind, value)
+            _put(link, made, type(key)(edit.name), marked)
+        if is_item:
+            del made[key.key]
+        else:
+            delattr(made, key.name)
     return made
 
 
@@ -623,30 +599,6 @@ def with_extras(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]])
         if new is not None:
             extras[new.name] = value
     return made
-
-
-def _reshape(link: Any, made: Any, key: Any, edit: Edit, kind: Kind | None) -> None:
-    """Apply one edit in place, to a copy."""
-    if type(key) is SequenceKey:
-        if isinstance(edit, Insert):
-            made.insert(key.idx, edit.value)
-        elif isinstance(edit, Delete):
-            del made[key.idx]
-        else:
-            raise _refusal(link, "positions at {where} cannot be renamed")
-        return
-    if isinstance(edit, Insert):
-        _put(link, made, key, edit.value)
-        return
-    is_item = type(key) is DictKey
-    value = made[key.key] if is_item else getattr(made, key.name)
-    if isinstance(edit, Rename):
-        marked = value if kind is None else Marked(kind, value)
-        _put(link, made, type(key)(edit.name), marked)
-    if is_item:
-        del made[key.key]
-    else:
-        delattr(made, key.name)
 
 
 def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
@@ -681,31 +633,26 @@ def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
         rule: Its rule.
         wanted: A key; or a name, whose kind of key depends on the node.
     """
-    key = _named(node, rule, wanted) if isinstance(wanted, str) else wanted
-    if _has_items(node, rule):
+    key: Any = wanted
+    is_table = rule.is_mapping or isinstance(node, Mapping)
+    has_items = rule.is_sequence or isinstance(node, MutableSequence | tuple)
+    if has_items and not rule.is_mapping:
         sort: type = SequenceKey
-    elif isinstance(node, Mapping) or rule.is_mapping:
-        sort, key = DictKey, DictKey(key.idx) if type(key) is SequenceKey else key
+        if isinstance(wanted, str):
+            is_number = wanted.isascii() and wanted.isdigit()
+            key = SequenceKey(int(wanted)) if is_number else None
+    elif is_table:
+        sort = DictKey
+        if isinstance(wanted, str):
+            is_attribute = isinstance(rule.form, Shaped) and not rule.is_mapping
+            key = GetAttrKey(wanted) if is_attribute else DictKey(wanted)
+        elif type(wanted) is SequenceKey:
+            key = DictKey(wanted.idx)
     else:
         sort = GetAttrKey
+        key = GetAttrKey(wanted) if isinstance(wanted, str) else wanted
     fits = type(key) is sort or (type(key) is GetAttrKey and has_kinds(node))
     return key if fits else None
-
-
-def _has_items(node: Any, rule: Rule) -> bool:
-    if rule.is_mapping:
-        return False
-    return rule.is_sequence or isinstance(node, MutableSequence | tuple)
-
-
-def _named(node: Any, rule: Rule, name: str) -> Any:
-    if _has_items(node, rule):
-        is_number = name.isascii() and name.isdigit()
-        return SequenceKey(int(name)) if is_number else DictKey(name)
-    if rule.is_mapping:
-        return DictKey(name)
-    has_attributes = isinstance(rule.form, Shaped) or not isinstance(node, Mapping)
-    return GetAttrKey(name) if has_attributes else DictKey(name)
 
 
 # --------------------------------------------------------------------- kinds of nodes

@@ -189,15 +189,18 @@ def _arrow(texts: Sequence[str], paint: Paint, labels: Sequence[str] = ()) -> st
 def _from_to(before: Any, after: Any, paint: Paint) -> str:
     """Return the text of two values that differ, and how, if the texts are equal."""
     texts = _brief(before), _brief(after)
-    if texts[0] == texts[1]:
-        labels = contrast(before, after)
-        if isinstance(labels, str):
-            return f"{_arrow(texts, paint)} ({printable(labels)})"
-    elif type(before) is not type(after):
-        labels = type_names(type(before), type(after))
-    else:
-        return _arrow(texts, paint)
+    labels = _labels(before, after, texts)
+    if isinstance(labels, str):
+        return _arrow(texts, paint) + (f" ({printable(labels)})" if labels else "")
     return _arrow(texts, paint, [*map(printable, labels)])
+
+
+def _labels(before: Any, after: Any, texts: tuple[str, str]) -> Sequence[str]:
+    """Return what else to say of two values: one text about both, or one of each."""
+    if texts[0] == texts[1]:
+        return contrast(before, after)
+    same = type(before) is type(after)
+    return "" if same else type_names(type(before), type(after))
 
 
 # --------------------------------------------------------------------------- arrays
@@ -385,20 +388,11 @@ def _sides(change: Change) -> Sides:
             case SetDifference() as found:
                 return _sides_of_sets(found)
     texts = _brief(before), _brief(after)
-    if texts[0] == texts[1]:
-        labels = contrast(before, after)
-        if isinstance(labels, str):
-            return Sides(printable(labels), [("", *texts)])
-    elif type(before) is not type(after):
-        labels = type_names(type(before), type(after))
-    else:
-        return Sides("", [("", *texts)])
-    return Sides("", [("", *texts), _types(labels)])
-
-
-def _types(labels: Sequence[str]) -> Line:
-    before, after = map(printable, labels)
-    return "type", before, after
+    labels = _labels(before, after, texts)
+    if isinstance(labels, str):
+        return Sides(printable(labels), [("", *texts)])
+    old, new = map(printable, labels)
+    return Sides("", [("", *texts), ("type", old, new)])
 
 
 def _sides_of_arrays(before: Any, after: Any, found: ArrayDifference) -> Sides:
@@ -406,7 +400,8 @@ def _sides_of_arrays(before: Any, after: Any, found: ArrayDifference) -> Sides:
         return Sides("", [("", *_both(found.places[0]))])
     lines: list[Line] = [("", str(found.before), str(found.after))]
     if type(before) is not type(after):
-        lines.append(_types(type_names(type(before), type(after))))
+        old, new = type_names(type(before), type(after))
+        lines.append(("type", printable(old), printable(new)))
     lines += [(str([*place.at]), *_both(place)) for place in found.places]
     rest = len(found.places) and (found.differing or 0) - len(found.places)
     note = _summary(found)

@@ -13,16 +13,8 @@ from typing import Any, Final
 
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..equality.content import (
-    Asked,
-    as_numpy,
-    is_array,
-    is_number_dtype,
-    is_readable,
-    is_table,
-    is_traced,
-    same_places,
-)
+from ..equality import content
+from ..equality.content import Asked, is_array
 from ..equality.leaves import Values
 from ..ops.context import context_of
 from ..paint import Paint
@@ -167,7 +159,9 @@ class _Close(Values):
         asked = self.asked_of(a, b)
         if not self.dtypes and _is_numeric(a) and _is_numeric(b):
             return tuple(a.shape) == tuple(b.shape) and bool(
-                same_places(as_numpy(a), as_numpy(b), asked).all()
+                content.same_places(
+                    content.as_numpy(a), content.as_numpy(b), asked
+                ).all()
             )
         if asked is self.exact.asked:
             return self.exact.same(a, b)
@@ -176,9 +170,9 @@ class _Close(Values):
 
 def _is_numeric(value: Any) -> bool:
     """Return whether a value is an array of numbers that can be read."""
-    if not is_array(value) or is_table(value) or is_traced(value):
+    if not is_array(value) or content.is_table(value) or content.is_traced(value):
         return False
-    return is_number_dtype(value.dtype) and is_readable(value)
+    return content.is_number_dtype(value.dtype) and content.is_readable(value)
 
 
 def _is_whole(value: Any) -> bool:

@@ -216,9 +216,9 @@ def _compared(example: _Example) -> str:
         return ""
     if not exact.same(copied, data):
         return f"aux data {clip(data)} is not equal to its copy"
-    same = hash(copied) == number
-    told = f"aux data {clip(data)} and its copy are equal but have different hashes"
-    return "" if same else told
+    if hash(copied) == number:
+        return ""
+    return f"aux data {clip(data)} and its copy are equal but have different hashes"
 
 
 def _keys_counted(example: _Example) -> str:
@@ -391,46 +391,30 @@ def _takes_any(example: _Example) -> str:
     return ""
 
 
+# fmt: off
 _CHECKS: Final[Sequence[tuple[str, Callable[[_Example], str], str]]] = (
-    (
-        "aux data",
-        _compared,
-        "treedefs are compared with it, and are keys of caches, as of jax.jit: build "
-        "it from tuples, frozensets, and classes with an __eq__ and __hash__ by value",
-    ),
+    ("aux data", _compared,
+     "treedefs are compared with it, and are keys of caches, as of jax.jit: build "
+     "it from tuples, frozensets, and classes with an __eq__ and __hash__ by value"),
     ("keys", _keys_counted, "give one key for each child"),
-    (
-        "keys",
-        _keys_read,
-        "give keys in the order of the children: the unique names under which they are "
-        "stored, or a FlattenedIndexKey",
-    ),
-    (
-        "functions",
-        _repeated,
-        "return the objects that the node stores, in a list or tuple, and aux data "
-        "that compares by value",
-    ),
+    ("keys", _keys_read,
+     "give keys in the order of the children: the unique names under which they are "
+     "stored, or a FlattenedIndexKey"),
+    ("functions", _repeated,
+     "return the objects that the node stores, in a list or tuple, and aux data "
+     "that compares by value"),
     ("functions", _unchanged, "it must only read it"),
     ("functions", _separate, "children are children only, never aux data"),
     ("functions", _in_order, "leafwise calls unflatten(aux_data, children)"),
     ("functions", _made_anew, "it must make a new instance of the class each time"),
-    (
-        "functions",
-        _restored,
-        "flatten and unflatten must use the same order, and restore every child and "
-        "all aux data",
-    ),
-    (
-        "functions",
-        _attributes_restored,
-        "it must be a child, aux data, or set by unflatten",
-    ),
-    (
-        "functions",
-        _takes_any,
-        "unflatten must accept any children, so create the object without the checks "
-        "of __init__, for example with object.__new__(cls)",
-    ),
+    ("functions", _restored,
+     "flatten and unflatten must use the same order, and restore every child and "
+     "all aux data"),
+    ("functions", _attributes_restored,
+     "it must be a child, aux data, or set by unflatten"),
+    ("functions", _takes_any,
+     "unflatten must accept any children, so create the object without the checks "
+     "of __init__, for example with object.__new__(cls)"),
 )
 """The faults that users make: stage, what finds the fault, what to do about it."""
+# fmt: on

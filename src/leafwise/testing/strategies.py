@@ -111,8 +111,8 @@ def trees(
     st = _strategies()
     view = view_of(namespace)
     sorts = [*(_NODES if nodes is None else nodes)]
-    names, small = _strings(st, 4, _LETTERS[:26], 1), st.integers(-3, 3)
     if keys is None:
+        names, small = _strings(st, 4, _LETTERS[:26], 1), st.integers(-3, 3)
         pairs = st.tuples(names) | st.tuples(small, names)
         keys = names | small | st.booleans() | st.none() | pairs
     ends: Any = leaves
@@ -222,32 +222,33 @@ _BUILT_IN: Final[Mapping[type, Callable[[Any, Any, Any], Any]]] = {
 
 
 def _maker_by_fields(cls: type, rule: Rule, form: Fields) -> Callable[[Any], Any]:
-    """Return the maker of a dataclass, which does not run its `__init__`."""
+    """Return the maker of a dataclass, which does not run its `__init__`.
+
+    A static field gets its default, and values of its type.
+    """
     try:
         hints = get_type_hints(cls)
     except Exception:  # a name that is not there at run time
         hints = {}
 
+    def static(name: str) -> Any:
+        field = getattr(cls, "__dataclass_fields__", {}).get(name)
+        default = getattr(field, "default", MISSING)
+        hint = hints.get(name, Any)
+        known = _VALUES.get(str if hint is Any else hint)
+        st = _strategies()
+        values = st.from_type(hint) if known is None else known(st)
+        return values if default is MISSING else st.just(default) | values
+
     def make(children: Any) -> Any:
         st = _strategies()
         return st.builds(
             lambda aux, items: rule.unflatten(aux, [*items]),
-            st.tuples(*(_static(cls, name, hints) for name in form.meta)),
+            st.tuples(*map(static, form.meta)),
             st.tuples(*[children] * len(form.data)),
         )
 
     return make
-
-
-def _static(cls: type, name: str, hints: Mapping[str, Any]) -> Any:
-    """Return a strategy for a static field: its default, and values of its type."""
-    st = _strategies()
-    field = getattr(cls, "__dataclass_fields__", {}).get(name)
-    default = getattr(field, "default", MISSING)
-    hint = hints.get(name, Any)
-    known = _VALUES.get(str if hint is Any else hint)
-    values = st.from_type(hint) if known is None else known(st)
-    return values if default is MISSING else st.just(default) | values
 
 
 # ------------------------------------------------------------------ the same structure

@@ -36,15 +36,11 @@ from .rebuild import (
     Edited,
     Insert,
     Set,
-    extended,
-    is_items,
-    is_mapping,
-    items_like,
-    items_of,
-    mapping_like,
+    data_keys,
+    entries_of,
+    item_key,
     rebuild,
-    same_items,
-    table_of,
+    remade,
     with_children,
     with_extras,
 )
@@ -242,62 +238,42 @@ def shown(node: Any, context: Context, link: Any = ()) -> str:
 # ------------------------------------------------------------------- nodes, joined
 
 
-def by_key(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
-    """Join mappings; the keys are in the order in which the nodes bring them."""
-    tables = [*map(table_of, nodes, rules)]
-    known: dict[Any, None] = {}
-    for table in tables:
-        known.update(dict.fromkeys(table))
-    keys = [*known]
+def by_key(nodes: Sequence[Any], rules: Sequence[Rule], as_key: Any) -> Parts:
+    """Join mappings, or sequences position by position.
+
+    The keys are in the order in which the nodes bring them.
+    """
+    tables = [*map(entries_of, nodes, rules)]
+    keys = [*dict.fromkeys(key for table in tables for key in table)]
     columns = [[*map(table.get, keys, repeat(MISSING))] for table in tables]
-    first, rule = nodes[0], rules[0]
 
     def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
-        if same_items(found, values, tables[0]):
-            return first
-        return mapping_like(first, rule, found, values, nodes)
+        entries = dict(zip(found, values, strict=True))
+        return remade(nodes[0], rules[0], tables[0], entries, lambda: data_keys(nodes))
 
-    return Parts(keys, DictKey, columns, make)
+    return Parts(keys, as_key, columns, make)
 
 
 def by_numbers(
     nodes: Sequence[Any], rules: Sequence[Rule], numbers: Sequence[Sequence[int]]
 ) -> Parts:
     """Join sequences by numbers that stand for their items."""
-    items = [*map(items_of, nodes, rules)]
+    parts = by_key(nodes, rules, SequenceKey)
     tables = [{n: place for place, n in enumerate(row)} for row in numbers]
     known = dict.fromkeys(number for table in tables for number in table)
-    found = [[*map(table.get, known)] for table in tables]
-    columns = [
-        [MISSING if place is None else row[place] for place in places]
-        for row, places in zip(items, found, strict=True)
+    rows: list[Any] = [[table.get(number) for table in tables] for number in known]
+    parts.keys = [next(place for place in row if place is not None) for row in rows]
+    parts.columns = [
+        [MISSING if row[n] is None else column[row[n]] for row in rows]
+        for n, column in enumerate(parts.columns)
     ]
-    rows = [*zip(*found, strict=True)]
-    keys = [next(place for place in row if place is not None) for row in rows]
-    first, rule = nodes[0], rules[0]
-
-    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
-        return items_like(first, rule, values, nodes)
-
-    parts = Parts(keys, SequenceKey, columns, make)
     parts.places = [
-        tuple([place if place is None else SequenceKey(place) for place in row])
+        [place if place is None else SequenceKey(place) for place in row]
         for row in rows
     ]
+    make = parts.make
+    parts.make = lambda _, values: make(range(len(values)), values)
     return parts
-
-
-def by_place(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
-    """Join sequences position by position."""
-    items = [*map(items_of, nodes, rules)]
-    size = max(map(len, items))
-    columns = [[*column, *[MISSING] * (size - len(column))] for column in items]
-    first, rule = nodes[0], rules[0]
-
-    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
-        return items_like(first, rule, values, nodes)
-
-    return Parts(range(size), SequenceKey, columns, make)
 
 
 def by_shape(
@@ -453,10 +429,9 @@ def _joined(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts | None:
     Objects with kinds, whose static items are not leaves, must have one shape.
     """
     if not any(map(has_kinds, nodes)):
-        if all(map(is_mapping, nodes, rules)):
-            return by_key(nodes, rules)
-        if all(map(is_items, nodes, rules)):
-            return by_place(nodes, rules)
+        (as_key, *others) = {*map(item_key, nodes, rules)}
+        if as_key is not None and not others:
+            return by_key(nodes, rules, as_key)
     if any(rule is not rules[0] for rule in rules):
         return None
     return by_shape(nodes, rules[0], lambda auxes: auxes[0])
@@ -714,15 +689,16 @@ class _Merging:
             if fits and other is None and policy.conflict == "overlay":
                 return above
             return self.chosen(spot, below, above, policy, fits=fits)
-        if is_mapping(below, rule) and is_mapping(above, other):
-            return by_key((below, above), (rule, other))
-        if is_items(below, rule) and is_items(above, other):
+        as_key, other_key = item_key(below, rule), item_key(above, other)
+        if as_key is other_key is DictKey:
+            return by_key((below, above), (rule, other), DictKey)
+        if as_key is other_key is SequenceKey:
             return self.items(spot, (below, above), (rule, other), policy)
         if rule is other:
             parts = by_shape((below, above), rule, _picker(spot, rule, policy))
             if parts is not None:
                 return self.noted(below, rule, parts)
-        table = table_of(above, other) if is_mapping(above, other) else None
+        table = entries_of(above, other) if other_key is DictKey else None
         if rule is other and rule.extras is not None:
             table = fields_of(above, other)
         if table is not None:
@@ -759,15 +735,21 @@ class _Merging:
         key = policy.pairs
         if key is not None and rules[0].is_sequence and rules[1].is_sequence:
             number_of, path = self.numbering.of, spot.path
+            pairs = zip(nodes, rules, strict=True)
             numbers = [
                 numbers_by_key(row, key, self.context, number_of, path)
-                for row in map(items_of, nodes, rules)
+                for row in ([*entries_of(*one).values()] for one in pairs)
             ]
             return by_numbers(nodes, rules, numbers)
         if policy.lists == "position":
-            return by_place(nodes, rules)
+            return by_key(nodes, rules, SequenceKey)
         if policy.lists == "extend":
-            return extended(nodes[0], rules[0], self.cleaned(spot, nodes[1]), rules[1])
+            old = entries_of(nodes[0], rules[0])
+            more = self.cleaned(spot, nodes[1])
+            size, added = len(old), entries_of(more, rules[1])
+            items = {**old, **{size + place: x for place, x in added.items()}}
+            data = lambda: {size + place for place in data_keys([more])}  # noqa: E731
+            return remade(nodes[0], rules[0], old, items, data)
         return self.chosen(spot, *nodes, policy, fits=True)
 
     def chosen(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import (
+    Callable,
     Iterable,
     Mapping,
     MutableMapping,
@@ -44,17 +45,13 @@ __all__ = [
     "Set",
     "check_apart",
     "children_by_key",
+    "data_keys",
     "edited",
-    "extended",
-    "is_items",
-    "is_mapping",
-    "items_like",
-    "items_of",
+    "entries_of",
+    "item_key",
     "key_for",
-    "mapping_like",
     "rebuild",
-    "same_items",
-    "table_of",
+    "remade",
     "with_children",
     "with_extras",
 ]
@@ -655,79 +652,79 @@ def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
     return key if fits else None
 
 
-# --------------------------------------------------------------------- kinds of nodes
+# ---------------------------------------------------- nodes taken apart and remade
 
 
-def is_mapping(node: Any, rule: Rule) -> bool:
-    """Return whether a node is a mapping that can get other keys."""
-    return rule.is_mapping or isinstance(node, MutableMapping)
+def item_key(node: Any, rule: Rule) -> type | None:
+    """Return the type of the keys of a node's items.
+
+    That is `DictKey` for a mapping and `SequenceKey` for a sequence, if there can be
+    such nodes with other items; None for any other node.
+    """
+    if rule.is_mapping or isinstance(node, MutableMapping):
+        return DictKey
+    return (
+        SequenceKey if rule.is_sequence or isinstance(node, MutableSequence) else None
+    )
 
 
-def is_items(node: Any, rule: Rule) -> bool:
-    """Return whether a node is a sequence that can get another length."""
-    return rule.is_sequence or isinstance(node, MutableSequence)
+def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
+    """Return the items of a mapping or sequence by key or position, as it has them."""
+    if rule.is_mapping:
+        items: dict[Any, Any] = rule.items(node)
+        return items
+    if item_key(node, rule) is DictKey:
+        return dict(node)
+    return dict(enumerate(rule.items(node) if rule.is_sequence else node))
 
 
-def table_of(node: Any, rule: Rule) -> Mapping[Any, Any]:
-    """Return the keys and children of a mapping, in its own order."""
-    table: Mapping[Any, Any] = rule.items(node) if rule.is_mapping else node
-    return table
-
-
-def items_of(node: Any, rule: Rule) -> Sequence[Any]:
-    """Return the children of a sequence."""
-    items: Sequence[Any] = rule.items(node) if rule.is_sequence else node
-    return items
-
-
-# ------------------------------------------------------------------ nodes of one kind
-
-
-def mapping_like(
+def remade(
     node: Any,
     rule: Rule,
-    keys: Sequence[Any],
-    values: Sequence[Any],
-    sources: Sequence[Any],
+    old: dict[Any, Any],
+    entries: dict[Any, Any],
+    data: Callable[[], set[Any]],
 ) -> Any:
-    """Return a mapping of the type of a node.
+    """Return a mapping or sequence of the type of a node with other items.
+
+    It is the node if it has exactly these. Comparing values is not enough: None and
+    other shared objects may be under any key. A key that is only equal to the old one,
+    as True is to 1, is another key.
 
     Args:
         node: The node.
         rule: Its rule.
-        keys: The keys.
-        values: The values.
-        sources: The nodes that the items are from.
+        old: Its items, as `entries_of` returns them.
+        entries: The new items by key, in a dict that may be kept; those of a sequence
+            in their order.
+        data: Returns the keys of the items that are data, where the node asks for it.
     """
-    if rule.is_mapping:
-        items = dict(zip(keys, values, strict=True))
+    is_table = item_key(node, rule) is DictKey
+    if not is_table:
+        entries = dict(enumerate(entries.values()))
+    if (
+        len(old) == len(entries)
+        and all(map(is_, entries.values(), old.values()))
+        and (all(map(is_, entries, old)) or all(map(_same_key, entries, old)))
+    ):
+        return node
+    if rule.is_mapping or rule.is_sequence:
+        items = entries if is_table else [*entries.values()]
         return rule.from_items(rule.rest(node), items)
     made = copy.copy(node)
-    for key in {*made}.difference(keys):
+    for key in [key for key in old if key not in entries][::-1]:
         del made[key]
-    is_data = _data_keys(sources)
-    for key, value in zip(keys, values, strict=True):
-        if key not in made or made[key] is not value:
-            made[key] = Marked(Kind.DATA, value) if key in is_data else value
+    is_data = data() if has_kinds(node) else ()
+    for key, value in entries.items():
+        item = Marked(Kind.DATA, value) if key in is_data else value
+        if key not in old and not is_table:
+            made.append(item)
+        elif key not in old or made[key] is not value:
+            made[key] = item
     return made
 
 
 _EXACT: Final = frozenset({str, int, bool, bytes})
-
-
-def same_items(
-    keys: Sequence[Any], values: Sequence[Any], table: Mapping[Any, Any]
-) -> bool:
-    """Return whether keys and values are exactly those of a table, in the same order.
-
-    Comparing values is not enough: None and other shared objects may be under any key.
-    A key that is only equal to the old one, as True is to 1, is another key.
-    """
-    return (
-        len(table) == len(keys)
-        and all(map(is_, values, table.values()))
-        and (all(map(is_, keys, table)) or all(map(_same_key, keys, table)))
-    )
 
 
 def _same_key(a: Any, b: Any) -> bool:
@@ -735,47 +732,7 @@ def _same_key(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and type(a) in _EXACT and bool(a == b))
 
 
-def items_like(
-    node: Any, rule: Rule, values: Sequence[Any], sources: Sequence[Any]
-) -> Any:
-    """Return a sequence of the type of a node; the node if it has exactly these items.
-
-    Args:
-        node: The node.
-        rule: Its rule.
-        values: The items.
-        sources: The nodes that the items are from, position by position.
-    """
-    old = items_of(node, rule)
-    if len(old) == len(values) and all(map(is_, values, old)):
-        return node
-    if rule.is_sequence:
-        return rule.from_items(rule.rest(node), [*values])
-    made = copy.copy(node)
-    del made[len(values) :]
-    is_data = _data_keys(sources)
-    for place, value in enumerate(values):
-        item = Marked(Kind.DATA, value) if place in is_data else value
-        if place == len(made):
-            made.append(item)
-        elif made[place] is not value:
-            made[place] = item
-    return made
-
-
-def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
-    """Return a sequence of the type of a node, extended by the items of another."""
-    items = items_of(more, other)
-    if not has_kinds(node):
-        return items_like(node, rule, [*items_of(node, rule), *items], ())
-    made = copy.copy(node)
-    is_data = _data_keys([more])
-    for place, value in enumerate(items):
-        made.append(Marked(Kind.DATA, value) if place in is_data else value)
-    return made
-
-
-def _data_keys(nodes: Sequence[Any]) -> set[Any]:
+def data_keys(nodes: Sequence[Any]) -> set[Any]:
     """Return the keys of items that are data in one of the nodes.
 
     In a container that has kinds, those of kind data; in any other, the nodes.
@@ -783,16 +740,10 @@ def _data_keys(nodes: Sequence[Any]) -> set[Any]:
     found: set[Any] = set()
     for node in nodes:
         rule = lookup(type(node))
-        if rule is None:
-            continue
-        if has_kinds(node):
+        if rule is not None and has_kinds(node):
             keys = keys_of(node, rule)
-            items = (key for key in keys if not isinstance(key, GetAttrKey))
-            found.update(key.entry for key in items)
-        elif is_mapping(node, rule):
-            table = table_of(node, rule)
-            found.update(key for key in table if lookup(type(table[key])) is not None)
-        elif is_items(node, rule):
-            items_ = enumerate(items_of(node, rule))
-            found.update(place for place, x in items_ if lookup(type(x)) is not None)
+            found |= {key.entry for key in keys if not isinstance(key, GetAttrKey)}
+        elif rule is not None and item_key(node, rule) is not None:
+            items = entries_of(node, rule).items()
+            found |= {key for key, x in items if lookup(type(x)) is not None}
     return found

@@ -17,18 +17,11 @@ from types import NoneType, UnionType
 from typing import Any, Final
 
 from ..core.keypath import end_of_quote, parse_literal
+from ..core.keys import DictKey, SequenceKey
 from ..core.node import Rule
 from ..errors import EditError, PathError
 from ..safely import FAULTS, MISSING, class_name, clip
-from .rebuild import (
-    is_items,
-    is_mapping,
-    items_like,
-    items_of,
-    mapping_like,
-    same_items,
-    table_of,
-)
+from .rebuild import data_keys, entries_of, item_key, remade
 
 
 __all__ = ["as_declared", "as_replaced", "child_hint", "described", "guess", "hints_of"]
@@ -181,19 +174,19 @@ def _node_like(old: Any, rule: Rule, new: Any, *, is_typed: bool) -> Any:
     """
     if new is None:
         return None
-    if is_mapping(old, rule) and isinstance(new, Mapping):
-        table = table_of(old, rule)
-        items = new.items()
-        sorts = {} if is_typed else {k: number_type(x) for k, x in table.items()}
-        values = [_of_type(sorts.get(key), child) for key, child in items]
-        if same_items([*new], values, table):
-            return old
-        return mapping_like(old, rule, [*new], values, [old])
-    if is_items(old, rule) and isinstance(new, list | tuple):
-        types = set() if is_typed else {*map(number_type, items_of(old, rule))}
+    key_type = item_key(old, rule)
+    if key_type is DictKey and isinstance(new, Mapping):
+        entries = entries_of(old, rule)
+        sorts = {} if is_typed else {k: number_type(x) for k, x in entries.items()}
+        items = {key: _of_type(sorts.get(key), child) for key, child in new.items()}
+    elif key_type is SequenceKey and isinstance(new, list | tuple):
+        entries = entries_of(old, rule)
+        types = set() if is_typed else {*map(number_type, entries.values())}
         sort = types.pop() if len(types) == 1 else None
-        return items_like(old, rule, [_of_type(sort, item) for item in new], [old])
-    raise ValueError(new)
+        items = dict(enumerate([_of_type(sort, item) for item in new]))
+    else:
+        raise ValueError(new)
+    return remade(old, rule, entries, items, lambda: data_keys([old]))
 
 
 def _of_type(sort: type | None, value: Any) -> Any:

@@ -55,7 +55,10 @@ def test_type_checkers_see_what_is_loaded_later(module):
         if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
     )
     seen = {
-        alias.asname: ("." * (node.level - 1) + (node.module or ""), alias.name)
+        alias.asname or alias.name: (
+            "." * (node.level - 1) + (node.module or ""),
+            alias.name,
+        )
         for node in block.body
         for alias in node.names
     }

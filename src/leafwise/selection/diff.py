@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import compress, count, islice, repeat
-from operator import is_, not_
+from itertools import repeat
+from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
 
 from ..core.keypath import KeyPath
@@ -33,7 +33,7 @@ from ..errors import CompareError, EditError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
-from ..safely import FAULTS, MISSING, clip
+from ..safely import MISSING, clip
 from . import difftext
 from .align import (
     LISTS,
@@ -394,11 +394,7 @@ def changes_between(
         ]
     if isinstance(lists, Mapping):
         options.keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
-    found = None
-    if not any((*options.ignored, *options.keys)):
-        found = _of_one_structure(a, b, context, values)
-    if found is None:
-        found = [*_Comparing(context, values, options).run(a, b)]
+    found = [*_Comparing(context, values, options).run(a, b)]
     if values.asked is PLAIN:
         return found
     return [of_values(c._values(), values.asked_of(c.before, c.after)) for c in found]
@@ -436,39 +432,6 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
     """
     options = DiffOptions(aligns=False)
     return any(_Comparing(context, values, options, above).run(a, b))
-
-
-_FEW: Final = 64
-
-
-def _of_one_structure(
-    a: Any, b: Any, context: Context, values: Values
-) -> list[Change] | None:
-    """Return the changes between small trees that differ in one leaf, or in nothing.
-
-    Leaves that come in one list each are compared without a walk. None stands for all
-    other trees: the order of several changes is that of the mappings in `a`, which the
-    walk knows; and in large trees it soon meets more than one.
-    """
-    if not (context.stop is None or isinstance(context.stop, View)):
-        return None
-    try:
-        leaves, treedef = context.flatten(a)
-        if len(leaves) > _FEW:
-            return None
-        others, other = context.flatten(b)
-        if treedef is not other and treedef != other:
-            return None
-        numbers, same = count(), map(values.same, leaves, others)
-        changed = [*islice(compress(numbers, map(not_, same)), 2)]
-    except FAULTS:  # the walk gets there as well, and says where
-        return None
-    if not changed:
-        return []
-    number = changed[0]
-    if len(changed) > 1:
-        return None
-    return [Change("value", treedef.paths()[number], leaves[number], others[number])]
 
 
 class _Comparing:

@@ -9,7 +9,7 @@ never mistaken for lines or colours. What differs is found elsewhere.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -75,7 +75,10 @@ def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
 
 
 def lines_of_all(
-    changes: Sequence[Change], paint: Paint, most: int | None = None
+    changes: Sequence[Change],
+    paint: Paint,
+    most: int | None = None,
+    note: Callable[[Change], str] = lambda _: "",
 ) -> Iterator[str]:
     """Yield the lines of changes.
 
@@ -83,9 +86,12 @@ def lines_of_all(
         changes: The changes.
         paint: The colours.
         most: How many of them to show, None for all.
+        note: Returns what to add to the first line of a change.
     """
     for change in changes[:most]:
-        yield from lines_of(change, paint)
+        first, *rest = lines_of(change, paint)
+        yield f"{first}{note(change)}"
+        yield from rest
     if most is not None and len(changes) > most:
         yield paint(f"and {len(changes) - most} more", "dim")
 
@@ -183,15 +189,18 @@ def _arrow(texts: Sequence[str], paint: Paint, labels: Sequence[str] = ()) -> st
 def _from_to(before: Any, after: Any, paint: Paint) -> str:
     """Return the text of two values that differ, and how, if the texts are equal."""
     texts = _brief(before), _brief(after)
-    if texts[0] == texts[1]:
-        labels = contrast(before, after)
-        if isinstance(labels, str):
-            return f"{_arrow(texts, paint)} ({printable(labels)})"
-    elif type(before) is not type(after):
-        labels = type_names(type(before), type(after))
-    else:
-        return _arrow(texts, paint)
+    labels = _labels(before, after, texts)
+    if isinstance(labels, str):
+        return _arrow(texts, paint) + (f" ({printable(labels)})" if labels else "")
     return _arrow(texts, paint, [*map(printable, labels)])
+
+
+def _labels(before: Any, after: Any, texts: tuple[str, str]) -> Sequence[str]:
+    """Return what else to say of two values: one text about both, or one of each."""
+    if texts[0] == texts[1]:
+        return contrast(before, after)
+    same = type(before) is type(after)
+    return "" if same else type_names(type(before), type(after))
 
 
 # --------------------------------------------------------------------------- arrays
@@ -379,20 +388,11 @@ def _sides(change: Change) -> Sides:
             case SetDifference() as found:
                 return _sides_of_sets(found)
     texts = _brief(before), _brief(after)
-    if texts[0] == texts[1]:
-        labels = contrast(before, after)
-        if isinstance(labels, str):
-            return Sides(printable(labels), [("", *texts)])
-    elif type(before) is not type(after):
-        labels = type_names(type(before), type(after))
-    else:
-        return Sides("", [("", *texts)])
-    return Sides("", [("", *texts), _types(labels)])
-
-
-def _types(labels: Sequence[str]) -> Line:
-    before, after = map(printable, labels)
-    return "type", before, after
+    labels = _labels(before, after, texts)
+    if isinstance(labels, str):
+        return Sides(printable(labels), [("", *texts)])
+    old, new = map(printable, labels)
+    return Sides("", [("", *texts), ("type", old, new)])
 
 
 def _sides_of_arrays(before: Any, after: Any, found: ArrayDifference) -> Sides:
@@ -400,7 +400,8 @@ def _sides_of_arrays(before: Any, after: Any, found: ArrayDifference) -> Sides:
         return Sides("", [("", *_both(found.places[0]))])
     lines: list[Line] = [("", str(found.before), str(found.after))]
     if type(before) is not type(after):
-        lines.append(_types(type_names(type(before), type(after))))
+        old, new = type_names(type(before), type(after))
+        lines.append(("type", printable(old), printable(new)))
     lines += [(str([*place.at]), *_both(place)) for place in found.places]
     rest = len(found.places) and (found.differing or 0) - len(found.places)
     note = _summary(found)

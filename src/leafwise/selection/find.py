@@ -25,7 +25,8 @@ import fnmatch
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias
+from functools import partial
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
 from ..core.keys import (
@@ -206,9 +207,7 @@ def _item(wanted: Any) -> Test:
 _WITH_NAN: Final = frozenset({float, complex, tuple})
 
 
-def _one_of(
-    tests: Sequence[Test],
-) -> Test:
+def _one_of(tests: Sequence[Test]) -> Test:
     return lambda *key: any(test(*key) for test in tests)
 
 
@@ -254,10 +253,7 @@ def parse(text: str) -> tuple[Step, ...]:
           layers[0
                 ^
     """
-    return tuple(_steps(text))
-
-
-def _steps(text: str) -> Iterator[Step]:
+    steps = []
     place = 0
     while place < len(text):
         if text[place] == "[":
@@ -269,7 +265,8 @@ def _steps(text: str) -> Iterator[Step]:
         else:
             why = "a step begins with . or [; other keys need quotes: ['a@b']"
             raise _error(text, place, why)
-        yield step
+        steps.append(step)
+    return tuple(steps)
 
 
 def _name(text: str, start: int) -> tuple[Step, int]:
@@ -289,21 +286,33 @@ def _name(text: str, start: int) -> tuple[Step, int]:
         raise _error(text, begin, "a name is missing here")
     if strict:
         return Step(text[start:end], _attribute(name), GetAttrKey(name)), end
-    return _plain(name, text, begin), end
-
-
-def _plain(name: str, text: str, start: int) -> Step:
     if name == "**":
-        return DEEP
+        return DEEP, end
     if name == "*":
-        return Step("*", _any)
+        return Step("*", _any), end
+    return Step(
+        name,
+        _test_of(name, text, begin, name.find("**")),
+        name if _is_plain(name) else None,
+    ), end
+
+
+def _is_plain(name: str) -> bool:
+    return "*" not in name and "?" not in name
+
+
+def _test_of(name: str, text: str, start: int, index: int = 0) -> Test:
+    """Return the test of a name, which may have wildcards.
+
+    Raises:
+        PathError: It has `**`, or is a number with too many digits.
+    """
     if "**" in name:
-        place = start + name.index("**")
-        raise _error(text, place, "** must be a step of its own, between dots")
-    if _is_glob(name):
-        return Step(name, _like(name))
+        raise _error(text, start + index, "** must be a step of its own, between dots")
+    if not _is_plain(name):
+        return _like(name)
     _check_digits(name, text, start)
-    return Step(name, _named(name), name)
+    return _named(name)
 
 
 def _check_digits(number: str, text: str, start: int) -> None:
@@ -312,16 +321,12 @@ def _check_digits(number: str, text: str, start: int) -> None:
     Raises:
         PathError: The number has too many digits.
     """
-    if _BOUND.fullmatch(number) and _is_too_long(number):
-        raise _error(text, start, "this number has too many digits")
-
-
-def _is_too_long(number: str) -> bool:
-    try:
-        int(number)
-    except ValueError:
-        return True
-    return False
+    if _BOUND.fullmatch(number):
+        try:
+            int(number)
+        except ValueError:
+            why = "this number has too many digits"
+            raise _error(text, start, why) from None
 
 
 def _braces(text: str, start: int) -> tuple[Step, int]:
@@ -334,15 +339,8 @@ def _braces(text: str, start: int) -> tuple[Step, int]:
             raise _error(text, start, "these braces have an empty name")
         if any(letter in "[].{@" for letter in name):
             raise _error(text, start, "braces hold names, separated by commas")
-        if "**" in name:
-            raise _error(text, start, "** must be a step of its own, between dots")
-        _check_digits(name, text, start)
-    tests = [_like(name) if _is_glob(name) else _named(name) for name in names]
+    tests = [_test_of(name, text, start) for name in names]
     return Step(text[start : end + 1], _one_of(tests)), end + 1
-
-
-def _is_glob(name: str) -> bool:
-    return "*" in name or "?" in name
 
 
 def _bracket(text: str, start: int) -> tuple[Step, int]:
@@ -362,7 +360,12 @@ def _bracket(text: str, start: int) -> tuple[Step, int]:
             value = str(_literal(text, start + 1 + having.start(2), end))
         return Step(shown, _any_item, having=(key, value)), end + 1
     if inside.startswith(_FLAT) and inside.endswith(">"):
-        number = _flat_index(text, start + 1 + len(_FLAT), end - 1)
+        digits = inside[len(_FLAT) : -1]
+        place = start + 1 + len(_FLAT)
+        if not _is_number(digits):
+            raise _error(text, place, "a flat index must be a number")
+        _check_digits(digits, text, place)
+        number = int(digits)
         return Step(shown, _item(number), FlattenedIndexKey(number)), end + 1
     if not inside.strip():
         raise _error(text, start, "these brackets are empty")
@@ -375,14 +378,6 @@ def _bracket(text: str, start: int) -> tuple[Step, int]:
 
 _FLAT: Final = "<flat index "
 _HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
-
-
-def _flat_index(text: str, start: int, end: int) -> int:
-    digits = text[start:end]
-    if not _is_number(digits):
-        raise _error(text, start, "a flat index must be a number")
-    _check_digits(digits, text, start)
-    return int(digits)
 
 
 def _bounds(inside: str, text: str, start: int) -> slice | None:
@@ -457,7 +452,7 @@ class Place:
     __slots__ = ("_link", "value")
 
     def __init__(self, link: Any, value: Any) -> None:
-        """Take a path, a linked list of keys, or a treedef and the number of a leaf."""
+        """Take a path, a linked list of keys, or what makes a path of nothing."""
         self._link = link
         self.value = value
 
@@ -465,31 +460,20 @@ class Place:
     def path(self) -> KeyPath:
         """The path from the root, made on demand."""
         link = self._link
-        if type(link) is not KeyPath:
-            if type(link) is tuple:
-                made = path_of(link)
-            else:
-                made = link.treedef.paths()[link.number]
-            self._link = made
-            return made
-        return link
-
-
-class _Number:
-    """One leaf of a treedef."""
-
-    __slots__ = ("number", "treedef")
-
-    def __init__(self, treedef: PyTreeDef, number: int) -> None:
-        self.treedef = treedef
-        self.number = number
+        if type(link) is tuple:
+            link = self._link = path_of(link)
+        elif type(link) is partial:
+            link = self._link = link()
+        path: KeyPath = link
+        return path
 
 
 def leaf_places(
     leaves: Sequence[Any], treedef: PyTreeDef, chosen: Iterable[int]
 ) -> list[Place]:
     """Return the places of some leaves, by their numbers."""
-    return [Place(_Number(treedef, number), leaves[number]) for number in chosen]
+    path_at = lambda number: treedef.paths()[number]  # noqa: E731
+    return [Place(partial(path_at, number), leaves[number]) for number in chosen]
 
 
 def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
@@ -685,7 +669,7 @@ def _keyed(
 # ------------------------------------------------------- patterns with `**` in them
 
 
-class _Transitions:
+class _Transitions(NamedTuple):
     """Where an automaton goes from a state: which steps may come next below a node.
 
     Attributes:
@@ -695,19 +679,10 @@ class _Transitions:
         names: If all of these match one name each: the next state after each name.
     """
 
-    __slots__ = ("kept", "move", "names", "stay")
-
-    def __init__(
-        self,
-        kept: tuple[int, ...],
-        stay: tuple[int, ...],
-        move: Sequence[tuple[int, Step]],
-        names: dict[str, tuple[int, ...]] | None,
-    ) -> None:
-        self.kept = kept
-        self.stay = stay
-        self.move = move
-        self.names = names
+    kept: tuple[int, ...]
+    stay: tuple[int, ...]
+    move: Sequence[tuple[int, Step]]
+    names: dict[str, tuple[int, ...]] | None
 
 
 class _Deep:

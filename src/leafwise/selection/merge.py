@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import repeat
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 from ..core.keypath import KeyPath
-from ..core.keys import DictKey, SequenceKey
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..core.walk import flatten, locate, unlink
@@ -26,22 +26,23 @@ from ..ops.traversal import DELETE
 from ..safely import MISSING, class_name, clip, printed, type_name
 from .align import Numbering, numbers_by_key
 from .diff import differ
-from .fields import fields_of, laid_over
+from .fields import fields_of, no_field
 from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, call_at, find, has_kinds, keys_of
-from .pattern import Selector, with_article
+from .pattern import with_article
 from .policy import CONFLICTS, JOINS, LISTS, Policy, Rules, placed
 from .rebuild import (
     Delete,
+    Edit,
     Edited,
-    extended,
-    is_items,
-    is_mapping,
-    items_like,
-    items_of,
-    mapping_like,
+    Insert,
+    Set,
+    data_keys,
+    entries_of,
+    item_key,
     rebuild,
-    same_items,
-    table_of,
+    remade,
+    with_children,
+    with_extras,
 )
 
 
@@ -69,7 +70,8 @@ class Parts:
         is_fixed: Whether all children must remain.
     """
 
-    __slots__ = ("as_key", "columns", "is_fixed", "keys", "make", "places")
+    is_fixed = False
+    places: Sequence[Sequence[Any]] | None = None
 
     def __init__(
         self,
@@ -77,16 +79,11 @@ class Parts:
         as_key: Callable[[Any], Any],
         columns: Sequence[Sequence[Any]],
         make: Make,
-        *,
-        is_fixed: bool = False,
-        places: Sequence[tuple[Any, Any]] | None = None,
     ) -> None:
         self.keys = keys
         self.as_key = as_key
         self.columns = columns
         self.make = make
-        self.is_fixed = is_fixed
-        self.places = places
 
 
 class Joint:
@@ -130,10 +127,6 @@ class Joint:
         """Return the key of a child."""
         return self.parts.as_key(self.parts.keys[slot])
 
-    def path_to(self, slot: int) -> KeyPath:
-        """Return the path to a child."""
-        return KeyPath(unlink(self.link_to(slot)))
-
     def made(self) -> Any:
         """Return the node.
 
@@ -154,7 +147,7 @@ class Joint:
             return parts.make(keys, values)
         if parts.is_fixed:
             gone = next(n for n, x in enumerate(values) if x is MISSING)
-            path = self.path_to(gone)
+            path = KeyPath(unlink(self.link_to(gone)))
             raise EditError(
                 f"{path.where()} cannot be deleted: its parent has a fixed number of "
                 "children",
@@ -164,31 +157,28 @@ class Joint:
         return parts.make([keys[n] for n in there], [values[n] for n in there])
 
 
-class Spot:
+class Spot(NamedTuple):
     """A place in the trees that are joined."""
 
-    __slots__ = ("joint", "slot")
-
-    def __init__(self, joint: Joint, slot: int) -> None:
-        self.joint = joint
-        self.slot = slot
-
-    @property
-    def path(self) -> KeyPath:
-        """The path to it."""
-        return self.joint.path_to(self.slot)
+    joint: Joint
+    slot: int
 
     @property
     def link(self) -> Any:
         """The path to it, as a linked list."""
         return self.joint.link_to(self.slot)
 
+    @property
+    def path(self) -> KeyPath:
+        """The path to it."""
+        return KeyPath(unlink(self.link))
+
 
 def _same(key: Any) -> Any:
     return key
 
 
-def join(
+def join_trees(
     trees: Sequence[Any],
     context: Context,
     settle: Callable[[Joint, Any], Iterator[tuple[Joint, Any]]],
@@ -248,62 +238,42 @@ def shown(node: Any, context: Context, link: Any = ()) -> str:
 # ------------------------------------------------------------------- nodes, joined
 
 
-def by_key(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
-    """Join mappings; the keys are in the order in which the nodes bring them."""
-    tables = [*map(table_of, nodes, rules)]
-    known: dict[Any, None] = {}
-    for table in tables:
-        known.update(dict.fromkeys(table))
-    keys = [*known]
+def by_key(nodes: Sequence[Any], rules: Sequence[Rule], as_key: Any) -> Parts:
+    """Join mappings, or sequences position by position.
+
+    The keys are in the order in which the nodes bring them.
+    """
+    tables = [*map(entries_of, nodes, rules)]
+    keys = [*dict.fromkeys(key for table in tables for key in table)]
     columns = [[*map(table.get, keys, repeat(MISSING))] for table in tables]
-    first, rule = nodes[0], rules[0]
 
     def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
-        if same_items(found, values, tables[0]):
-            return first
-        return mapping_like(first, rule, found, values, nodes)
+        entries = dict(zip(found, values, strict=True))
+        return remade(nodes[0], rules[0], tables[0], entries, lambda: data_keys(nodes))
 
-    return Parts(keys, DictKey, columns, make)
-
-
-def by_place(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts:
-    """Join sequences position by position."""
-    items = [*map(items_of, nodes, rules)]
-    size = max(map(len, items))
-    columns = [[*column, *[MISSING] * (size - len(column))] for column in items]
-    first, rule = nodes[0], rules[0]
-
-    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
-        return items_like(first, rule, values, nodes)
-
-    return Parts(range(size), SequenceKey, columns, make)
+    return Parts(keys, as_key, columns, make)
 
 
 def by_numbers(
     nodes: Sequence[Any], rules: Sequence[Rule], numbers: Sequence[Sequence[int]]
 ) -> Parts:
-    """Join two sequences by numbers that stand for their items."""
-    items = [*map(items_of, nodes, rules)]
+    """Join sequences by numbers that stand for their items."""
+    parts = by_key(nodes, rules, SequenceKey)
     tables = [{n: place for place, n in enumerate(row)} for row in numbers]
-    known = [*dict.fromkeys([*tables[0], *tables[1]])]
-    found = [[table.get(number) for number in known] for table in tables]
-    columns = [
-        [MISSING if place is None else row[place] for place in places]
-        for row, places in zip(items, found, strict=True)
+    known = dict.fromkeys(number for table in tables for number in table)
+    rows: list[Any] = [[table.get(number) for table in tables] for number in known]
+    parts.keys = [next(place for place in row if place is not None) for row in rows]
+    parts.columns = [
+        [MISSING if row[n] is None else column[row[n]] for row in rows]
+        for n, column in enumerate(parts.columns)
     ]
-    rows = [*zip(*found, strict=True)]
-    keys = [j if i is None else i for i, j in rows]
-    places = [(_at_position(i), _at_position(j)) for i, j in rows]
-    first, rule = nodes[0], rules[0]
-
-    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
-        return items_like(first, rule, values, nodes)
-
-    return Parts(keys, SequenceKey, columns, make, places=places)
-
-
-def _at_position(place: int | None) -> Any:
-    return None if place is None else SequenceKey(place)
+    parts.places = [
+        [place if place is None else SequenceKey(place) for place in row]
+        for row in rows
+    ]
+    make = parts.make
+    parts.make = lambda _, values: make(range(len(values)), values)
+    return parts
 
 
 def by_shape(
@@ -328,7 +298,52 @@ def by_shape(
             return first
         return rule.unflatten(aux, values)
 
-    return Parts(keys, _same, columns, make, is_fixed=True)
+    parts = Parts(keys, _same, columns, make)
+    parts.is_fixed = True
+    return parts
+
+
+def by_field(
+    spot: Spot, node: Any, rule: Rule, table: Mapping[Any, Any], policy: Policy
+) -> Parts | None:
+    """Join an object with a mapping that is merged onto it; None if one of them wins.
+
+    Raises:
+        EditError: A name is no field, and no rule decides.
+    """
+    fields = fields_of(node, rule)
+    if not fields:
+        return None
+    is_fixed = rule.extras is None or rule.extras(node) is None
+    unknown = [name for name in table if name not in fields]
+    if unknown and policy.join in ("left", "inner"):
+        table = {name: x for name, x in table.items() if name in fields}
+    elif unknown and is_fixed:
+        if policy.decides:
+            return None
+        raise no_field(spot.path, node, unknown[0], fields)
+    names = dict.fromkeys([*fields, *table])
+    old = [fields.get(name, MISSING) for name in names]
+    new = [table.get(name, value) for name, value in zip(names, old, strict=True)]
+
+    def make(keys: Sequence[Any], values: Sequence[Any]) -> Any:
+        kept = dict(zip(keys, values, strict=True))
+        edits: list[tuple[Any, Edit]] = []
+        for key, before in zip(parts.keys, old, strict=True):
+            value = kept.get(key, MISSING)
+            if value is MISSING and before is not MISSING:
+                edits.append((key, Delete()))
+            elif value is not before:
+                edits.append((key, (Insert if before is MISSING else Set)(value)))
+        if not edits:
+            return node
+        if is_fixed:
+            return with_children(node, rule, edits)
+        return with_extras(spot.link, node, rule, edits)
+
+    parts = Parts([*map(GetAttrKey, names)], _same, (old, new), make)
+    parts.is_fixed = is_fixed
+    return parts
 
 
 # ------------------------------------------------------------------- the outer join
@@ -379,7 +394,7 @@ def tree_map_outer(
             else:
                 yield Joint(parts, joint, slot), None
 
-    return join(trees, context, settle)
+    return join_trees(trees, context, settle)
 
 
 def _parts_at(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
@@ -414,10 +429,9 @@ def _joined(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts | None:
     Objects with kinds, whose static items are not leaves, must have one shape.
     """
     if not any(map(has_kinds, nodes)):
-        if all(map(is_mapping, nodes, rules)):
-            return by_key(nodes, rules)
-        if all(map(is_items, nodes, rules)):
-            return by_place(nodes, rules)
+        (as_key, *others) = {*map(item_key, nodes, rules)}
+        if as_key is not None and not others:
+            return by_key(nodes, rules, as_key)
     if any(rule is not rules[0] for rule in rules):
         return None
     return by_shape(nodes, rules[0], lambda auxes: auxes[0])
@@ -586,7 +600,8 @@ add a rule for this path, "overlay" or "base", to choose which one wins
         there = None
         if rules or keyed:
             there = placed(rules or {}, keyed, (merged, overlay), context)
-        merged = _Merging(context, merged, overlay, record).run(policy, there)
+        settle = _Merging(context, record).settle
+        merged = join_trees((merged, overlay), context, settle, (policy, there))
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
     record.complete_in(merged, context)
@@ -599,19 +614,12 @@ _MARKS: Final = frozenset({type(DELETE), type(MISSING)})
 class _Merging:
     """The merge of one overlay into a tree."""
 
-    def __init__(
-        self, context: Context, base: Any, overlay: Any, record: Edited
-    ) -> None:
+    def __init__(self, context: Context, record: Edited) -> None:
         self.context = context
         self.record = record
         self.resolve = context.view.resolve
         self.leaf_types = context.view.leaf_types
-        self.trees = base, overlay
         self.numbering = Numbering(context)
-
-    def run(self, policy: Policy, rules: Rules | None) -> Any:
-        """Return the merged tree; MISSING if all of it was deleted."""
-        return join(self.trees, self.context, self.settle, (policy, rules))
 
     def settle(
         self, joint: Joint, state: tuple[Policy, Rules | None]
@@ -681,23 +689,21 @@ class _Merging:
             if fits and other is None and policy.conflict == "overlay":
                 return above
             return self.chosen(spot, below, above, policy, fits=fits)
-        if is_mapping(below, rule) and is_mapping(above, other):
-            return by_key((below, above), (rule, other))
-        if is_items(below, rule) and is_items(above, other):
+        as_key, other_key = item_key(below, rule), item_key(above, other)
+        if as_key is other_key is DictKey:
+            return by_key((below, above), (rule, other), DictKey)
+        if as_key is other_key is SequenceKey:
             return self.items(spot, (below, above), (rule, other), policy)
         if rule is other:
             parts = by_shape((below, above), rule, _picker(spot, rule, policy))
             if parts is not None:
                 return self.noted(below, rule, parts)
-        table = table_of(above, other) if is_mapping(above, other) else None
+        table = entries_of(above, other) if other_key is DictKey else None
         if rule is other and rule.extras is not None:
             table = fields_of(above, other)
         if table is not None:
-            join, decided = policy.join, policy.decides
-            laid = laid_over(spot, below, rule, table, join=join, is_decided=decided)
-            if laid is not None:
-                parts = Parts(laid.keys, _same, laid.columns, laid.made)
-                parts.is_fixed = laid.is_fixed
+            parts = by_field(spot, below, rule, table, policy)
+            if parts is not None:
                 return self.noted(below, rule, parts)
         return self.chosen(spot, below, above, policy, fits=False)
 
@@ -726,27 +732,25 @@ class _Merging:
         policy: Policy,
     ) -> Any:
         """Return the merge of two sequences, or the parts to merge."""
-        if policy.pairs is not None and rules[0].is_sequence and rules[1].is_sequence:
-            return by_numbers(
-                nodes, rules, self.numbers(spot, nodes, rules, policy.pairs)
-            )
+        key = policy.pairs
+        if key is not None and rules[0].is_sequence and rules[1].is_sequence:
+            number_of, path = self.numbering.of, spot.path
+            pairs = zip(nodes, rules, strict=True)
+            numbers = [
+                numbers_by_key(row, key, self.context, number_of, path)
+                for row in ([*entries_of(*one).values()] for one in pairs)
+            ]
+            return by_numbers(nodes, rules, numbers)
         if policy.lists == "position":
-            return by_place(nodes, rules)
+            return by_key(nodes, rules, SequenceKey)
         if policy.lists == "extend":
-            return extended(nodes[0], rules[0], self.cleaned(spot, nodes[1]), rules[1])
+            old = entries_of(nodes[0], rules[0])
+            more = self.cleaned(spot, nodes[1])
+            size, added = len(old), entries_of(more, rules[1])
+            items = {**old, **{size + place: x for place, x in added.items()}}
+            data = lambda: {size + place for place in data_keys([more])}  # noqa: E731
+            return remade(nodes[0], rules[0], old, items, data)
         return self.chosen(spot, *nodes, policy, fits=True)
-
-    def numbers(
-        self,
-        spot: Spot,
-        nodes: tuple[Any, Any],
-        rules: tuple[Rule, Rule],
-        key: Selector,
-    ) -> list[list[int]]:
-        """Return numbers for the values that pair the items of two sequences."""
-        path, context = spot.path, self.context
-        items, number_of = map(items_of, nodes, rules), self.numbering.of
-        return [numbers_by_key(row, key, context, number_of, path) for row in items]
 
     def chosen(
         self, spot: Spot, below: Any, above: Any, policy: Policy, *, fits: bool

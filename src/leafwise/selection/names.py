@@ -43,14 +43,11 @@ __all__ = [
 ]
 
 
-_QUOTES: Final = "[]'\""
-
-
 # ---------------------------------------------------------------------------- names
 
 
 def _checked(sep: str) -> str:
-    if not sep or any(letter in _QUOTES for letter in sep):
+    if not sep or any(letter in "[]'\"" for letter in sep):
         raise ValueError(
             "a separator must not be empty or contain quotes or brackets, got "
             f"{clip(sep)}"
@@ -100,7 +97,12 @@ def _parts(name: str, sep: str) -> Iterator[Any]:
     place = 0
     while place < len(name):
         if name[place] == "[":
-            end = _closing(name, place)
+            end = place + 1
+            if name.startswith(("'", '"'), end):
+                end = end_of_quote(name, end)
+            end = name.find("]", end) if end > 0 else -1
+            if end < 0:
+                raise PathError(f"{name!r}: the [ at character {place} is not closed")
             key = parse_literal(name[place + 1 : end])
             if type(key) not in (int, str):
                 raise PathError(
@@ -122,16 +124,6 @@ def _parts(name: str, sep: str) -> Iterator[Any]:
             )
         yield name[place:end]
         place = end
-
-
-def _closing(name: str, start: int) -> int:
-    place = start + 1
-    if name.startswith(("'", '"'), place):
-        place = end_of_quote(name, place)
-    end = name.find("]", place) if place > 0 else -1
-    if end < 0:
-        raise PathError(f"{name!r}: the [ at character {start} is not closed")
-    return end
 
 
 # ---------------------------------------------------------------------- to flat tables
@@ -391,7 +383,15 @@ def from_flat(
         leafwise.errors.EditError: the items do not match the tree: missing: 'a.b'; \
 extra: 'a.c'; partial=True takes what matches
     """
-    table = _table(items, renaming(rename, _checked(sep)))
+    renamed = renaming(rename, _checked(sep))
+    pairs: Any = items.items() if isinstance(items, Mapping) else items
+    table: dict[str, Any] = {}
+    for old, value in pairs:
+        name = renamed(old)
+        if name in table:
+            raise EditError(f"two items have the name {name!r}")
+        if name is not None:
+            table[name] = value
     if like is _NO_TREE:
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
@@ -400,27 +400,21 @@ extra: 'a.c'; partial=True takes what matches
     tree, report = _filled(table, like, sep, context)
     if partial:
         return tree, report
-    if report.missing or report.extra or report.changed:
-        raise EditError(f"the items do not match the tree: {_described(report)}")
+    told = []
+    for what in ("missing", "extra", "changed"):
+        names = getattr(report, what)
+        if names:
+            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+            told.append(f"{what}: {', '.join(map(repr, names[:_SHOWN]))}{more}")
+    if told:
+        raise EditError(
+            f"the items do not match the tree: {'; '.join(told)}; partial=True takes "
+            "what matches"
+        )
     return tree
 
 
-def _table(items: Items, renamed: Callable[[str], str | None]) -> dict[str, Any]:
-    """Return the items with their new names.
-
-    Raises:
-        EditError: Two have one name.
-    """
-    pairs: Any = items.items() if isinstance(items, Mapping) else items
-    table: dict[str, Any] = {}
-    for old, value in pairs:
-        name = renamed(old)
-        if name is None:
-            continue
-        if name in table:
-            raise EditError(f"two items have the name {name!r}")
-        table[name] = value
-    return table
+_SHOWN: Final = 5
 
 
 def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | None]:
@@ -433,44 +427,38 @@ def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | N
     if callable(rename):
         return rename
     table = dict(rename)
+    ends = rf"(?=\Z|{re.escape(sep)}|\[)"
+    word = rf"((?:(?!{re.escape(sep)})[^\[\]])+)"
+    patterns = {
+        old: re.compile(word.join(map(re.escape, old.split("*"))) + ends, re.DOTALL)
+        for old in table
+        if "*" in old
+    }
     plain = {len(old) for old in table if "*" not in old}
-    steps: list[tuple[int, Any]] = [(length, None) for length in plain]
-    steps += [(len(old), old) for old in table if "*" in old]
-    order = [
-        (length, old and (old, _beginning(old, sep)))
-        for length, old in sorted(steps, key=itemgetter(0), reverse=True)
-    ]
+    steps = [*((size, "") for size in plain), *((len(old), old) for old in patterns)]
+    steps.sort(key=itemgetter(0), reverse=True)
 
     def renamed(name: str) -> str | None:
-        for length, pattern in order:
+        for length, old in steps:
             begin, rest = name[:length], name[length:]
             words: tuple[str | Any, ...] = ()
-            if pattern is not None:
-                begin, found = pattern[0], pattern[1].match(name)
+            if old:
+                begin, found = old, patterns[old].match(name)
                 if found is None:
                     continue
                 rest, words = name[found.end() :], found.groups()
             elif begin not in table or (rest and not rest.startswith((sep, "["))):
                 continue
             new = table[begin]
-            return None if new is None else (_put(new, words) + rest).removeprefix(sep)
+            if new is None:
+                return None
+            first, *pieces = new.split("*")  # those beyond the words stay
+            filled = zip([*words, *"*" * len(pieces)], pieces, strict=False)
+            new = first + "".join(word + piece for word, piece in filled)
+            return (new + rest).removeprefix(sep)
         return name
 
     return renamed
-
-
-def _beginning(old: str, sep: str) -> re.Pattern[str]:
-    """Return an expression for names that begin with one that has `*` in it."""
-    end = rf"(?=\Z|{re.escape(sep)}|\[)"
-    word = rf"((?:(?!{re.escape(sep)})[^\[\]])+)"
-    return re.compile(word.join(map(re.escape, old.split("*"))) + end, re.DOTALL)
-
-
-def _put(name: str, words: Iterable[str]) -> str:
-    """Return a name with words for its `*`; those beyond the words stay."""
-    first, *rest = name.split("*")
-    filled = zip([*words, *"*" * len(rest)], rest, strict=False)
-    return first + "".join(word + piece for word, piece in filled)
 
 
 class _Branch(dict[Any, Any]):
@@ -552,19 +540,6 @@ def _matches(row: _Row, new: Any, context: Context) -> bool:
         getattr(old, name, None) == getattr(new, name, None)
         for name in ("shape", "dtype")
     )
-
-
-_SHOWN: Final = 5
-
-
-def _described(report: FlatReport) -> str:
-    told = []
-    for what in ("missing", "extra", "changed"):
-        names = getattr(report, what)
-        if names:
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            told.append(f"{what}: {', '.join(map(repr, names[:_SHOWN]))}{more}")
-    return f"{'; '.join(told)}; partial=True takes what matches"
 
 
 # ---------------------------------------------------------------------------- overrides
@@ -719,7 +694,10 @@ def _added(
         if holders:
             is_number = isinstance(value, int | float) and type(value) is not bool
             if is_number and not forces and count + 1 == len(steps):
-                value = text if all(_has_texts(x, context) for x in holders) else value
+                nodes = [(x.value, context.rule_of(x.value)) for x in holders]
+                rows = [rule.flatten(x)[0] if rule else () for x, rule in nodes]
+                if all(row and all(isinstance(x, str) for x in row) for row in rows):
+                    value = text
             for step in reversed(steps[count + 1 :]):
                 value = [value] if step.key is END else {_name(step): value}
             if all(holder.value is None for holder in holders):
@@ -730,13 +708,6 @@ def _added(
             there = _selection(tree, along(steps[: count + 1]), context)
             return rebuild(tree, there._insertions(value), context, record)
     raise EditError("the root already exists; name what to add: +name=value")
-
-
-def _has_texts(holder: Place, context: Context) -> bool:
-    """Return whether a node has children, and all of them are strings."""
-    rule = context.rule_of(holder.value)
-    children = () if rule is None else rule.flatten(holder.value)[0]
-    return len(children) > 0 and all(isinstance(child, str) for child in children)
 
 
 def _can_add(tree: Any, steps: Sequence[Step], context: Context) -> bool:

@@ -7,9 +7,9 @@ None stays a value like any other, and parts can be combined without further dat
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from ..core.keypath import KeyPath
 from ..core.register import StaticRule
 from ..core.registry import GLOBAL, install
 from ..core.treedef import PyTreeDef
@@ -43,13 +43,10 @@ T = TypeVar("T")
 def _regions(
     tree: Any, selectors: Iterable[Any], context: Context, missing_ok: bool
 ) -> list[Region]:
+    read = partial(read_selector, view=context.view)
     return [
-        Region(
-            require(
-                read_selector(what, context.view), tree, context, missing_ok=missing_ok
-            )
-        )
-        for what in selectors
+        Region(require(what, tree, context, missing_ok=missing_ok))
+        for what in map(read, selectors)
     ]
 
 
@@ -68,10 +65,10 @@ def _map_selected(
 
 
 def _split(
-    treedef: PyTreeDef, leaves: list[Any], numbers: list[int], count: int, fill: Any
+    treedef: PyTreeDef, leaves: list[Any], numbers: list[int], count: int
 ) -> tuple[Any, ...]:
     """Return a tree for each part; each leaf is in the part of its number."""
-    parts = [[fill] * len(leaves) for _ in range(count)]
+    parts: list[list[Any]] = [[MISSING] * len(leaves) for _ in range(count)]
     for place, (leaf, number) in enumerate(zip(leaves, numbers, strict=True)):
         parts[number][place] = leaf
     return tuple(map(treedef.unflatten, parts))
@@ -120,7 +117,7 @@ def tree_partition(
         next((n for n, region in enumerate(regions) if path in region), rest)
         for path in treedef.paths()
     ]
-    return _split(treedef, leaves, numbers, rest + 1, MISSING)
+    return _split(treedef, leaves, numbers, rest + 1)
 
 
 def tree_combine(
@@ -159,16 +156,13 @@ def tree_combine(
     for place, row in enumerate(zip(*columns, strict=True)):
         there = [leaf for leaf in row if leaf is not MISSING]
         if len(there) != 1:
-            raise _uncombined(treedef.paths()[place], row)
+            parts = [str(n) for n, leaf in enumerate(row) if leaf is not MISSING]
+            said = f"parts {' and '.join(parts)}" if parts else "no part"
+            path = treedef.paths()[place]
+            raise EditError(f"the leaf at {path.where()} is in {said}", path=path)
         combined.append(there[0])
     whole: TreeT = treedef.unflatten(combined)
     return whole
-
-
-def _uncombined(path: KeyPath, row: tuple[Any, ...]) -> EditError:
-    parts = [str(number) for number, leaf in enumerate(row) if leaf is not MISSING]
-    said = f"parts {' and '.join(parts)}" if parts else "no part"
-    return EditError(f"the leaf at {path.where()} is in {said}", path=path)
 
 
 def tree_filter(
@@ -199,9 +193,8 @@ def tree_filter(
         {'w': 1.5, 'n': None}
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    kept: TreeT = _map_selected(
-        tree, what, context, missing_ok, lambda leaf, chosen: leaf if chosen else fill
-    )
+    keep = lambda leaf, chosen: leaf if chosen else fill  # noqa: E731
+    kept: TreeT = _map_selected(tree, what, context, missing_ok, keep)
     return kept
 
 
@@ -287,7 +280,7 @@ def tree_group_by(
     for label in labels:
         numbers.setdefault(label, len(numbers))
     chosen = [numbers[label] for label in labels]
-    parts = _split(treedef, leaves, chosen, len(numbers), MISSING)
+    parts = _split(treedef, leaves, chosen, len(numbers))
     return dict(zip(numbers, parts, strict=True))
 
 
@@ -355,13 +348,8 @@ def tree_mask(
     Modelled on `sepes.tree_mask`.
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return _map_selected(
-        tree,
-        what,
-        context,
-        missing_ok,
-        lambda leaf, chosen: Masked(leaf) if chosen else leaf,
-    )
+    hide = lambda leaf, chosen: Masked(leaf) if chosen else leaf  # noqa: E731
+    return _map_selected(tree, what, context, missing_ok, hide)
 
 
 def tree_unmask(

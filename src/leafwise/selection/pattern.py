@@ -174,34 +174,25 @@ class _Path(Selector):
 
 
 class _Leaves(Selector):
-    """Leaves that pass a test of path and value."""
+    """Leaves that pass a test, of the value or of path and value."""
 
-    __slots__ = ("test",)
+    __slots__ = ("takes_path", "test")
 
-    def __init__(self, text: str, test: Callable[[KeyPath, Any], object]) -> None:
+    def __init__(
+        self, text: str, test: Callable[..., object], *, takes_path: bool
+    ) -> None:
         super().__init__(text)
         self.test = test
+        self.takes_path = takes_path
 
     def targets(self, tree: Any, context: Context) -> list[Place]:
         leaves, treedef = context.flatten(tree)
-        pairs = zip(treedef.paths(), leaves, strict=True)
         test, root = self.test, context.root
+        if not self.takes_path:
+            chosen = [number for number, leaf in enumerate(leaves) if test(leaf)]
+            return leaf_places(leaves, treedef, chosen)
+        pairs = zip(treedef.paths(), leaves, strict=True)
         return [Place(path, leaf) for path, leaf in pairs if test(root + path, leaf)]
-
-
-class _Values(Selector):
-    """Leaves that pass a test."""
-
-    __slots__ = ("test",)
-
-    def __init__(self, text: str, test: Callable[[Any], object]) -> None:
-        super().__init__(text)
-        self.test = test
-
-    def targets(self, tree: Any, context: Context) -> list[Place]:
-        leaves, treedef = context.flatten(tree)
-        chosen = [number for number, leaf in enumerate(leaves) if self.test(leaf)]
-        return leaf_places(leaves, treedef, chosen)
 
 
 class _OfType(Selector):
@@ -414,7 +405,10 @@ def read_selector(what: Any, view: View) -> Selector:
             return _Either([read_selector(item, view) for item in what])
     if view.resolve(type(what)) is None:
         return _of_leaf(what)
-    return _mask(what, view)
+    leaves, treedef = plain_context(view).flatten(what)
+    if _BOOL.issuperset(map(type, leaves)):
+        return _Mask(treedef, leaves)
+    return _Mask(treedef, [_part(leaf, what, view) for leaf in leaves])
 
 
 _IN_TUPLES: Final = (str, int, slice, KeyPath, Selector, re.Pattern)
@@ -445,11 +439,13 @@ def _of_leaf(what: Any) -> Selector:
         return _Path(what.where(), [step_of(key) for key in what])
     if isinstance(what, re.Pattern):
         search = what.search
-        return _Leaves(repr(what.pattern), lambda path, _leaf: search(str(path)))
+        found = lambda path, _leaf: search(str(path))  # noqa: E731
+        return _Leaves(repr(what.pattern), found, takes_path=True)
     if isinstance(what, type):
         return _OfType((what,))
     if callable(what):
-        return _predicate(what)
+        name = getattr(what, "__name__", type(what).__name__)
+        return _Leaves(f"where {name}", what, takes_path=_takes_path(what))
     if _is_flag(what):
         return _Mask(PyTreeDef.leaf(), [bool(what)])
     raise _no_selector(what, what)
@@ -466,13 +462,6 @@ def along(steps: Sequence[Step]) -> Selector:
     return _Path(".".join(step.text for step in steps), steps)
 
 
-def _predicate(what: Callable[..., object]) -> Selector:
-    name = getattr(what, "__name__", type(what).__name__)
-    if _takes_path(what):
-        return _Leaves(f"where {name}", what)
-    return _Values(f"where {name}", what)
-
-
 def _takes_path(what: Callable[..., object]) -> bool:
     """Return whether a predicate needs two arguments, path and leaf."""
     try:
@@ -485,18 +474,6 @@ def _takes_path(what: Callable[..., object]) -> bool:
         p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
     )
     return sum(p.default is p.empty for p in positional) >= 2
-
-
-def _mask(what: Any, view: View) -> Selector:
-    """Return the selector of a tree of bools and other selectors.
-
-    Raises:
-        TypeError: Something else is in the tree.
-    """
-    leaves, treedef = plain_context(view).flatten(what)
-    if _BOOL.issuperset(map(type, leaves)):
-        return _Mask(treedef, leaves)
-    return _Mask(treedef, [_part(leaf, what, view) for leaf in leaves])
 
 
 _BOOL: Final = frozenset({bool})
@@ -581,15 +558,13 @@ _SEARCHED: Final = 2000
 def _nearest_leaves(text: str, treedef: PyTreeDef) -> str:
     paths = treedef.paths()
     last = text.rpartition(".")[2].strip("[]'\"@*")
-    names = {_last_name(path): path for path in reversed(paths[:_SEARCHED])}
+    names = {
+        keystr(path[-1:], simple=True): path for path in reversed(paths[:_SEARCHED])
+    }
     near = nearest(last, names)[:_SHOWN]
     shown = brief(str(names[name]) or "the root" for name in near)
     nearest_ = f"; nearest: {shown}" if shown else ""
     return f"the tree has {_count(len(paths))}{nearest_}"
-
-
-def _last_name(path: KeyPath) -> str:
-    return keystr(path[-1:], simple=True)
 
 
 def _nearest_keys(text: str, rest: str, place: Place, context: Context) -> str:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import (
+    Callable,
     Iterable,
     Mapping,
     MutableMapping,
@@ -44,17 +45,13 @@ __all__ = [
     "Set",
     "check_apart",
     "children_by_key",
+    "data_keys",
     "edited",
-    "extended",
-    "is_items",
-    "is_mapping",
-    "items_like",
-    "items_of",
+    "entries_of",
+    "item_key",
     "key_for",
-    "mapping_like",
     "rebuild",
-    "same_items",
-    "table_of",
+    "remade",
     "with_children",
     "with_extras",
 ]
@@ -148,18 +145,25 @@ class Edited:
             node, changed = before.node, before.names | changed
         self._made[id(made)] = _Made(link, node, made, rule, changed)
 
-    def complete(self) -> None:
+    def complete(self, paths: Mapping[int, KeyPath] | None = None) -> None:
         """Complete the objects that one pass of edits made.
+
+        Args:
+            paths: After several passes, where the objects are that are in the last
+                tree, by identity; the others are left out.
 
         Raises:
             Exception: What the validation of a class raises, with a note of the path.
         """
-        for one in self._made.values():
+        for made, one in self._made.items():
+            if paths is not None and made not in paths:
+                continue
             complete: Any = one.rule.edited
             try:
                 complete(one.node, one.made, one.names, self.validate)
-            except Exception as error:
-                locate(error, [*unlink(one.link)][::-1])
+            except Exception as error:  # of the class, which is told where
+                path = unlink(one.link) if paths is None else paths[made]
+                locate(error, [*path][::-1])
                 raise
 
     def complete_in(self, tree: Any, context: Context) -> None:
@@ -168,23 +172,11 @@ class Edited:
         Raises:
             Exception: As `complete`.
         """
-        if not self._made:
-            return
-        paths = {id(tree): KeyPath()}
-        for place in find(tree, (DEEP, *parse("*")), context):
-            paths[id(place.value)] = place.path
-        self._made = {key: one for key, one in self._made.items() if key in paths}
-        for key, one in [*self._made.items()]:
-            self._made[key] = one._replace(link=_linked(paths[key]))
-        self.complete()
-
-
-def _linked(path: KeyPath) -> Any:
-    """Return a path as a linked list."""
-    link: Any = ()
-    for key in path:
-        link = link, key
-    return link
+        if self._made:
+            paths = {id(tree): KeyPath()}
+            for place in find(tree, (DEEP, *parse("*")), context):
+                paths[id(place.value)] = place.path
+            self.complete(paths)
 
 
 def edited(
@@ -321,12 +313,12 @@ def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
     for path, edit in edits:
         trie = root
         for depth, key in enumerate(path[:-1]):
-            if _replaces(trie.edits.get(key)):
+            if not all(map(_leaves, trie.edits.get(key, ()))):
                 raise _overlap(path[: depth + 1], path)
             trie = trie.below.setdefault(key, _Trie())
         key = path[-1]
         known = trie.edits.setdefault(key, [])
-        if not _leaves(edit) and _replaces(known):
+        if not _leaves(edit) and not all(map(_leaves, known)):
             raise EditError(f"cannot edit {path.where()} twice", path=path)
         if not _leaves(edit) and key in trie.below:
             raise _overlap(path, path)
@@ -339,10 +331,6 @@ def _leaves(edit: Edit) -> bool:
     return type(edit) is Insert or (type(edit) is Move and edit.target is not None)
 
 
-def _replaces(edits: list[Edit] | None) -> bool:
-    return edits is not None and not all(map(_leaves, edits))
-
-
 def _overlap(outer: KeyPath, inner: KeyPath) -> EditError:
     what = inner.where() if len(inner) > len(outer) else "something"
     return EditError(
@@ -350,13 +338,9 @@ def _overlap(outer: KeyPath, inner: KeyPath) -> EditError:
     )
 
 
-def _path(link: Any) -> KeyPath:
-    return KeyPath(unlink(link))
-
-
 def _refusal(link: Any, text: str) -> EditError:
     """Return an error about a node; `{where}` in the text is replaced by its place."""
-    path = _path(link)
+    path = KeyPath(unlink(link))
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
@@ -423,13 +407,23 @@ def _changed_node(
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)
-    if rule.is_sequence and any(map(_places_item, flat)):
-        return _made_of(link, node, rule, _realigned(rule.items(node), flat))
-    if rule.is_sequence and not rule.is_fixed:
-        return _changed_sequence(link, node, rule, flat)
+    if rule.is_sequence and (not rule.is_fixed or any(map(_is_final, flat))):
+        items = _change_items(link, rule.items(node), flat)
+        size = len(items)
+        made = rule.from_items(rule.rest(node), items)
+        if len(made) == size:
+            return made
+        told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
+        raise _refusal(link, told)
     if all(type(edit) is Set for _, edit in flat):
         return with_children(node, rule, flat)
     return _reshaped(link, node, rule, flat)
+
+
+def _is_final(one: tuple[Any, Edit]) -> bool:
+    """Return whether an edit says at which position an item is in the end."""
+    edit = one[1]
+    return type(edit) is Move or (type(edit) is Insert and edit.target is not None)
 
 
 def _changed_mapping(
@@ -489,71 +483,39 @@ def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
     return [*made, *rest]
 
 
-def _changed_sequence(
-    link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
-) -> Any:
-    """Return a sequence after some edits."""
-    items = rule.items(node)
-    for key, edit in _in_turn(edits, len(items)):
-        match edit:
-            case Insert(value):
-                items.insert(key.idx, value)
-            case Set(value):
-                items[key.idx] = value
-            case Delete():
-                del items[key.idx]
-            case _:
-                raise _refusal(link, "positions at {where} cannot be renamed")
-    return _made_of(link, node, rule, items)
+def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
+    """Return the items of a sequence, in which edits are made in place.
 
-
-def _places_item(one: tuple[Any, Edit]) -> bool:
-    """Return whether an edit says at which position an item is in the end."""
-    edit = one[1]
-    return type(edit) is Move or (type(edit) is Insert and edit.target is not None)
-
-
-def _realigned(items: list[Any], edits: list[tuple[Any, Edit]]) -> list[Any]:
-    """Return the items of a sequence when each placed one is where it is to be."""
+    Insertions are before the old items, unless an edit has a final position.
+    """
+    is_final = any(map(_is_final, edits))
+    before: dict[int, list[Any]] = {}
     gone: set[int] = set()
     placed: list[tuple[int, Any]] = []
     moved: list[tuple[int, int]] = []
     for key, edit in edits:
         match edit:
-            case Insert(value, index):
+            case Insert(value, index) if is_final:
                 placed.append((key.idx if index is None else index, value))
+            case Insert(value):
+                before.setdefault(key.idx, []).append(value)
             case Set(value):
                 items[key.idx] = value
-            case Move(index):
+            case Rename():
+                raise _refusal(link, "positions at {where} cannot be renamed")
+            case _:
                 gone.add(key.idx)
-                if index is not None:
-                    moved.append((index, key.idx))
-    placed += [(index, items[place]) for index, place in moved]
-    return at_places((x for n, x in enumerate(items) if n not in gone), placed)
-
-
-def _made_of(link: Any, node: Any, rule: Rule, items: list[Any]) -> Any:
-    """Return a sequence of the type of a node with other items."""
-    size = len(items)
-    made = rule.from_items(rule.rest(node), items)
-    if len(made) != size:
-        name = type_name(node)
-        raise _refusal(
-            link, f"the {name} at {{where}} can hold at most {len(made)} items"
-        )
-    return made
-
-
-def _in_turn(edits: list[tuple[Any, Edit]], size: int) -> list[tuple[Any, Edit]]:
-    """Order edits of a sequence so that none moves the items of the next ones.
-
-    They go from the end to the beginning; items to append come last.
-    """
-    appended = [e for e in edits if type(e[1]) is Insert and e[0].idx >= size]
-    rest = [e for e in edits if type(e[1]) is not Insert or e[0].idx < size]
-    rest.reverse()
-    rest.sort(key=lambda e: (-e[0].idx, type(e[1]) is Insert))
-    return rest + sorted(appended, key=lambda e: e[0].idx)
+                if isinstance(edit, Move) and edit.target is not None:
+                    moved.append((edit.target, key.idx))
+    if is_final:
+        placed += [(index, items[place]) for index, place in moved]
+        return at_places((x for n, x in enumerate(items) if n not in gone), placed)
+    for place in sorted({*before, *gone}, reverse=True):
+        if place in gone:
+            del items[place]
+        for value in reversed(before.get(place, ())):
+            items.insert(place, value)
+    return items
 
 
 def with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
@@ -581,19 +543,30 @@ def with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
 
 def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     """Return a copy of an object with more, fewer or renamed children."""
-    grows = isinstance(node, MutableMapping | MutableSequence)
     if rule.extras is not None and rule.extras(node) is not None:
         return with_extras(link, node, rule, edits)
+    grows = isinstance(node, MutableMapping | MutableSequence)
     if isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped)):
-        name = type_name(node)
-        raise _refusal(link, f"the {name} {_REFUSED}")
+        raise _refusal(link, f"the {type_name(node)} {_REFUSED}")
     made = with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
     rest = [(key, edit) for key, edit in edits if type(edit) is not Set]
-    if all(type(key) is SequenceKey for key, _ in rest):
-        rest = _in_turn(rest, len(made))
+    _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
     for key, edit in rest:
-        kind = _kind_of(node, rule, key) if isinstance(edit, Rename) else None
-        _reshape(link, made, key, edit, kind)
+        if type(key) is SequenceKey:
+            continue
+        if isinstance(edit, Insert):
+            _put(link, made, key, edit.value)
+            continue
+        is_item = type(key) is DictKey
+        if isinstance(edit, Rename):
+            value = made[key.key] if is_item else getattr(made, key.name)
+            kind = _kind_of(node, rule, key)
+            marked = value if kind is None else Marked(kind, value)
+            _put(link, made, type(key)(edit.name), marked)
+        if is_item:
+            del made[key.key]
+        else:
+            delattr(made, key.name)
     return made
 
 
@@ -623,30 +596,6 @@ def with_extras(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]])
         if new is not None:
             extras[new.name] = value
     return made
-
-
-def _reshape(link: Any, made: Any, key: Any, edit: Edit, kind: Kind | None) -> None:
-    """Apply one edit in place, to a copy."""
-    if type(key) is SequenceKey:
-        if isinstance(edit, Insert):
-            made.insert(key.idx, edit.value)
-        elif isinstance(edit, Delete):
-            del made[key.idx]
-        else:
-            raise _refusal(link, "positions at {where} cannot be renamed")
-        return
-    if isinstance(edit, Insert):
-        _put(link, made, key, edit.value)
-        return
-    is_item = type(key) is DictKey
-    value = made[key.key] if is_item else getattr(made, key.name)
-    if isinstance(edit, Rename):
-        marked = value if kind is None else Marked(kind, value)
-        _put(link, made, type(key)(edit.name), marked)
-    if is_item:
-        del made[key.key]
-    else:
-        delattr(made, key.name)
 
 
 def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
@@ -681,106 +630,101 @@ def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
         rule: Its rule.
         wanted: A key; or a name, whose kind of key depends on the node.
     """
-    key = _named(node, rule, wanted) if isinstance(wanted, str) else wanted
-    if _has_items(node, rule):
+    key: Any = wanted
+    is_table = rule.is_mapping or isinstance(node, Mapping)
+    has_items = rule.is_sequence or isinstance(node, MutableSequence | tuple)
+    if has_items and not rule.is_mapping:
         sort: type = SequenceKey
-    elif isinstance(node, Mapping) or rule.is_mapping:
-        sort, key = DictKey, DictKey(key.idx) if type(key) is SequenceKey else key
+        if isinstance(wanted, str):
+            is_number = wanted.isascii() and wanted.isdigit()
+            key = SequenceKey(int(wanted)) if is_number else None
+    elif is_table:
+        sort = DictKey
+        if isinstance(wanted, str):
+            is_attribute = isinstance(rule.form, Shaped) and not rule.is_mapping
+            key = GetAttrKey(wanted) if is_attribute else DictKey(wanted)
+        elif type(wanted) is SequenceKey:
+            key = DictKey(wanted.idx)
     else:
         sort = GetAttrKey
+        key = GetAttrKey(wanted) if isinstance(wanted, str) else wanted
     fits = type(key) is sort or (type(key) is GetAttrKey and has_kinds(node))
     return key if fits else None
 
 
-def _has_items(node: Any, rule: Rule) -> bool:
+# ---------------------------------------------------- nodes taken apart and remade
+
+
+def item_key(node: Any, rule: Rule) -> type | None:
+    """Return the type of the keys of a node's items.
+
+    That is `DictKey` for a mapping and `SequenceKey` for a sequence, if there can be
+    such nodes with other items; None for any other node.
+    """
+    if rule.is_mapping or isinstance(node, MutableMapping):
+        return DictKey
+    return (
+        SequenceKey if rule.is_sequence or isinstance(node, MutableSequence) else None
+    )
+
+
+def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
+    """Return the items of a mapping or sequence by key or position, as it has them."""
     if rule.is_mapping:
-        return False
-    return rule.is_sequence or isinstance(node, MutableSequence | tuple)
+        items: dict[Any, Any] = rule.items(node)
+        return items
+    if item_key(node, rule) is DictKey:
+        return dict(node)
+    return dict(enumerate(rule.items(node) if rule.is_sequence else node))
 
 
-def _named(node: Any, rule: Rule, name: str) -> Any:
-    if _has_items(node, rule):
-        is_number = name.isascii() and name.isdigit()
-        return SequenceKey(int(name)) if is_number else DictKey(name)
-    if rule.is_mapping:
-        return DictKey(name)
-    has_attributes = isinstance(rule.form, Shaped) or not isinstance(node, Mapping)
-    return GetAttrKey(name) if has_attributes else DictKey(name)
-
-
-# --------------------------------------------------------------------- kinds of nodes
-
-
-def is_mapping(node: Any, rule: Rule) -> bool:
-    """Return whether a node is a mapping that can get other keys."""
-    return rule.is_mapping or isinstance(node, MutableMapping)
-
-
-def is_items(node: Any, rule: Rule) -> bool:
-    """Return whether a node is a sequence that can get another length."""
-    return rule.is_sequence or isinstance(node, MutableSequence)
-
-
-def table_of(node: Any, rule: Rule) -> Mapping[Any, Any]:
-    """Return the keys and children of a mapping, in its own order."""
-    table: Mapping[Any, Any] = rule.items(node) if rule.is_mapping else node
-    return table
-
-
-def items_of(node: Any, rule: Rule) -> Sequence[Any]:
-    """Return the children of a sequence."""
-    items: Sequence[Any] = rule.items(node) if rule.is_sequence else node
-    return items
-
-
-# ------------------------------------------------------------------ nodes of one kind
-
-
-def mapping_like(
+def remade(
     node: Any,
     rule: Rule,
-    keys: Sequence[Any],
-    values: Sequence[Any],
-    sources: Sequence[Any],
+    old: dict[Any, Any],
+    entries: dict[Any, Any],
+    data: Callable[[], set[Any]],
 ) -> Any:
-    """Return a mapping of the type of a node.
+    """Return a mapping or sequence of the type of a node with other items.
+
+    It is the node if it has exactly these. Comparing values is not enough: None and
+    other shared objects may be under any key. A key that is only equal to the old one,
+    as True is to 1, is another key.
 
     Args:
         node: The node.
         rule: Its rule.
-        keys: The keys.
-        values: The values.
-        sources: The nodes that the items are from.
+        old: Its items, as `entries_of` returns them.
+        entries: The new items by key, in a dict that may be kept; those of a sequence
+            in their order.
+        data: Returns the keys of the items that are data, where the node asks for it.
     """
-    if rule.is_mapping:
-        items = dict(zip(keys, values, strict=True))
+    is_table = item_key(node, rule) is DictKey
+    if not is_table:
+        entries = dict(enumerate(entries.values()))
+    if (
+        len(old) == len(entries)
+        and all(map(is_, entries.values(), old.values()))
+        and (all(map(is_, entries, old)) or all(map(_same_key, entries, old)))
+    ):
+        return node
+    if rule.is_mapping or rule.is_sequence:
+        items = entries if is_table else [*entries.values()]
         return rule.from_items(rule.rest(node), items)
     made = copy.copy(node)
-    for key in {*made}.difference(keys):
+    for key in [key for key in old if key not in entries][::-1]:
         del made[key]
-    is_data = _data_keys(sources)
-    for key, value in zip(keys, values, strict=True):
-        if key not in made or made[key] is not value:
-            made[key] = Marked(Kind.DATA, value) if key in is_data else value
+    is_data = data() if has_kinds(node) else ()
+    for key, value in entries.items():
+        item = Marked(Kind.DATA, value) if key in is_data else value
+        if key not in old and not is_table:
+            made.append(item)
+        elif key not in old or made[key] is not value:
+            made[key] = item
     return made
 
 
 _EXACT: Final = frozenset({str, int, bool, bytes})
-
-
-def same_items(
-    keys: Sequence[Any], values: Sequence[Any], table: Mapping[Any, Any]
-) -> bool:
-    """Return whether keys and values are exactly those of a table, in the same order.
-
-    Comparing values is not enough: None and other shared objects may be under any key.
-    A key that is only equal to the old one, as True is to 1, is another key.
-    """
-    return (
-        len(table) == len(keys)
-        and all(map(is_, values, table.values()))
-        and (all(map(is_, keys, table)) or all(map(_same_key, keys, table)))
-    )
 
 
 def _same_key(a: Any, b: Any) -> bool:
@@ -788,47 +732,7 @@ def _same_key(a: Any, b: Any) -> bool:
     return a is b or (type(a) is type(b) and type(a) in _EXACT and bool(a == b))
 
 
-def items_like(
-    node: Any, rule: Rule, values: Sequence[Any], sources: Sequence[Any]
-) -> Any:
-    """Return a sequence of the type of a node; the node if it has exactly these items.
-
-    Args:
-        node: The node.
-        rule: Its rule.
-        values: The items.
-        sources: The nodes that the items are from, position by position.
-    """
-    old = items_of(node, rule)
-    if len(old) == len(values) and all(map(is_, values, old)):
-        return node
-    if rule.is_sequence:
-        return rule.from_items(rule.rest(node), [*values])
-    made = copy.copy(node)
-    del made[len(values) :]
-    is_data = _data_keys(sources)
-    for place, value in enumerate(values):
-        item = Marked(Kind.DATA, value) if place in is_data else value
-        if place == len(made):
-            made.append(item)
-        elif made[place] is not value:
-            made[place] = item
-    return made
-
-
-def extended(node: Any, rule: Rule, more: Any, other: Rule) -> Any:
-    """Return a sequence of the type of a node, extended by the items of another."""
-    items = items_of(more, other)
-    if not has_kinds(node):
-        return items_like(node, rule, [*items_of(node, rule), *items], ())
-    made = copy.copy(node)
-    is_data = _data_keys([more])
-    for place, value in enumerate(items):
-        made.append(Marked(Kind.DATA, value) if place in is_data else value)
-    return made
-
-
-def _data_keys(nodes: Sequence[Any]) -> set[Any]:
+def data_keys(nodes: Sequence[Any]) -> set[Any]:
     """Return the keys of items that are data in one of the nodes.
 
     In a container that has kinds, those of kind data; in any other, the nodes.
@@ -836,16 +740,10 @@ def _data_keys(nodes: Sequence[Any]) -> set[Any]:
     found: set[Any] = set()
     for node in nodes:
         rule = lookup(type(node))
-        if rule is None:
-            continue
-        if has_kinds(node):
+        if rule is not None and has_kinds(node):
             keys = keys_of(node, rule)
-            items = (key for key in keys if not isinstance(key, GetAttrKey))
-            found.update(key.entry for key in items)
-        elif is_mapping(node, rule):
-            table = table_of(node, rule)
-            found.update(key for key in table if lookup(type(table[key])) is not None)
-        elif is_items(node, rule):
-            items_ = enumerate(items_of(node, rule))
-            found.update(place for place, x in items_ if lookup(type(x)) is not None)
+            found |= {key.entry for key in keys if not isinstance(key, GetAttrKey)}
+        elif rule is not None and item_key(node, rule) is not None:
+            items = entries_of(node, rule).items()
+            found |= {key for key, x in items if lookup(type(x)) is not None}
     return found

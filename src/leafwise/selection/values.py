@@ -17,18 +17,11 @@ from types import NoneType, UnionType
 from typing import Any, Final
 
 from ..core.keypath import end_of_quote, parse_literal
+from ..core.keys import DictKey, SequenceKey
 from ..core.node import Rule
 from ..errors import EditError, PathError
 from ..safely import FAULTS, MISSING, class_name, clip
-from .rebuild import (
-    is_items,
-    is_mapping,
-    items_like,
-    items_of,
-    mapping_like,
-    same_items,
-    table_of,
-)
+from .rebuild import data_keys, entries_of, item_key, remade
 
 
 __all__ = ["as_declared", "as_replaced", "child_hint", "described", "guess", "hints_of"]
@@ -181,19 +174,19 @@ def _node_like(old: Any, rule: Rule, new: Any, *, is_typed: bool) -> Any:
     """
     if new is None:
         return None
-    if is_mapping(old, rule) and isinstance(new, Mapping):
-        table = table_of(old, rule)
-        items = new.items()
-        sorts = {} if is_typed else {k: number_type(x) for k, x in table.items()}
-        values = [_of_type(sorts.get(key), child) for key, child in items]
-        if same_items([*new], values, table):
-            return old
-        return mapping_like(old, rule, [*new], values, [old])
-    if is_items(old, rule) and isinstance(new, list | tuple):
-        types = set() if is_typed else {*map(number_type, items_of(old, rule))}
+    key_type = item_key(old, rule)
+    if key_type is DictKey and isinstance(new, Mapping):
+        entries = entries_of(old, rule)
+        sorts = {} if is_typed else {k: number_type(x) for k, x in entries.items()}
+        items = {key: _of_type(sorts.get(key), child) for key, child in new.items()}
+    elif key_type is SequenceKey and isinstance(new, list | tuple):
+        entries = entries_of(old, rule)
+        types = set() if is_typed else {*map(number_type, entries.values())}
         sort = types.pop() if len(types) == 1 else None
-        return items_like(old, rule, [_of_type(sort, item) for item in new], [old])
-    raise ValueError(new)
+        items = dict(enumerate([_of_type(sort, item) for item in new]))
+    else:
+        raise ValueError(new)
+    return remade(old, rule, entries, items, lambda: data_keys([old]))
 
 
 def _of_type(sort: type | None, value: Any) -> Any:
@@ -467,7 +460,7 @@ def _literal(text: str) -> Any:
             raise
         except (ValueError, RecursionError):
             continue
-    return _Words(text).read()
+    return _words(text)
 
 
 def _json(text: str) -> Any:
@@ -520,117 +513,91 @@ def guess(text: str) -> Any:
 _KEY: Final = re.compile(r"(?:\\.|\$\{[^}]*\}|[^\\,:\[\]{}()])+", re.DOTALL)
 _VALUE: Final = re.compile(r"(?:\\.|\$\{[^}]*\}|[^\\,\[\]{}()])+", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\([\\()\[\]{}:=, \t'\"])")
-_SPACE: Final = re.compile(r"\s*")
 _CLOSING: Final = {"[": "]", "{": "}"}
 
 
-class _Words:
-    """A reader of lists and dicts in which strings need no quotes.
+def _words(text: str) -> Any:
+    """Read a list or dict, of any depth, in which strings need no quotes.
 
     They are written as on the command line of Hydra: `[a, b c, {x: 1, y: null}]`. A
     backslash makes the next bracket, comma, colon, quote or space a part of a word.
 
-    Args:
-        text: The text.
+    Raises:
+        ValueError: It is not such a text.
+        EditError: A dict has equal keys.
     """
-
-    __slots__ = ("_place", "_text")
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._place = 0
-
-    def read(self) -> Any:
-        """Return the value.
-
-        Raises:
-            ValueError: It is not such a text.
-            EditError: A dict has equal keys.
-        """
-        open_: list[tuple[str, list[Any]]] = []
-        while True:
-            value = self._begun(open_)
-            while value is not MISSING:
-                if not open_:
-                    if self._skipped():
-                        raise ValueError(self._text)
-                    return value
-                value = self._ended(open_, value)
-
-    def _begun(self, open_: list[tuple[str, list[Any]]]) -> Any:
-        """Return the value that begins here; MISSING if it has items to be read."""
-        letter = self._skipped()
-        if open_ and letter == open_[-1][0]:  # empty, or after the last comma
-            self._place += 1
-            return _closed(*open_.pop())
-        if open_ and open_[-1][0] == "}":
-            open_[-1][1].append(self._word(_KEY))
-            self._expect(":")
-            letter = self._skipped()
-        if letter in _CLOSING:
-            self._place += 1
-            open_.append((_CLOSING[letter], []))
-            return MISSING
-        if not open_:
-            raise ValueError(self._text)
-        return self._word(_VALUE)
-
-    def _ended(self, open_: list[tuple[str, list[Any]]], value: Any) -> Any:
-        """Add an item; return what it completes, MISSING if more items follow."""
-        closing, items = open_[-1]
-        items.append((items.pop(), value) if closing == "}" else value)
-        if self._skipped() == closing:
-            self._place += 1
+    wrong = ValueError(text)
+    open_: list[tuple[str, list[Any]]] = []  # the bracket that closes it, and its items
+    letter, place = _letter(text, 0)
+    while True:
+        closing, items = open_[-1] if open_ else ("none", [])
+        if letter == closing:  # empty, or after the last comma
             open_.pop()
-            return _closed(closing, items)
-        self._expect(",")
-        return MISSING
-
-    def _skipped(self) -> str:
-        """Return the next letter that is no space, an empty string at the end."""
-        found = _SPACE.match(self._text, self._place)
-        self._place = self._place if found is None else found.end()
-        return self._text[self._place : self._place + 1]
-
-    def _expect(self, letter: str) -> None:
-        if self._skipped() != letter:
-            raise ValueError(self._text)
-        self._place += 1
-
-    def _word(self, pattern: re.Pattern[str]) -> Any:
-        """Return the string or number that begins here."""
-        if self._skipped() in ("'", '"'):
-            start, self._place = self._place, end_of_quote(self._text, self._place)
-            try:
-                return parse_literal(self._text[start : max(self._place, start)])
-            except PathError:
-                raise ValueError(self._text) from None
-        found = pattern.match(self._text, self._place)
-        word = "" if found is None else found.group()
-        self._place += len(word)
-        bare = word.strip()
-        if not bare:
-            raise ValueError(self._text)
-        if "\\" not in bare:
-            return _scalar(bare)
-        ends_in_space = bare.endswith("\\") and len(bare) < len(word.lstrip())
-        return _ESCAPED.sub(r"\1", f"{bare} " if ends_in_space else bare)
-
-
-def _closed(closing: str, items: list[Any]) -> Any:
-    return _dict_of(items) if closing == "}" else items
+            value = _dict_of(items) if closing == "}" else items
+            letter, place = _letter(text, place + 1)
+        else:
+            if closing == "}":
+                key, place = _word(text, place, _KEY)
+                letter, place = _letter(text, place)
+                if letter != ":":
+                    raise wrong
+                items.append(key)
+                letter, place = _letter(text, place + 1)
+            if letter in _CLOSING:
+                open_.append((_CLOSING[letter], []))
+                letter, place = _letter(text, place + 1)
+                continue
+            if not open_:
+                raise wrong
+            value, place = _word(text, place, _VALUE)
+            letter, place = _letter(text, place)
+        while open_:
+            closing, items = open_[-1]
+            items.append((items.pop(), value) if closing == "}" else value)
+            if letter not in (",", closing):
+                raise wrong
+            is_closed = letter == closing
+            letter, place = _letter(text, place + 1)
+            if not is_closed:
+                break
+            open_.pop()
+            value = _dict_of(items) if closing == "}" else items
+        else:
+            if letter:
+                raise wrong
+            return value
 
 
-_CONSTANTS: Final = {
-    "true",
-    "false",
-    "null",
-    "NaN",
-    "Infinity",
-    "True",
-    "False",
-    "None",
-}
+def _letter(text: str, place: int) -> tuple[str, int]:
+    """Return the next letter that is no space, "" at the end, and its place."""
+    while text[place : place + 1].isspace():
+        place += 1
+    return text[place : place + 1], place
+
+
+def _word(text: str, start: int, pattern: re.Pattern[str]) -> tuple[Any, int]:
+    """Return the string or number that begins at a place, and where it ends."""
+    letter, start = _letter(text, start)
+    if letter in ("'", '"'):
+        end = end_of_quote(text, start)
+        try:
+            return parse_literal(text[start : max(end, start)]), end
+        except PathError:
+            raise ValueError(text) from None
+    found = pattern.match(text, start)
+    word = "" if found is None else found.group()
+    bare, end = word.strip(), start + len(word)
+    if not bare:
+        raise ValueError(text)
+    if "\\" not in bare:
+        return _scalar(bare), end
+    ends_in_space = bare.endswith("\\") and len(bare) < len(word)
+    return _ESCAPED.sub(r"\1", f"{bare} " if ends_in_space else bare), end
+
+
+_CONSTANTS: Final = frozenset(
+    ["true", "false", "null", "NaN", "Infinity", "True", "False", "None"]
+)
 
 
 def _scalar(word: str) -> Any:

@@ -21,16 +21,11 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
-    from .diagram import draw as draw
-    from .diagram import to_dot as to_dot
-    from .diagram import to_mermaid as to_mermaid
-    from .html import to_html as to_html
-    from .pretty import pformat as pformat
-    from .pretty import pprint as pprint
-    from .summary import SummaryRow as SummaryRow
-    from .summary import TreeSummary as TreeSummary
-    from .summary import tree_summary as tree_summary
-    from .svg import to_svg as to_svg
+    from .diagram import draw, to_dot, to_mermaid
+    from .html import to_html
+    from .pretty import pformat, pprint
+    from .summary import SummaryRow, TreeSummary, tree_summary
+    from .svg import to_svg
 
 
 _HOMES: Final = {
@@ -45,15 +40,9 @@ _HOMES: Final = {
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)
 
+# fmt: off
 __all__ = [
-    "SummaryRow",
-    "TreeSummary",
-    "draw",
-    "pformat",
-    "pprint",
-    "to_dot",
-    "to_html",
-    "to_mermaid",
-    "to_svg",
-    "tree_summary",
+    "SummaryRow", "TreeSummary", "draw", "pformat", "pprint", "to_dot", "to_html",
+    "to_mermaid", "to_svg", "tree_summary",
 ]
+# fmt: on

@@ -8,7 +8,7 @@ fourth, SVG, draws the same boxes.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -131,12 +131,15 @@ def _line(item: Item, width: int, paint: Paint) -> str:
     width = max(width, _NARROWEST)
     sign = item.kind if isinstance(item.value, Change) else ""
     said = value_text(item)
+    around = item.above.kind if item.above else ""
+    is_news = item.role != "again" and not sign and item.kind != around
+    note = ", ".join(filter(None, (item.kind if is_news else "", item.comment)))
     parts = [
         (f"{sign} " if sign else "", sign),
         (key_text(item), "path"),
         (": " if item.above and said and key_text(item) else "", ""),
         (said, sign or ("dim" if item.role in ("again", "more") else "")),
-        (_note(item), "dim"),
+        (f"  # {note}" if note else "", "dim"),
     ]
     text = ""
     for part, colour in parts:
@@ -147,15 +150,6 @@ def _line(item: Item, width: int, paint: Paint) -> str:
         if cut != part or not width:
             break
     return text
-
-
-def _note(item: Item) -> str:
-    """Return what is said beside an item."""
-    around = item.above.kind if item.above else ""
-    is_news = item.role != "again" and not isinstance(item.value, Change)
-    kind = item.kind if is_news and item.kind != around else ""
-    told = ", ".join(filter(None, (kind, item.comment)))
-    return f"  # {told}" if told else ""
 
 
 # ------------------------------------------------------------------------- Mermaid
@@ -208,25 +202,20 @@ def to_mermaid(
     """
     _check(direction)
     context = context_of(is_leaf, False, none_is_leaf, namespace)
-    boxes = scene(
-        tree, context, select=select, depth=depth, max_leaves=max_leaves,
-        collapse=collapse,
-    )  # fmt: skip
+    boxes = scene(tree, context, select, depth, max_leaves, collapse)
     lines = [f"flowchart {direction}"]
-    sorts = set()
     for box in boxes:
-        if box.sort == "again":
-            continue
-        text = f'"{_in_mermaid(label(box))}"'
-        drawn = f"[{text}]" if box.sort == "node" else f"([{text}])"
-        styled = f":::{_STYLES[box.sort][0]}" if box.sort in _STYLES else ""
-        sorts.add(box.sort)
-        lines.append(f"    n{box.number}{drawn}{styled}")
+        if box.sort != "again":
+            text = f'"{_in_mermaid(label(box))}"'
+            drawn = f"[{text}]" if box.sort == "node" else f"([{text}])"
+            styled = f":::{_STYLES[box.sort][0]}" if box.sort in _STYLES else ""
+            lines.append(f"    n{box.number}{drawn}{styled}")
     for start, end, named in arrows_of(boxes):
         key = f'|"{_in_mermaid(clipped(named.key, _LONGEST))}"|' if named.key else ""
         arrow = "-->" if end is named else "-.->"
         lines.append(f"    n{start.number} {arrow}{key} n{end.number}")
-    used = (_STYLES[sort] for sort in _STYLES if sort in sorts)
+    sorts = {box.sort for box in boxes}
+    used = [_STYLES[sort] for sort in _STYLES if sort in sorts]
     lines += [f"    classDef {name} {style}" for name, style in used]
     text = "\n".join(lines)
     fenced = f"```mermaid\n{text}\n```"
@@ -322,11 +311,13 @@ def to_dot(
     """
     _check(direction)
     context = context_of(is_leaf, False, none_is_leaf, namespace)
-    boxes = scene(
-        tree, context, select=select, depth=depth, max_leaves=max_leaves,
-        collapse=collapse,
-    )  # fmt: skip
-    lines = [*_HEAD, f"    rankdir={direction};", *_DEFAULTS]
+    boxes = scene(tree, context, select, depth, max_leaves, collapse)
+    lines = [
+        "digraph tree {",
+        f"    rankdir={direction};",
+        '    node [shape=box, style=rounded, fontname="Courier", fontsize=11];',
+        '    edge [fontname="Courier", fontsize=10, arrowsize=0.6];',
+    ]
     for box in boxes:
         if box.sort != "again":
             style = _LOOKS.get(box.sort, "")
@@ -340,11 +331,6 @@ def to_dot(
     return "\n".join([*lines, "}"])
 
 
-_HEAD: Final = ("digraph tree {",)
-_DEFAULTS: Final = (
-    '    node [shape=box, style=rounded, fontname="Courier", fontsize=11];',
-    '    edge [fontname="Courier", fontsize=10, arrowsize=0.6];',
-)
 _LOOKS: Final = {
     "leaf": ', color="gray"',
     "static": ', color="gray", style="rounded,dashed"',
@@ -522,18 +508,19 @@ class Box:
     __slots__ = ("boxes", "count", "depth", "items", "key", "number", "path", "text")
 
     def __init__(self, items: Sequence[Item], above: Box | None = None) -> None:
-        self.items: Sequence[Item] = items
         first = items[0]
-        runs, self.depth, self.path = 1, 0, ""
+        self.items = items
+        self.depth, self.path, self.count = 0, "", len(items)
         if above is not None:
-            runs, self.depth = len(above.items), above.depth + 1
-            self.path = clipped(f"{above.path}{_step_text(first)}", _LONGEST_PATH)
-        self.count = len(items) // runs
-        self.key = key_text(first)
-        if self.count > 1:
-            last = key_text(items[self.count - 1])
-            self.key = f"{self.key} … {last}" if self.key != last else self.key
-        self.text = _text_of_all(items)
+            self.depth, self.count = above.depth + 1, len(items) // len(above.items)
+            key = GetAttrKey(key_text(first)) if first.key is None else first.key
+            step = printable(printed(KeyPath([key])))
+            self.path = clipped(f"{above.path}{step}", _LONGEST_PATH)
+        self.key, last = key_text(first), key_text(items[self.count - 1])
+        if self.key != last:
+            self.key += f" … {last}"
+        texts = {value_text(item) for item in items}
+        self.text = texts.pop() if len(texts) == 1 else _form(first)
         self.number = 0
         self.boxes: list[Box] = []
 
@@ -560,18 +547,6 @@ class Box:
         return (self.path or "the root") if is_place else self.text
 
 
-def _step_text(item: Item) -> str:
-    """Return what an item adds to the path of the one above, as text."""
-    key = GetAttrKey(key_text(item)) if item.key is None else item.key
-    return printable(printed(KeyPath([key])))
-
-
-def _text_of_all(items: Sequence[Item]) -> str:
-    """Return what items of equal structure are; where they differ, only their type."""
-    texts = {value_text(item) for item in items}
-    return texts.pop() if len(texts) == 1 else _form(items[0])
-
-
 def _form(item: Item) -> str:
     if is_array(item.value):
         try:
@@ -581,27 +556,22 @@ def _form(item: Item) -> str:
     return type_text(item)
 
 
-_Forms = dict[int, int]
-"""For each item, by identity, a number which equal structures have in common."""
-
-
-def _forms(root: Item) -> _Forms:
-    """Return which items have equal structure.
+def _forms(root: Item) -> dict[int, int]:
+    """Return for each item, by identity, a number that equal structures share.
 
     Those with equal keys, classes, static values and forms of arrays. What is shared
     has a number, and is equal to nothing else.
     """
     known: dict[Any, int] = {}
-    forms: _Forms = {}
+    forms: dict[int, int] = {}
 
     def enter(item: Item) -> int:
         inside = tuple([(key_text(inner), enter(inner)) for inner in item.items])
-        what: Any = item.role, item.number, inside
+        what: Any = item.role, item.number, inside, type(item.value), item.kind
         if item.role in ("static", "more") or item.value is BRANCH:
             what = *what, item.opening
         elif isinstance(item.value, PyTreeDef) or not item.items:
             what = *what, type_text(item), _form(item)
-        what = *what, type(item.value), item.kind
         return forms.setdefault(id(item), known.setdefault(what, len(known)))
 
     enter(root)
@@ -622,12 +592,20 @@ def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
     def add(box: Box) -> None:
         box.number = len(found)
         found.append(box)
-        if is_closed(box.item):
-            return
-        for start, count in _runs(box.item.items, forms, collapse):
-            span = slice(start, start + count)
-            inside = [inner for item in box.items for inner in item.items[span]]
-            box.boxes.append(Box(inside, box))
+        items = [] if is_closed(box.item) else box.item.items
+        start = 0
+        for _, run in groupby(items, lambda item: forms.get(id(item), id(item))):
+            first, *rest = run
+            size = 1
+            if collapse and len(rest) + 1 >= collapse:
+                whole = first.items or first.role in ("node", "again")
+                size += len(rest) if whole or is_array(first.value) else 0
+            end = start + len(rest) + 1
+            for at in range(start, end, size):
+                span = slice(at, at + size)
+                inside = [inner for item in box.items for inner in item.items[span]]
+                box.boxes.append(Box(inside, box))
+            start = end
         for inner in box.boxes:
             add(inner)
 
@@ -635,30 +613,9 @@ def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
     return found
 
 
-def _runs(
-    items: Sequence[Item], forms: _Forms, collapse: int
-) -> Iterable[tuple[int, int]]:
-    """Yield where runs of items begin that are drawn as one, and how long they are."""
-    start = 0
-    kind: Callable[[Item], Any] = lambda item: forms.get(id(item), id(item))  # noqa: E731
-    for _, run in groupby(items, kind):
-        same = [*run]
-        whole = same[0].items or same[0].role in ("node", "again")
-        one = collapse and len(same) >= collapse
-        if one and (whole or is_array(same[0].value)):
-            yield start, len(same)
-        else:
-            yield from ((start + place, 1) for place in range(len(same)))
-        start += len(same)
-
-
-_MORE: Final = (32, 1)
-
-
 def scene(
     tree: Any,
     context: Context,
-    *,
     select: Any = None,
     depth: int | None = None,
     max_leaves: int = 200,
@@ -679,8 +636,7 @@ def scene(
         ValueError: There is a selector for a diff.
     """
     found: list[Box] = []
-    for factor in _MORE if collapse else _MORE[-1:]:
-        most = max_leaves * factor
+    for most in (32 * max_leaves, max_leaves) if collapse else (max_leaves,):
         root = read(tree, context, select=select, depth=depth, most=most)
         found = boxes_of(root, collapse)
         if sum(not box.boxes for box in found) <= max_leaves:
@@ -688,20 +644,19 @@ def scene(
     return found
 
 
-def arrows_of(boxes: Iterable[Box]) -> list[tuple[Box, Box, Box]]:
+def arrows_of(boxes: Sequence[Box]) -> list[tuple[Box, Box, Box]]:
     """Return the arrows between boxes: from, to, and the box that has the key.
 
     An object that occurs again is no box of its own; its arrow leads to the first.
     """
-    kept = [*boxes]
     homes = {
         item.number: box
-        for box in kept
+        for box in boxes
         for item in box.items
         if item.number and item.role != "again"
     }
     return [
         (box, homes[inner.item.number] if inner.item.role == "again" else inner, inner)
-        for box in kept
+        for box in boxes
         for inner in box.boxes
     ]

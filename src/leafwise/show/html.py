@@ -6,7 +6,7 @@ and from the changes of a diff; no tree is read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
@@ -143,33 +143,22 @@ def _tree_writer(
     said: str = "",
 ) -> _Write:
     """Return what writes a tree."""
+    if type(tree) is PyTreeDef:
+        mode = ", None is a leaf" if tree.none_is_leaf else ""
+        leaves = leaves_text(tree.num_leaves)
+        said = f"PyTreeDef: {leaves}, {tree.num_nodes:,} in all{mode}"
 
     def write(most: int, flat: bool) -> str:
         levels = _FLAT if flat and (depth is None or depth > _FLAT) else depth
         how = "short" if flat else arrays
         root = outline(tree, context, depth=levels, most=most, arrays=how, only=only)
-        if root.role == "leaf" and not is_array(tree):
-            root.opening = _all_lines(tree) or root.opening
-        return f"{caption(said or _about(tree))}<ul>{_rows(root, _opened(root))}</ul>"
+        if root.role == "leaf" and not issubclass(type(tree), str | bytes):
+            lines = [] if is_array(tree) else shown(tree).splitlines()
+            if len(lines) > 1:
+                root.opening = "\n".join(lines)
+        return f"{caption(said)}<ul>{_rows(root, _opened(root))}</ul>"
 
     return write
-
-
-def _all_lines(value: Any) -> str:
-    """Return the text of something that is no tree, "" if it has one line."""
-    if issubclass(type(value), str | bytes):
-        return ""
-    lines = shown(value).splitlines()
-    return "\n".join(lines) if len(lines) > 1 else ""
-
-
-def _about(tree: Any) -> str:
-    """Return what is said above a tree, of a treedef."""
-    if type(tree) is not PyTreeDef:
-        return ""
-    leaves = leaves_text(tree.num_leaves)
-    mode = ", None is a leaf" if tree.none_is_leaf else ""
-    return f"PyTreeDef: {leaves}, {tree.num_nodes:,} in all{mode}"
 
 
 def _selection_writer(
@@ -188,36 +177,27 @@ def _selection_writer(
 
 
 def _rows(item: Item, opened: set[int], path: str = "") -> str:
-    """Return an item, and all inside, as elements of a list."""
+    """Return an item, and all inside, as elements of a list, with paths."""
     code = f'<code class="lw-path">{escape(path)}</code>' if path else ""
     if not _folds(item):
         return f"<li>{code}<div>{_line(item)}</div></li>"
-    is_lost = not path and item.above is not None
-    rows = [
-        _rows(inner, opened, "" if is_lost else _path(path, inner))
-        for inner in item.items
-    ]
+    rows = []
+    for inner in item.items:
+        where = ""
+        if inner.key is not None and (path or item.above is None):
+            where = f"{path}{printable(printed(inner.key))}"
+        rows.append(_rows(inner, opened, where if len(where) <= _LONGEST_PATH else ""))
     is_open = " open" if id(item) in opened else ""
     summary = f"<summary>{_line(item)}</summary><ul>{''.join(rows)}</ul>"
     return f"<li>{code}<details{is_open}>{summary}</details></li>"
 
 
-def _path(above: str, item: Item) -> str:
-    """Return the text of a path, "" if there is none, or if it is very long."""
-    if item.key is None:
-        return ""
-    path = f"{above}{printable(printed(item.key))}"
-    return path if len(path) <= _LONGEST_PATH else ""
-
-
 def _folds(item: Item) -> bool:
     """Return whether what is inside an item has lines of its own."""
-    match item.items:
-        case []:
-            return False
-        case [only]:  # a count, or the value of a variable
-            return bool(only.items) or only.role == "node"
-    return True
+    if len(item.items) != 1:
+        return bool(item.items)
+    (only,) = item.items  # a count, or the value of a variable
+    return bool(only.items) or only.role == "node"
 
 
 def _is_node(item: Item) -> bool:
@@ -246,40 +226,22 @@ def _line(item: Item) -> str:
         return span("dim", item.opening)
     if item.role == "again":
         return f"{_label(item)}{span('number', f'→ {number}')}"
-    parts = [_label(item), span("number", number), " " if number else ""]
-    if _is_node(item):
-        parts.append(_node(item))
-    else:
-        parts.append(_leaf(item))
-    if _has_news(item):
-        parts.append(f" {span('kind', item.kind)}")
-    if item.comment:
-        parts.append(span("dim", f" · {item.comment}"))
-    return "".join(parts)
-
-
-def _has_news(item: Item) -> bool:
-    """Return whether the kind of an item is not to be seen without being told.
-
-    What is around may have told it; and the class of a variable or a module does.
-    """
-    is_variable = _is_node(item) and not _folds(item)
+    mark = f"{span('number', number)} " if number else ""
+    said = _node(item) if _is_node(item) else _leaf(item)
     around = "" if item.above is None else item.above.kind
-    return item.kind not in _PLAIN and item.kind != around and not is_variable
-
-
-_PLAIN: Final = ("", "data", "static", "module")
+    is_variable = _is_node(item) and not _folds(item)  # whose class says its kind
+    if item.kind not in ("", "data", "static", "module", around) and not is_variable:
+        said += f" {span('kind', item.kind)}"
+    comment = span("dim", f" · {item.comment}") if item.comment else ""
+    return f"{_label(item)}{mark}{said}{comment}"
 
 
 def _label(item: Item) -> str:
     """Return what stands before a value; of one in a sequence, its place."""
     if item.label:
         name = item.label.rstrip()
-        return (
-            span("key", name[:-1])
-            + span("dim", name[-1])
-            + (" " if item.label.endswith(" ") else "")
-        )
+        space = " " if item.label.endswith(" ") else ""
+        return f"{span('key', name[:-1])}{span('dim', name[-1])}{space}"
     if item.key is None or item.above is None:
         return ""
     is_known = isinstance(item.key, SequenceKey | GetAttrKey)
@@ -303,16 +265,16 @@ def _node(item: Item) -> str:
 
 def _leaf(item: Item) -> str:
     """Return the text of a leaf or of a static value, in the colour of its sort."""
-    if "\n" in item.opening:
-        text = item.opening
-        if len(text) > _LONGEST_VALUES:
-            text = f"{text[:_LONGEST_VALUES]}\n..."
-        said = "\n".join(escape(printable(line)) for line in text.split("\n"))
-        return f'<pre class="lw-{_sort(item.value)}"{_title(item.value)}>{said}</pre>'
-    name = _sort(item.value)
-    if item.role == "static":
-        name += " lw-static"
-    return f'<span class="lw-{name}"{_title(item.value)}>{safe(item.opening)}</span>'
+    value, text = item.value, item.opening
+    sort = next((n for classes, n in _SORTS if issubclass(type(value), classes)), "")
+    name = sort or ("array" if is_array(value) else "object")
+    if "\n" not in text:
+        name += " lw-static" if item.role == "static" else ""
+        return f'<span class="lw-{name}"{_title(value)}>{safe(text)}</span>'
+    if len(text) > _LONGEST_VALUES:
+        text = f"{text[:_LONGEST_VALUES]}\n..."
+    said = "\n".join(escape(printable(line)) for line in text.split("\n"))
+    return f'<pre class="lw-{name}"{_title(value)}>{said}</pre>'
 
 
 _SORTS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
@@ -323,12 +285,7 @@ _SORTS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
 )
 
 
-def _sort(value: Any) -> str:
-    """Return what sort of leaf a value is, whatever it says of its class."""
-    for classes, name in _SORTS:
-        if issubclass(type(value), classes):
-            return name
-    return "array" if is_array(value) else "object"
+"""What sort of leaf a value is, whatever it says of its class."""
 
 
 def _title(value: Any) -> str:
@@ -348,32 +305,31 @@ def _of_diff(diff: TreeDiff, most: int, _flat: bool) -> str:
     if not diff:
         return caption("no differences")
     head = caption(counted(len(diff), "change"))
-    rows = "".join(row for change in diff[:most] for row in _of_change(change))
+    rows = "".join(map(_of_change, diff[:most]))
     rest = caption(f"and {len(diff) - most:,} more") if len(diff) > most else ""
     columns = '<th></th><th scope="col">old</th><th scope="col">new</th>'
     table = f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>{rows}</table>'
     return f"{head}{table}{rest}"
 
 
-def _of_change(change: Change) -> Iterator[str]:
-    """Yield the rows of a change."""
+def _of_change(change: Change) -> str:
+    """Return the rows of a change."""
     sides = sides_of(change)
     sign = KINDS[change.kind]
     path = printable(change.path.where())
     if len(path) > _LONGEST_PATH:
         path = f"{path[: _LONGEST_PATH - 3]}..."
-    yield (
+    rows = [
         f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" scope="rowgroup">'
         f"{span('sign', sign)} <code>{escape(path)}</code> "
         f"{span('dim', sides.note)}</th></tr>"
-    )
-    for where, old, new in sides.lines:
-        sides_told = (_side("old", old), _side("new", new))
-        yield f'<tr><td class="lw-dim">{safe(where)}</td>{"".join(sides_told)}</tr>'
-    yield "</tbody>"
-
-
-def _side(name: str, text: str | None) -> str:
-    if text is None:
-        return '<td class="lw-none"></td>'
-    return f'<td class="lw-{name}">{safe(text)}</td>'
+    ]
+    for where, *texts in sides.lines:
+        cells = [
+            '<td class="lw-none"></td>'
+            if text is None
+            else f'<td class="lw-{side}">{safe(text)}</td>'
+            for side, text in zip(("old", "new"), texts, strict=True)
+        ]
+        rows.append(f'<tr><td class="lw-dim">{safe(where)}</td>{"".join(cells)}</tr>')
+    return f"{''.join(rows)}</tbody>"

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array, is_traced
 from ..layout import Child, Sketch
@@ -58,25 +58,16 @@ class Item:
         leaves: How many leaves are left out, None if that is not known.
     """
 
-    __slots__ = (
-        *("role", "value", "above", "key", "label", "opening", "closing", "items"),
-        *("kind", "comment", "number", "nodes", "leaves"),
-    )
+    label = opening = closing = kind = comment = ""
+    number = nodes = 0
+    leaves: int | None = 0
 
     def __init__(self, role: Role, value: Any, above: Item | None, key: Any) -> None:
         self.role: Role = role
         self.value = value
         self.above = above
         self.key = key
-        self.label = ""
-        self.opening = ""
-        self.closing = ""
-        self.kind = ""
-        self.comment = ""
         self.items: list[Item] = []
-        self.number = 0
-        self.nodes = 0
-        self.leaves: int | None = 0
 
     @property
     def path(self) -> KeyPath:
@@ -119,11 +110,13 @@ def outline(
         arrays: Whether to write what arrays are, or also their values.
         only: The paths of what is to be shown, with all that is inside; None for all.
     """
-    levels = DEPTH if depth is None else min(depth, DEPTH)
     wanted = None if only is None else _as_trie(only)
     reader = _Reader(context, arrays, max(most, _FEWEST))
-    reader.plan(tree, wanted, levels)
-    return reader.build(tree, wanted)
+    reader.plan(tree, wanted, DEPTH if depth is None else min(depth, DEPTH))
+    root = reader.item(Child("", None, tree), None)
+    reader.open(root, wanted)
+    reader.assign_numbers()
+    return root
 
 
 _Trie: TypeAlias = "dict[Any, _Trie | None] | None"
@@ -166,63 +159,54 @@ class _Reader:
         self.again: list[tuple[Item, Item]] = []
         self.counts: dict[int, tuple[Any, int | None]] = {}
 
-    # ------------------------------------------------------------------- planning
-
     def plan(self, tree: Any, wanted: _Trie, levels: int) -> None:
         """Find out how many children of each node are shown, level by level."""
         spare = self.most - 1
         level = [(tree, wanted)]
         while level and levels > 0 and spare >= 0:
             levels -= 1
-            nodes = {}
+            nodes: dict[_Named, tuple[Sequence[Child], list[_Trie]]] = {}
             for value, trie in level:
                 name = id(value), id(trie)
-                sketch, _ = self.sketch(value, trie)
+                sketch, tries = self.sketch(value, trie)
                 if sketch is not None and sketch.children and name not in self.shares:
                     self.shares[name] = 0
-                    nodes[name] = len(sketch.children)
-            fair = max(_fair_share(nodes.values(), spare), _FEWEST)
-            for name, size in nodes.items():
-                share = min(size, fair)
+                    nodes[name] = sketch.children, tries
+            sizes = [len(children) for children, _ in nodes.values()]
+            fair = max(_fair_share(sizes, spare), _FEWEST)
+            level = []
+            for name, (children, tries) in nodes.items():
+                share = min(len(children), fair)
                 if share - 1 <= spare:
                     self.shares[name] = share
                     spare -= share - 1
-            level = [child for name in nodes for child in self.opened(name)]
-
-    def opened(self, name: _Named) -> list[tuple[Any, _Trie]]:
-        """Return the children of a node that are shown."""
-        _, sketch, tries = self.sketches[name]
-        assert sketch is not None
-        children = sketch.children[: self.shares[name]]
-        values = [child.value for child in children]
-        return [*zip(values, tries, strict=False)]
+                    values = [child.value for child in children[:share]]
+                    level += zip(values, tries, strict=False)
 
     def sketch(self, value: Any, wanted: _Trie) -> tuple[Sketch | None, list[_Trie]]:
         """Return what a value is made of, as far as it is wanted."""
         name = id(value), id(wanted)
-        known = self.sketches.get(name)
-        if known is None:
+        if name not in self.sketches:
             sketch = sketch_of(value, self.context)
             tries: list[_Trie] = []
-            if sketch is not None:
+            if sketch is not None and wanted is None:
                 tries = [None] * len(sketch.children)
-            if sketch is not None and wanted is not None:
+            elif sketch is not None and wanted is not None:
                 kept = [child for child in sketch.children if child.key in wanted]
                 tries = [wanted[child.key] for child in kept]
-                sketch = sketch._replace(
-                    children=kept, hidden=len(sketch.children) - len(kept)
-                )
-            known = self.sketches[name] = value, sketch, tries
-        return known[1], known[2]
+                hidden = len(sketch.children) - len(kept)
+                sketch = sketch._replace(children=kept, hidden=hidden)
+            self.sketches[name] = value, sketch, tries
+        return self.sketches[name][1:]
 
-    # ------------------------------------------------------------------- building
-
-    def build(self, tree: Any, wanted: _Trie) -> Item:
-        """Return the items, in the order in which they are written."""
-        root = self.item(Child("", None, tree), None)
-        self.open(root, wanted)
-        self.count_off()
-        return root
+    def item(self, child: Child, above: Item | None) -> Item:
+        """Return the item of a value, without its text, as if it were a leaf."""
+        is_static = above is not None and (child.key is None or above.role == "static")
+        item = Item("static" if is_static else "leaf", child.value, above, child.key)
+        item.label = full_label(child)
+        kind, around = child.kind, "" if above is None else above.kind
+        item.kind = (kind or around) if isinstance(kind, str) else kind(around)
+        return item
 
     def open(self, item: Item, wanted: _Trie) -> None:
         """Find out the text of an item and the items inside it."""
@@ -243,23 +227,21 @@ class _Reader:
             self.open(inner, trie)
         self.leave_out(item, sketch, share)
 
-    def item(self, child: Child, above: Item | None) -> Item:
-        """Return the item of a value, without its text, as if it were a leaf."""
-        is_static = above is not None and (child.key is None or above.role == "static")
-        item = Item("static" if is_static else "leaf", child.value, above, child.key)
-        item.label = full_label(child)
-        around = "" if above is None else above.kind
-        item.kind = _kind(child, around)
-        return item
-
     def is_again(self, item: Item, sketch: Sketch | None, wanted: _Trie) -> bool:
         """Return whether an object was met before, and make a reference of its item.
 
-        An object of which something else is wanted than before is shown again. So are
-        bare tuples: often they are one object and nobody can tell. But not for ever.
+        Of objects with something inside it means something, and of arrays: weights are
+        tied so. An object of which something else is wanted than before is shown again.
+        So are bare tuples: often they are one object and nobody can tell. But not for
+        ever.
         """
         value = item.value
-        if not _can_be_shared(value, sketch):
+        if sketch is None:
+            can_be_shared = is_array(value) and not _is_small(value)
+        else:
+            is_empty = not sketch.children and not sketch.hidden
+            can_be_shared = type(value) is not PyTreeDef and not is_empty
+        if not can_be_shared:
             return False
         first = self.seen.setdefault((id(value), id(wanted)), item)
         if first is item or (type(value) is tuple and self.shown < self.most):
@@ -269,15 +251,13 @@ class _Reader:
         self.again.append((item, first))
         return True
 
-    def count_off(self) -> None:
+    def assign_numbers(self) -> None:
         """Number what occurs again, in the order in which it is written."""
         numbered = [item for item in self.seen.values() if item.number]
         for number, item in enumerate(numbered, 1):
             item.number = number
         for item, first in self.again:
             item.number = first.number
-
-    # ------------------------------------------------------------------- counting
 
     def leave_out(self, item: Item, sketch: Sketch, share: int) -> None:
         """Count what is left out of a node, and add an item that says so."""
@@ -287,23 +267,20 @@ class _Reader:
             return
         item.closing = item.closing.lstrip(",")  # of a tuple of one child
         more = Item("more", None, item, None)
-        more.nodes = left_out
-        inside = [child for child in rest if child.key is not None]
-        is_known = not sketch.hidden and bool(inside)
-        more.leaves = self.count(inside, item) if is_known else None
-        more.opening = _more_text(more, is_all=not share)
+        more.nodes, more.leaves = left_out, None
+        inside = [child.value for child in rest if child.key is not None]
+        if inside and not sketch.hidden:
+            with suppress(*FAULTS):  # a flatten function fails
+                if type(item.value) is PyTreeDef:
+                    more.leaves = sum([int(child.num_leaves) for child in inside])
+                else:
+                    more.leaves = self.count(inside)
+        more.opening = f"... {left_out:,}{' more' if share else ''}"
+        if more.leaves not in (None, left_out):
+            more.opening += f" with {leaves_text(more.leaves or 0)}"
         item.items.append(more)
 
-    def count(self, children: list[Child], item: Item) -> int | None:
-        """Return how many leaves children of a node have, None if nobody can tell."""
-        try:
-            if type(item.value) is PyTreeDef:
-                return sum([int(child.value.num_leaves) for child in children])
-            return self.count_shared([child.value for child in children])
-        except FAULTS:  # a flatten function fails
-            return None
-
-    def count_shared(self, values: Sequence[Any]) -> int | None:
+    def count(self, values: Sequence[Any]) -> int | None:
         """Return how many leaves values have, None if nobody can tell.
 
         Each object is gone through once, and counts wherever it stands: what is shared
@@ -349,16 +326,6 @@ def _fair_share(sizes: Iterable[int], spare: int) -> int:
     return _ENDLESS
 
 
-def _can_be_shared(value: Any, sketch: Sketch | None) -> bool:
-    """Return whether it means something that an object occurs twice.
-
-    It does of objects with something inside, and of arrays: weights are tied so.
-    """
-    if sketch is None:
-        return is_array(value) and not _is_small(value)
-    return type(value) is not PyTreeDef and bool(sketch.children or sketch.hidden)
-
-
 def comment_of(sketch: Sketch, *, nested: bool) -> str:
     """Return the comment of an object, shortened if it is nested in another object."""
     comment = sketch.comment
@@ -366,22 +333,6 @@ def comment_of(sketch: Sketch, *, nested: bool) -> str:
         return printable(comment if isinstance(comment, str) else comment(nested))
     except FAULTS:  # something inside cannot be looked through
         return ""
-
-
-def _kind(child: Child, around: str) -> str:
-    """Return what sort of data a child is, if anybody says so."""
-    if isinstance(child.kind, str):
-        return child.kind or around
-    return child.kind(around)
-
-
-def _more_text(more: Item, *, is_all: bool) -> str:
-    """Return how many values are left out, and how many leaves they have."""
-    leaves = more.leaves
-    told = f"{more.nodes:,}" if is_all else f"{more.nodes:,} more"
-    if leaves is not None and leaves != more.nodes:
-        told += f" with {leaves_text(leaves)}"
-    return f"... {told}"
 
 
 # ----------------------------------------------------------- what values are made of
@@ -396,35 +347,43 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
     """
     try:
         if type(value) is PyTreeDef:
-            return _of_treedef(value)
+            if value.is_leaf():
+                return None
+            cls = type(None) if value.type is None else value.type
+            return _sketched(cls, value.entries(), value.children(), [])
         rule = context.rule_of(value)
         describe = getattr(type(value), "_leafwise_sketch", None)
         if describe is not None:
             found: Sketch = describe(value)
             return found
-        return None if rule is None else _of_node(value, rule)
+        if rule is None:
+            return None
+        children, aux = rule.flatten(value)
+        static = [
+            Child(f"{name}=", None, getattr(value, name), "static")
+            for name in static_names(value, rule)
+        ]
+        keys = rule.keys(aux, len(children))
+        return _sketched(type(value), keys, children, static)
     except FAULTS:  # a flatten function fails: then it is shown as a leaf is
         return None
 
 
-def _of_node(value: Any, rule: Rule) -> Sketch:
-    children, aux = rule.flatten(value)
-    keys = rule.keys(aux, len(children))
-    found = [Child("", key, child) for key, child in zip(keys, children, strict=True)]
-    static = [
-        Child(f"{name}=", None, getattr(value, name), "static")
-        for name in static_names(value, rule)
-    ]
-    return Sketch([*found, *static], *_brackets(type(value), keys))
-
-
-def _of_treedef(treedef: PyTreeDef) -> Sketch | None:
-    if treedef.is_leaf():
-        return None
-    keys, cls = treedef.entries(), treedef.type
-    pairs = zip(keys, treedef.children(), strict=True)
-    parts = [Child("", key, child) for key, child in pairs]
-    return Sketch(parts, *_brackets(type(None) if cls is None else cls, keys))
+def _sketched(
+    cls: type, keys: Sequence[Any], values: Sequence[Any], static: list[Child]
+) -> Sketch:
+    """Return what a node of a class is made of."""
+    pairs = zip(keys, values, strict=True)
+    children = [*[Child("", key, value) for key, value in pairs], *static]
+    if cls in _PLAIN:
+        opening, closing = _PLAIN[cls]
+        return Sketch(
+            children, opening, ",)" if cls is tuple and len(keys) == 1 else closing
+        )
+    kinds = {type(key) for key in keys}
+    inner = "{}" if kinds == {DictKey} else "[]" if kinds == {SequenceKey} else ""
+    name = class_name(cls, qualified=False)
+    return Sketch(children, f"{name}({inner[:1]}", f"{inner[1:]})")
 
 
 _PLAIN: Final = {
@@ -433,20 +392,6 @@ _PLAIN: Final = {
     tuple: ("(", ")"),
     type(None): ("None", ""),
 }
-
-
-def _brackets(cls: type, keys: Sequence[Any]) -> tuple[str, str]:
-    """Return what stands around the children of a node."""
-    if cls in _PLAIN:
-        opening, closing = _PLAIN[cls]
-        return opening, ",)" if cls is tuple and len(keys) == 1 else closing
-    name = class_name(cls, qualified=False)
-    kinds = {type(key) for key in keys}
-    if kinds == {DictKey}:
-        return f"{name}({{", "})"
-    if kinds == {SequenceKey}:
-        return f"{name}([", "])"
-    return f"{name}(", ")"
 
 
 def label_of(key: Any) -> str:
@@ -512,7 +457,9 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
         form = printable(str(form_of(value)))
     except FAULTS:
         return f"<{type_name(value)}>"
-    return f"{form}{_values(value)}" if _is_small(value) else form
+    with suppress(*FAULTS):  # it only says what it would be, or where no one can read
+        return f"{form}({_numbers(value.tolist())})" if _is_small(value) else form
+    return form
 
 
 def _is_small(array: Any) -> bool:
@@ -526,15 +473,6 @@ def _is_small(array: Any) -> bool:
         return False
 
 
-def _values(array: Any) -> str:
-    """Return the values of an array in brackets, nothing if it has none to give."""
-    try:
-        values = array.tolist()
-    except FAULTS:  # it only says what it would be, or where no one can read it
-        return ""
-    return f"({_numbers(values)})"
-
-
 def _numbers(values: Any) -> str:
     if isinstance(values, list):
         return f"[{', '.join(map(_numbers, values))}]"
@@ -543,15 +481,10 @@ def _numbers(values: Any) -> str:
 
 def _short(value: Any) -> str:
     """Return the `repr` of a value in one line, cut if it is long."""
-    if type(value) in (str, bytes):
-        return _short_text(value)
-    text = _NEW_LINE.sub(" ", shown(value)[: 2 * _LONGEST])
-    text = printable(_ADDRESS.sub("", text))
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-
-
-def _short_text(value: str | bytes) -> str:
-    """Return the `repr` of a text, or of its beginning and how long it is."""
+    if type(value) not in (str, bytes):
+        text = _NEW_LINE.sub(" ", shown(value)[: 2 * _LONGEST])
+        text = printable(_ADDRESS.sub("", text))
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     if len(value) <= _LONGEST:
         return printable(repr(value))
     what = "characters" if isinstance(value, str) else "bytes"

@@ -14,7 +14,7 @@ from ..paint import SIGNS
 from ..safely import printable
 
 
-__all__ = ["STYLE", "caption", "framed", "safe", "span"]
+__all__ = ["STYLE", "caption", "framed", "rules_of", "safe", "span"]
 
 _LONGEST: Final = 300
 
@@ -61,12 +61,18 @@ def caption(said: str) -> str:
 
 # --------------------------------------------------------------------------- style
 
-_RULES: Final = (get_data(__name__, "style.css") or b"").decode()
+
+def rules_of(name: str) -> str:
+    """Return the rules of CSS in a file of this package, in one line."""
+    text = (get_data(__name__, name) or b"").decode()
+    return "".join(map(str.strip, text.splitlines()))
+
+
 _CHANGES: Final = "".join(
     f".leafwise .lw-{how.word} .lw-sign{{color:light-dark({how.light},{how.dark})}}"
     for how in SIGNS.values()
 )
-STYLE: Final = "".join(map(str.strip, _RULES.splitlines())) + _CHANGES
+STYLE: Final = rules_of("style.css") + _CHANGES
 
 _AROUND: Final = (
     "body{margin:0;background:light-dark(#fff,#0d1117);color-scheme:light dark}"

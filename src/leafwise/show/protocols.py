@@ -11,11 +11,10 @@ from importlib import import_module
 from typing import Any, Final
 
 from ..core.keypath import KeyPath
-from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..errors import PathError
 from ..layout import Child, Sketch
-from ..ops.context import Context, context_of
+from ..ops.context import context_of
 from ..safely import printable, printed, shown
 from ..selection.diff import TreeDiff
 from .html import to_html
@@ -47,15 +46,11 @@ def rich_of(value: Any, options: Any) -> Iterator[Any]:
         yield text.from_ansi("\n".join(lines) or "no differences")
         return
     highlight: Any = import_module("rich.highlighter").ReprHighlighter()
-    if type(value) is PyTreeDef or sketch_of(value, _context()) is None:
+    if type(value) is PyTreeDef or sketch_of(value, context_of()) is None:
         said = shown(value)
     else:
         said = pformat(value, width=max(options.max_width, _NARROWEST))
     yield highlight(text(said))
-
-
-def _context() -> Context:
-    return context_of(None, False, False, GLOBAL)
 
 
 # ------------------------------------------------------------------------ treescope
@@ -73,7 +68,7 @@ def treescope_of(value: Any, path: str | None, render: Any) -> Any:
     if issubclass(type(value), TreeDiff):
         lines = [part for line in value.lines(most=_MOST) for part in line.split("\n")]
     else:
-        sketch = None if type(value) is PyTreeDef else sketch_of(value, _context())
+        sketch = None if type(value) is PyTreeDef else sketch_of(value, context_of())
         if sketch is not None:
             return _node(sketch, path, render, parts)
         lines = shown(value).split("\n")

@@ -17,7 +17,6 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ..core.keypath import KeyPath
-from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.content import has_memory, shape_of, size_of
@@ -106,8 +105,11 @@ def tree_summary(
         ───────────────────────────
         3 leaves, 3 numbers
     """
-    _check("sort", sort, Sort)
-    _check("by", by, By)
+    for name, word, words in (("sort", sort, Sort), ("by", by, By)):
+        known = get_args(words)
+        if word is not None and word not in known:
+            told = ", ".join(map(repr, known))
+            raise ValueError(f"{name} must be one of {told} or None, got {clip(word)}")
     for name, number in (("depth", depth), ("max_rows", max_rows)):
         if number is not None and number < 0:
             raise ValueError(f"{name} must not be negative, got {number}")
@@ -125,13 +127,6 @@ def tree_summary(
         levels = _DEEPEST if depth is None else min(depth, _DEEPEST)
         rows = _rows(tally, _chosen(tally, levels, most, sort))
     return TreeSummary(rows, tally.amounts(), tally.again, by)
-
-
-def _check(name: str, value: Any, words: Any) -> None:
-    known = get_args(words)
-    if value is not None and value not in known:
-        told = ", ".join(map(repr, known))
-        raise ValueError(f"{name} must be one of {told} or None, got {clip(value)}")
 
 
 # --------------------------------------------------------------------------- the table
@@ -247,17 +242,25 @@ class TreeSummary:
 
     def to_html(self) -> str:
         """Return the table as self-contained HTML for light and dark pages."""
-        names, *columns = self._columns()
-        heads = [f"<th{_side(c)}>{escape(c.name)}</th>" for c in (names, *columns)]
-        cells = [
-            [f"<td{_side(column)}>{escape(text)}</td>" for text in column.texts]
-            for column in columns
+        columns = self._columns()
+        sides = [' class="lw-right"' if c.is_right else "" for c in columns]
+        heads = [
+            f"<th{side}>{escape(column.name)}</th>"
+            for side, column in zip(sides, columns, strict=True)
         ]
-        rows = [
-            f'<tr class="lw-row-{row.role}" style="--depth:{row.depth};'
-            f'--share:{row.share:.1%}">{_head(row.path, name)}{"".join(texts)}</tr>'
-            for row, name, *texts in zip(self.rows, names.texts, *cells, strict=True)
-        ]
+        rows = []
+        cells = zip(*[column.texts for column in columns], strict=True)
+        for row, (name, *texts) in zip(self.rows, cells, strict=True):
+            title = escape(clipped(row.path, _LONGEST_PATH))
+            told = [
+                f"<td{side}>{escape(text)}</td>"
+                for side, text in zip(sides[1:], texts, strict=True)
+            ]
+            rows.append(
+                f'<tr class="lw-row-{row.role}" style="--depth:{row.depth};'
+                f'--share:{row.share:.1%}"><th scope="row" title="{title}">'
+                f"{escape(name)}</th>{''.join(told)}</tr>"
+            )
         top = f"<thead><tr>{''.join(heads)}</tr></thead>"
         table = f'<table class="lw-summary">{top}<tbody>{"".join(rows)}</tbody></table>'
         return framed(f"{table}{''.join(map(caption, self._notes()))}")
@@ -277,24 +280,21 @@ class TreeSummary:
     def _columns(self, branches: Sequence[str] = ()) -> list[_Column]:
         """Return the columns that say something."""
         rows, by = self.rows, self._by
-        names = _labels(rows) if by is None else _names(rows, _FIELDS[by])
+        if by is None:
+            names = _labels(rows)
+        else:
+            names = [row.more_text or getattr(row, _FIELDS[by]) for row in rows]
         if branches:
             names = [f"{a}{b}" for a, b in zip(branches, names, strict=True)]
-        found = [_Column("leaves", [f"{row.leaves:,}" for row in rows])]
-        if by is None:
-            kinds = [row.kind for row in rows]
-            found = [
-                _Column("type", [row.type for row in rows], 6),
-                _Column("shape", [_shape_text(row) for row in rows], 6),
-                _Column("dtype", [row.dtype for row in rows], 7),
-                _Column("kind", [] if {*kinds} <= {"", _DATA} else kinds, 9),
-            ]
-        numbers = zip(*map(_number_texts, rows), strict=True)
-        found += map(_Column, ("count", "bytes", "share"), map(list, numbers))
-        return [
-            _Column(by or "path", names, 12),
-            *[column for column in found if any(column.texts)],
-        ]
+        found = [_Column(by or "path", names, 12)]
+        hidden = {"leaves"} if by is None else _FORM
+        if {row.kind for row in rows} <= {"", _DATA}:
+            hidden |= {"kind"}
+        for name, (least, text_of) in _CELLS.items():
+            texts = [] if name in hidden else [text_of(row) for row in rows]
+            if any(texts):
+                found.append(_Column(name, texts, least))
+        return found
 
     def _notes(self) -> list[str]:
         """Return what is said below the table."""
@@ -309,17 +309,8 @@ class TreeSummary:
         return notes
 
 
-# ------------------------------------------------------------------------------ cells
-
-
 class _Column(NamedTuple):
-    """A column.
-
-    Attributes:
-        name: Its heading.
-        texts: Its cells.
-        least: To how many characters they may be cut; 0 if they may not.
-    """
+    """A column: its heading, its cells, and how narrow these may be cut, 0 if not."""
 
     name: str
     texts: list[str]
@@ -336,9 +327,24 @@ class _Column(NamedTuple):
         return [self.name, *self.texts]
 
 
-def _names(rows: Sequence[SummaryRow], field: str) -> list[str]:
-    """Return the names of groups."""
-    return [row.more_text or getattr(row, field) for row in rows]
+def _share_text(row: SummaryRow) -> str:
+    if row.role == "again":
+        return ""
+    return "<0.1%" if 0 < row.share < 0.0005 else f"{row.share:.1%}"
+
+
+_CELLS: Final[dict[str, tuple[int, Callable[[SummaryRow], str]]]] = {
+    "type": (6, lambda row: row.type),
+    "shape": (6, lambda row: "" if row.shape is None else str(row.shape)),
+    "dtype": (7, lambda row: row.dtype),
+    "kind": (9, lambda row: row.kind),
+    "leaves": (0, lambda row: f"{row.leaves:,}"),
+    "count": (0, lambda row: "" if row.role == "again" else f"{row.count:,}"),
+    "bytes": (0, lambda row: bytes_text(row.bytes) if row.bytes else ""),
+    "share": (0, _share_text),
+}
+"""How narrow the cells of a column may be cut, and their texts."""
+_FORM: Final = {"type", "shape", "dtype", "kind"}
 
 
 def _labels(rows: Sequence[SummaryRow]) -> list[str]:
@@ -354,17 +360,6 @@ def _labels(rows: Sequence[SummaryRow]) -> list[str]:
     return labels
 
 
-def _shape_text(row: SummaryRow) -> str:
-    return "" if row.shape is None else str(row.shape)
-
-
-def _number_texts(row: SummaryRow) -> tuple[str, str, str]:
-    if row.role == "again":
-        return "", "", ""
-    share = "<0.1%" if 0 < row.share < 0.0005 else f"{row.share:.1%}"
-    return f"{row.count:,}", bytes_text(row.bytes) if row.bytes else "", share
-
-
 def _kinds_text(amounts: dict[str, Amount]) -> str:
     """Return the kinds as text, with the size of each if there are several."""
     found = [kind.value for kind in Kind if kind.value in amounts]
@@ -373,15 +368,11 @@ def _kinds_text(amounts: dict[str, Amount]) -> str:
     return ", ".join(f"{kind}: {amounts[kind].count:,}" for kind in found)
 
 
-# ----------------------------------------------------------------------------- layout
-
-
 def _fitted(columns: Sequence[_Column], width: int) -> list[int]:
     """Return how wide each column is: those that may be cut share what is left."""
     widths = [max(map(taken, column.all)) for column in columns]
     least = [
-        min(column.least or widest, widest)
-        for column, widest in zip(columns, widths, strict=True)
+        min(c.least or most, most) for c, most in zip(columns, widths, strict=True)
     ]
     spare = max(width - sum(least) - len(_GAP) * (len(least) - 1), 0)
     narrow = sorted(range(len(least)), key=lambda place: widths[place])
@@ -396,17 +387,6 @@ def _padded(text: str, width: int, is_right: bool) -> str:
     text = clipped(text, width)
     blank = " " * (width - taken(text))
     return f"{blank}{text}" if is_right else f"{text}{blank}"
-
-
-def _head(path: str, name: str) -> str:
-    return (
-        f'<th scope="row" title="{escape(clipped(path, _LONGEST_PATH))}">'
-        f"{escape(name)}</th>"
-    )
-
-
-def _side(column: _Column) -> str:
-    return ' class="lw-right"' if column.is_right else ""
 
 
 # ---------------------------------------------------------------------------- counting
@@ -462,7 +442,7 @@ class _Class(NamedTuple):
         is_open: Whether its attributes are not marked, nor what is in these.
     """
 
-    rule: Rule | None
+    rule: Any
     size: Callable[[Any], tuple[int, int]] = size_of
     is_plain: bool = False
     is_array: bool = False
@@ -478,18 +458,11 @@ class _Node:
     Attributes:
         above, place: The node around it and its index there; the root is in a node of
             its own.
-        value: The node itself.
-        info: What is known of its class.
-        aux: Its aux data.
+        value, info, aux: The node itself, what is known of its class, its aux data.
         children: Its children: a `_Node`, an `_Again`, or the leaf itself.
         start, end: Which of the counted leaves are inside.
-        only_arrays: Whether other leaves in it are not counted.
+        is_open: Whether only arrays in it are counted, unless an object marks others.
     """
-
-    __slots__ = (
-        *("above", "place", "value", "info", "aux", "children", "start", "end"),
-        *("only_arrays", "_keys"),
-    )
 
     def __init__(
         self, above: Any, place: int, value: Any, info: _Class, aux: Any, start: int
@@ -501,16 +474,15 @@ class _Node:
         self.aux = aux
         self.children: list[Any] = []
         self.start = self.end = start
-        self.only_arrays = False
-        self._keys: Sequence[Any] | None = None
+        self.is_open = info.is_open
+        self._keys: Any = None
 
     @property
     def keys(self) -> Sequence[Any]:
         """The keys of the children."""
         if self._keys is None:
-            assert self.info.rule is not None
             self._keys = self.info.rule.keys(self.aux, len(self.children))
-        return self._keys
+        return self._keys  # type: ignore[no-any-return]
 
     @property
     def is_cell(self) -> bool:
@@ -518,11 +490,6 @@ class _Node:
         if not self.info.is_cell:
             return False
         return [type(child) is _Node for child in self.children] == [False]
-
-    def keep(self, places: Sequence[int]) -> None:
-        """Leave out all other children."""
-        self._keys = [self.keys[place] for place in places]
-        self.children = [self.children[place] for place in places]
 
     def spots(self) -> Iterator[_Spot]:
         """Yield the children."""
@@ -568,12 +535,12 @@ class _Tally:
         self.kinds: list[str] = []
         self.counts: list[int] = []
         self.sizes: list[int] = []
-        self._first: dict[int, _Node | _Again] = {}  # all is held: no id twice
-        self._classes: dict[type, _Class] = {}
+        self.first: dict[int, tuple[_Node, int]] = {}  # all is held: no id twice
+        self.classes: dict[type, _Class] = {}
         self.top = _Node(None, 0, None, _Class(None), None, 0)
         self.top.children = [tree]
-        self._count()
-        self._sums = {}
+        self.read()
+        self.sums = {}
         kinds = dict.fromkeys(self.kinds)
         for kind in kinds:
             columns: list[Iterable[int]] = [repeat(1, len(self.kinds))]
@@ -581,12 +548,12 @@ class _Tally:
             if len(kinds) > 1:
                 chosen = [each == kind for each in self.kinds]
                 columns = [map(mul, column, chosen) for column in columns]
-            self._sums[kind] = [[*accumulate(c, initial=0)] for c in columns]
+            self.sums[kind] = [[*accumulate(c, initial=0)] for c in columns]
 
     def amounts(self, start: int = 0, end: int = -1) -> dict[str, Amount]:
         """Return the amounts in a range of the leaves, by kind."""
         found = {}
-        for kind, sums in self._sums.items():
+        for kind, sums in self.sums.items():
             amount = Amount(*[numbers[end] - numbers[start] for numbers in sums])
             if amount.leaves:
                 found[kind] = amount
@@ -596,8 +563,9 @@ class _Tally:
         """Return the amount of a child: nothing, if it is counted elsewhere."""
         return _total(self.amounts(spot.start, spot.end).values())
 
-    def _count(self) -> None:
-        classes, first, values = self._classes, self._first, self.values
+    def read(self) -> None:
+        """Go through all leaves, and note what is counted of each."""
+        classes, first, values = self.classes, self.first, self.values
         add_value, add_kind = values.append, self.kinds.append
         add_count, add_size = self.counts.append, self.sizes.append
         node = self.top
@@ -605,24 +573,21 @@ class _Tally:
         frames: list[tuple[_Node, _Rest]] = []
         while True:
             for place, value, kind in rest:
-                info = classes.get(type(value)) or self._learn(value)
+                info = classes.get(type(value)) or self.learn(value)
                 numbers, size = 1, 0
                 if not info.is_plain:
-                    where = first.get(id(value))
-                    if where is not None:
-                        if type(where) is _Node:
-                            where = first[id(value)] = _place_of(value, where)
-                        node.children[place] = where
+                    if id(value) in first:
+                        node.children[place] = _Again(*first[id(value)])
                         self.again += 1
                         continue
                     if info.rule is not None:
-                        inner = self._enter(value, info, node, place, kind)
+                        inner = self.enter(value, info, node, place, kind)
                         if inner is not None:
                             frames.append((node, rest))
                             node, rest = inner
                             break
                     if info.is_array:
-                        first[id(value)] = node
+                        first[id(value)] = node, place
                     numbers, size = info.size(value)
                 add_value(value)
                 add_kind(kind)
@@ -634,43 +599,41 @@ class _Tally:
                     return
                 node, rest = frames.pop()
 
-    def _enter(
+    def enter(
         self, value: Any, info: _Class, above: _Node, place: int, kind: str
     ) -> tuple[_Node, _Rest] | None:
         """Return the node of a value, with its children; None if it is a leaf."""
         if self.context.stops_at(value):
             return None
         try:
-            children, aux = info.rule.flatten(value)  # type: ignore[union-attr]  # a node
+            children, aux = info.rule.flatten(value)
             node = _Node(above, place, value, info, aux, len(self.values))
             node.children = [*children]
-            is_marked = info.is_object or info.is_cell
-            if not is_marked and (above.only_arrays or above.info.is_open):
-                self._keep_arrays(node)
+            if above.is_open and not (info.is_object or info.is_cell):
+                node.is_open = True
+                kept = [
+                    place
+                    for place, child in enumerate(children)
+                    if self.learn(child).rule or shape_of(child) is not None
+                ]
+                node._keys = [node.keys[place] for place in kept]
+                node.children = [children[place] for place in kept]
             given = None if info.kinds is None else info.kinds(aux, Kind(kind))
         except FAULTS:  # of the user's flatten: then it is a leaf
             return None
         kinds = repeat(kind) if given is None else [each._value_ for each in given]
         if children and type(value) is not tuple:  # equal constants are one tuple
-            self._first[id(value)] = above
+            self.first[id(value)] = above, place
         above.children[place] = node
         if info.is_cell:
             self.cells.append(node)
         return node, zip(count(), node.children, kinds)
 
-    def _keep_arrays(self, node: _Node) -> None:
-        """Leave out what is no array in a container whose leaves nobody marks."""
-        node.only_arrays = True
-        kept = []
-        for place, child in enumerate(node.children):
-            info = self._classes.get(type(child)) or self._learn(child)
-            if info.rule is not None or shape_of(child) is not None:
-                kept.append(place)
-        node.keep(kept)
-
-    def _learn(self, value: Any) -> _Class:
+    def learn(self, value: Any) -> _Class:
         """Return what is known of values of a class, of which this is one."""
         cls, rule = type(value), None
+        if cls in self.classes:
+            return self.classes[cls]
         with suppress(*FAULTS):  # a class may answer anything
             rule = self.context.view.resolve(cls) or cls._leafwise_spec.rule
         if rule is None:
@@ -686,35 +649,17 @@ class _Tally:
                 is_object=spec is not None,
                 is_open=spec is not None and not spec.pytree,
             )
-        self._classes[cls] = info
+        self.classes[cls] = info
         return info
-
-
-def _place_of(value: Any, above: _Node) -> _Again:
-    """Return where in a node a value is first."""
-    for place, child in enumerate(above.children):
-        if child is value or (type(child) is _Node and child.value is value):
-            return _Again(above, place)
-    raise AssertionError(value)
 
 
 # ------------------------------------------------------------------------------- rows
 
 
-def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
-    """Return the numbers of a row."""
-    share = amount.bytes / whole.bytes if whole.bytes else 0.0
-    if whole.count and not whole.bytes:
-        share = amount.count / whole.count
-    return {**amount._asdict(), "share": share}
-
-
-_Chosen: TypeAlias = "dict[_Node, list[_Spot]]"
-"""The children of nodes that have rows."""
-
-
-def _chosen(tally: _Tally, levels: int, most: int, sort: Sort | None) -> _Chosen:
-    """Choose the rows, level by level.
+def _chosen(
+    tally: _Tally, levels: int, most: int, sort: Sort | None
+) -> dict[_Node, list[_Spot]]:
+    """Return the children of nodes that have rows, chosen level by level.
 
     What is near the root comes first, and the nodes of a level share what is left of
     the limit, so that one long list hides nothing else.
@@ -729,11 +674,10 @@ def _chosen(tally: _Tally, levels: int, most: int, sort: Sort | None) -> _Chosen
 
     chosen = {tally.top: first(tally.top, 1)}
     spare, level = most - 1, [tally.top]
-    while level and levels >= 0 and spare > 0:
-        levels -= 1
+    for _ in range(levels):
         inner = [spot.child for node in level for spot in chosen.get(node, ())]
         level = [n for n in inner if type(n) is _Node and n.children and not n.is_cell]
-        if levels < 0:
+        if not level or spare <= 0:
             break
         by_size = sorted(level, key=lambda node: len(node.children))
         for left, node in zip(range(len(level), 0, -1), by_size, strict=True):
@@ -746,7 +690,7 @@ def _chosen(tally: _Tally, levels: int, most: int, sort: Sort | None) -> _Chosen
     return chosen
 
 
-def _rows(tally: _Tally, chosen: _Chosen) -> list[SummaryRow]:
+def _rows(tally: _Tally, chosen: dict[_Node, list[_Spot]]) -> list[SummaryRow]:
     """Return the rows of nodes and leaves."""
     whole = _total(tally.amounts().values())
 
@@ -754,7 +698,8 @@ def _rows(tally: _Tally, chosen: _Chosen) -> list[SummaryRow]:
         spots = chosen.get(above, [])
         for spot in spots:
             here = path + _label(above, spot.place)
-            yield _row(spot, here, depth, tally, whole)
+            amounts = tally.amounts(spot.start, spot.end)
+            yield _row(spot, amounts, whole, path=here, depth=depth)
             if type(spot.child) is _Node:
                 yield from below(spot.child, here, depth + 1)
         left_out = len(above.children) - len(spots)
@@ -769,28 +714,35 @@ def _rows(tally: _Tally, chosen: _Chosen) -> list[SummaryRow]:
 
 
 def _row(
-    spot: _Spot, path: str, depth: int, tally: _Tally, whole: Amount
+    spot: _Spot, amounts: dict[str, Amount], whole: Amount, **where: Any
 ) -> SummaryRow:
-    """Return the row of a child."""
-    role: Role = "leaf"
+    """Return the row of a child; a variable has that of its value."""
     child, same_as = spot.child, ""
+    role: Role = "leaf"
     if type(child) is _Again:
-        role, same_as = "again", _path_text(child)
-        child = child.above.children[child.place]
+        role, same_as, child = "again", *_first_place(child)
     name = _type_text(child)
-    if type(child) is _Node:
-        role = role if same_as or child.is_cell else "node"
-        child = child.children[0] if child.is_cell else None
+    if type(child) is _Node and not child.is_cell:
+        role, child = (same_as and "again") or "node", None
+    elif type(child) is _Node:
+        (child,) = child.children
         if type(child) is _Again:
-            role, same_as = "again", same_as or _path_text(child)
-            child = child.above.children[child.place]
-    amounts = tally.amounts(spot.start, spot.end)
-    numbers = _numbers(_total(amounts.values()), whole)
+            first, child = _first_place(child)
+            role, same_as = "again", same_as or first
     shape, dtype = _form(child)
-    kind = _kinds_text(amounts)
     return SummaryRow(
-        path, depth, role, name, shape, dtype, kind, same_as=same_as, **numbers
-    )
+        **where, role=role, type=name, shape=shape, dtype=dtype,
+        kind=_kinds_text(amounts), same_as=same_as,
+        **_numbers(_total(amounts.values()), whole),
+    )  # fmt: skip
+
+
+def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
+    """Return the numbers of a row."""
+    share = amount.bytes / whole.bytes if whole.bytes else 0.0
+    if whole.count and not whole.bytes:
+        share = amount.count / whole.count
+    return {**amount._asdict(), "share": share}
 
 
 def _label(node: _Node, place: int) -> str:
@@ -812,9 +764,10 @@ def _clipped(text: str, end: str = "") -> str:
     return safe
 
 
-def _path_text(first: _Again) -> str:
-    """Return the path to a child as text, without its beginning if it is very long."""
-    node, place = first
+def _first_place(again: _Again) -> tuple[str, Any]:
+    """Return where a value is counted, and the value; of a long path only the end."""
+    node, place = again
+    child = node.children[place]
     if node.is_cell and node.above is not None:
         node, place = node.above, node.place
     labels: list[str] = []
@@ -822,7 +775,7 @@ def _path_text(first: _Again) -> str:
         labels.append(_label(node, place))
         node, place = node.above, node.place
     start = "" if node.above is None else "…"
-    return "".join([start, *reversed(labels)]) or _ROOT
+    return "".join([start, *reversed(labels)]) or _ROOT, child
 
 
 def _type_text(value: Any) -> str:
@@ -848,17 +801,15 @@ def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
 
 def _groups(tally: _Tally, by: By, sort: Sort | None, most: int) -> list[SummaryRow]:
     """Return a row for each group, in the order in which they are met."""
-    sums: dict[str, list[int]] = {}
+    sums: dict[str, Amount] = {}
     names = _group_names(tally, by)
     for name, number, size in zip(names, tally.counts, tally.sizes, strict=True):
-        known = sums.setdefault(name, [0, 0, 0])
-        known[0] += 1
-        known[1] += number
-        known[2] += size
-    groups = [(name, Amount(*found)) for name, found in sums.items()]
+        leaves, numbers, held = sums.get(name) or Amount()
+        sums[name] = Amount(leaves + 1, numbers + number, held + size)
+    groups = [*sums.items()]
     if sort is not None:
         groups.sort(key=lambda group: -getattr(group[1], sort))
-    whole = _total(amount for _, amount in groups)
+    whole = _total(sums.values())
     rows = []
     for name, amount in groups[:most]:
         said: dict[str, Any] = {"role": "group", _FIELDS[by]: name}
@@ -872,36 +823,22 @@ def _groups(tally: _Tally, by: By, sort: Sort | None, most: int) -> list[Summary
 
 def _group_names(tally: _Tally, by: By) -> list[str]:
     """Return for each leaf that is counted which group it belongs to."""
+    values = tally.values
     if by == "kind":
         return tally.kinds
     if by == "dtype":
-        asked = lambda value: (type(value), getattr(value, "dtype", None))  # noqa: E731
-        return _names_of(tally.values, asked, lambda v: _form(v)[1] or _type_text(v))
-    names: list[str] = []
+        return [_form(value)[1] or _type_text(value) for value in values]
     if by == "type":
-        names = _names_of(tally.values, type, _type_text)
+        examples = dict(zip(map(type, values), values, strict=True))
+        texts = {cls: _type_text(value) for cls, value in examples.items()}
+        names = [texts[type(value)] for value in values]
         for cell in tally.cells:
-            size = cell.end - cell.start
-            names[cell.start : cell.end] = [_type_text(cell)] * size
+            names[cell.start : cell.end] = [_type_text(cell)] * (cell.end - cell.start)
         return names
     (root,) = tally.top.children
     node = root if type(root) is _Node and not root.is_cell else tally.top
-    for _, place, _, start, end in node.spots():
-        names += [_label(node, place) or _ROOT] * (end - start)
-    return names
-
-
-def _names_of(
-    values: Sequence[Any], asked: Callable[[Any], Any], name_of: Callable[[Any], str]
-) -> list[str]:
-    """Return the names of values, found out once for all with an equal answer."""
-    known: dict[Any, str] = {}
-    names = []
-    for value in values:
-        try:
-            answer = asked(value)
-            name = known.get(answer) or known.setdefault(answer, name_of(value))
-        except FAULTS:  # it is no dtype, and cannot be hashed
-            name = name_of(value)
-        names.append(name)
-    return names
+    return [
+        _label(node, place) or _ROOT
+        for _, place, _, start, end in node.spots()
+        for _ in range(end - start)
+    ]

@@ -18,6 +18,7 @@ from ..ops.context import context_of
 from ..paint import SIGNS
 from ..selection.change import Change
 from .diagram import Box, arrows_of, scene
+from .page import rules_of
 from .picture import Picture
 from .text import clipped, columns
 
@@ -72,10 +73,7 @@ def to_svg(
         (True, True)
     """
     context = context_of(is_leaf, False, none_is_leaf, namespace)
-    boxes = scene(
-        tree, context, select=select, depth=depth, max_leaves=max_leaves,
-        collapse=collapse,
-    )  # fmt: skip
+    boxes = scene(tree, context, select, depth, max_leaves, collapse)
     text = _Drawing(boxes).text()
     return Picture(text, {"image/svg+xml": text})
 
@@ -167,7 +165,11 @@ class _Drawing:
         lines = [self.line(start, named) for start, _, named in arrows]
         back = [(named, end) for _, end, named in arrows if end is not named]
         lines += [self.back(named, end) for named, end in back]
-        dots = {end.number: self.dot(end) for _, end in back}
+        dots = {
+            end.number: f'<circle class="end" cx="{self.right(end)}" '
+            f'cy="{_at(self.ys[end.number])}" r="3"/>'
+            for _, end in back
+        }
         body = "\n".join([*lines, *drawn, *dots.values()])
         name = f"lw{crc32(body.encode()):08x}"
         width = self.width + _GAP * bool(back)
@@ -217,11 +219,6 @@ class _Drawing:
             f'C{turn} {_at(y)} {turn} {_at(end_y)} {end_x} {_at(end_y)}"/>'
         )
 
-    def dot(self, box: Box) -> str:
-        """Return the dot at a box to which such lines lead."""
-        x, y = self.right(box), _at(self.ys[box.number])
-        return f'<circle class="end" cx="{x}" cy="{y}" r="3"/>'
-
     def right(self, box: Box) -> int:
         """Return where a box ends."""
         return self.lefts[box.depth] + self.widths[box.number]
@@ -269,47 +266,17 @@ def _escaped(text: str) -> str:
     )
 
 
-_LOOKS: Final[dict[str, tuple[str, str]]] = {
-    "text": ("fill:#1f2328", "fill:#e6edf3"),
-    ".key": ("fill:#0550ae", "fill:#79c0ff"),
-    ".again .value,.more .value,.count": ("fill:#656d76", "fill:#9198a1"),
-    "rect": ("fill:#fff;stroke:#d0d7de", "fill:#0d1117;stroke:#3d444d"),
-    ".node rect": ("fill:#eef4fb;stroke:#8fb3dc", "fill:#17263a;stroke:#3f6ea5"),
-    ".again rect,.more rect": ("fill:#f6f8fa", "fill:#161b22"),
-    ".line": ("stroke:#b6bfc9", "stroke:#4b535d"),
-    ".back": ("stroke:#bc4c00", "stroke:#f0883e"),
-    ".end": ("fill:#bc4c00", "fill:#f0883e"),
-}
-"""The colours of parts of the picture, on a light and on a dark page."""
-_LOOKS.update(
-    (
-        f".{how.word} rect",
-        (f"stroke:{how.light};fill:{how.light}", f"stroke:{how.dark};fill:{how.dark}"),
-    )
-    for how in SIGNS.values()
-)
-
-
-def _rules(looks: dict[str, str]) -> str:
-    """Return rules of CSS that hold in our pictures alone."""
+def _sign_rules(theme: str) -> str:
+    """Return the rules of CSS for changes, `light` or `dark`."""
     return "".join(
-        f"{','.join(f'.leafwise-diagram {one}' for one in what.split(','))}{{{look}}}"
-        for what, look in looks.items()
+        f".leafwise-diagram .{sign.word} rect{{stroke:{colour};fill:{colour};"
+        "fill-opacity:.12}"
+        for sign in SIGNS.values()
+        for colour in [getattr(sign, theme)]
     )
 
 
-_SHAPES: Final = {
-    "text": "font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace",
-    "tspan": "unicode-bidi:isolate",
-    ".count": "font-weight:bold",
-    ".static rect": "stroke-dasharray:4 3",
-    ".more rect": "stroke-dasharray:1 3",
-    ",".join(f".{how.word} rect" for how in SIGNS.values()): "fill-opacity:.12",
-    ".line,.back": "fill:none",
-    ".back": "stroke-dasharray:3 3",
-}
 _STYLE: Final = (
-    f"{_rules(_SHAPES)}{_rules({what: looks[0] for what, looks in _LOOKS.items()})}"
-    "@media (prefers-color-scheme:dark){"
-    f"{_rules({what: looks[1] for what, looks in _LOOKS.items()})}}}"
+    f"{rules_of('picture.css')}{_sign_rules('light')}"
+    f"@media (prefers-color-scheme:dark){{{_sign_rules('dark')}}}"
 )

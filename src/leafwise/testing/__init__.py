@@ -15,13 +15,9 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
-    from .asserts import assert_same_structure as assert_same_structure
-    from .asserts import assert_trees_close as assert_trees_close
-    from .asserts import assert_trees_equal as assert_trees_equal
-    from .registrations import check_node as check_node
-    from .strategies import treedefs as treedefs
-    from .strategies import trees as trees
-    from .strategies import trees_like as trees_like
+    from .asserts import assert_same_structure, assert_trees_close, assert_trees_equal
+    from .registrations import check_node
+    from .strategies import treedefs, trees, trees_like
 
 
 _HOMES: Final = {
@@ -35,12 +31,9 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)
 
 
+# fmt: off
 __all__ = [
-    "assert_same_structure",
-    "assert_trees_close",
-    "assert_trees_equal",
-    "check_node",
-    "treedefs",
-    "trees",
-    "trees_like",
+    "assert_same_structure", "assert_trees_close", "assert_trees_equal", "check_node",
+    "treedefs", "trees", "trees_like",
 ]
+# fmt: on

@@ -8,28 +8,20 @@ difference is written by `selection.difftext`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
 
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..equality.content import (
-    Asked,
-    as_numpy,
-    is_array,
-    is_number_dtype,
-    is_readable,
-    is_table,
-    is_traced,
-    same_places,
-)
+from ..equality import content
+from ..equality.content import Asked, is_array
 from ..equality.leaves import Values
 from ..ops.context import context_of
 from ..paint import Paint
 from ..selection.change import Change
 from ..selection.diff import changes_between, tree_diff
 from ..selection.difference import form_of
-from ..selection.difftext import headline, lines_of, lines_of_all
+from ..selection.difftext import headline, lines_of_all
 
 
 __all__ = ["assert_same_structure", "assert_trees_close", "assert_trees_equal"]
@@ -74,18 +66,10 @@ def assert_trees_equal(
     """
     __tracebackhide__ = True  # pytest leaves this frame out
     found = tree_diff(
-        actual,
-        expected,
-        lists=lists,
-        typematch=typematch,
-        rtol=rtol,
-        atol=atol,
-        equal_nan=equal_nan,
-        ignore=ignore,
-        is_leaf=is_leaf,
-        none_is_leaf=none_is_leaf,
+        actual, expected, lists=lists, typematch=typematch, rtol=rtol, atol=atol,
+        equal_nan=equal_nan, ignore=ignore, is_leaf=is_leaf, none_is_leaf=none_is_leaf,
         namespace=namespace,
-    )
+    )  # fmt: skip
     if found:
         lines = lines_of_all(found, Paint("never"), _MOST)
         raise AssertionError("\n  ".join([headline(found), *lines]))
@@ -148,7 +132,8 @@ atol=0):
     found = changes_between(actual, expected, context, values, ignore, "position")
     if found:
         first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
-        raise AssertionError("\n  ".join([first, *_lines_of_all(found)]))
+        lines = lines_of_all(found, Paint("never"), _MOST, _error)
+        raise AssertionError("\n  ".join([first, *lines]))
 
 
 class _Close(Values):
@@ -174,7 +159,9 @@ class _Close(Values):
         asked = self.asked_of(a, b)
         if not self.dtypes and _is_numeric(a) and _is_numeric(b):
             return tuple(a.shape) == tuple(b.shape) and bool(
-                same_places(as_numpy(a), as_numpy(b), asked).all()
+                content.same_places(
+                    content.as_numpy(a), content.as_numpy(b), asked
+                ).all()
             )
         if asked is self.exact.asked:
             return self.exact.same(a, b)
@@ -183,9 +170,9 @@ class _Close(Values):
 
 def _is_numeric(value: Any) -> bool:
     """Return whether a value is an array of numbers that can be read."""
-    if not is_array(value) or is_table(value) or is_traced(value):
+    if not is_array(value) or content.is_table(value) or content.is_traced(value):
         return False
-    return is_number_dtype(value.dtype) and is_readable(value)
+    return content.is_number_dtype(value.dtype) and content.is_readable(value)
 
 
 def _is_whole(value: Any) -> bool:
@@ -193,16 +180,6 @@ def _is_whole(value: Any) -> bool:
     if is_array(value):
         return form_of(value).dtype.startswith(("int", "uint"))
     return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _lines_of_all(changes: Sequence[Change]) -> Iterator[str]:
-    """Yield the lines of changes, and how far apart single numbers are."""
-    for change in changes[:_MOST]:
-        first, *rest = lines_of(change, Paint("never"))
-        yield f"{first}{_error(change)}"
-        yield from rest
-    if len(changes) > _MOST:
-        yield f"and {len(changes) - _MOST} more"
 
 
 def _error(change: Change) -> str:

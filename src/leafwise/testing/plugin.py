@@ -49,18 +49,16 @@ def pytest_assertrepr_compare(
 
 def _are_trees(left: object, right: object, context: Context) -> bool:
     """Return whether both are nodes, and one has a registered class or nodes inside."""
-    is_deep = False
-    for node in (left, right):
-        rule = context.rule_of(node)
-        if rule is None:
-            return False
-        is_deep = is_deep or bool(rule.where)
-        children = () if is_deep else rule.flatten(node)[0]
-        is_deep = is_deep or any(
-            child is not None and context.rule_of(child) is not None
-            for child in children
-        )
-    return is_deep
+    rules = [context.rule_of(node) for node in (left, right)]
+    if None in rules:
+        return False
+    if any(rule.where for rule in rules if rule is not None):
+        return True
+    nodes = zip(rules, (left, right), strict=True)
+    children = [
+        child for rule, node in nodes if rule for child in rule.flatten(node)[0]
+    ]
+    return any(x is not None and context.rule_of(x) is not None for x in children)
 
 
 def _is_equal(change: Change) -> bool:

@@ -15,7 +15,7 @@ from operator import is_
 from typing import Any, Final
 
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Functions, Rule
+from ..core.node import Functions, Rule, count_of_children
 from ..core.register import DataclassRule, FunctionRule, StaticRule
 from ..core.registry import GLOBAL, view_of
 from ..equality import exact
@@ -180,10 +180,6 @@ def _attributes(node: Any) -> dict[str, Any]:
     return {name: found[name] for name in kept}
 
 
-def _number(count: int) -> str:
-    return "1 child" if count == 1 else f"{count} children"
-
-
 def _holds(value: Any, test: Callable[[Any], bool], depth: int = 3) -> bool:
     """Return whether a value, or an element of its containers, passes a test."""
     if test(value) or depth == 0:
@@ -220,15 +216,15 @@ def _compared(example: _Example) -> str:
         return ""
     if not exact.same(copied, data):
         return f"aux data {clip(data)} is not equal to its copy"
-    same = hash(copied) == number
-    told = f"aux data {clip(data)} and its copy are equal but have different hashes"
-    return "" if same else told
+    if hash(copied) == number:
+        return ""
+    return f"aux data {clip(data)} and its copy are equal but have different hashes"
 
 
 def _keys_counted(example: _Example) -> str:
-    keys, children = len(example.keys), len(example.children)
-    told = f"there are {keys} keys for {_number(children)}"
-    return told if keys != children else ""
+    keys, count = len(example.keys), len(example.children)
+    told = f"there are {keys} keys for {count_of_children(count)}"
+    return told if keys != count else ""
 
 
 def _keys_read(example: _Example) -> str:
@@ -260,9 +256,10 @@ def _repeated(example: _Example) -> str:
     """Flatten a second time: the same children and equal aux data."""
     children, aux = example.flatten(example.node)
     if len(children) != len(example.children):
+        first = count_of_children(len(example.children))
         return (
-            f"flatten returns {_number(len(example.children))} on the first call and "
-            f"{len(children)} on the second; an iterator is exhausted after one pass"
+            f"flatten returns {first} on the first call and {len(children)} on the "
+            "second; an iterator is exhausted after one pass"
         )
     if not example.same(children, example.children):
         return "flatten returns different child objects on each call"
@@ -310,12 +307,9 @@ def _in_order(example: _Example) -> str:
             return False
         return type(made) is type(example.node) and example.same(found, children)
 
-    swapped = not works(data, children) and works(children, data)
-    return (
-        "unflatten takes the children first and aux data second, as in torch"
-        if swapped
-        else ""
-    )
+    if works(data, children) or not works(children, data):
+        return ""
+    return "unflatten takes the children first and aux data second, as in torch"
 
 
 def _made_anew(example: _Example) -> str:
@@ -333,7 +327,7 @@ def _restored(example: _Example) -> str:
     """Compare the node made of its own children with the example."""
     old, (new, aux) = example.children, example.flatten(example.made)
     if len(old) != len(new):
-        return f"{_number(len(old))} became {len(new)} in a round trip"
+        return f"{count_of_children(len(old))} became {len(new)} in a round trip"
     if not example.same(old, new):
         if {*map(id, old)} == {*map(id, new)}:
             return "a round trip changes the order of the children"
@@ -379,8 +373,9 @@ def _takes_any(example: _Example) -> str:
         children, aux = example.flatten(made)
         if len(children) != len(given):
             return (
-                f"flatten returns {_number(len(given))}, but {len(children)} if they "
-                f"are {name}; the number of children must not depend on their values"
+                f"flatten returns {count_of_children(len(given))}, but {len(children)} "
+                f"if they are {name}; the number of children must not depend on their "
+                "values"
             )
         if not example.same(children, given):
             other = next(b for a, b in zip(given, children, strict=True) if a is not b)
@@ -396,46 +391,30 @@ def _takes_any(example: _Example) -> str:
     return ""
 
 
+# fmt: off
 _CHECKS: Final[Sequence[tuple[str, Callable[[_Example], str], str]]] = (
-    (
-        "aux data",
-        _compared,
-        "treedefs are compared with it, and are keys of caches, as of jax.jit: build "
-        "it from tuples, frozensets, and classes with an __eq__ and __hash__ by value",
-    ),
+    ("aux data", _compared,
+     "treedefs are compared with it, and are keys of caches, as of jax.jit: build "
+     "it from tuples, frozensets, and classes with an __eq__ and __hash__ by value"),
     ("keys", _keys_counted, "give one key for each child"),
-    (
-        "keys",
-        _keys_read,
-        "give keys in the order of the children: the unique names under which they are "
-        "stored, or a FlattenedIndexKey",
-    ),
-    (
-        "functions",
-        _repeated,
-        "return the objects that the node stores, in a list or tuple, and aux data "
-        "that compares by value",
-    ),
+    ("keys", _keys_read,
+     "give keys in the order of the children: the unique names under which they are "
+     "stored, or a FlattenedIndexKey"),
+    ("functions", _repeated,
+     "return the objects that the node stores, in a list or tuple, and aux data "
+     "that compares by value"),
     ("functions", _unchanged, "it must only read it"),
     ("functions", _separate, "children are children only, never aux data"),
     ("functions", _in_order, "leafwise calls unflatten(aux_data, children)"),
     ("functions", _made_anew, "it must make a new instance of the class each time"),
-    (
-        "functions",
-        _restored,
-        "flatten and unflatten must use the same order, and restore every child and "
-        "all aux data",
-    ),
-    (
-        "functions",
-        _attributes_restored,
-        "it must be a child, aux data, or set by unflatten",
-    ),
-    (
-        "functions",
-        _takes_any,
-        "unflatten must accept any children, so create the object without the checks "
-        "of __init__, for example with object.__new__(cls)",
-    ),
+    ("functions", _restored,
+     "flatten and unflatten must use the same order, and restore every child and "
+     "all aux data"),
+    ("functions", _attributes_restored,
+     "it must be a child, aux data, or set by unflatten"),
+    ("functions", _takes_any,
+     "unflatten must accept any children, so create the object without the checks "
+     "of __init__, for example with object.__new__(cls)"),
 )
 """The faults that users make: stage, what finds the fault, what to do about it."""
+# fmt: on

@@ -111,18 +111,20 @@ def trees(
     st = _strategies()
     view = view_of(namespace)
     sorts = [*(_NODES if nodes is None else nodes)]
-    ends: Any = _leaves(st) if leaves is None else leaves
-    keys = _keys(st) if keys is None else keys
+    if keys is None:
+        names, small = _strings(st, 4, _LETTERS[:26], 1), st.integers(-3, 3)
+        pairs = st.tuples(names) | st.tuples(small, names)
+        keys = names | small | st.booleans() | st.none() | pairs
+    ends: Any = leaves
+    if leaves is None:
+        floats = st.floats(allow_nan=False)
+        ends = st.integers() | st.booleans() | _strings(st, 5) | floats
     makers = [_maker(sort, view, keys) for sort in sorts if sort is not type(None)]
     ends = ends | st.none() if type(None) in sorts else ends
-
-    def extend(children: Any) -> Any:
-        return st.one_of([make(children) for make in makers])
-
-    found: SearchStrategy[Any] = ends
-    if makers:
-        found = st.recursive(ends, extend, max_leaves=max_leaves)
-    return found
+    if not makers:
+        return ends  # type: ignore[no-any-return]
+    extend = lambda inner: st.one_of([make(inner) for make in makers])  # noqa: E731
+    return st.recursive(ends, extend, max_leaves=max_leaves)  # type: ignore[no-any-return]
 
 
 def treedefs(
@@ -153,18 +155,10 @@ def treedefs(
     """
     context = context_of(None, False, none_is_leaf, namespace)
     drawn = trees(
-        _strategies().just(0),
-        max_leaves=max_leaves,
-        nodes=nodes,
-        keys=keys,
+        _strategies().just(0), max_leaves=max_leaves, nodes=nodes, keys=keys,
         namespace=namespace,
-    )
+    )  # fmt: skip
     return drawn.map(lambda tree: context.flatten(tree)[1])
-
-
-def _leaves(st: Any) -> Any:
-    floats = st.floats(allow_nan=False)
-    return st.integers() | st.booleans() | _strings(st, 5) | floats
 
 
 def _strings(st: Any, most: int, letters: str = _LETTERS, least: int = 0) -> Any:
@@ -174,12 +168,6 @@ def _strings(st: Any, most: int, letters: str = _LETTERS, least: int = 0) -> Any
     """
     drawn = st.lists(st.sampled_from(letters), min_size=least, max_size=most)
     return drawn.map("".join)
-
-
-def _keys(st: Any) -> Any:
-    names, small = _strings(st, 4, _LETTERS[:26], 1), st.integers(-3, 3)
-    pairs = st.tuples(names) | st.tuples(small, names)
-    return names | small | st.booleans() | st.none() | pairs
 
 
 def _maker(sort: Any, view: View, keys: Any) -> Callable[[Any], Any]:
@@ -199,13 +187,11 @@ def _maker(sort: Any, view: View, keys: Any) -> Callable[[Any], Any]:
     if rule is not None and isinstance(rule.form, Fields):
         return _maker_by_fields(sort, rule, rule.form)
     if rule is not None and issubclass(sort, tuple) and isinstance(fields, tuple):
-        like = tuple.__new__(sort, (None,) * len(fields))
-        aux = rule.flatten(like)[1]
-        return lambda children: (
-            _strategies()
-            .tuples(*[children] * len(fields))
-            .map(lambda items: rule.unflatten(aux, [*items]))
-        )
+        count = len(fields)
+        _, aux = rule.flatten(tuple.__new__(sort, (None,) * count))
+        unflatten = lambda items: rule.unflatten(aux, [*items])  # noqa: E731
+        tuples = _strategies().tuples
+        return lambda children: tuples(*[children] * count).map(unflatten)
     raise TypeError(
         f"no strategy is known for the node class {class_name(sort)}: pass a function "
         "that takes a strategy for children and returns one for nodes, such as lambda "
@@ -213,51 +199,56 @@ def _maker(sort: Any, view: View, keys: Any) -> Callable[[Any], Any]:
     )
 
 
+def _list(st: Any, children: Any, _keys: Any = None) -> Any:
+    return st.lists(children, max_size=_MOST)
+
+
+def _dict(st: Any, children: Any, keys: Any) -> Any:
+    return st.dictionaries(keys, children, max_size=_MOST)
+
+
 _BUILT_IN: Final[Mapping[type, Callable[[Any, Any, Any], Any]]] = {
-    list: lambda st, children, _: st.lists(children, max_size=_MOST),
-    tuple: lambda st, children, _: st.lists(children, max_size=_MOST).map(tuple),
-    dict: lambda st, children, keys: st.dictionaries(keys, children, max_size=_MOST),
-    OrderedDict: lambda st, children, keys: st.dictionaries(
-        keys, children, dict_class=OrderedDict, max_size=_MOST
+    list: _list,
+    tuple: lambda *args: _list(*args).map(tuple),
+    dict: _dict,
+    OrderedDict: lambda *args: _dict(*args).map(OrderedDict),
+    defaultdict: lambda st, *args: st.builds(
+        defaultdict, st.sampled_from([None, int, list]), _dict(st, *args)
     ),
-    defaultdict: lambda st, children, keys: st.builds(
-        defaultdict,
-        st.sampled_from([None, int, list]),
-        st.dictionaries(keys, children, max_size=_MOST),
-    ),
-    deque: lambda st, children, _: st.builds(
-        deque, st.lists(children, max_size=_MOST), st.sampled_from([None, _MOST + 2])
+    deque: lambda st, *args: st.builds(
+        deque, _list(st, *args), st.sampled_from([None, _MOST + 2])
     ),
 }
 
 
 def _maker_by_fields(cls: type, rule: Rule, form: Fields) -> Callable[[Any], Any]:
-    """Return the maker of a dataclass, which does not run its `__init__`."""
+    """Return the maker of a dataclass, which does not run its `__init__`.
+
+    A static field gets its default, and values of its type.
+    """
     try:
         hints = get_type_hints(cls)
     except Exception:  # a name that is not there at run time
         hints = {}
 
+    def static(name: str) -> Any:
+        field = getattr(cls, "__dataclass_fields__", {}).get(name)
+        default = getattr(field, "default", MISSING)
+        hint = hints.get(name, Any)
+        known = _VALUES.get(str if hint is Any else hint)
+        st = _strategies()
+        values = st.from_type(hint) if known is None else known(st)
+        return values if default is MISSING else st.just(default) | values
+
     def make(children: Any) -> Any:
         st = _strategies()
         return st.builds(
             lambda aux, items: rule.unflatten(aux, [*items]),
-            st.tuples(*(_static(cls, name, hints) for name in form.meta)),
+            st.tuples(*map(static, form.meta)),
             st.tuples(*[children] * len(form.data)),
         )
 
     return make
-
-
-def _static(cls: type, name: str, hints: Mapping[str, Any]) -> Any:
-    """Return a strategy for a static field: its default, and values of its type."""
-    st = _strategies()
-    field = getattr(cls, "__dataclass_fields__", {}).get(name)
-    default = getattr(field, "default", MISSING)
-    hint = hints.get(name, Any)
-    known = _VALUES.get(str if hint is Any else hint)
-    values = st.from_type(hint) if known is None else known(st)
-    return values if default is MISSING else st.just(default) | values
 
 
 # ------------------------------------------------------------------ the same structure
@@ -344,17 +335,14 @@ def _arrays_like(leaf: Any, st: Any) -> Any:
         if dtype.kind not in "biufcSUmM":
             return st.just(leaf)
         elements = extra.from_dtype(dtype, allow_nan=False, allow_subnormal=False)
-    drawn = extra.arrays(dtype, form.shape, elements=elements)
-    return drawn.map(lambda made: _converted(made, leaf))
 
+    def converted(made: Any) -> Any:
+        if library_of(leaf) == 1:
+            return import_module("jax.numpy").asarray(made, dtype=leaf.dtype)
+        if library_of(leaf) == 2:
+            tensor = import_module("torch").from_numpy(made.copy())
+            return tensor.to(dtype=leaf.dtype, device=leaf.device)
+        made = made.astype(leaf.dtype)
+        return made if hasattr(leaf, "__setitem__") else made[()]
 
-def _converted(made: Any, leaf: Any) -> Any:
-    """Return an array of numpy as one of the library of a leaf."""
-    library = library_of(leaf)
-    if library == 1:
-        return import_module("jax.numpy").asarray(made, dtype=leaf.dtype)
-    if library == 2:
-        tensor = import_module("torch").from_numpy(made.copy())
-        return tensor.to(dtype=leaf.dtype, device=leaf.device)
-    made = made.astype(leaf.dtype)
-    return made if hasattr(leaf, "__setitem__") else made[()]
+    return extra.arrays(dtype, form.shape, elements=elements).map(converted)

@@ -137,9 +137,9 @@ def search(browser, address):
 
 
 EXAMPLES = [
-    ("index", 0, "[0.9, 0.99, 0.1, 0]"),
+    ("index", 0, "[{'width': 16}, {'width': 16}]"),
     ("start/quickstart", 2, ""),
-    ("tutorials/library", 3, "Explain (briefly): dna"),
+    ("tutorials/library", 3, "a page about dna"),
 ]
 
 

@@ -2,6 +2,7 @@
 
 import linecache
 import os
+import re
 import sys
 import threading
 from collections import OrderedDict, defaultdict
@@ -85,7 +86,7 @@ def test_values_of_a_short_dict_are_read_together(eager):
         lw.tree_flatten(tree)
     text = lw.engine.source(lw.tree_structure({"x": {"a": 0, "b": 0}, "y": [0]}))
     text = text.split("def flatten_up_to")[0]
-    reads = [line for line in text.splitlines() if "['" in line and line[0] == " "]
+    reads = re.findall(r"^ +\w+ = \w+\[.*", text, re.MULTILINE)
     assert len(reads) == 4
     assert all("(" not in line for line in reads)
     stop, torn = [], []

@@ -20,7 +20,7 @@ from collections.abc import (
 from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
 
 from ..core.keys import DictKey, SequenceKey
-from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule
+from ..core.node import BoundRule, Brackets, Rule
 from ..core.serial import read_value, write_value
 from ..kinds import Kind, Marked
 from ..layout import Sketch
@@ -28,13 +28,10 @@ from ..safely import class_name, described, shown, type_name
 from .checks import check_level, learned, levels
 from .instance import (
     Attribute,
-    checks_of,
     compared_statics,
     decide,
-    is_unchecked,
     read_statics,
     recheck,
-    static_checks,
     write_statics,
 )
 from .pytree import Pytree, child_of
@@ -138,28 +135,6 @@ class _ContainerRule(BoundRule):
         return items <= arity and self.base.validate(arity - items, aux[0])
 
 
-def container_reading_of(
-    rule: Rule, obj: Any, aux: Any, children: tuple[Child, ...]
-) -> Reading | None:
-    """Return how containers like one are read, None if only their rule can say so."""
-    if type(rule) is not _ContainerRule or is_unchecked(rule.cls):
-        return None
-    checks, items = checks_of(obj, aux[0]), obj._leafwise_item_checks(aux[1])
-    if checks is None or items is None:
-        return None
-    checks = (*checks, *items, *static_checks("_leafwise_items", aux[1]))
-    attributes, data = aux[0].field_layout.data, aux[1].field_layout.data
-    is_whole = type(aux[1].field_layout) is Positions and len(data) == len(children)
-    if is_whole and not aux[1].field_layout.static:
-        whole = ("_leafwise_items",)
-        return Reading(rule.cls, checks, whole=whole, children=children)
-    sources = (
-        *(("__dict__", name) for name in attributes),
-        *(("_leafwise_items", key) for key in data),
-    )
-    return Reading(rule.cls, checks, sources, children=children)
-
-
 class Container(Pytree):
     """Base of objects that have items besides their attributes."""
 
@@ -230,10 +205,6 @@ class Positions:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Positions, (self.mark,)
-
-
-def _has_kinds(kinds: list[Kind], fields: Positions) -> bool:
-    return tuple(kinds) == fields.kinds
 
 
 _KINDS: Final = {kind._value_: kind for kind in Kind}
@@ -422,13 +393,6 @@ class List(Container, MutableSequence[T], Generic[T]):
             items[place], kinds[place] = before
 
         return take_back
-
-    def _leafwise_item_checks(self, aux: StaticMetadata) -> tuple[Check, ...]:
-        fields: Any = aux.field_layout
-        return (
-            Check(("_leafwise_items",), "len", len(fields.kinds)),
-            Check(("_leafwise_item_kinds",), _has_kinds, fields),
-        )
 
     @classmethod
     def _leafwise_write_items(cls, aux: Any) -> Any:
@@ -652,15 +616,6 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         values = fields.ordered((*children, *aux.values))
         _put(self, "_leafwise_items", dict(zip(fields.names, values, strict=True)))
         _put(self, "_leafwise_item_layout", fields.layout)
-
-    def _leafwise_item_checks(self, aux: StaticMetadata) -> tuple[Check, ...] | None:
-        fields = aux.field_layout
-        if self._leafwise_item_layout is not fields.layout:
-            return None
-        return (
-            Check(("_leafwise_item_layout",), "is", fields.layout),
-            Check(("_leafwise_items",), "len", len(fields.names)),
-        )
 
     def _leafwise_check(self, key: Any, value: Any) -> None:
         if key in self._leafwise_layout.kinds:

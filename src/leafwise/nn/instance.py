@@ -23,7 +23,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.keys import GetAttrKey
-from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule, Shaped
+from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks
@@ -52,10 +52,8 @@ from .spec import (
     Layout,
     OwnLayout,
     StaticMetadata,
-    is_inert,
     layout_of,
     same_statics,
-    same_value,
     statics_for,
 )
 
@@ -546,51 +544,6 @@ class _ObjectRule(BoundRule):
             and aux.field_layout.layout.family.cls is self.cls
             and len(aux.field_layout.data) == arity
         )
-
-
-def reading_of(
-    rule: Rule, obj: Any, aux: Any, children: tuple[Child, ...]
-) -> Reading | None:
-    """Return how objects like one are read, None if only their rule can say so."""
-    if type(rule) is not _ObjectRule or is_unchecked(rule.cls):
-        return None
-    checks = checks_of(obj, aux)
-    if checks is None:
-        return None
-    sources = tuple(("__dict__", name) for name in aux.field_layout.data)
-    return Reading(rule.cls, checks, sources, children=children)
-
-
-def checks_of(obj: Any, aux: StaticMetadata) -> tuple[Check, ...] | None:
-    """Return what holds for the attributes of an object; None if it can change."""
-    fields = aux.field_layout
-    if obj._leafwise_layout is not fields.layout:
-        return None
-    return (
-        Check(("_leafwise_layout",), "is", fields.layout),
-        Check(("__dict__",), "len", len(fields.names)),
-        *static_checks("__dict__", aux),
-    )
-
-
-def static_checks(attribute: str, aux: StaticMetadata) -> Iterator[Check]:
-    """Yield what holds for the static values among the items of an attribute."""
-    names = aux.field_layout.static
-    for name, value, seen in zip(names, aux.values, aux.seen, strict=True):
-        yield from checks_of_value((attribute, name), value, seen)
-
-
-def checks_of_value(source: tuple[Any, ...], value: Any, seen: Any) -> Iterator[Check]:
-    """Yield what holds for a value that is structure.
-
-    Where it may change it has to be the very value, and what it was.
-    """
-    if is_inert(value):
-        yield Check(source, same_value, seen)
-        return
-    yield Check(source, "is", value)
-    if seen is not value:
-        yield Check(source, same_value, seen)
 
 
 def attributes_slot(cls: type) -> Any:

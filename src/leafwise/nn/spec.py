@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import enum
 import functools
 import inspect
 import sys
@@ -408,19 +407,6 @@ def same_statics(a: StaticMetadata, b: StaticMetadata) -> bool:
     return (mine is other or mine.mark == other.mark) and exact.same(
         a.seen, b.seen, typed=True
     )
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Return whether two static values are the same, with their types."""
-    return exact.same(a, b, typed=True)
-
-
-def is_inert(value: Any) -> bool:
-    """Return whether a value never changes, so that an equal value can replace it."""
-    cls = type(value)
-    if cls is tuple:
-        return all(map(is_inert, value))
-    return cls in _UNCHANGING or isinstance(value, enum.Enum)
 
 
 def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -24,7 +24,7 @@ from typing import (
 )
 
 from ..core.keys import GetAttrKey
-from ..core.node import BoundRule, Brackets, Check, Reading, Rule
+from ..core.node import BoundRule, Brackets, Rule
 from ..core.registry import announced, install
 from ..core.serial import read_value, write_value
 from ..equality import exact
@@ -35,7 +35,7 @@ from ..safely import MISSING, class_name, printable, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import checks_of_value, rule_of, size_text, tally_text
+from .instance import rule_of, size_text, tally_text
 from .spec import snapshots
 
 
@@ -695,14 +695,6 @@ class _VariableRule(BoundRule):
 
     def validate(self, arity: int, aux: Any) -> bool:
         return arity == 1 and type(aux) is Metadata
-
-
-def variable_reading_of(variable: Variable, aux: Metadata) -> Reading:
-    """Return how variables like one are read."""
-    checks = [Check((_SLOTS[0],), "len", len(aux.values))]
-    for name, seen in zip(*aux.seen, strict=True):
-        checks += checks_of_value((_SLOTS[0], name), aux.values[name], seen)
-    return Reading(type(variable), tuple(checks), value=(_SLOTS[2],))
 
 
 def _write_metadata(aux: Metadata) -> Any:

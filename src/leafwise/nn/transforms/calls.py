@@ -32,8 +32,8 @@ from ..graph import (
     flatten_graph,
     unflatten_graph,
 )
+from ..known import identical_entry
 from ..pytree import Pytree
-from ..template import identical_entry
 from ..variables import Variable, make_variable
 from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named
 
@@ -462,8 +462,6 @@ def put_back(
     lists: Iterable[Iterable[Any]],
     given: Any,
     tracked: Sequence[Any],
-    *,
-    is_checked: bool = False,
 ) -> Any:
     """Write what changed into the caller's objects, and return the result.
 
@@ -472,7 +470,6 @@ def put_back(
         lists: The values that came out.
         given: The values that went in, by index.
         tracked: The caller's objects, by index; if empty, the result has new objects.
-        is_checked: Whether the objects are known to be of the level of the call.
 
     Raises:
         TraceError: An object is of another level of tracing; nothing is written then.
@@ -484,8 +481,7 @@ def put_back(
         check_levels(reuse.values())
         leaves = with_variables(graphdef, (_at(n, made, given) for n in sources))
         return unflatten_graph(graphdef._code, leaves, reuse=reuse)[1]
-    if not is_checked:
-        check_levels([tracked[index] for index, *_ in stores])
+    check_levels([tracked[index] for index, *_ in stores])
     for index, table, key, source in stores:
         value = _at(source, made, given)
         if table:

@@ -49,7 +49,7 @@ class KnownGraph:
         self._view = current.view
         self._leaf_types: set[type] = set()
         self._nodes: list[tuple[Place, type, Rule, int, Any]] = []
-        self._variables: list[tuple[int, type, Any]] = []
+        self._variables: list[tuple[int, Any, Any]] = []
         self._tracked: list[Place] = []
         self._values: list[tuple[Place, bool]] = []
         self._again: list[tuple[Place, int]] = []

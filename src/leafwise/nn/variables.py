@@ -62,6 +62,38 @@ _SLOTS: Final = ("_leafwise_metadata", "_leafwise_stamp", "_leafwise_value")
 _put: Final = object.__setattr__
 
 
+def _bare(value: Any) -> Any:
+    return value.get_value() if isinstance(value, Variable) else value
+
+
+def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: function(self.get_value(), *args)
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(self.get_value(), _bare(other))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(_bare(other), self.get_value())
+
+
+def _arithmetic(
+    function: Callable[[Any, Any], Any], symbol: str
+) -> tuple[
+    Callable[[Any, Any], Any], Callable[[Any, Any], Any], Callable[[Any, Any], NoReturn]
+]:
+    """Return an operator, the reflected one, and the one in place, which refuses."""
+
+    def refuse(_self: Any, _other: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"`variable {symbol}= x` could change the value or replace the variable; "
+            f"write `variable[...] {symbol}= x` for the first"
+        )
+
+    return _binary(function), _reflected(function), refuse
+
+
 class Variable(DataNode, Generic[T]):
     """A mutable box for one value, with metadata; `Variable[T]` holds a `T`.
 
@@ -109,124 +141,6 @@ class Variable(DataNode, Generic[T]):
 
     _leafwise_metadata: dict[str, Any]
     _leafwise_value: Any
-
-    if TYPE_CHECKING:  # what `_add_operators` puts in
-
-        def __add__(self, other: Any, /) -> Any: ...
-
-        def __sub__(self, other: Any, /) -> Any: ...
-
-        def __mul__(self, other: Any, /) -> Any: ...
-
-        def __matmul__(self, other: Any, /) -> Any: ...
-
-        def __truediv__(self, other: Any, /) -> Any: ...
-
-        def __floordiv__(self, other: Any, /) -> Any: ...
-
-        def __mod__(self, other: Any, /) -> Any: ...
-
-        def __divmod__(self, other: Any, /) -> Any: ...
-
-        def __pow__(self, other: Any, /) -> Any: ...
-
-        def __lshift__(self, other: Any, /) -> Any: ...
-
-        def __rshift__(self, other: Any, /) -> Any: ...
-
-        def __and__(self, other: Any, /) -> Any: ...
-
-        def __xor__(self, other: Any, /) -> Any: ...
-
-        def __or__(self, other: Any, /) -> Any: ...
-
-        def __radd__(self, other: Any, /) -> Any: ...
-
-        def __rsub__(self, other: Any, /) -> Any: ...
-
-        def __rmul__(self, other: Any, /) -> Any: ...
-
-        def __rmatmul__(self, other: Any, /) -> Any: ...
-
-        def __rtruediv__(self, other: Any, /) -> Any: ...
-
-        def __rfloordiv__(self, other: Any, /) -> Any: ...
-
-        def __rmod__(self, other: Any, /) -> Any: ...
-
-        def __rdivmod__(self, other: Any, /) -> Any: ...
-
-        def __rpow__(self, other: Any, /) -> Any: ...
-
-        def __rlshift__(self, other: Any, /) -> Any: ...
-
-        def __rrshift__(self, other: Any, /) -> Any: ...
-
-        def __rand__(self, other: Any, /) -> Any: ...
-
-        def __rxor__(self, other: Any, /) -> Any: ...
-
-        def __ror__(self, other: Any, /) -> Any: ...
-
-        def __iadd__(self, other: Any, /) -> NoReturn: ...
-
-        def __isub__(self, other: Any, /) -> NoReturn: ...
-
-        def __imul__(self, other: Any, /) -> NoReturn: ...
-
-        def __imatmul__(self, other: Any, /) -> NoReturn: ...
-
-        def __itruediv__(self, other: Any, /) -> NoReturn: ...
-
-        def __ifloordiv__(self, other: Any, /) -> NoReturn: ...
-
-        def __imod__(self, other: Any, /) -> NoReturn: ...
-
-        def __ipow__(self, other: Any, /) -> NoReturn: ...
-
-        def __ilshift__(self, other: Any, /) -> NoReturn: ...
-
-        def __irshift__(self, other: Any, /) -> NoReturn: ...
-
-        def __iand__(self, other: Any, /) -> NoReturn: ...
-
-        def __ixor__(self, other: Any, /) -> NoReturn: ...
-
-        def __ior__(self, other: Any, /) -> NoReturn: ...
-
-        def __eq__(self, other: object, /) -> Any: ...
-
-        def __ne__(self, other: object, /) -> Any: ...
-
-        def __lt__(self, other: Any, /) -> Any: ...
-
-        def __le__(self, other: Any, /) -> Any: ...
-
-        def __gt__(self, other: Any, /) -> Any: ...
-
-        def __ge__(self, other: Any, /) -> Any: ...
-
-        def __contains__(self, item: Any, /) -> bool: ...
-
-        def __neg__(self) -> Any: ...
-
-        def __pos__(self) -> Any: ...
-
-        def __abs__(self) -> Any: ...
-
-        def __invert__(self) -> Any: ...
-
-        def __int__(self) -> int: ...
-
-        def __float__(self) -> float: ...
-
-        def __complex__(self) -> complex: ...
-
-        def __len__(self) -> int: ...
-
-        def __index__(self) -> int: ...
-
-        def __round__(self, ndigits: int = ..., /) -> Any: ...
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -448,7 +362,33 @@ class Variable(DataNode, Generic[T]):
     def __format__(self, spec: str) -> str:
         return format(self.get_value(), spec) if spec else str(self)
 
-    __hash__: ClassVar[None]  # type: ignore[assignment]  # equality is of the values
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equality is of values
+
+    # ---------------------------------------------------------------- operators
+
+    __add__, __radd__, __iadd__ = _arithmetic(operator.add, "+")
+    __sub__, __rsub__, __isub__ = _arithmetic(operator.sub, "-")
+    __mul__, __rmul__, __imul__ = _arithmetic(operator.mul, "*")
+    __matmul__, __rmatmul__, __imatmul__ = _arithmetic(operator.matmul, "@")
+    __truediv__, __rtruediv__, __itruediv__ = _arithmetic(operator.truediv, "/")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _arithmetic(operator.floordiv, "//")
+    __mod__, __rmod__, __imod__ = _arithmetic(operator.mod, "%")
+    __pow__, __rpow__, __ipow__ = _arithmetic(operator.pow, "**")
+    __lshift__, __rlshift__, __ilshift__ = _arithmetic(operator.lshift, "<<")
+    __rshift__, __rrshift__, __irshift__ = _arithmetic(operator.rshift, ">>")
+    __and__, __rand__, __iand__ = _arithmetic(operator.and_, "&")
+    __xor__, __rxor__, __ixor__ = _arithmetic(operator.xor, "^")
+    __or__, __ror__, __ior__ = _arithmetic(operator.or_, "|")
+    __divmod__, __rdivmod__ = _binary(divmod), _reflected(divmod)
+    __eq__, __ne__ = _binary(operator.eq), _binary(operator.ne)
+    __lt__, __le__ = _binary(operator.lt), _binary(operator.le)
+    __gt__, __ge__ = _binary(operator.gt), _binary(operator.ge)
+    __contains__ = _binary(operator.contains)
+    __neg__, __pos__ = _unary(operator.neg), _unary(operator.pos)
+    __abs__, __invert__ = _unary(abs), _unary(operator.invert)
+    __int__, __float__ = _unary(int), _unary(float)
+    __complex__, __index__ = _unary(complex), _unary(operator.index)
+    __len__, __round__ = _unary(len), _unary(round)
 
     def _leafwise_sketch(self) -> Sketch:
         metadata = self._leafwise_metadata
@@ -513,73 +453,6 @@ def kind_in(attribute: Kind, cls: type[Variable], *, frozen: bool) -> Kind:
 def _stamp(variable: Variable) -> None:
     if levels.token is not None:
         _put(variable, "_leafwise_stamp", levels.token())
-
-
-# ------------------------------------------------------------------- operators
-
-
-def _bare(value: Any) -> Any:
-    return value.get_value() if isinstance(value, Variable) else value
-
-
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Variable, Any], Any]:
-    return lambda self, other: function(self.get_value(), _bare(other))
-
-
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Variable, Any], Any]:
-    return lambda self, other: function(_bare(other), self.get_value())
-
-
-def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: function(self.get_value(), *args)
-
-
-def _in_place(symbol: str) -> Callable[[Variable, Any], Any]:
-    def refuse(self: Variable, _other: Any) -> Any:
-        raise NotImplementedError(
-            f"`variable {symbol}= x` could change the value or replace the variable; "
-            f"write `variable[...] {symbol}= x` for the first"
-        )
-
-    return refuse
-
-
-_ARITHMETIC: Final = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "matmul": "@",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-    "lshift": "<<",
-    "rshift": ">>",
-    "and": "&",
-    "xor": "^",
-    "or": "|",
-}
-
-
-def _add_operators() -> None:
-    """Give `Variable` the operators, each of which works on the value."""
-    for name, symbol in _ARITHMETIC.items():
-        function = getattr(operator, f"__{name}__")
-        setattr(Variable, f"__{name}__", _binary(function))
-        setattr(Variable, f"__r{name}__", _reflected(function))
-        setattr(Variable, f"__i{name}__", _in_place(symbol))
-    for name in ("eq", "ne", "lt", "le", "gt", "ge", "contains"):
-        setattr(Variable, f"__{name}__", _binary(getattr(operator, f"__{name}__")))
-    for name in ("neg", "pos", "abs", "invert", "index"):
-        setattr(Variable, f"__{name}__", _unary(getattr(operator, f"__{name}__")))
-    for made in (int, float, complex, len, round):
-        setattr(Variable, f"__{made.__name__}__", _unary(made))
-    setattr(Variable, "__divmod__", _binary(divmod))  # noqa: B010  # as those above
-    setattr(Variable, "__rdivmod__", _reflected(divmod))  # noqa: B010  # as above
-    Variable.__hash__ = None  # equality is of values
-
-
-_add_operators()
 
 
 # ------------------------------------------------------------------------- node

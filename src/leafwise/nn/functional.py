@@ -6,6 +6,7 @@ everything before it writes anything, and takes back what it wrote if that fails
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
@@ -18,7 +19,7 @@ from ..errors import StructureError
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..safely import MISSING, class_name, clip, shown, type_name
-from .checks import is_data
+from .checks import check_level, is_data
 from .filters import FROZEN, Filter, judge, needs_kind, needs_path, predicates
 from .graph import (
     FIXED,
@@ -35,10 +36,27 @@ from .graph import (
     kinds_of,
     unflatten_graph,
 )
-from .instance import keys_of, rule_of
-from .spec import kinds_of_children
+from .instance import (
+    assign,
+    check,
+    drop,
+    keys_of,
+    kinds_in,
+    put,
+    rule_of,
+    set_fields,
+)
+from .pytree import Pytree
+from .spec import key_of, kinds_of_children
 from .states import State, left_over, stored, unknown, view
-from .variables import Metadata, Variable, is_frozen, kind_in, make_variable
+from .variables import (
+    Variable,
+    VariableRule,
+    is_frozen,
+    kind_in,
+    make_variable,
+    metadata_in,
+)
 
 
 __all__ = [
@@ -374,7 +392,7 @@ def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Varia
         return slot
     if type(slot) is dict:
         raise wrong(link, f"a {class_name(cls, qualified=False)}", slot)
-    made: Variable = make_variable(cls, slot, dict(aux.values))
+    made: Variable = make_variable(cls, slot, metadata_in(aux))
     return made
 
 
@@ -530,9 +548,8 @@ class _Plan:
                 raise _missing_place(link, holder.parts)
             holder.children[holder.parts.index(key)] = value
             return
-        check = getattr(type(holder), "_leafwise_check", None)
-        if check is not None:
-            check(holder, key, value)
+        if isinstance(holder, Pytree):
+            check(holder, holder._leafwise_name(key), value)
         elif not exists and not isinstance(holder, dict):
             raise _missing_place(link, range(len(holder)))
         self.steps.append((holder, key, value))
@@ -548,13 +565,13 @@ class _Plan:
                 made.holder.children[place] = value
             else:
                 self.steps.append((made.holder, made.key, value))
-        undo: list[Callable[[], None]] = []
+        undo = [_restorer(holder) for holder, *_ in self.steps]
         try:
             for holder, key, value in self.steps:
-                undo.append(write(holder, key, value))
-        except BaseException:
-            for take_back in reversed(undo):
-                take_back()
+                write(holder, key, value)
+        except BaseException:  # of a hook or a setter of the user; it is raised again
+            for restore in undo:
+                restore()
             raise
 
 
@@ -564,34 +581,35 @@ def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
     return StructureError(f"{path} does not exist; available: {there}", path=path)
 
 
-def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
-    """Write one value; return a function that reverts it."""
+def write(holder: Any, key: Any, value: Any) -> None:
+    """Write one value into a variable, an object or a container."""
+    if isinstance(holder, Pytree):
+        name = holder._leafwise_name(key)
+        check_level(holder, str(key_of(name)))
+        assign(holder, name, value)
+    elif not isinstance(holder, Variable):
+        holder[key] = value
+    elif isinstance(value, Variable):
+        if holder._leafwise_metadata or value._leafwise_metadata:
+            value = _frozen_as(holder, value)
+        holder.update_from_state(value)
+    else:
+        holder.set_value(value)
+
+
+def _restorer(holder: Any) -> Callable[[], Any]:
+    """Return a function that gives a holder the content that it has now."""
     if isinstance(holder, Variable):
-        before = holder.get_raw_value(), holder.get_metadata()
-        if isinstance(value, Variable):
-            if holder._leafwise_metadata or value._leafwise_metadata:
-                value = _frozen_as(holder, value)
-            holder.update_from_state(value)
-        else:
-            holder.set_value(value)
-        return lambda: holder.update_from_state(
-            make_variable(Variable, before[0], before[1])
-        )
-    store = getattr(type(holder), "_leafwise_store", None)
-    if store is not None:
-        return store(holder, key, value)  # type: ignore[no-any-return]  # what undoes it
-    old = MISSING
-    if not isinstance(holder, dict) or key in holder:
-        old = holder[key]
-    holder[key] = value
-
-    def take_back() -> None:
-        if old is MISSING:
-            del holder[key]
-        else:
-            holder[key] = old
-
-    return take_back
+        before = make_variable(Variable, holder.get_raw_value(), holder.get_metadata())
+        return lambda: holder.update_from_state(before)
+    if isinstance(holder, Pytree):
+        values, kinds = dict(vars(holder)), dict(kinds_in(holder))
+        return lambda: (put(holder, "__dict__", values), set_fields(holder, kinds))
+    if isinstance(holder, dict):
+        items = dict(holder)
+        return lambda: (holder.clear(), holder.update(items))  # type: ignore[func-returns-value]  # one after the other
+    listed = [*holder]
+    return functools.partial(holder.__setitem__, slice(None), listed)
 
 
 def _frozen_as(holder: Variable, value: Variable) -> Variable:
@@ -682,12 +700,12 @@ def pop(node: Any, *filters: Filter) -> Any:
         if isinstance(holder, dict):
             del holder[link[1]]
         else:
-            holder._leafwise_drop(link[1])
+            drop(holder, holder._leafwise_name(link[1]))
     return tuple(states) if len(states) > 1 else states[0]
 
 
 def _drops(holder: Any, key: Any) -> bool:
-    return isinstance(key, str) and hasattr(holder, "_leafwise_drop")
+    return isinstance(key, str) and isinstance(holder, Pytree)
 
 
 # ------------------------------------------------------------------------ clone
@@ -767,8 +785,8 @@ def leaf_kinds(treedef: PyTreeDef) -> list[Kind]:
     found: list[Kind | _Held] = []
     for run, rule, arity, aux in reversed(treedef._code):
         kind = stack.pop()
-        if type(aux) is Metadata:
-            stack.append(_in_variable(kind, rule.cls, frozen=is_frozen(aux.values)))
+        if isinstance(rule, VariableRule):
+            stack.append(_in_variable(kind, rule.cls, frozen=is_frozen(dict(aux))))
         else:
             stack += kinds_of_children(aux) or (kind,) * arity
         if run:

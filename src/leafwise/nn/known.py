@@ -27,8 +27,8 @@ from .graph import (
     same_entry,
 )
 from .instance import is_unchecked, rule_of
-from .spec import StaticMetadata
-from .variables import Metadata, metadata_of
+from .spec import Statics
+from .variables import metadata_of
 
 
 Place = tuple[int, int]
@@ -179,21 +179,14 @@ def _is_same(rule: Rule | None, a: Any, b: Any) -> bool:
     if a is b:
         return True
     if rule is None:
-        return a == b and _is_one(a, b)
+        return a == b and _has_same_values(a, b)
     if not rule.same_aux(a, b):
         return False
     if rule.is_mapping and type(a) is tuple:
         return bool(a[0] == b[0])  # the keys, in their own order
-    parts = zip(a, b, strict=True) if type(a) is tuple else ((a, b),)
-    return all(_is_one(mine, other) for mine, other in parts)
+    return type(a) is not Statics or _has_same_values(a, b)
 
 
-def _is_one(a: Any, b: Any) -> bool:
-    if type(a) is Metadata:
-        return [*a.values] == [*b.values] and all(
-            map(is_, a.values.values(), b.values.values())
-        )
-    if type(a) is not StaticMetadata:
-        return True
-    mine, other = (getattr(aux.field_layout, "names", ()) for aux in (a, b))
-    return mine == other and all(map(is_, a.values, b.values))
+def _has_same_values(a: Statics, b: Statics) -> bool:
+    names = a.field_layout.names
+    return names == b.field_layout.names and all(map(is_, a.values, b.values))

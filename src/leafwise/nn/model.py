@@ -32,7 +32,19 @@ from .graph import (
     is_node,
     unflatten_graph,
 )
-from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, traverse
+from .instance import (
+    ENTER,
+    LEAF,
+    LEAVE,
+    assign,
+    below,
+    check,
+    drop,
+    keys_of,
+    kinds_in,
+    rule_of,
+    traverse,
+)
 from .pytree import EVALUATING, Pytree
 from .spec import kinds_of_children
 from .states import State
@@ -198,8 +210,8 @@ def set_attributes(
         if not isinstance(value, Pytree) or not meant(unlink(link), value):
             continue
         for name, new in attributes.items():
-            if name in value._leafwise_layout.kinds:
-                value._leafwise_check(name, new)
+            if name in kinds_in(value):
+                check(value, name, new)
                 missing.discard(name)
                 steps.append((value, name, new))
     if missing and raise_if_not_found:
@@ -208,7 +220,7 @@ def set_attributes(
             f"{', '.join(sorted(missing))}"
         )
     for holder, name, new in steps:
-        holder._leafwise_store(name, new)
+        write(holder, name, new)
 
 
 def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
@@ -306,12 +318,12 @@ def _set_mode(module: Any, is_training: bool) -> None:
     held, bodies = vars(module), map(vars, type(module).__mro__)
     said = next(body["is_training"] for body in bodies if "is_training" in body)
     if not hasattr(said, "__get__"):  # a value in the body of the class
-        module._leafwise_store("is_training", is_training)
+        assign(module, "is_training", is_training)
     if is_training or "is_training" in held:
         if EVALUATING in held:
-            module._leafwise_drop(EVALUATING)
+            drop(module, EVALUATING)
     elif EVALUATING not in held:
-        module._leafwise_store(EVALUATING, Marked(Kind.STATIC, True))
+        assign(module, EVALUATING, Marked(Kind.STATIC, True))
 
 
 def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
@@ -564,7 +576,7 @@ def _freeze(owner: _Owner) -> bool:
             held.set_metadata(FROZEN, True)
             return True
     elif kind is Kind.PARAMETER:
-        held._leafwise_store(owner.link[1][1], Marked(Kind.FROZEN, owner.value))
+        write(held, owner.link[1][1], Marked(Kind.FROZEN, owner.value))
         return True
     return kind is Kind.FROZEN
 
@@ -578,7 +590,7 @@ def _unfreeze(owner: _Owner) -> bool:
             return True
         return type(held)._leafwise_kind is Kind.PARAMETER
     if kind is Kind.FROZEN:
-        held._leafwise_store(owner.link[1][1], Marked(Kind.PARAMETER, owner.value))
+        write(held, owner.link[1][1], Marked(Kind.PARAMETER, owner.value))
         return True
     return kind is Kind.PARAMETER
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import EllipsisType
 from typing import (
     TYPE_CHECKING,
@@ -24,19 +24,16 @@ from typing import (
 )
 
 from ..core.keys import GetAttrKey
-from ..core.node import BoundRule, Brackets, Rule
 from ..core.registry import announced, install
-from ..core.serial import read_value, write_value
-from ..equality import exact
 from ..equality.content import size_of
 from ..kinds import Kind
 from ..layout import Child, Sketch
-from ..safely import MISSING, class_name, printable, shown, type_name
+from ..safely import MISSING, class_name, printable, type_name
 from ..show.pretty import pformat
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import rule_of, size_text, tally_text
-from .spec import snapshots
+from .instance import ObjectRule, rule_of, size_text, tally_text
+from .spec import Kinds, Statics, fields_of, statics_for
 
 
 __all__ = [
@@ -58,8 +55,8 @@ else:
     T = TypeVar("T")
 V = TypeVar("V", bound="Variable[Any]")
 
-_SLOTS: Final = ("_leafwise_metadata", "_leafwise_stamp", "_leafwise_value")
 _put: Final = object.__setattr__
+_KEY: Final = GetAttrKey("value")
 
 
 def _bare(value: Any) -> Any:
@@ -132,8 +129,16 @@ class Variable(DataNode, Generic[T]):
     Modelled on `flax.nnx.Variable`.
     """
 
-    __slots__ = ("__weakref__", *_SLOTS)
+    __slots__ = (
+        "__weakref__",
+        "_leafwise_metadata",
+        "_leafwise_stamp",
+        "_leafwise_value",
+    )
 
+    _leafwise_bare: ClassVar[Statics]
+    _leafwise_known: ClassVar[dict[Any, Any]]
+    _leafwise_has_items: ClassVar[bool] = False
     _leafwise_counts: ClassVar[bool] = True
     _leafwise_is_narrow: ClassVar[bool] = False
     _leafwise_kind: ClassVar[Kind] = Kind.DATA
@@ -145,6 +150,7 @@ class Variable(DataNode, Generic[T]):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._leafwise_is_narrow = True
+        _adopt(cls)
         announced.tell(cls)
 
     def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
@@ -292,9 +298,9 @@ class Variable(DataNode, Generic[T]):
         _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
 
     @classmethod
-    def _leafwise_kinds(cls, aux: Metadata, around: Kind) -> list[Kind]:
+    def _leafwise_kinds(cls, aux: Statics, around: Kind) -> list[Kind]:
         """Return the kind of the value, in an attribute of some kind."""
-        return [kind_in(around, cls, frozen=is_frozen(aux.values))]
+        return [kind_in(around, cls, frozen=is_frozen(dict(aux)))]
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -393,7 +399,7 @@ class Variable(DataNode, Generic[T]):
     def _leafwise_sketch(self) -> Sketch:
         metadata = self._leafwise_metadata
         children = [
-            Child("", _KEYS[0], self._leafwise_value, self._leafwise_kind_at),
+            Child("", _KEY, self._leafwise_value, self._leafwise_kind_at),
             *[
                 Child(f"{printable(name)}=", None, value, Kind.STATIC.value)
                 for name, value in metadata.items()
@@ -417,6 +423,15 @@ class Variable(DataNode, Generic[T]):
 
     def __repr__(self) -> str:
         return pformat(self)
+
+
+def _adopt(cls: Any) -> None:
+    """Give a type of variables its fields, and the aux data without metadata."""
+    cls._leafwise_known = {}
+    cls._leafwise_bare = Statics(fields_of(cls, {"value": Kind.DATA}), ())
+
+
+_adopt(Variable)
 
 
 def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
@@ -458,129 +473,49 @@ def _stamp(variable: Variable) -> None:
 # ------------------------------------------------------------------------- node
 
 
-class Metadata:
-    """The metadata of one variable: aux data of its node.
-
-    Attributes:
-        values: The metadata.
-        seen: The same as pairs sorted by name, as they were at that time.
-    """
-
-    __slots__ = ("seen", "values")
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.values = values
-        names = tuple(sorted(values))
-        self.seen = names, snapshots(tuple([values[name] for name in names]))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Metadata:
-            return NotImplemented
-        return same_metadata(self, other)
-
-    def __hash__(self) -> int:
-        return exact.digest(self.seen, typed=True)
-
-    def __repr__(self) -> str:
-        pairs = zip(*self.seen, strict=True)
-        return ", ".join(f"{name}={shown(value)}" for name, value in pairs)
-
-    def __reduce__(self) -> Any:
-        return Metadata, (dict(zip(*self.seen, strict=True)),)
-
-
-def same_metadata(a: Metadata, b: Metadata) -> bool:
-    """Return whether two variables have the same metadata."""
-    return a is b or exact.same(a.seen, b.seen, typed=True)
-
-
-_KEYS: Final = (GetAttrKey("value"),)
-_NOTHING: Final = Metadata({})
-
-
-def metadata_of(variable: Variable) -> Metadata:
+def metadata_of(variable: Variable) -> Statics:
     """Return the metadata of a variable as aux data."""
-    values = variable._leafwise_metadata
-    return Metadata(values) if values else _NOTHING
+    metadata = variable._leafwise_metadata
+    if not metadata:
+        return type(variable)._leafwise_bare
+    kinds: Kinds = {"value": Kind.DATA, **dict.fromkeys(metadata)}
+    fields = fields_of(type(variable), kinds)
+    return statics_for(fields, fields.statics(metadata))
 
 
-def _variable_rule(cls: Any, **given: Any) -> Rule:
-    """Return the rule of a type of variables."""
-
-    def flatten(node: Any) -> tuple[tuple[Any], Metadata]:
-        values = node._leafwise_metadata
-        return (node._leafwise_value,), Metadata(values) if values else _NOTHING
-
-    def fill(node: Any, aux: Metadata, children: Any) -> Any:
-        _put(node, "_leafwise_metadata", dict(aux.values))
-        _put(node, "_leafwise_value", children[0])
-        _stamp(node)
-        return node
-
-    def unflatten(aux: Metadata, children: Any) -> Any:
-        return fill(object.__new__(cls), aux, children)
-
-    return _VariableRule(
-        cls,
-        flatten=flatten,
-        unflatten=unflatten,
-        unflatten_into=fill,
-        codec=(_write_metadata, _read_metadata),
-        **given,
-    )
+def metadata_in(aux: Statics) -> dict[str, Any]:
+    """Return the metadata in aux data."""
+    if not aux.values:
+        return {}
+    values = dict(zip(aux.field_layout.static, aux.values, strict=True))
+    return {name: values[name] for name in aux.field_layout.names if name in values}
 
 
-class _VariableRule(BoundRule):
+def _fill(node: Any, aux: Statics, children: Any) -> Any:
+    _put(node, "_leafwise_metadata", metadata_in(aux))
+    _put(node, "_leafwise_value", children[0])
+    _stamp(node)
+    return node
+
+
+def _flatten(node: Any) -> tuple[tuple[Any], Statics]:
+    return (node._leafwise_value,), metadata_of(node)
+
+
+class VariableRule(ObjectRule):
     """The rule of a type of variables; the aux data is the metadata."""
 
-    cls: Any
+    def __init__(self, cls: type, **given: Any) -> None:
+        super().__init__(cls, _flatten, _fill, **given)
 
-    def keys(self, _aux: Metadata, _arity: int) -> Sequence[Any]:
-        return _KEYS
-
-    def match(self, aux: Metadata, _arity: int, node: Any) -> Sequence[Any] | None:
-        if type(node) is not self.cls or not same_metadata(aux, metadata_of(node)):
-            return None
-        return (node._leafwise_value,)
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return same_metadata(a, b)
-
-    def hash_aux(self, aux: Metadata) -> int:
-        return hash(aux)
-
-    def compared_aux(self, aux: Metadata) -> Any:
-        return aux.seen
-
-    def brackets(self, aux: Metadata, _arity: int) -> Brackets:
-        return (
-            f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
-            ["value="],
-            "])",
-        )
-
-    def node_data(self, aux: Metadata) -> Any:
-        return dict(aux.values)
-
-    def describe(self, aux: Metadata, _arity: int) -> str:
+    def describe(self, aux: Statics, _arity: int) -> str:
+        """Describe a variable in words."""
         said = f"metadata {aux}" if aux.values else "no metadata"
         return f"{class_name(self.cls)} with {said}"
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == 1 and type(aux) is Metadata
-
-
-def _write_metadata(aux: Metadata) -> Any:
-    return [[*aux.seen[0]], [*map(write_value, aux.seen[1])]]
-
-
-def _read_metadata(written: Any) -> Metadata:
-    names, values = written
-    return Metadata(dict(zip(names, map(read_value, values), strict=True)))
-
 
 _PACKAGE: Final = __name__.partition(".")[0]
-install(Variable, _variable_rule, inherit=True, bridge=True, where=_PACKAGE)
+install(Variable, VariableRule, inherit=True, bridge=True, where=_PACKAGE)
 
 
 class Param(Variable[T]):

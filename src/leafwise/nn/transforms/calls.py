@@ -23,7 +23,6 @@ from ...core.walk import unlink
 from ...errors import TraceError
 from ...safely import Record, class_name, described
 from ..checks import DataNode, check_level, levels
-from ..containers import Container
 from ..graph import (
     LEAF,
     VARIABLE,
@@ -34,7 +33,7 @@ from ..graph import (
 )
 from ..known import identical_entry
 from ..pytree import Pytree
-from ..variables import Variable, make_variable
+from ..variables import Variable, make_variable, metadata_in
 from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named
 
 
@@ -128,15 +127,15 @@ def with_variables(graphdef: GraphDef, values: Iterable[Any]) -> list[Any]:
     """Return the leaves of a graph: values, those of variables in new variables."""
     rest = iter(values)
     return [
-        next(rest) if tag == LEAF else make_variable(cls, next(rest), dict(aux.values))
+        next(rest) if tag == LEAF else make_variable(cls, next(rest), metadata_in(aux))
         for tag, cls, _, aux in graphdef._code
         if tag in (LEAF, VARIABLE)
     ]
 
 
-Store = tuple[int, str, Any, int]
-"""A value to be written: the index of the object, the name of the table that holds its
-values ("" for a variable), the key in the table, and the source of the new value."""
+Store = tuple[int, Any, int]
+"""A value to be written: the index of the object, the name of the entry (None for a
+variable), and the source of the new value."""
 
 
 class Changes(Record):
@@ -396,12 +395,12 @@ def _stores(
         if index is not None and source == ~index:
             continue
         if isinstance(leaf, Variable):
-            stores.append((indexes[id(leaf)], "", None, source))
+            stores.append((indexes[id(leaf)], None, source))
             continue
-        table = _table_of(holder)
-        if table is None or id(holder) not in indexes:
+        if not isinstance(holder, Pytree) or id(holder) not in indexes:
             return None
-        stores.append((indexes[id(holder)], table, link[1], source))
+        name = holder._leafwise_name(link[1])
+        stores.append((indexes[id(holder)], name, source))
     return tuple(stores)
 
 
@@ -413,20 +412,6 @@ def _is_writable(obj: Any) -> bool:
         return False
     spec = type(obj)._leafwise_spec
     return spec.pytree and not spec.hidden
-
-
-def _table_of(holder: Any) -> str | None:
-    """Return the name of the table that holds the values of an object."""
-    if not isinstance(holder, Pytree):
-        return None
-    if not isinstance(holder, Container):
-        return "__dict__"
-    has_more = holder._leafwise_layout.fixed.field_layout.data
-    return (
-        "_leafwise_items"
-        if hasattr(holder, "_leafwise_items") and not has_more
-        else None
-    )
 
 
 # ------------------------------------------------------------------- putting back
@@ -482,12 +467,12 @@ def put_back(
         leaves = with_variables(graphdef, (_at(n, made, given) for n in sources))
         return unflatten_graph(graphdef._code, leaves, reuse=reuse)[1]
     check_levels([tracked[index] for index, *_ in stores])
-    for index, table, key, source in stores:
+    for index, name, source in stores:
         value = _at(source, made, given)
-        if table:
-            getattr(tracked[index], table)[key] = value
-        else:
+        if name is None:
             _set_value(tracked[index], value)
+        else:
+            vars(tracked[index])[name] = value
     result = GraphDef(graphdef._code[changes.start :])
     rest = sources[len(sources) - result.num_leaves :]
     leaves = with_variables(result, (_at(n, made, given) for n in rest))

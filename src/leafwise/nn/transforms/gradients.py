@@ -25,7 +25,7 @@ from ..filters import Filter, judge, predicate
 from ..graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_graph
 from ..pytree import Pytree
 from ..states import State, from_flat_state
-from ..variables import Param, Variable, make_variable, metadata_of
+from ..variables import Param, Variable, make_variable
 from .calls import bare, call_on_copies, dressed, put_back, unbind
 from .options import ARGS, Call
 
@@ -284,7 +284,7 @@ def _like(leaf: Any, gradient: Any) -> Any:
     """Return a gradient, in a variable if that is what the value is in."""
     if not isinstance(leaf, Variable):
         return gradient
-    return make_variable(type(leaf), gradient, dict(metadata_of(leaf).values))
+    return make_variable(type(leaf), gradient, leaf.get_metadata())
 
 
 def _predicates(

@@ -163,7 +163,8 @@ def _compared(entry: Entry) -> Any:
         return tag, number
     is_variable = tag == VARIABLE  # then the rule is the class
     cls = rule if is_variable else rule.class_of(aux)
-    compared = aux.seen if is_variable else rule.compared_aux(aux)
+    fields = aux.field_layout if is_variable else None
+    compared = (fields.static, aux.seen) if fields else rule.compared_aux(aux)
     return tag, number, module_name(cls), class_name(cls), compared
 
 

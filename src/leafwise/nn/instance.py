@@ -397,7 +397,7 @@ class ObjectRule(BoundRule):
 
     def compared_aux(self, aux: Statics) -> Any:
         """Return what two static parts are compared by."""
-        return aux.field_layout.signature[1:], aux.seen
+        return [*aux.field_layout.signature[1:]], aux.seen
 
     def brackets(self, aux: Statics, _arity: int) -> Brackets:
         """Return the text around the children."""

@@ -508,6 +508,10 @@ class VariableRule(ObjectRule):
     def __init__(self, cls: type, **given: Any) -> None:
         super().__init__(cls, _flatten, _fill, **given)
 
+    def compared_aux(self, aux: Statics) -> Any:
+        """Return what the metadata of two variables are compared by."""
+        return aux.field_layout.static, aux.seen
+
     def describe(self, aux: Statics, _arity: int) -> str:
         """Describe a variable in words."""
         said = f"metadata {aux}" if aux.values else "no metadata"

@@ -332,20 +332,6 @@ class ClassSpec:
         annotated: The names that the bodies of the class and its bases annotate.
     """
 
-    __slots__ = (
-        "_declared",
-        "_made",
-        "_marks",
-        "_special",
-        "annotated",
-        "cls",
-        "hidden",
-        "kind",
-        "order",
-        "pytree",
-        "strict",
-    )
-
     def __init__(
         self,
         cls: type,
@@ -381,27 +367,8 @@ class ClassSpec:
             () if base is None else base.annotated
         )
         self._marks = {**_annotated(annotations, cls, scope), **_unwrapped(cls)}
-        self._made: dict[str, Any] = {}
-        self._declared: dict[str, Kind] | None = None
-        self._special: frozenset[str] | None = None
 
-    @property
-    def rule(self) -> Any:
-        """The rule by which objects are flattened, whether they are nodes or not."""
-        made = self._made
-        if "rule" not in made:  # another thread's may come first, and is the rule then
-            made.setdefault("rule", self.cls._leafwise_rule(""))  # type: ignore[attr-defined]  # a Pytree
-        return made["rule"]
-
-    @property
-    def declared(self) -> Mapping[str, Kind]:
-        """The kinds that the bodies of the class and its bases declare."""
-        declared = self._declared
-        if declared is None:
-            declared = self._declared = self._read()
-        return declared
-
-    @property
+    @functools.cached_property
     def descriptors(self) -> frozenset[str]:
         """The names that are assigned by a property, or the like, of the class."""
         found: dict[str, bool] = {"__orig_class__": True}  # see `assign`
@@ -411,24 +378,33 @@ class ClassSpec:
                     found.setdefault(name, hasattr(type(value), "__set__"))
         return frozenset(name for name, is_set in found.items() if is_set)
 
-    @property
+    @functools.cached_property
     def special(self) -> frozenset[str]:
         """The names that a class declares, or assigns by a property."""
-        if self._special is None:
-            self._special = self.descriptors | self.declared.keys()
-        return self._special
+        return self.descriptors | self.declared.keys()
 
-    def forget(self) -> None:
-        """Read the declarations again after the class was decorated."""
-        self._declared, self._special, self._made = None, None, {}
+    @property
+    def rule(self) -> Any:
+        """The rule by which objects are flattened, whether they are nodes or not."""
+        made = vars(self)
+        if "_rule" not in made:  # another thread's may come first, and is the rule then
+            made.setdefault("_rule", self.cls._leafwise_rule(""))  # type: ignore[attr-defined]  # a Pytree
+        return made["_rule"]
 
-    def _read(self) -> dict[str, Kind]:
+    @functools.cached_property
+    def declared(self) -> Mapping[str, Kind]:
+        """The kinds that the bodies of the class and its bases declare."""
         declared: dict[str, Kind] = {}
         for base in reversed(self.cls.__mro__):
             spec = vars(base).get("_leafwise_spec")
             if isinstance(spec, ClassSpec):
                 declared |= spec._own()
         return declared
+
+    def forget(self) -> None:
+        """Read the declarations again after the class was decorated."""
+        for name in ("declared", "special", "_rule"):
+            vars(self).pop(name, None)
 
     def _own(self) -> dict[str, Kind]:
         """Return what the body of this class alone declares."""

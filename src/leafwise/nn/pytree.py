@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import sys
 from abc import ABCMeta
 from collections.abc import Iterable, Mapping, Sequence
@@ -186,7 +187,13 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
-        """Make the class a dataclass that keeps its own `repr`."""
+        """Make the class a dataclass that keeps its own `repr`.
+
+        A method that is inherited is not the default of a field.
+        """
+        for name in inspect.get_annotations(cls):
+            if name not in vars(cls) and hasattr(getattr(cls, name, None), "__get__"):
+                setattr(cls, name, dataclasses.field())
         made = dataclasses.dataclass(cls, **{"repr": False, **options})
         made._leafwise_spec.forget()
         _ = made._leafwise_spec.declared

@@ -329,7 +329,6 @@ class ClassSpec:
         kind: The kind of an attribute that holds such an object.
         hidden: Names under which values are kept that belong to no tree: those of
             cached properties.
-        annotated: The names that the bodies of the class and its bases annotate.
     """
 
     def __init__(
@@ -363,9 +362,6 @@ class ClassSpec:
             if isinstance(value, functools.cached_property)
         )
         annotations = inspect.get_annotations(cls)
-        self.annotated: frozenset[str] = frozenset(annotations).union(
-            () if base is None else base.annotated
-        )
         self._marks = {**_annotated(annotations, cls, scope), **_unwrapped(cls)}
 
     @functools.cached_property

@@ -64,57 +64,6 @@ class Options(TypedDict, total=False):
     allow_int: bool
 
 
-class _ValueAndGrad(Protocol):
-    """The decorator that `value_and_grad` returns without a function."""
-
-    @overload
-    def __call__(self, function: Loose, /) -> Unchecked[tuple[Any, Any]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[ObjectT, P], R], /
-    ) -> Callable[Concatenate[ObjectT, P], tuple[R, State]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[T, P], R], /
-    ) -> Callable[Concatenate[T, P], tuple[R, T]]: ...
-
-
-class _Grad(Protocol):
-    """The decorator that `grad` returns without a function."""
-
-    @overload
-    def __call__(self, function: Loose, /) -> Unchecked[Any]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[ObjectT, P], Any], /
-    ) -> Callable[Concatenate[ObjectT, P], State]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[T, P], Any], /
-    ) -> Callable[Concatenate[T, P], T]: ...
-
-
-class _GradWithAux(Protocol):
-    """The decorator that `grad` returns without a function, with `has_aux`."""
-
-    @overload
-    def __call__(self, function: Loose, /) -> Unchecked[tuple[Any, Any]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[ObjectT, P], tuple[Any, Aux]], /
-    ) -> Callable[Concatenate[ObjectT, P], tuple[State, Aux]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[T, P], tuple[Any, Aux]], /
-    ) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
-
-
 @overload
 def value_and_grad(
     function: Loose, /, *, has_aux: bool = ..., **options: Unpack[Options]
@@ -143,36 +92,13 @@ def value_and_grad(
 
 @overload
 def value_and_grad(
-    function: Callable[P, R],
+    function: Call | None = ...,
     /,
-    argnums: int,
+    argnums: Argnums = ...,
     *,
     has_aux: bool = ...,
     **options: Unpack[Options],
-) -> Callable[P, tuple[R, Any]]: ...
-
-
-@overload
-def value_and_grad(
-    function: Callable[P, R],
-    /,
-    argnums: Sequence[int],
-    *,
-    has_aux: bool = ...,
-    **options: Unpack[Options],
-) -> Callable[P, tuple[R, tuple[Any, ...]]]: ...
-
-
-@overload
-def value_and_grad(
-    function: None = ..., /, *, has_aux: bool = ..., **options: Unpack[Options]
-) -> _ValueAndGrad: ...
-
-
-@overload
-def value_and_grad(
-    *, argnums: Argnums, has_aux: bool = ..., **options: Unpack[Options]
-) -> Callable[[Callable[P, R]], Callable[P, tuple[R, Any]]]: ...
+) -> Any: ...
 
 
 def value_and_grad(
@@ -417,35 +343,13 @@ def grad(
 
 @overload
 def grad(
-    function: Callable[P, Any],
+    function: Call | None = ...,
     /,
-    argnums: Argnums,
+    argnums: Argnums = ...,
     *,
     has_aux: bool = ...,
     **options: Unpack[Options],
-) -> Callable[P, Any]: ...
-
-
-@overload
-def grad(
-    function: None = ...,
-    /,
-    *,
-    has_aux: Literal[False] = ...,
-    **options: Unpack[Options],
-) -> _Grad: ...
-
-
-@overload
-def grad(
-    function: None = ..., /, *, has_aux: Literal[True], **options: Unpack[Options]
-) -> _GradWithAux: ...
-
-
-@overload
-def grad(
-    *, argnums: Argnums, has_aux: bool = ..., **options: Unpack[Options]
-) -> Callable[[Callable[P, Any]], Callable[P, Any]]: ...
+) -> Any: ...
 
 
 def grad(

@@ -10,6 +10,7 @@ partials are arguments like others. Knows no framework.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -21,7 +22,7 @@ from ...core.register import StaticRule
 from ...core.registry import install
 from ...core.walk import unlink
 from ...errors import TraceError
-from ...safely import Record, class_name, described
+from ...safely import class_name, described
 from ..checks import DataNode, check_level, levels
 from ..graph import (
     LEAF,
@@ -138,7 +139,8 @@ Store = tuple[int, Any, int]
 variable), and the source of the new value."""
 
 
-class Changes(Record):
+@dataclasses.dataclass(frozen=True)
+class Changes:
     """The changes of a function to its arguments, and the structure of its result.
 
     A node without leaves. The values are apart: a source is the index of a value among
@@ -154,19 +156,14 @@ class Changes(Record):
         kept: The indexes of the values that went in and did not come out.
     """
 
-    __slots__ = ("graphdef", "kept", "links", "sources", "start", "stores")
-    __match_args__ = ("graphdef", "links", "sources", "stores", "start")
-
     graphdef: GraphDef
     links: tuple[tuple[int, int], ...]
     sources: tuple[int, ...]
     stores: tuple[Store, ...] | None
     start: int
+    kept: tuple[int, ...] = dataclasses.field(init=False, compare=False)
 
-    kept: tuple[int, ...]
-
-    def __init__(self, *values: Any) -> None:
-        super().__init__(*values)
+    def __post_init__(self) -> None:
         kept = tuple(~source for source in dict.fromkeys(self.sources) if source < 0)
         object.__setattr__(self, "kept", kept)
 

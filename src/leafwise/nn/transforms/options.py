@@ -434,18 +434,6 @@ class Places:
         where = named(path, self._roots)
         raise StructureError(f"{self._name} has no entry for {where}")
 
-    def below(self, path: Path) -> dict[Path, int]:
-        """Return the entries at and below a path, by the rest of their paths."""
-        depth = len(path)
-        found = {
-            known[depth:]: index
-            for known, index in self._indexes.items()
-            if known[:depth] == path
-        }
-        above = (self._indexes.get(path[:end]) for end in range(depth - 1, 0, -1))
-        index = next((index for index in above if index is not None), None)
-        return found if found or index is None else {(): index}
-
 
 class Groups:
     """The lists that values are put into: one for each leaf of the options.

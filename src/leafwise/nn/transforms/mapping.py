@@ -203,6 +203,8 @@ def _refuse_two_ways(
             if path[: len(first)] != first:
                 continue
             other = (*again, *path[len(first) :])
+            if places.find(other) is None:  # a prefix has each object once
+                continue
             axis, axis_again = (groups.inputs[places(one)] for one in (path, other))
             if axis != axis_again:
                 raise ValueError(

@@ -427,12 +427,16 @@ class Places:
         Raises:
             StructureError: The option has no entry for the value.
         """
-        for end in range(len(path), 0, -1):
-            index = self._indexes.get(path[:end])
-            if index is not None:
-                return index
-        where = named(path, self._roots)
-        raise StructureError(f"{self._name} has no entry for {where}")
+        index = self.find(path)
+        if index is None:
+            where = named(path, self._roots)
+            raise StructureError(f"{self._name} has no entry for {where}")
+        return index
+
+    def find(self, path: Path) -> int | None:
+        """Return the index of the list of a value, None if there is no entry for it."""
+        known = (self._indexes.get(path[:end]) for end in range(len(path), 0, -1))
+        return next((index for index in known if index is not None), None)
 
 
 class Groups:

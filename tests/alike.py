@@ -263,8 +263,11 @@ def told(value: Any) -> Any:
         fields = [getattr(value, field.name) for field in dataclasses.fields(value)]
         return kind.__name__, [*map(told, fields)]
     if isinstance(value, nn.List):
-        kinds = [kind.value for kind in value._leafwise_item_kinds]
-        return kind.__name__, kinds, [*map(told, value)]
+        keys = [
+            path[0].entry
+            for path in lw.tree_paths(value, is_leaf=lambda x: x is not value)
+        ]
+        return kind.__name__, keys, [*map(told, value)]
     if isinstance(value, lw.Pytree):
         kinds = [kind.value for kind in nn.name_to_kind(value).values()]
         pairs = [(name, told(item)) for name, item in vars(value).items()]

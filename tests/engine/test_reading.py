@@ -82,7 +82,7 @@ def test_objects_that_were_never_read():
         first, second = Layer(), Layer()
         flatten = lookup(Layer).flatten
         flatten(first)
-        read = first._leafwise_layout.read
+        read = first._leafwise_fields.read
         assert read(first) is not None
         assert read(second) is None
         assert flatten(second) == flatten(first)
@@ -97,7 +97,7 @@ def test_off_means_off():
     with lw.engine.eager():
         for _ in range(3):
             lookup(Layer).flatten(layer)
-    layer._leafwise_layout.read = lambda node: pytest.fail("was used")
+    layer._leafwise_fields.read = lambda node: pytest.fail("was used")
     with lw.engine.disabled():
         assert lookup(Layer).flatten(layer)[0] == (1.0,)
-    layer._leafwise_layout.read = None
+    layer._leafwise_fields.read = None

@@ -202,7 +202,7 @@ def test_subclasses_of_a_subscripted_type():
 
     assert lw.tree_leaves(Scale(1.0)) == [1.0]
     assert isinstance(Table[int](1), nn.Param)
-    assert nn.List([Table(1)])._leafwise_item_kinds == [nn.Kind.PARAMETER]
+    assert nn.to_pure_dict(nn.state(nn.List([Table(1)]), nn.Kind.PARAMETER)) == {0: 1}
 
 
 class Annotated(lw.Pytree):

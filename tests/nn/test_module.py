@@ -4,8 +4,6 @@ import copy
 import dataclasses
 import functools
 import pickle
-from abc import ABC, abstractmethod
-from typing import Protocol
 
 import numpy as np
 import pytest
@@ -242,14 +240,6 @@ def test_values_that_do_not_fit():
 # ------------------------------------------------------------ names are free
 
 
-def test_which_names_give_way():
-    """All that Module adds, but those that were always there."""
-    kept = {"name_to_kind", "perturb", "sow"}
-    added = {name for name in vars(nn.Module) if not name.startswith("_")}
-    registering = {name for name in added if name.startswith("register_")}
-    assert added - registering == FREE | kept
-
-
 @pytest.mark.parametrize("name", sorted(FREE))
 def test_attributes_of_such_names(name):
     """Numbers, arrays, modules and functions, as under any other name."""
@@ -269,83 +259,16 @@ def test_attributes_of_such_names(name):
 
 
 @pytest.mark.parametrize("name", sorted(FREE))
-def test_names_in_classes_and_their_bases(name):
-    """A method, a value, a property, also of a base after `Module`."""
-    theirs = {name: lambda self: "theirs"}
-    mixin = type("Mixin", (), theirs)
-    for cls in (
-        type("Defines", (nn.Module,), theirs),
-        type("Inherits", (nn.Module, mixin), {}),
-        type("Before", (mixin, nn.Module), {}),
-        type("Below", (type("Inherits", (nn.Module, mixin), {}),), {}),
-    ):
-        assert getattr(cls(), name)() == "theirs"
-        assert getattr(cls, name)(None) == "theirs"
-    for held, expected in (
-        (7, 7),
-        (property(lambda self: "of a property"), "of a property"),
-        (classmethod(lambda cls: cls), None),
-    ):
-        cls = type("Has", (nn.Module, type("Mixin", (), {name: held})), {})
-        found = getattr(cls(), name)
-        assert found == expected if expected is not None else found() is cls
-
-
-@pytest.mark.parametrize("decorate", [lw.dataclass, dataclasses.dataclass])
-@pytest.mark.parametrize("name", sorted(FREE))
-def test_fields_of_such_names(decorate, name):
+def test_fields_of_such_names(name):
     """A field without a default has none, and may stand before others."""
     namespace = {"__annotations__": {name: object, "x": object}}
-    cls = decorate(type("Fields", (nn.Module,), namespace))
+    cls = lw.dataclass(type("Fields", (nn.Module,), namespace))
     assert getattr(cls("value", 1), name) == "value"
     with pytest.raises(TypeError, match=f"missing 1 required .*'{name}'"):
         cls(x=1)
-    below = decorate(type("Below", (cls,), {"__annotations__": {"y": object}}))
+    below = lw.dataclass(type("Below", (cls,), {"__annotations__": {"y": object}}))
     assert getattr(below("value", 1, 2), name) == "value"
     assert [f.name for f in dataclasses.fields(below)] == [name, "x", "y"]
-
-
-def test_annotated_names_are_the_users():
-    """An attribute that is not there yet is not there."""
-
-    class Lazy(nn.Module):
-        summary: object
-        apply: object
-
-        def build(self):
-            if not hasattr(self, "summary"):
-                self.summary = Layer(1)
-            return self.summary
-
-    lazy = Lazy()
-    assert not hasattr(lazy, "apply")
-    assert not hasattr(Lazy, "apply")
-    assert lazy.build() is lazy.summary
-    with pytest.raises(AttributeError, match="Lazy has no value for 'apply'"):
-        lazy.apply  # noqa: B018
-
-
-def test_abstract_methods_are_asked_for():
-    """An abstract base after `Module` is not satisfied by the method of that name."""
-
-    class Applies(ABC):
-        @abstractmethod
-        def apply(self): ...
-
-    with pytest.raises(TypeError, match="abstract"):
-        type("Forgets", (nn.Module, Applies), {})()
-    made = type("Does", (nn.Module, Applies), {"apply": lambda self: 3})()
-    assert made.apply() == 3
-
-
-def test_protocols_with_such_names():
-    """What a protocol defines is the user's, and comes first."""
-
-    class Sums(Protocol):
-        def summary(self) -> str:
-            return "of the protocol"
-
-    assert type("Model", (nn.Module, Sums), {})().summary() == "of the protocol"
 
 
 def test_calling_the_method_that_is_hidden():
@@ -364,23 +287,6 @@ def test_calling_the_method_that_is_hidden():
     assert nn.Module.train(model).is_training
     assert model.train == 3
     assert nn.Module.summary(model).rows == lw.tree_summary(model).rows
-
-
-@pytest.mark.parametrize("name", sorted(FREE))
-def test_sowing_under_such_names(name):
-    """As under any name that is free, twice; also while it is captured."""
-
-    class Sower(nn.Module):
-        def __call__(self, x):
-            self.sow(nn.Intermediate, name, x)
-            return self.perturb(name, x) if x is None else x
-
-    module = Sower()
-    module(1)
-    module(2)
-    assert getattr(module, name).value == (1, 2)
-    _, seen = nn.capture(Sower())(3)
-    assert nn.to_pure_dict(seen) == {name: (3,)}
 
 
 def test_names_that_are_taken_stay_taken():

@@ -18,7 +18,7 @@ from leafwise.nn.graph import GraphDef, flatten_graph
 
 
 sys.path.append(str(Path(__file__).parents[1] / "nn"))
-from test_template import CLASSES, change, random_graph  # just found
+from test_known_graphs import CLASSES, change, random_graph  # just found
 
 
 HAS_ENGINE = importlib.util.find_spec("leafwise.engine") is not None

@@ -437,9 +437,9 @@ def test_errors_about_axes_name_arguments(jax):
         ),
         (
             lambda: nn.vmap(lambda a, b: 1, (0, None))(one, {"k": [one]}),
-            "the Model at argument 0 (axis 0) is the same object as the one at "
-            "argument 1 at ['k'][0] "
-            "(axis None), and can only be mapped in one way",
+            "the Model at argument 0 is the same object as the one at argument 1 at "
+            "['k'][0], and can only be mapped in one way: argument 0 at .w has axis 0, "
+            "and argument 1 at ['k'][0].w has axis None",
         ),
         (
             lambda: nn.vmap(lambda a: a, in_axes=None)(x),

@@ -177,6 +177,7 @@ def test_models():
         calls=Cache(*)
       ),
       ['rest']=List(
+        note='x',
         [0]=Linear(
           shape=(2, 2),
           weight=Param(*),

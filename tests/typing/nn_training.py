@@ -102,8 +102,6 @@ def slope_and_aux(model: Linear, x: jax.Array) -> tuple[jax.Array, int]:
 
 
 assert_type(slope(x, x), jax.Array)
-assert_type(stepper(model, x), tuple[tuple[jax.Array, int], nn.State])
-assert_type(slope_and_aux(model, x), tuple[nn.State, int])
 
 
 # ------------------------------------------------------------------ steps of training

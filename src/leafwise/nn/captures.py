@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 from ..errors import StructureError
 from ..kinds import Kind, Marked
 from ..safely import type_name
-from .instance import store
+from .instance import assign, drop
 from .module import CAPTURED, Module, iter_modules, type_of
 from .states import State, from_flat_state, unknown, walk_state
 from .variables import Intermediate, Perturbation, Variable, make_variable
@@ -224,8 +224,17 @@ def _begin(
         values: dict[type[Variable], dict[Any, Any]] = {cls: {} for cls in wanted}
         values |= given.get(path, {})
         boxes = tuple(make_variable(cls, held, {}) for cls, held in values.items())
-        undo.append(store(module, CAPTURED, Marked(Kind.DATA, boxes)))
+        undo.append(functools.partial(_put, module, vars(module).get(CAPTURED)))
+        _put(module, boxes)
     return undo
+
+
+def _put(module: Module, boxes: tuple[Variable, ...] | None) -> None:
+    """Give a module its boxes, or none."""
+    if boxes is None:
+        drop(module, CAPTURED)
+    else:
+        assign(module, CAPTURED, Marked(Kind.DATA, boxes))
 
 
 # ----------------------------------------------------------------------- after

@@ -6,10 +6,8 @@ the methods of lists and dicts on it.
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import (
-    Callable,
     Iterable,
     Iterator,
     Mapping,
@@ -17,37 +15,13 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
-from typing import TYPE_CHECKING, Any, Final, Generic, Self, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ..core.keys import DictKey, SequenceKey
-from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule
-from ..core.serial import read_value, write_value
-from ..kinds import Kind, Marked
-from ..layout import Sketch
-from ..safely import class_name, described, shown, type_name
-from .checks import check_level, learned, levels
-from .instance import (
-    Attribute,
-    checks_of,
-    compared_statics,
-    decide,
-    is_unchecked,
-    read_statics,
-    recheck,
-    static_checks,
-    write_statics,
-)
-from .pytree import Pytree, child_of
-from .spec import (
-    Family,
-    FieldLayout,
-    Layout,
-    OwnLayout,
-    StaticMetadata,
-    layout_of,
-    picker,
-    same_statics,
-)
+from ..safely import described, shown, type_name
+from .checks import check_level, levels
+from .instance import assign, decide, drop, kinds_in, set_fields, unmarked
+from .pytree import Pytree
+from .spec import Kinds
 
 
 __all__ = [
@@ -56,201 +30,10 @@ __all__ = [
     "Sequential",
 ]
 
-_STATIC: Final = Kind.STATIC
-_FEW: Final = 256
-
-
-def _container_rule(cls: Any, base: Any) -> Rule:
-    """Return the rule of a class whose objects have items beside attributes."""
-
-    def flatten(node: Any) -> tuple[Sequence[Any], Any]:
-        children, aux = base.flatten(node)
-        items, more = node._leafwise_take()
-        return (*children, *items) if children else items, (aux, more)
-
-    def fill(node: Any, aux: Any, children: Any) -> Any:
-        start = len(aux[0].field_layout.data)
-        base.unflatten_into(node, aux[0], children[:start])
-        node._leafwise_put(aux[1], children[start:])
-        return node
-
-    def unflatten(aux: Any, children: Any) -> Any:
-        return fill(object.__new__(cls), aux, children)
-
-    return _ContainerRule(
-        cls, base, flatten=flatten, unflatten=unflatten, unflatten_into=fill
-    )
-
-
-class _ContainerRule(BoundRule):
-    """The rule of such a class; the aux data is that of attributes and of items."""
-
-    cls: Any
-    base: Any
-
-    def __init__(self, cls: type, base: Rule, **given: Any) -> None:
-        object.__setattr__(self, "base", base)
-        super().__init__(
-            cls,
-            where=base.where,
-            adapt=base.adapt,
-            codec=(self._write, self._read),
-            **given,
-        )
-
-    def _write(self, aux: Any) -> Any:
-        return [write_statics(aux[0]), self.cls._leafwise_write_items(aux[1])]
-
-    def _read(self, written: Any) -> Any:
-        attributes = self.base.codec[1](written[0])
-        return attributes, self.cls._leafwise_read_items(written[1])
-
-    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
-        return (*aux[0].field_layout.keys, *aux[1].field_layout.keys)
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return same_statics(a[0], b[0]) and same_statics(a[1], b[1])
-
-    def hash_aux(self, aux: Any) -> int:
-        return hash(aux)
-
-    def compared_aux(self, aux: Any) -> Any:
-        return [*map(compared_statics, aux)]
-
-    def brackets(self, aux: Any, _arity: int) -> Brackets:
-        inside = ", ".join(filter(None, map(repr, aux)))
-        return (
-            f"CustomNode({class_name(self.cls, qualified=False)}[{inside}], [",
-            None,
-            "])",
-        )
-
-    def describe(self, aux: Any, _arity: int) -> str:
-        items, attributes = aux[1].describe(), aux[0].describe()
-        return f"{class_name(self.cls)} with items: {items}; attributes: {attributes}"
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        if type(aux) is not tuple or len(aux) != 2:
-            return False
-        if type(aux[1]) is not StaticMetadata:
-            return False
-        items = len(aux[1].field_layout.data)
-        return items <= arity and self.base.validate(arity - items, aux[0])
-
-
-def container_reading_of(
-    rule: Rule, obj: Any, aux: Any, children: tuple[Child, ...]
-) -> Reading | None:
-    """Return how containers like one are read, None if only their rule can say so."""
-    if type(rule) is not _ContainerRule or is_unchecked(rule.cls):
-        return None
-    checks, items = checks_of(obj, aux[0]), obj._leafwise_item_checks(aux[1])
-    if checks is None or items is None:
-        return None
-    checks = (*checks, *items, *static_checks("_leafwise_items", aux[1]))
-    attributes, data = aux[0].field_layout.data, aux[1].field_layout.data
-    is_whole = type(aux[1].field_layout) is Positions and len(data) == len(children)
-    if is_whole and not aux[1].field_layout.static:
-        whole = ("_leafwise_items",)
-        return Reading(rule.cls, checks, whole=whole, children=children)
-    sources = (
-        *(("__dict__", name) for name in attributes),
-        *(("_leafwise_items", key) for key in data),
-    )
-    return Reading(rule.cls, checks, sources, children=children)
-
-
-class Container(Pytree):
-    """Base of objects that have items besides their attributes."""
-
-    if TYPE_CHECKING:
-
-        def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]: ...
-
-        def _leafwise_put(
-            self, aux: StaticMetadata, children: Sequence[Any]
-        ) -> None: ...
-
-    _leafwise_item_key: Callable[[Any], Any]
-
-    @classmethod
-    def _leafwise_rule(cls, where: str) -> Rule:
-        return _container_rule(cls, super()._leafwise_rule(where))
-
-    def _leafwise_decide(
-        self, name: Any, value: Any, kind: Kind | None
-    ) -> tuple[Any, Kind]:
-        """Return an item without its mark, and the kind that it gets."""
-        mark = None
-        if type(value) is Marked:
-            mark, value = value.kind, value.value
-        key = type(self)._leafwise_item_key
-        attribute = Attribute(self._leafwise_spec, name, kind, True, key)
-        return value, decide(attribute, value, mark)
-
-    def _leafwise_recheck(self, name: Any, value: Any, kind: Kind) -> Kind:
-        """Look through an item that is there; return its kind."""
-        if type(value) in (learned.plain if kind is _STATIC else learned.settled):
-            return kind
-        key = type(self)._leafwise_item_key
-        return recheck(Attribute(self._leafwise_spec, name, kind, False, key), value)
-
-
-class Positions:
-    """How the items of a `List` are flattened: a `FieldLayout` for positions.
-
-    Attributes:
-        kinds: The kind of each item.
-        data: The positions of the children.
-        static: The positions of the rest.
-        keys: The key of each child.
-        mark: What two of them share if they are the same.
-        children: Takes the items, returns the children.
-        statics: Takes the items, returns the rest.
-    """
-
-    __slots__ = ("children", "data", "kinds", "mark", "static", "statics")
-
-    def __init__(self, mark: tuple[str, ...]) -> None:
-        self.mark = mark
-        self.kinds = tuple(map(_KINDS.__getitem__, mark))
-        self.data = tuple(i for i, kind in enumerate(mark) if kind != "static")
-        self.static = tuple(i for i, kind in enumerate(mark) if kind == "static")
-        self.children = picker(self.data) if self.static else tuple
-        self.statics = picker(self.static)
-
-    @property
-    def keys(self) -> tuple[Any, ...]:
-        """The key of each child."""
-        return tuple(map(SequenceKey, self.data))
-
-    def kind_of(self, place: int) -> Kind:
-        """Return the kind of an item."""
-        return self.kinds[place]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Positions, (self.mark,)
-
-
-def _has_kinds(kinds: list[Kind], fields: Positions) -> bool:
-    return tuple(kinds) == fields.kinds
-
-
-_KINDS: Final = {kind._value_: kind for kind in Kind}
-_known_positions = functools.lru_cache(maxsize=256)(Positions)
-
-
-def positions(kinds: Sequence[Kind]) -> Positions:
-    """Return how a list of items of these kinds is flattened."""
-    mark = tuple([kind._value_ for kind in kinds])
-    return _known_positions(mark) if len(mark) <= _FEW else Positions(mark)
-
-
 T = TypeVar("T")
-_put: Final = object.__setattr__
 
 
-class List(Container, MutableSequence[T], Generic[T]):
+class List(Pytree, MutableSequence[T], Generic[T]):
     """A list whose items are data or static, like attributes of a `Pytree`.
 
     Arrays and other data are children, and everything else is static. Wrap an item in
@@ -278,50 +61,47 @@ class List(Container, MutableSequence[T], Generic[T]):
     Modelled on `flax.nnx.List`.
     """
 
-    __slots__ = ("_leafwise_item_kinds", "_leafwise_items")
-
-    _leafwise_item_key = SequenceKey
-
-    if TYPE_CHECKING:
-        _leafwise_items: list[Any]
-        _leafwise_item_kinds: list[Kind]
-
-    if not TYPE_CHECKING:
-
-        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-            """Make a list without items."""
-            made = super().__new__(cls, *args, **kwargs)
-            _put(made, "_leafwise_items", [])
-            _put(made, "_leafwise_item_kinds", [])
-            return made
+    _leafwise_has_items = True
+    _leafwise_brackets = "([", "])"
 
     def __init__(self, items: Iterable[T] = ()) -> None:
         self.extend(items)
 
     def __len__(self) -> int:
-        return len(self._leafwise_items)
+        values: dict[Any, Any] = vars(self)
+        size = len(values)
+        while size and size - 1 not in values:  # as many attributes as there are
+            size -= 1
+        return size
 
-    def __iter__(self) -> Iterator[T]:
-        return iter(self._leafwise_items)
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, list):
+            return [*self] == other
+        return self is other or NotImplemented
+
+    def __hash__(self) -> int:
+        return object.__hash__(self)
 
     def append(self, value: T) -> None:
         """Append an item."""
-        self.insert(len(self), value)
+        if levels.token is not None:
+            check_level(self, f"[{len(self)}]")
+        assign(self, len(self), value)
 
     def insert(self, index: int, value: T) -> None:
         """Insert an item before a position; the items after it keep their kinds."""
         if levels.token is not None:
             check_level(self, f"[{index}]")
         place = slice(operator.index(index), None).indices(len(self))[0]
-        bare, kind = self._leafwise_decide(place, value, None)
-        self._leafwise_items.insert(place, bare)
-        self._leafwise_item_kinds.insert(place, kind)
+        bare, mark = unmarked(value)
+        kind = decide(self, len(self), bare, mark)
+        pairs = self._pairs()
+        self._refill([*pairs[:place], (bare, kind), *pairs[place:]])
 
     def reverse(self) -> None:
         """Reverse the items in place, each with its kind."""
         check_level(self, "")
-        self._leafwise_items.reverse()
-        self._leafwise_item_kinds.reverse()
+        self._refill(self._pairs()[::-1])
 
     @overload
     def __getitem__(self, index: int) -> T: ...
@@ -330,9 +110,12 @@ class List(Container, MutableSequence[T], Generic[T]):
     def __getitem__(self, index: slice) -> list[T]: ...
 
     def __getitem__(self, index: Any) -> Any:
+        values: dict[Any, Any] = vars(self)
         if isinstance(index, slice):
-            return self._leafwise_items[index]
-        return self._leafwise_items[self._place(index)]
+            return [values[place] for place in range(*index.indices(len(self)))]
+        if type(index) is not int or index not in values:
+            index = self._place(index)
+        return values[index]
 
     @overload
     def __setitem__(self, index: int, value: T) -> None: ...
@@ -343,31 +126,44 @@ class List(Container, MutableSequence[T], Generic[T]):
     def __setitem__(self, index: Any, value: Any) -> None:
         if levels.token is not None:
             check_level(self, f"[{index}]")
-        if isinstance(index, slice):
-            places = range(*index.indices(len(self)))
-            values = [*value]
-            if len(values) != len(places):
-                raise ValueError(
-                    f"Length mismatch: {len(values)} items for a slice of "
-                    f"{len(places)}; use del and insert to change the length"
-                )
-        else:
-            places, values = [self._place(index)], [value]  # type: ignore[assignment]  # both are sequences
-        kinds = self._leafwise_item_kinds
-        decided = [
-            self._leafwise_decide(place, item, kinds[place])
-            for place, item in zip(places, values, strict=True)
-        ]
-        for place, (bare, kind) in zip(places, decided, strict=True):
-            self._leafwise_items[place] = bare
-            kinds[place] = kind
+        if not isinstance(index, slice):
+            assign(self, self._place(index), value)
+            return
+        places = range(*index.indices(len(self)))
+        values = [*value]
+        if len(values) != len(places):
+            raise ValueError(
+                f"Length mismatch: {len(values)} items for a slice of {len(places)}; "
+                "use del and insert to change the length"
+            )
+        for place, item in zip(places, values, strict=True):
+            decide(self, place, *unmarked(item))
+        for place, item in zip(places, values, strict=True):
+            assign(self, place, item)
 
     def __delitem__(self, index: int | slice) -> None:
         if levels.token is not None:
             check_level(self, f"[{index}]")
-        place = index if isinstance(index, slice) else self._place(index)
-        del self._leafwise_items[place]
-        del self._leafwise_item_kinds[place]
+        pairs = self._pairs()
+        del pairs[index if isinstance(index, slice) else self._place(index)]
+        self._refill(pairs)
+
+    def _pairs(self) -> list[tuple[Any, Any]]:
+        """Return the items with their kinds."""
+        values: dict[Any, Any] = vars(self)
+        kinds = kinds_in(self)
+        return [(values[place], kinds[place]) for place in range(len(self))]
+
+    def _refill(self, pairs: Sequence[tuple[Any, Any]]) -> None:
+        """Replace all items."""
+        values: dict[Any, Any] = vars(self)
+        kinds: Kinds = {n: k for n, k in kinds_in(self).items() if type(n) is str}
+        for place in range(len(self)):
+            del values[place]
+        for place, (value, kind) in enumerate(pairs):
+            values[place] = value
+            kinds[place] = kind
+        set_fields(self, kinds)
 
     def _place(self, index: Any) -> int:
         """Return a position counted from the start."""
@@ -385,86 +181,9 @@ class List(Container, MutableSequence[T], Generic[T]):
             )
         return place + size if place < 0 else place
 
-    def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]:
-        fields: Any = positions(self._leafwise_item_kinds)
-        items = self._leafwise_items
-        return fields.children(items), StaticMetadata(fields, fields.statics(items))
-
-    def _leafwise_put(self, aux: Any, children: Sequence[Any]) -> None:
-        fields = aux.field_layout
-        items: list[Any] = [*children]
-        for place, value in zip(fields.static, aux.values, strict=True):
-            items.insert(place, value)
-        _put(self, "_leafwise_items", items)
-        _put(self, "_leafwise_item_kinds", [*fields.kinds])
-
-    def _leafwise_check(self, key: Any, value: Any) -> None:
-        if not isinstance(key, int):
-            super()._leafwise_check(key, value)
-        elif key == len(self):
-            self._leafwise_decide(key, value, None)
-        else:
-            place = self._place(key)
-            self._leafwise_decide(place, value, self._leafwise_item_kinds[place])
-
-    def _leafwise_store(self, key: Any, value: Any) -> Any:
-        if not isinstance(key, int):
-            return super()._leafwise_store(key, value)
-        items, kinds = self._leafwise_items, self._leafwise_item_kinds
-        place = slice(key, key + 1)
-        before = items[place], kinds[place]
-        if key == len(items):
-            self.append(value)
-        else:
-            self[key] = value
-
-        def take_back() -> None:
-            items[place], kinds[place] = before
-
-        return take_back
-
-    def _leafwise_item_checks(self, aux: StaticMetadata) -> tuple[Check, ...]:
-        fields: Any = aux.field_layout
-        return (
-            Check(("_leafwise_items",), "len", len(fields.kinds)),
-            Check(("_leafwise_item_kinds",), _has_kinds, fields),
-        )
-
-    @classmethod
-    def _leafwise_write_items(cls, aux: Any) -> Any:
-        return [[*aux.field_layout.mark], [*map(write_value, aux.seen)]]
-
-    @classmethod
-    def _leafwise_read_items(cls, written: Any) -> StaticMetadata:
-        mark, values = written
-        fields: Any = Positions(tuple(mark))
-        if len(fields.static) != len(values):
-            raise ValueError("as many values as there are static items")
-        return StaticMetadata(fields, tuple(map(read_value, values)))
-
-    def _leafwise_recheck_items(self) -> None:
-        kinds = self._leafwise_item_kinds
-        for place, value in enumerate([*self._leafwise_items]):
-            kinds[place] = self._leafwise_recheck(place, value, kinds[place])
-
-    def __getstate__(self) -> Any:
-        items, kinds = [*self._leafwise_items], [*self._leafwise_item_kinds]
-        return super().__getstate__(), items, kinds
-
-    def __setstate__(self, state: Any) -> None:
-        attributes, items, kinds = state
-        _put(self, "__dict__", attributes)
-        _put(self, "_leafwise_items", items)
-        _put(self, "_leafwise_item_kinds", kinds)
-
-    def _leafwise_sketch(self) -> Sketch:
-        pairs = zip(self._leafwise_items, self._leafwise_item_kinds, strict=True)
-        items = [
-            child_of(SequenceKey(place), value, kind)
-            for place, (value, kind) in enumerate(pairs)
-        ]
-        rest = super()._leafwise_sketch().children
-        return Sketch([*items, *rest], f"{type_name(self)}([", "])")
+    def _leafwise_name(self, part: Any) -> Any:
+        is_place = isinstance(part, int) and part != len(self)
+        return self._place(part) if is_place else part
 
 
 class Sequential(List[Any]):
@@ -519,7 +238,7 @@ def _handed_back(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 # ------------------------------------------------------------------------- Dict
 
 
-class Dict(Container, MutableMapping[str, T], Generic[T]):
+class Dict(Pytree, MutableMapping[str, T], Generic[T]):
     """A dict whose items are data or static, like attributes of a `Pytree`.
 
     You can access items by key and, unless a method has the same name, as attributes.
@@ -547,24 +266,16 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
     Modelled on `flax.nnx.Dict`.
     """
 
-    __slots__ = ("_leafwise_item_layout", "_leafwise_items")
-
-    _leafwise_item_key = DictKey
-    _leafwise_family: Family
-
-    if TYPE_CHECKING:
-        _leafwise_items: dict[str, Any]
-        _leafwise_item_layout: Layout | OwnLayout
+    _leafwise_has_items = True
+    _leafwise_brackets = "({", "})"
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, dict):
+            return dict(self) == other
         return self is other or NotImplemented
 
     def __hash__(self) -> int:
         return object.__hash__(self)
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        cls._leafwise_family = Family(cls, cls._leafwise_spec.order, DictKey)
 
     def __init__(
         self, *items: Mapping[str, T] | Iterable[tuple[str, T]], **more: T
@@ -572,13 +283,18 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
         self.update(*items, **more)
 
     def __len__(self) -> int:
-        return len(self._leafwise_items)
+        return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._leafwise_items)
+        names: dict[Any, Any] = vars(self)
+        return (name[0] for name in names if type(name) is tuple)
 
     def __getitem__(self, key: str) -> T:
-        return self._leafwise_items[key]  # type: ignore[no-any-return]  # items are T
+        values: dict[Any, T] = vars(self)
+        try:
+            return values[(key,)]
+        except KeyError:
+            raise KeyError(key) from None
 
     def __setitem__(self, key: str, value: T) -> None:
         if levels.token is not None:
@@ -587,18 +303,11 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
             raise TypeError(
                 f"the keys of a {type_name(self)} are strings, got {described(key)}"
             )
-        layout = self._leafwise_item_layout
-        known = layout.kinds.get(key)
-        bare, kind = self._leafwise_decide(key, value, known)
-        self._leafwise_items[key] = bare
-        if kind is not known:
-            _put(self, "_leafwise_item_layout", layout.having(key, kind))
+        assign(self, (key,), value)
 
     def __delitem__(self, key: str) -> None:
-        if levels.token is not None:
-            check_level(self, f"[{shown(key)}]")
-        del self._leafwise_items[key]
-        _put(self, "_leafwise_item_layout", self._leafwise_item_layout.lacking(key))
+        _ = self[key]
+        drop(self, (key,))
 
     if TYPE_CHECKING:
 
@@ -608,17 +317,10 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
 
     else:
 
-        def __new__(cls, *args: Any, **kwargs: Any) -> Self:
-            """Make a dict without items."""
-            made = super().__new__(cls, *args, **kwargs)
-            _put(made, "_leafwise_items", {})
-            _put(made, "_leafwise_item_layout", cls._leafwise_family.root)
-            return made
-
         def __getattr__(self, name: str) -> Any:
             try:
-                return object.__getattribute__(self, "_leafwise_items")[name]
-            except (KeyError, AttributeError):
+                return self.__dict__[(name,)]
+            except KeyError:
                 raise AttributeError(
                     f"{type_name(self)} has no item or attribute {shown(name)}"
                 ) from None
@@ -635,98 +337,10 @@ class Dict(Container, MutableMapping[str, T], Generic[T]):
                 self[name] = value
 
         def __delattr__(self, name: str) -> None:
-            if name in self._leafwise_items:
+            if name in self:
                 del self[name]
             else:
                 super().__delattr__(name)
 
-    def _leafwise_fields(self) -> FieldLayout:
-        return self._leafwise_item_layout.fixed.field_layout
-
-    def _leafwise_take(self) -> tuple[Sequence[Any], StaticMetadata]:
-        fields, items = self._leafwise_fields(), self._leafwise_items
-        return fields.children(items), StaticMetadata(fields, fields.statics(items))
-
-    def _leafwise_put(self, aux: StaticMetadata, children: Sequence[Any]) -> None:
-        fields = aux.field_layout
-        values = fields.ordered((*children, *aux.values))
-        _put(self, "_leafwise_items", dict(zip(fields.names, values, strict=True)))
-        _put(self, "_leafwise_item_layout", fields.layout)
-
-    def _leafwise_item_checks(self, aux: StaticMetadata) -> tuple[Check, ...] | None:
-        fields = aux.field_layout
-        if self._leafwise_item_layout is not fields.layout:
-            return None
-        return (
-            Check(("_leafwise_item_layout",), "is", fields.layout),
-            Check(("_leafwise_items",), "len", len(fields.names)),
-        )
-
-    def _leafwise_check(self, key: Any, value: Any) -> None:
-        if key in self._leafwise_layout.kinds:
-            super()._leafwise_check(key, value)
-        else:
-            known = self._leafwise_item_layout.kinds.get(key)
-            self._leafwise_decide(key, value, known)
-
-    def _leafwise_store(self, key: Any, value: Any) -> Any:
-        if key in self._leafwise_layout.kinds:
-            return super()._leafwise_store(key, value)
-        layout, items = self._leafwise_item_layout, self._leafwise_items
-        kind, old = layout.kinds.get(key), items.get(key)
-        self[key] = value
-
-        def take_back() -> None:
-            layout = self._leafwise_item_layout
-            if kind is None:
-                del self[key]
-            else:
-                items[key] = old
-                _put(self, "_leafwise_item_layout", layout.having(key, kind))
-
-        return take_back
-
-    def _leafwise_drop(self, key: Any) -> None:
-        if key in self._leafwise_items:
-            del self[key]
-        else:
-            super()._leafwise_drop(key)
-
-    @classmethod
-    def _leafwise_write_items(cls, aux: StaticMetadata) -> Any:
-        return write_statics(aux)
-
-    @classmethod
-    def _leafwise_read_items(cls, written: Any) -> StaticMetadata:
-        return read_statics(cls._leafwise_family, written)
-
-    def _leafwise_recheck_items(self) -> None:
-        layout = self._leafwise_item_layout
-        for key, value in [*self._leafwise_items.items()]:
-            kind = self._leafwise_recheck(key, value, layout.kinds[key])
-            if kind is not layout.kinds[key]:
-                layout = layout.having(key, kind)
-        _put(self, "_leafwise_item_layout", layout)
-
-    def __getstate__(self) -> Any:
-        kinds = tuple(self._leafwise_item_layout.kinds.items())
-        return super().__getstate__(), dict(self._leafwise_items), kinds
-
-    def __setstate__(self, state: Any) -> None:
-        attributes, items, kinds = state
-        _put(self, "__dict__", attributes)
-        _put(self, "_leafwise_items", items)
-        layout = layout_of(type(self)._leafwise_family, kinds)
-        _put(self, "_leafwise_item_layout", layout)
-
-    def _leafwise_sketch(self) -> Sketch:
-        kinds = self._leafwise_item_layout.kinds
-        items = [
-            child_of(DictKey(key), value, kinds[key])
-            for key, value in self._leafwise_items.items()
-        ]
-        rest = super()._leafwise_sketch().children
-        return Sketch([*items, *rest], f"{type_name(self)}({{", "})")
-
-
-Dict._leafwise_family = Family(Dict, Dict._leafwise_spec.order, DictKey)
+    def _leafwise_name(self, part: Any) -> Any:
+        return part if part in kinds_in(self) else (part,)

@@ -6,11 +6,11 @@ everything before it writes anything, and takes back what it wrote if that fails
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
-from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..core.walk import unlink
 from ..equality.leaves import type_names
@@ -18,14 +18,12 @@ from ..errors import StructureError
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..safely import MISSING, class_name, clip, shown, type_name
-from .checks import is_data
+from .checks import check_level, is_data
 from .filters import FROZEN, Filter, judge, needs_kind, needs_path, predicates
 from .graph import (
     FIXED,
     LEAF,
-    NODE,
     REF,
-    TREE,
     VARIABLE,
     FlatGraph,
     GraphDef,
@@ -35,10 +33,27 @@ from .graph import (
     kinds_of,
     unflatten_graph,
 )
-from .instance import keys_of, rule_of
-from .spec import kinds_of_children
+from .instance import (
+    assign,
+    check,
+    drop,
+    keys_of,
+    kinds_in,
+    put,
+    rule_of,
+    set_fields,
+)
+from .pytree import Pytree
+from .spec import key_of, kinds_of_children
 from .states import State, left_over, stored, unknown, view
-from .variables import Metadata, Variable, is_frozen, kind_in, make_variable
+from .variables import (
+    Variable,
+    VariableRule,
+    is_frozen,
+    kind_in,
+    make_variable,
+    metadata_in,
+)
 
 
 __all__ = [
@@ -330,18 +345,13 @@ def joined(states: Sequence[Mapping[Any, Any]], *, later_wins: bool = False) -> 
 def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
     """Return the values that a structure needs, in its order, from nested dicts."""
     leaves: list[Any] = []
-    stack: list[list[Any]] = []  # parts, level, used, link
-    for tag, rule, number, aux in graphdef._code:
-        link: Any = ()
-        slot = level
-        if stack:
-            frame = stack[-1]
-            parts, level, _, above = frame
-            link = (above, next(parts))
-            slot = MISSING
-            if tag != REF and tag != FIXED:
-                slot = level.get(link[1], MISSING)
-                frame[2] += slot is not MISSING
+    code = iter(graphdef._code)
+
+    def read(slot: Any, link: Any, level: Any) -> bool:
+        """Take the values of the next entry; return whether the slot was for it."""
+        tag, rule, arity, aux = next(code)
+        if tag in (REF, FIXED):
+            return False
         if tag == VARIABLE:
             leaves.append(_variable_for(rule, aux, slot, link, level))
         elif tag == LEAF:
@@ -350,17 +360,25 @@ def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
             if type(slot) is dict or isinstance(slot, Variable):
                 raise wrong(link, "a bare value", slot)
             leaves.append(slot)
-        elif tag in (NODE, TREE):
-            if slot is MISSING:
-                slot = {}
-            elif type(slot) is not dict:
+        else:
+            inner = {} if slot is MISSING else slot
+            if type(inner) is not dict:
                 name = class_name(rule.cls, qualified=False)
                 raise wrong(link, f"the values of a {name}", slot)
-            stack.append([iter(keys_of(rule, aux, number)), slot, 0, link])
-        while stack and not stack[-1][0].__length_hint__():
-            _, level, used, above = stack.pop()
-            if len(level) != used:
-                raise _extra(graphdef, above, level)
+            parts = keys_of(rule, aux, arity)
+            extra = dict(inner)
+            for part in parts:
+                if read(inner.get(part, MISSING), (link, part), inner):
+                    del extra[part]
+            for part in extra:
+                path = unlink((link, part))
+                raise StructureError(
+                    f"the state has a value at {path}, where the structure has none",
+                    path=path,
+                )
+        return slot is not MISSING
+
+    read(level, (), level)
     return leaves
 
 
@@ -374,7 +392,7 @@ def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Varia
         return slot
     if type(slot) is dict:
         raise wrong(link, f"a {class_name(cls, qualified=False)}", slot)
-    made: Variable = make_variable(cls, slot, dict(aux.values))
+    made: Variable = make_variable(cls, slot, metadata_in(aux))
     return made
 
 
@@ -397,33 +415,6 @@ def wrong(link: Any, expected: str, found: Any, what: str = "") -> StructureErro
         expected=expected,
         actual=what,
     )
-
-
-def _extra(graphdef: GraphDef, link: Any, level: dict[Any, Any]) -> StructureError:
-    """Return the error for values that no place of the structure takes."""
-    wanted = {*_paths(graphdef)}
-    above = unlink(link)
-    extra = [key for key in level if (*above, key) not in wanted]
-    path = (*above, *extra[:1])
-    return StructureError(
-        f"the state has a value at {path}, where the structure has none", path=path
-    )
-
-
-def _paths(graphdef: GraphDef) -> Iterable[tuple[Any, ...]]:
-    """Yield the paths at which a structure has something of its own."""
-    stack: list[tuple[Any, Any]] = []
-    for tag, rule, number, aux in graphdef._code:
-        link: Any = ()
-        if stack:
-            parts, above = stack[-1]
-            link = (above, next(parts))
-        if tag not in (FIXED, REF):
-            yield unlink(link)
-        if tag in (NODE, TREE):
-            stack.append((iter(keys_of(rule, aux, number)), link))
-        while stack and not stack[-1][0].__length_hint__():
-            stack.pop()
 
 
 T = TypeVar("T")
@@ -462,100 +453,69 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     Modelled on `flax.nnx.update`.
     """
     require_whole(node)
-    plan = _Plan()
-    plan.read(node, joined(states, later_wins=True))
-    plan.carry_out()
+    steps: list[tuple[Any, Any, Any]] = []
+    if _plan(node, joined(states, later_wins=True), (), steps) is not node:
+        raise StructureError(f"a {type_name(node)} cannot be changed")
+    holders = {id(holder): holder for holder, *_ in steps}
+    undo = [*map(_restorer, holders.values())]
+    try:
+        for holder, part, value in steps:
+            write(holder, part, value)
+    except BaseException:  # of a hook or a setter of the user; it is raised again
+        for restore in undo:
+            restore()
+        raise
 
 
-class _Rebuilt:
-    """A container that cannot be changed, and what takes its place."""
+def _plan(
+    node: Any, level: dict[Any, Any], link: Any, steps: list[tuple[Any, Any, Any]]
+) -> Any:
+    """Check values that are to be brought into a node, and work out the steps.
 
-    __slots__ = ("aux", "children", "holder", "key", "old", "parts", "rule")
+    Args:
+        node: The node.
+        level: The values, by name, position or key.
+        link: Its path.
+        steps: A list that gets what to write: a holder, the part of it, the value.
 
-    def __init__(self, old: Any, holder: Any, key: Any) -> None:
-        rule: Any = rule_of(type(old))
-        children, self.aux = rule.flatten(old)
-        self.rule: Rule = rule
-        self.old = old
-        self.children = [*children]
-        self.parts = [*keys_of(rule, self.aux, len(children))]
-        self.holder = holder
-        self.key = key
-
-
-class _Plan:
-    """What an update will write, worked out before anything is written."""
-
-    def __init__(self) -> None:
-        self.steps: list[tuple[Any, Any, Any]] = []  # holder, key, value
-        self.rebuilt: list[_Rebuilt] = []
-
-    def read(self, node: Any, level: Any) -> None:
-        """Work out the steps that bring values into an object."""
-        stack: list[tuple[Any, Any, Any, Any, Any]] = [(node, level, (), None, None)]
-        while stack:
-            value, level, link, holder, key = stack.pop()
-            rule: Any = rule_of(type(value))
-            children, aux = rule.flatten(value)
-            parts = keys_of(rule, aux, len(children))
-            known = dict(zip(parts, children, strict=True))
-            target: Any = value
-            if rule.unflatten_into is None:  # it cannot change in place
-                target = _Rebuilt(value, holder, key)
-                self.rebuilt.append(target)
-            for part, new in level.items():
-                below = (link, part)
-                child = known.get(part, MISSING)
-                if isinstance(child, Variable):
-                    if type(new) is dict:
-                        raise wrong(below, f"a {type_name(child)}", new)
-                    self.steps.append((child, None, new))
-                elif child is MISSING or rule_of(type(child)) is None:
-                    self.set(target, part, new, below, exists=child is not MISSING)
-                elif type(new) is dict:
-                    stack.append((child, new, below, target, part))
-                elif child is None:
-                    self.set(target, part, new, below, exists=True)
-                else:
-                    raise wrong(below, f"the values of a {type_name(child)}", new)
-
-    def set(
-        self, holder: Any, key: Any, value: Any, link: Any, *, exists: bool
-    ) -> None:
-        """Plan to put a value where there is a bare one, or none."""
-        if type(value) is dict:
-            raise wrong(link, "a bare value" if exists else "no mapping", value)
-        if isinstance(holder, _Rebuilt):
-            if key not in holder.parts:
-                raise _missing_place(link, holder.parts)
-            holder.children[holder.parts.index(key)] = value
-            return
-        check = getattr(type(holder), "_leafwise_check", None)
-        if check is not None:
-            check(holder, key, value)
-        elif not exists and not isinstance(holder, dict):
-            raise _missing_place(link, range(len(holder)))
-        self.steps.append((holder, key, value))
-
-    def carry_out(self) -> None:
-        """Write everything, or nothing."""
-        for made in reversed(self.rebuilt):
-            value = made.rule.unflatten(made.aux, made.children)
-            if made.holder is None:
-                raise StructureError(f"a {type_name(made.old)} cannot be changed")
-            if isinstance(made.holder, _Rebuilt):
-                place = made.holder.parts.index(made.key)
-                made.holder.children[place] = value
-            else:
-                self.steps.append((made.holder, made.key, value))
-        undo: list[Callable[[], None]] = []
-        try:
-            for holder, key, value in self.steps:
-                undo.append(write(holder, key, value))
-        except BaseException:
-            for take_back in reversed(undo):
-                take_back()
-            raise
+    Returns:
+        The node; if it cannot be changed in place, what takes its place.
+    """
+    rule: Any = rule_of(type(node))
+    children, aux = rule.flatten(node)
+    known = dict(zip(keys_of(rule, aux, len(children)), children, strict=True))
+    parts, is_new = [*known], False
+    for part, value in level.items():
+        new: Any = value
+        below, child = (link, part), known.get(part, MISSING)
+        if isinstance(child, Variable):
+            if type(new) is dict:
+                raise wrong(below, f"a {type_name(child)}", new)
+            steps.append((child, None, new))
+            continue
+        is_value = child is MISSING or rule_of(type(child)) is None
+        if type(new) is dict and not is_value:
+            made = _plan(child, new, below, steps)
+            if made is child:
+                continue
+            new = made
+        elif type(new) is dict:
+            raise wrong(
+                below, "no mapping" if child is MISSING else "a bare value", new
+            )
+        elif not is_value and child is not None:
+            raise wrong(below, f"the values of a {type_name(child)}", new)
+        if rule.unflatten_into is None:  # it cannot change in place
+            if child is MISSING:
+                raise _missing_place(below, parts)
+            known[part], is_new = new, True
+            continue
+        if isinstance(node, Pytree):
+            check(node, node._leafwise_name(part), new)
+        elif child is MISSING and not isinstance(node, dict):
+            raise _missing_place(below, range(len(node)))
+        steps.append((node, part, new))
+    return rule.unflatten(aux, [*known.values()]) if is_new else node
 
 
 def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
@@ -564,34 +524,35 @@ def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
     return StructureError(f"{path} does not exist; available: {there}", path=path)
 
 
-def write(holder: Any, key: Any, value: Any) -> Callable[[], None]:
-    """Write one value; return a function that reverts it."""
+def write(holder: Any, key: Any, value: Any) -> None:
+    """Write one value into a variable, an object or a container."""
+    if isinstance(holder, Pytree):
+        name = holder._leafwise_name(key)
+        check_level(holder, str(key_of(name)))
+        assign(holder, name, value)
+    elif not isinstance(holder, Variable):
+        holder[key] = value
+    elif isinstance(value, Variable):
+        if holder._leafwise_metadata or value._leafwise_metadata:
+            value = _frozen_as(holder, value)
+        holder.update_from_state(value)
+    else:
+        holder.set_value(value)
+
+
+def _restorer(holder: Any) -> Callable[[], Any]:
+    """Return a function that gives a holder the content that it has now."""
     if isinstance(holder, Variable):
-        before = holder.get_raw_value(), holder.get_metadata()
-        if isinstance(value, Variable):
-            if holder._leafwise_metadata or value._leafwise_metadata:
-                value = _frozen_as(holder, value)
-            holder.update_from_state(value)
-        else:
-            holder.set_value(value)
-        return lambda: holder.update_from_state(
-            make_variable(Variable, before[0], before[1])
-        )
-    store = getattr(type(holder), "_leafwise_store", None)
-    if store is not None:
-        return store(holder, key, value)  # type: ignore[no-any-return]  # what undoes it
-    old = MISSING
-    if not isinstance(holder, dict) or key in holder:
-        old = holder[key]
-    holder[key] = value
-
-    def take_back() -> None:
-        if old is MISSING:
-            del holder[key]
-        else:
-            holder[key] = old
-
-    return take_back
+        before = make_variable(Variable, holder.get_raw_value(), holder.get_metadata())
+        return lambda: holder.update_from_state(before)
+    if isinstance(holder, Pytree):
+        values, kinds = dict(vars(holder)), dict(kinds_in(holder))
+        return lambda: (put(holder, "__dict__", values), set_fields(holder, kinds))
+    if isinstance(holder, dict):
+        items = dict(holder)
+        return lambda: (holder.clear(), holder.update(items))  # type: ignore[func-returns-value]  # one after the other
+    listed = [*holder]
+    return functools.partial(holder.__setitem__, slice(None), listed)
 
 
 def _frozen_as(holder: Variable, value: Variable) -> Variable:
@@ -682,12 +643,12 @@ def pop(node: Any, *filters: Filter) -> Any:
         if isinstance(holder, dict):
             del holder[link[1]]
         else:
-            holder._leafwise_drop(link[1])
+            drop(holder, holder._leafwise_name(link[1]))
     return tuple(states) if len(states) > 1 else states[0]
 
 
 def _drops(holder: Any, key: Any) -> bool:
-    return isinstance(key, str) and hasattr(holder, "_leafwise_drop")
+    return isinstance(key, str) and isinstance(holder, Pytree)
 
 
 # ------------------------------------------------------------------------ clone
@@ -767,8 +728,8 @@ def leaf_kinds(treedef: PyTreeDef) -> list[Kind]:
     found: list[Kind | _Held] = []
     for run, rule, arity, aux in reversed(treedef._code):
         kind = stack.pop()
-        if type(aux) is Metadata:
-            stack.append(_in_variable(kind, rule.cls, frozen=is_frozen(aux.values)))
+        if isinstance(rule, VariableRule):
+            stack.append(_in_variable(kind, rule.cls, frozen=is_frozen(dict(aux))))
         else:
             stack += kinds_of_children(aux) or (kind,) * arity
         if run:

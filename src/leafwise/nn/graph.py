@@ -47,8 +47,8 @@ from .instance import (
     traverse,
 )
 from .pytree import Pytree
-from .spec import Constant, StaticMetadata, kinds_of_children
-from .variables import Metadata, Variable, is_frozen, kind_in, metadata_of
+from .spec import Constant, Statics, key_of, kinds_of_children
+from .variables import Variable, is_frozen, kind_in, metadata_of
 
 
 __all__ = [
@@ -163,7 +163,8 @@ def _compared(entry: Entry) -> Any:
         return tag, number
     is_variable = tag == VARIABLE  # then the rule is the class
     cls = rule if is_variable else rule.class_of(aux)
-    compared = aux.seen if is_variable else rule.compared_aux(aux)
+    fields = aux.field_layout if is_variable else None
+    compared = (fields.static, aux.seen) if fields else rule.compared_aux(aux)
     return tag, number, module_name(cls), class_name(cls), compared
 
 
@@ -224,12 +225,9 @@ def _part(entry: Entry) -> tuple[Part, list[Part], list[str]]:
     inside: list[Part] = []
     labels: list[str] = []
     if tag in (NODE, TREE):
-        if type(aux) is StaticMetadata:
-            inside += [Part(shown(value), label=f"{name}=") for name, value in aux]
-            labels = [f"{key}=" for key in reversed(aux.field_layout.data)]
-        else:
-            keys = reversed([*rule.keys(aux, number)])
-            labels = [f"{key}=".lstrip(".") for key in keys]
+        if type(aux) is Statics:
+            inside += [Part(shown(x), label=_label(key_of(name))) for name, x in aux]
+        labels = [*map(_label, reversed([*rule.keys(aux, number)]))]
         return Part(f"{_name_of(rule, aux)}(", inside, ")"), inside, labels
     if tag == VARIABLE:
         said = f"*, {shown(aux)}" if aux.values else "*"
@@ -237,6 +235,10 @@ def _part(entry: Entry) -> tuple[Part, list[Part], list[str]]:
     else:
         text = shown(aux) if tag == FIXED else "*" if tag == LEAF else f"#{number}"
     return Part(text), inside, labels
+
+
+def _label(key: Any) -> str:
+    return f"{key}=".lstrip(".")
 
 
 def _name_of(rule: Rule, aux: Any) -> str:
@@ -288,7 +290,7 @@ def kinds_of(code: Iterable[Entry]) -> list[Kind]:
         if tag == LEAF:
             found.append(kind)
         elif tag == VARIABLE:
-            found.append(kind_in(kind, rule, frozen=is_frozen(aux.values)))
+            found.append(kind_in(kind, rule, frozen=is_frozen(dict(aux))))
         elif tag in (NODE, TREE):
             given = kinds_of_children(aux)
             stack.append([kind] * number if given is None else given[::-1])
@@ -593,11 +595,7 @@ def _finish(made: Any, children: list[Any], rule: Rule, aux: Any) -> Any:
 
 def _copied(aux: Any) -> Any:
     """Return aux data of an object with copies of what is mutable in it."""
-    if type(aux) is tuple:
-        return tuple(map(_copied, aux))
-    if type(aux) is Metadata:
-        return Metadata(dict(zip(*aux.seen, strict=True)))
-    return StaticMetadata(aux.field_layout, aux.seen)
+    return Statics(aux.field_layout, aux.seen)
 
 
 install(GraphDef, StaticRule, bridge=True, where=__name__.partition(".")[0])

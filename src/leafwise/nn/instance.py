@@ -12,18 +12,15 @@ from __future__ import annotations
 import sys
 from collections.abc import (
     Callable,
-    Collection,
-    Hashable,
     Iterable,
     Iterator,
     Mapping,
     Sequence,
 )
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
-from ..core.keys import GetAttrKey
-from ..core.node import BoundRule, Brackets, Check, Child, Reading, Rule, Shaped
+from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks
@@ -34,6 +31,7 @@ from ..show.text import bytes_text
 from .checks import (
     DataNode,
     Found,
+    check_level,
     data_after_init,
     data_in_container,
     data_on_static,
@@ -47,120 +45,129 @@ from .checks import (
 )
 from .spec import (
     ClassSpec,
-    Family,
-    FieldLayout,
-    Layout,
-    OwnLayout,
-    StaticMetadata,
-    is_inert,
-    layout_of,
+    Fields,
+    Kinds,
+    Statics,
+    fields_of,
+    key_of,
+    part_of,
     same_statics,
-    same_value,
     statics_for,
 )
 
 
 _STATIC = Kind.STATIC
+_NEW: Final = object()
 
 
-class Attribute(NamedTuple):
-    """The properties of an attribute before a value is assigned.
-
-    Attributes:
-        spec: Those of the object's class.
-        name: The name.
-        kind: The kind that it has, None if it is not there yet.
-        building: Whether the object's `__init__` is still running.
-        keyed: What makes a key of the name; an attribute, or an item.
-        is_open: Whether it is static, and becomes data with a value that is.
-    """
-
-    spec: ClassSpec
-    name: Any
-    kind: Kind | None
-    building: bool
-    keyed: Callable[[Any], Any] = GetAttrKey
-    is_open: bool = False
-
-    @property
-    def key(self) -> Any:
-        """The key of the attribute."""
-        return self.keyed(self.name)
-
-    @property
-    def declared(self) -> Kind | None:
-        """The kind that the class declares."""
-        is_item = self.keyed is not GetAttrKey
-        return None if is_item else self.spec.declared.get(self.name)
+def kinds_in(obj: Any) -> Kinds:
+    """Return the kind of each entry of an object's table; not to be changed."""
+    try:
+        fields = obj._leafwise_fields
+    except AttributeError:  # it was created without `__new__`
+        fields = {}
+        set_fields(obj, fields)
+    return fields if type(fields) is dict else fields.kinds
 
 
-def decide(attribute: Attribute, value: Any, mark: Kind | None) -> Kind:
-    """Return the kind of an attribute that is assigned a value.
+def set_kind(obj: Any, name: Any, kind: Kind | None) -> None:
+    """Change the kind of an entry."""
+    kinds = kinds_in(obj)
+    if kinds.get(name, _NEW) is not kind:
+        if obj._leafwise_fields is not kinds:  # other objects have these fields, too
+            kinds = dict(kinds)
+            set_fields(obj, kinds)
+        kinds[name] = kind
+
+
+def drop(obj: Any, name: Any) -> None:
+    """Remove an entry and its kind."""
+    if levels.token is not None:
+        check_level(obj, str(key_of(name)))
+    del obj.__dict__[name]
+    kinds = dict(kinds_in(obj))
+    kinds.pop(name, None)
+    set_fields(obj, kinds)
+
+
+def unmarked(value: Any) -> tuple[Any, Kind | None]:
+    """Return a value without the mark around it, and the kind of the mark."""
+    return (value.value, value.kind) if type(value) is Marked else (value, None)
+
+
+def decide(
+    obj: Any, name: Any, value: Any, mark: Kind | None = None, *, building: bool = False
+) -> Kind | None:
+    """Return the kind that an entry gets with a value; None if it is plainly static.
 
     Args:
-        attribute: The attribute.
+        obj: The object.
+        name: The name of the entry.
         value: The value, without its mark.
-        mark: What stood around it.
+        mark: The kind of the mark around it.
+        building: Whether the object's `__init__` is still running.
 
     Raises:
         KindError: It cannot have this value.
     """
-    spec = attribute.spec
+    cls = type(obj)
+    spec: ClassSpec = cls._leafwise_spec
     found = sort(value)
     if spec.pytree:
-        _refuse_marks(attribute, value, found)
+        _refuse_marks(cls, name, value, found)
     if mark is not None:
         if mark is _STATIC and spec.pytree and holds_data(value, found):
-            raise static_mark_on_data(spec.cls, attribute.key, value)
+            raise static_mark_on_data(cls, key_of(name), value)
         return mark
-    declared = attribute.declared
-    known = attribute.kind or declared
+    before = kinds_in(obj).get(name, _NEW)
+    is_new = before is _NEW
+    declared = spec.declared.get(name) if type(name) is str else None
+    known: Any = declared if is_new or before is None else before
     if known is not None and known is not _STATIC:
-        return known
+        return known  # type: ignore[no-any-return]  # a kind
     if not holds_data(value, found):
-        return _STATIC
-    if attribute.is_open and declared is None and found == "data":
+        return known
+    is_open = is_new or (before is None and obj._leafwise_is_module)
+    if found == "data" and is_open and declared is None:
         return _kind_of_value(value)
-    if not spec.pytree or (known is None and found == "data"):
-        return _kind_of_value(value)
-    if declared is not _STATIC and not spec.strict:
+    if not spec.pytree or not (declared is _STATIC or spec.strict):
         return _kind_of_value(value)
     if found == "container":
-        raise data_in_container(spec.cls, attribute.key, value)
-    if attribute.kind is None and attribute.building:
+        raise data_in_container(cls, key_of(name), value)
+    if is_new and building:
         return _STATIC  # `recheck` refuses it, if it is still there
     is_declared = declared is _STATIC
-    raise data_on_static(spec.cls, attribute.key, value, declared=is_declared)
+    raise data_on_static(cls, key_of(name), value, declared=is_declared)
 
 
-def recheck(attribute: Attribute, value: Any) -> Kind:
-    """Check the value of an existing attribute, and return its kind.
+def recheck(obj: Any, name: Any, value: Any, kind: Kind | None) -> Kind | None:
+    """Check the value of an entry that is there, and return its kind.
 
     Raises:
         KindError: It is static and holds data, or has marks inside.
     """
-    spec, kind = attribute.spec, attribute.kind or _STATIC
+    cls = type(obj)
+    spec: ClassSpec = cls._leafwise_spec
     found = sort(value)
-    _refuse_marks(attribute, value, found)
-    if kind is not _STATIC or not holds_data(value, found):
+    _refuse_marks(cls, name, value, found)
+    if kind not in (None, _STATIC) or not holds_data(value, found):
         return kind
-    if not spec.strict and attribute.declared is not _STATIC:
+    if not spec.strict and spec.declared.get(name) is not _STATIC:
         return _kind_of_value(value)
-    raise data_after_init(spec.cls, attribute.key, value)
+    raise data_after_init(cls, key_of(name), value)
 
 
-def _refuse_marks(attribute: Attribute, value: Any, found: str) -> None:
+def _refuse_marks(cls: type, name: Any, value: Any, found: str) -> None:
     """Refuse marks that do not stand around what is assigned."""
-    cls = attribute.spec.cls
     if type(value) is Marked:
-        raise stray_marks(cls, attribute.key, Found((), value))
+        raise stray_marks(cls, key_of(name), Found((), value))
     if found == "container":
         for mark in find_marks(value):
-            raise stray_marks(cls, attribute.key, mark)
+            raise stray_marks(cls, key_of(name), mark)
 
 
 def _kind_of_value(value: Any) -> Kind:
-    """Return the kind that an undeclared attribute gets with data in it."""
+    """Return the kind that an undeclared entry gets with data in it."""
     cls = type(value)
     spec = getattr(cls, "_leafwise_spec", None)
     if isinstance(spec, ClassSpec):
@@ -172,153 +179,105 @@ put: Final = object.__setattr__
 
 
 class Shell(DataNode):
-    """The data of an object besides its attributes."""
+    """The data of an object besides its table.
+
+    Attributes:
+        _leafwise_fields: The description of the entries; their kinds in a dict of its
+            own as long as they change.
+    """
 
     __slots__ = (
         "__dict__",
         "__weakref__",
         "_leafwise_building",
-        "_leafwise_layout",
+        "_leafwise_fields",
         "_leafwise_stamp",
         "_leafwise_statics",
     )
 
     if TYPE_CHECKING:
         _leafwise_building: bool
-        _leafwise_layout: Layout | OwnLayout
+        _leafwise_fields: Fields | Kinds
 
 
-set_layout: Final = vars(Shell)["_leafwise_layout"].__set__
+set_fields: Final = vars(Shell)["_leafwise_fields"].__set__
 set_stamp: Final = vars(Shell)["_leafwise_stamp"].__set__
 set_statics: Final = vars(Shell)["_leafwise_statics"].__set__
 set_building: Final = vars(Shell)["_leafwise_building"].__set__
 
 
-def put_layout(obj: Any, layout: Layout | OwnLayout) -> None:
-    """Give a new object its layout, and the stamp of the trace level."""
-    set_layout(obj, layout)
+def put_fields(obj: Any, fields: Fields | Kinds) -> None:
+    """Give a new object its fields, and the stamp of the trace level."""
+    set_fields(obj, fields)
     if levels.token is not None:
         set_stamp(obj, levels.token())
 
 
-def remember(obj: Any, aux: StaticMetadata) -> None:
-    """Store the aux data in an object, and let its layout learn to read it fast."""
-    set_statics(obj, aux)
-    layout = obj._leafwise_layout
-    reader = hooks.reader
-    if type(layout) is Layout and layout.read is None and reader is not None:
-        layout.read = reader(layout, "_leafwise_statics")
-
-
-def start(obj: Any) -> Layout:
-    """Give an object its first layout if it was created without `__new__`."""
-    layout: Layout = type(obj)._leafwise_spec.family.root
-    set_layout(obj, layout)
-    return layout
-
-
-def assign(obj: Any, name: str, value: Any) -> None:
-    """Assign an attribute: decide its kind, write the value, then the kind.
+def assign(obj: Any, name: Any, value: Any) -> None:
+    """Assign an entry: decide its kind, write the value, then the kind.
 
     Raises:
-        KindError: The attribute cannot have this value.
+        KindError: The entry cannot have this value.
     """
-    cls = type(obj)
-    known = obj._leafwise_layout.kinds.get(name)
-    mark = None
-    if type(value) is Marked:
-        mark, value = value.kind, value.value
-    if known is None and _is_kept_elsewhere(cls, name):
+    value, mark = unmarked(value)
+    if _is_kept_elsewhere(obj, name):
         put(obj, name, value)
         return
-    attribute = _attribute(obj, name, getattr(obj, "_leafwise_building", False))
-    plain, data = learned.plain, learned.data
-    kind = decide(attribute, value, mark)
-    said = mark is _STATIC and obj._leafwise_is_module
-    put(obj, name, value)
-    if kind is not known or (said and attribute.is_open):
-        before = obj._leafwise_layout
-        after = before.having(name, kind, said)
-        set_layout(obj, after)
-        is_current = plain is learned.plain and data is learned.data
-        if known is None and mark is None and is_current:
-            step = _step(name, type(value), kind, plain, data)
-            _remember(before, after, step)
+    building = getattr(obj, "_leafwise_building", False)
+    kind = decide(obj, name, value, mark, building=building)
+    obj.__dict__[name] = value
+    set_kind(obj, name, kind)
 
 
-def _attribute(obj: Any, name: str, building: bool) -> Attribute:
-    """Return what is known of an attribute of an object."""
-    layout = obj._leafwise_layout
-    known = layout.kinds.get(name)
-    is_open = known is _STATIC and obj._leafwise_is_module and name not in layout.said
-    spec = type(obj)._leafwise_spec
-    return Attribute(spec, name, known, building, is_open=is_open)
-
-
-def _step(
-    name: str, cls: type, kind: Kind, plain: set[type], data: set[type]
-) -> Hashable:
-    """Return the key of an assignment in `Layout.quick`, None if it has none."""
-    if cls in plain:
-        return name
-    return (name, cls) if cls in data and kind is not _STATIC else None
-
-
-def _remember(before: Layout | OwnLayout, after: Layout | OwnLayout, step: Any) -> None:
-    """Remember where a first assignment led, if it always leads there."""
-    if step is not None and type(before) is Layout and type(after) is Layout:
-        before.quick[step] = after
-
-
-def _is_kept_elsewhere(cls: type, name: str) -> bool:
+def _is_kept_elsewhere(obj: Any, name: Any) -> bool:
     """Return whether the class has a property, or the like, of this name."""
     if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
         raise AttributeError(name)
-    for base in cls.__mro__:
-        found = vars(base).get(name)
-        if found is not None:
-            return hasattr(type(found), "__set__")
-    return False
+    return name not in kinds_in(obj) and name in type(obj)._leafwise_spec.descriptors
 
 
-def settle(obj: Any) -> Mapping[str, Any]:
-    """Correct the layout after a direct write to the `__dict__`.
+def check(obj: Any, name: Any, value: Any) -> None:
+    """Raise an error if an entry cannot hold a value; write nothing.
+
+    Raises:
+        KindError: It cannot.
+    """
+    if not _is_kept_elsewhere(obj, name):
+        decide(obj, name, value)
+
+
+def settle(obj: Any) -> Mapping[Any, Any]:
+    """Give an object its fields, also after a direct write to its table.
 
     Returns:
-        The attributes that count: all but the values of cached properties.
+        The entries that count: all but the values of cached properties.
     """
-    values: dict[str, Any] = obj.__dict__
-    spec = type(obj)._leafwise_spec
-    try:
-        layout = obj._leafwise_layout
-    except AttributeError:
-        layout = start(obj)
-    for name in [name for name in layout.kinds if name not in values]:
-        layout = layout.lacking(name)
-    for name in [name for name in values if name not in layout.kinds]:
-        if name not in spec.hidden:
-            layout = layout.having(name, _infer(obj, name, values))
-    set_layout(obj, layout)
-    if len(values) == len(layout.kinds):
+    values: dict[Any, Any] = obj.__dict__
+    spec: ClassSpec = type(obj)._leafwise_spec
+    known = kinds_in(obj)
+    kinds = {name: kind for name, kind in known.items() if name in values}
+    if len(values) != len(kinds):
+        for name in [name for name in values if name not in known]:
+            if name not in spec.hidden:
+                kinds[name] = _infer(obj, name, values)
+    set_fields(obj, fields_of(type(obj), kinds))
+    if len(values) == len(kinds):
         return values
-    return {name: values[name] for name in layout.kinds}
+    return {name: values[name] for name in kinds}
 
 
-def _infer(obj: Any, name: str, values: dict[str, Any]) -> Kind:
-    """Return the kind of an attribute that is there without one."""
-    value, mark = values[name], None
-    if type(value) is Marked:
-        mark, value = value.kind, value.value
-        values[name] = value
-    spec = type(obj)._leafwise_spec
-    return decide(Attribute(spec, name, None, building=True), value, mark)
+def _infer(obj: Any, name: Any, values: dict[Any, Any]) -> Kind | None:
+    """Return the kind of an entry that is there without one."""
+    values[name], mark = unmarked(values[name])
+    value = values[name]
+    return decide(obj, name, value, mark, building=True)
 
 
 def finish(obj: Any) -> None:
-    """Check a new object: its static attributes must not hold data."""
+    """Check a new object: its static entries must not hold data."""
     set_building(obj, False)
     values = obj.__dict__
-    if len(values) != len(obj._leafwise_layout.kinds):
+    if len(values) != len(kinds_in(obj)):
         settle(obj)
     spec = type(obj)._leafwise_spec
     if spec.pytree and (spec.declared or values):
@@ -326,64 +285,22 @@ def finish(obj: Any) -> None:
 
 
 def look_through(obj: Any) -> None:
-    """Check the attributes of an object, and then its items."""
-    spec = type(obj)._leafwise_spec
-    layout = before = obj._leafwise_layout
-    values = obj.__dict__
-    kinds = layout.kinds
+    """Check the entries of an object."""
+    values, kinds = obj.__dict__, kinds_in(obj)
     for name in [name for name, v in values.items() if type(v) not in learned.plain]:
-        value, kind = values[name], kinds.get(name)
-        if kind is None or (kind is not _STATIC and type(value) in learned.settled):
-            continue
-        now = recheck(Attribute(spec, name, kind, building=False), value)
-        if now is not kind:
-            layout = layout.having(name, now)
-    if layout is not before:
-        set_layout(obj, layout)
-    obj._leafwise_recheck_items()
-
-
-def check(obj: Any, name: Any, value: Any) -> None:
-    """Raise an error if an attribute cannot hold a value; write nothing.
-
-    Raises:
-        KindError: It cannot.
-    """
-    attribute = _attribute(obj, name, building=False)
-    if attribute.kind is not None or not _is_kept_elsewhere(type(obj), name):
-        decide(attribute, value, None)
-
-
-def store(obj: Any, name: Any, value: Any) -> Callable[[], None]:
-    """Assign an attribute; return a function that reverts it."""
-    kind = obj._leafwise_layout.kinds.get(name)
-    said = name in obj._leafwise_layout.said
-    old = vars(obj)[name] if kind is not None else None
-    assign(obj, name, value)
-
-    def take_back() -> None:
-        layout = obj._leafwise_layout
-        if kind is not None:
-            vars(obj)[name] = old
-            set_layout(obj, layout.having(name, kind, said))
-        elif name in layout.kinds:
-            del vars(obj)[name]
-            set_layout(obj, layout.lacking(name))
-
-    return take_back
+        value: Any = values[name]
+        kind: Any = kinds.get(name, _NEW)
+        is_static = kind is None or kind is _STATIC
+        if kind is not _NEW and (is_static or type(value) not in learned.settled):
+            set_kind(obj, name, recheck(obj, name, value, kind))
 
 
 def reconsider(obj: Any) -> None:
-    """Turn static attributes of an unchecked object into data if they hold some."""
-    spec = type(obj)._leafwise_spec
-    settle(obj)
-    layout = obj._leafwise_layout
-    for name, kind in [*layout.kinds.items()]:
-        value = vars(obj)[name]
-        if kind is _STATIC and type(value) not in learned.plain:
-            attribute = Attribute(spec, name, None, building=False)
-            layout = layout.having(name, decide(attribute, value, None))
-    set_layout(obj, layout)
+    """Turn static entries of an unchecked object into data if they hold some."""
+    for name, value in settle(obj).items():
+        is_static = kinds_in(obj)[name] in (None, _STATIC)
+        if is_static and type(value) not in learned.plain and holds_data(value):
+            set_kind(obj, name, _kind_of_value(value))
 
 
 def is_unchecked(cls: type) -> bool:
@@ -392,251 +309,176 @@ def is_unchecked(cls: type) -> bool:
     return spec is not None and not spec.pytree
 
 
-def blank(
-    cls: Any, kinds: Iterable[tuple[str, Kind]], said: Collection[str] = ()
-) -> Any:
-    """Return an object without values, with the kinds of its future attributes."""
+def blank(cls: Any, kinds: Iterable[tuple[Any, Kind | None]]) -> Any:
+    """Return an object without values, with the kinds of its future entries."""
     made = object.__new__(cls)
-    put_layout(made, layout_of(cls._leafwise_spec.family, kinds, said))
+    put_fields(made, dict(kinds))
     return made
 
 
-Flatten = Callable[[Any], tuple[Sequence[Any], StaticMetadata]]
-
-
-def _flattener(
-    settle: Callable[[Any], Any],
-    remember: Callable[[Any, StaticMetadata], None],
-    reconsider: Callable[[Any], None] | None,
-) -> Flatten:
-    """Return the function that flattens the objects of a class; see `object_rule`."""
-
-    def flatten(node: Any) -> tuple[Sequence[Any], StaticMetadata]:
-        try:
-            layout = node._leafwise_layout
-            read = layout.read
-            if read is not None and hooks.reader is not None:
-                found: tuple[Sequence[Any], StaticMetadata] | None = read(node)
-                if found is not None:
-                    return found
-            values = node.__dict__
-            fields = layout.fixed.field_layout
-            if len(values) == len(fields.names):
-                children = fields.children(values)
-                aux = statics_for(fields, fields.statics(values))
-                if hooks.reader is not None and aux.is_lasting:
-                    remember(node, aux)
-                return children, aux
-        except (AttributeError, KeyError):
-            pass
+def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
+    """Return the children of an object and its aux data."""
+    try:
+        fields = node._leafwise_fields
+        read = fields.read
+        if read is not None and hooks.reader is not None:
+            found: tuple[Sequence[Any], Statics] | None = read(node)
+            if found is not None:
+                return found
+        values = node.__dict__
+        children, static = fields.children(values), fields.statics(values)
+        is_settled = len(values) == len(fields.names)
+    except (AttributeError, KeyError):  # it has no fields yet, or others
+        is_settled = False
+    if not is_settled:
         values = settle(node)
-        fields = node._leafwise_layout.fixed.field_layout
-        return fields.children(values), statics_for(fields, fields.statics(values))
-
-    if reconsider is None:
-        return flatten
-    first = reconsider
-
-    def flatten_unchecked(node: Any) -> tuple[Sequence[Any], StaticMetadata]:
-        first(node)
-        return flatten(node)
-
-    return flatten_unchecked
+        fields = node._leafwise_fields
+        children, static = fields.children(values), fields.statics(values)
+    aux = statics_for(fields, static)
+    if hooks.reader is not None and aux.is_lasting and fields.is_shared:
+        set_statics(node, aux)
+        if fields.read is None:
+            fields.read = hooks.reader(fields, "_leafwise_statics")
+    return children, aux
 
 
-def _filler(
-    put_attributes: Callable[[Any, Any], None], put_layout: Callable[[Any, Any], None]
-) -> Callable[[Any, StaticMetadata, Any], Any]:
-    """Return the function that gives a new object its attributes and layout."""
-
-    def fill(node: Any, aux: StaticMetadata, children: Any) -> Any:
-        fields = aux.field_layout
-        values = fields.ordered((*children, *aux.values))
-        put_attributes(node, dict(zip(fields.names, values, strict=True)))
-        put_layout(node, fields.layout)
-        return node
-
-    return fill
+def flatten_unchecked(node: Any) -> tuple[Sequence[Any], Statics]:
+    """Flatten an object whose entries nobody checks when they are assigned."""
+    reconsider(node)
+    return flatten(node)
 
 
-def object_rule(
-    cls: Any,
-    settle: Callable[[Any], Any],
-    put_layout: Callable[[Any, Any], None],
-    remember: Callable[[Any, StaticMetadata], None],
-    reconsider: Callable[[Any], None] | None,
-    where: str,
-    adapt: Callable[[type], Rule | None],
-) -> Rule:
-    """Return the rule of a class.
+class ObjectRule(BoundRule):
+    """The rule of a class whose entries are children or static, object by object.
 
     Args:
         cls: The class.
-        settle: Takes an object whose attributes are not those of its layout,
-            because somebody wrote to its `__dict__`; puts the layout right and
-            returns the attributes that count.
-        put_layout: Gives a new object its layout.
-        remember: Told of aux data that holds as long as an object's static values are
-            the same ones.
-        reconsider: Called with an object before it is flattened, if nobody checks
-            its attributes, to find out what is data in it by now.
-        where: File and line that registered the class.
-        adapt: Makes the rule of a subclass.
+        flatten: Takes an object, returns its children and its aux data.
+        fill: Takes an empty object, aux data and children; fills and returns it.
+        **given: See `BoundRule`.
     """
-    new = object.__new__
-    put_attributes = attributes_slot(cls).__set__
-    fill = _filler(put_attributes, put_layout)
-
-    def unflatten(aux: StaticMetadata, children: Any) -> Any:
-        return fill(new(cls), aux, children)
-
-    return _ObjectRule(
-        cls,
-        flatten=_flattener(settle, remember, reconsider),
-        unflatten=unflatten,
-        unflatten_into=fill,
-        where=where,
-        adapt=adapt,
-        form=Shaped("_leafwise_layout", new, put_attributes, put_layout, statics_of),
-    )
-
-
-class _ObjectRule(BoundRule):
-    """The rule of a class whose attributes are children or static, object by object."""
 
     cls: Any
     unflatten_into: Any
 
-    def __init__(self, cls: type, **given: Any) -> None:
-        super().__init__(cls, codec=(write_statics, self._read), **given)
+    def __init__(
+        self,
+        cls: Any,
+        flatten: Callable[[Any], tuple[Sequence[Any], Statics]],
+        fill: Callable[[Any, Statics, Any], Any],
+        **given: Any,
+    ) -> None:
+        def unflatten(aux: Statics, children: Any) -> Any:
+            return fill(object.__new__(cls), aux, children)
 
-    def _read(self, written: Any) -> StaticMetadata:
-        return read_statics(self.cls._leafwise_spec.family, written)
+        super().__init__(
+            cls,
+            flatten=flatten,
+            unflatten=unflatten,
+            unflatten_into=fill,
+            codec=(write_statics, self._read),
+            **given,
+        )
 
-    def keys(self, aux: StaticMetadata, _arity: int) -> Sequence[Any]:
+    def _read(self, written: Any) -> Statics:
+        return read_statics(self.cls, written)
+
+    def keys(self, aux: Statics, _arity: int) -> Sequence[Any]:
+        """Return the key of each child."""
         return aux.field_layout.keys
 
     def same_aux(self, a: Any, b: Any) -> bool:
+        """Return whether two objects have the same static part."""
         return same_statics(a, b)
 
-    def hash_aux(self, aux: StaticMetadata) -> int:
+    def hash_aux(self, aux: Statics) -> int:
+        """Return a hash of the static part."""
         return hash(aux)
 
-    def compared_aux(self, aux: StaticMetadata) -> Any:
-        return compared_statics(aux)
+    def compared_aux(self, aux: Statics) -> Any:
+        """Return what two static parts are compared by."""
+        return [*aux.field_layout.signature[1:]], aux.seen
 
-    def brackets(self, aux: StaticMetadata, _arity: int) -> Brackets:
+    def brackets(self, aux: Statics, _arity: int) -> Brackets:
+        """Return the text around the children."""
         labels = [f"{child}=" for child in aux.field_layout.data]
         return (
             f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
-            labels,
+            None if self.cls._leafwise_has_items else labels,
             "])",
         )
 
-    def node_data(self, aux: StaticMetadata) -> Any:
-        return dict(zip(aux.field_layout.static, aux.seen, strict=True))
+    def node_data(self, aux: Statics) -> Any:
+        """Return the static part as a dict."""
+        return {part_of(name): value for name, value in aux}
 
-    def describe(self, aux: StaticMetadata, _arity: int) -> str:
-        return f"{class_name(self.cls)} with {aux.describe()}"
+    def describe(self, aux: Statics, _arity: int) -> str:
+        """Describe an object in words."""
+        name = class_name(self.cls)
+        if not self.cls._leafwise_has_items:
+            return f"{name} with {aux.describe()}"
+        items = aux.describe(lambda name: type(name) is not str)
+        attributes = aux.describe(lambda name: type(name) is str)
+        return f"{name} with items: {items}; attributes: {attributes}"
 
     def validate(self, arity: int, aux: Any) -> bool:
+        """Return whether children and aux data belong together."""
         return (
-            type(aux) is StaticMetadata
-            and type(aux.field_layout) is FieldLayout
-            and aux.field_layout.layout.family.cls is self.cls
+            type(aux) is Statics
+            and type(aux.field_layout) is Fields
+            and aux.field_layout.cls is self.cls
             and len(aux.field_layout.data) == arity
         )
 
 
-def reading_of(
-    rule: Rule, obj: Any, aux: Any, children: tuple[Child, ...]
-) -> Reading | None:
-    """Return how objects like one are read, None if only their rule can say so."""
-    if type(rule) is not _ObjectRule or is_unchecked(rule.cls):
-        return None
-    checks = checks_of(obj, aux)
-    if checks is None:
-        return None
-    sources = tuple(("__dict__", name) for name in aux.field_layout.data)
-    return Reading(rule.cls, checks, sources, children=children)
+def object_rule(cls: Any, **given: Any) -> Rule:
+    """Return the rule of a class with a table."""
+    slot = next(vars(one)["__dict__"] for one in cls.__mro__ if "__dict__" in vars(one))
+    put_table = slot.__set__
 
+    def fill(node: Any, aux: Statics, children: Any) -> Any:
+        fields = aux.field_layout
+        values = fields.ordered((*children, *aux.values))
+        put_table(node, dict(zip(fields.names, values, strict=True)))
+        put_fields(node, fields)
+        return node
 
-def checks_of(obj: Any, aux: StaticMetadata) -> tuple[Check, ...] | None:
-    """Return what holds for the attributes of an object; None if it can change."""
-    fields = aux.field_layout
-    if obj._leafwise_layout is not fields.layout:
-        return None
-    return (
-        Check(("_leafwise_layout",), "is", fields.layout),
-        Check(("__dict__",), "len", len(fields.names)),
-        *static_checks("__dict__", aux),
+    form = Shaped("_leafwise_fields", object.__new__, put_table, put_fields, Statics)
+    return ObjectRule(
+        cls,
+        flatten_unchecked if is_unchecked(cls) else flatten,
+        fill,
+        form=None if cls._leafwise_has_items else form,
+        **given,
     )
 
 
-def static_checks(attribute: str, aux: StaticMetadata) -> Iterator[Check]:
-    """Yield what holds for the static values among the items of an attribute."""
-    names = aux.field_layout.static
-    for name, value, seen in zip(names, aux.values, aux.seen, strict=True):
-        yield from checks_of_value((attribute, name), value, seen)
-
-
-def checks_of_value(source: tuple[Any, ...], value: Any, seen: Any) -> Iterator[Check]:
-    """Yield what holds for a value that is structure.
-
-    Where it may change it has to be the very value, and what it was.
-    """
-    if is_inert(value):
-        yield Check(source, same_value, seen)
-        return
-    yield Check(source, "is", value)
-    if seen is not value:
-        yield Check(source, same_value, seen)
-
-
-def attributes_slot(cls: type) -> Any:
-    """Return the descriptor through which the `__dict__` of an object is set."""
-    return next(
-        vars(base)["__dict__"] for base in cls.__mro__ if "__dict__" in vars(base)
-    )
-
-
-def statics_of(layout: Any, values: tuple[Any, ...]) -> StaticMetadata:
-    """Return aux data for static values in the order of the layout's fields."""
-    return StaticMetadata(layout.field_layout, values)
-
-
-def compared_statics(aux: StaticMetadata) -> Any:
-    """Return what two pieces of aux data are compared by, without the class."""
-    return [
-        part for part in aux.field_layout.mark if not isinstance(part, type)
-    ], aux.seen
-
-
-def write_statics(aux: StaticMetadata) -> Any:
+def write_statics(aux: Statics) -> Any:
     """Convert aux data to values that JSON can represent."""
-    layout = aux.field_layout.layout
     kinds = [
-        [name, kind.value, *([True] if name in layout.said else [])]
-        for name, kind in layout.kinds.items()
+        [[*name] if type(name) is tuple else name, kind and kind.value]
+        for name, kind in aux.field_layout.kinds.items()
     ]
     return [kinds, [*map(write_value, aux.seen)]]
 
 
-def read_statics(family: Family, written: Any) -> StaticMetadata:
+def read_statics(cls: Any, written: Any) -> Statics:
     """Convert values from JSON to aux data.
 
     Raises:
         ValueError: It is malformed.
     """
     named, values = written
-    kinds = [(name, Kind(kind)) for name, kind, *_ in named]
-    if not all(type(name) is str for name, _ in kinds):
-        raise ValueError("an attribute has no name")
-    said = [name for name, _, *marks in named if marks == [True]]
-    fields = layout_of(family, kinds, said).fixed.field_layout
-    if len(fields.names) != len(kinds) or len(fields.static) != len(values):
+    kinds = {
+        tuple(name) if type(name) is list else name: kind and Kind(kind)
+        for name, kind in named
+    }
+    if not all(type(part_of(name)) in (str, int) for name in kinds):
+        raise ValueError("an entry has no name")
+    fields = fields_of(cls, kinds)
+    if len(fields.names) != len(named) or len(fields.static) != len(values):
         raise ValueError("as many values as there are static attributes")
-    return StaticMetadata(fields, tuple(map(read_value, values)))
+    return Statics(fields, tuple(map(read_value, values)))
 
 
 # -------------------------------------------------------------------- traversing
@@ -655,8 +497,8 @@ Keys = Callable[[Rule, Any, int], Iterable[Any]]
 
 def keys_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
     """Return the keys of a node's children as names, positions and keys."""
-    if type(aux) is StaticMetadata:
-        return aux.field_layout.data
+    if type(aux) is Statics:
+        return aux.field_layout.parts
     if rule.is_sequence:
         return range(arity)
     return [key.entry for key in rule.keys(aux, arity)]

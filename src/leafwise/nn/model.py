@@ -10,18 +10,13 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterator, Sequence
-from itertools import repeat
 from types import MethodType
 from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
 
-from ..core.keypath import KeyPath
-from ..core.node import Rule
-from ..core.registry import current
 from ..core.walk import unlink
 from ..kinds import Kind, Marked
 from ..safely import MISSING, clip, type_name
 from ..selection.edit import Selection, at
-from ..selection.pattern import Region
 from .checks import DataNode
 from .filters import FROZEN, Filter, is_filter, judge, predicate
 from .functional import clone, merge, split, write
@@ -32,9 +27,20 @@ from .graph import (
     is_node,
     unflatten_graph,
 )
-from .instance import ENTER, LEAF, LEAVE, below, keys_of, rule_of, traverse
+from .instance import (
+    LEAF,
+    LEAVE,
+    assign,
+    below,
+    check,
+    drop,
+    kinds_in,
+    rule_of,
+    set_kind,
+    traverse,
+)
 from .pytree import EVALUATING, Pytree
-from .spec import kinds_of_children
+from .spec import part_of
 from .states import State
 from .variables import Variable, kind_in
 
@@ -198,8 +204,8 @@ def set_attributes(
         if not isinstance(value, Pytree) or not meant(unlink(link), value):
             continue
         for name, new in attributes.items():
-            if name in value._leafwise_layout.kinds:
-                value._leafwise_check(name, new)
+            if name in kinds_in(value):
+                check(value, name, new)
                 missing.discard(name)
                 steps.append((value, name, new))
     if missing and raise_if_not_found:
@@ -208,7 +214,7 @@ def set_attributes(
             f"{', '.join(sorted(missing))}"
         )
     for holder, name, new in steps:
-        holder._leafwise_store(name, new)
+        write(holder, name, new)
 
 
 def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
@@ -306,12 +312,12 @@ def _set_mode(module: Any, is_training: bool) -> None:
     held, bodies = vars(module), map(vars, type(module).__mro__)
     said = next(body["is_training"] for body in bodies if "is_training" in body)
     if not hasattr(said, "__get__"):  # a value in the body of the class
-        module._leafwise_store("is_training", is_training)
+        assign(module, "is_training", is_training)
     if is_training or "is_training" in held:
         if EVALUATING in held:
-            module._leafwise_drop(EVALUATING)
+            drop(module, EVALUATING)
     elif EVALUATING not in held:
-        module._leafwise_store(EVALUATING, Marked(Kind.STATIC, True))
+        assign(module, EVALUATING, Marked(Kind.STATIC, True))
 
 
 def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
@@ -469,10 +475,6 @@ def _call_of_parts(parts: tuple[Any, ...]) -> Any:
     return parts[0] if len(parts) == 1 else MethodType(*parts)
 
 
-Meant = Callable[["_Owner", Any, Any], bool]
-"""Takes an owner, a linked path (see `_parts_of`) and what stands there."""
-
-
 def freeze(tree: T, selector: Any = MISSING, /) -> T:
     """Return a tree in which parameters count as state.
 
@@ -491,7 +493,7 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
     Raises:
         PathError: The selector matches nothing.
         TypeError: `tree` is a bare value, or `selector` is not a selector.
-        ValueError: The selector picks no parameter, or only a part of one.
+        ValueError: The selector picks no parameter.
 
     Example:
         >>> import leafwise as lw
@@ -511,7 +513,7 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
 
     Modelled on `freeze_parameters` in PAX.
     """
-    return _changed(tree, selector, _freeze, "freeze")
+    return _changed(tree, selector, Kind.FROZEN, "freeze")
 
 
 def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
@@ -536,180 +538,78 @@ def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
 
     Modelled on `unfreeze_parameters` in PAX.
     """
-    return _changed(tree, selector, _unfreeze, "unfreeze")
+    return _changed(tree, selector, Kind.PARAMETER, "unfreeze")
 
 
-def _changed(tree: T, what: Any, change: Callable[[_Owner], bool], name: str) -> T:
-    """Return a tree in which the selected parameters are changed."""
+def _changed(tree: T, what: Any, wanted: Kind, verb: str) -> T:
+    """Return a tree in which the chosen parameters are of a kind."""
     if rule_of(type(tree)) is None:
         raise TypeError(
-            f"{name} takes an object, a variable or a container with these, got a bare "
-            f"{type_name(tree)}; for an attribute write {name}(obj, 'attribute')"
+            f"{verb} takes an object, a variable or a container with these, got a bare "
+            f"{type_name(tree)}; for an attribute write {verb}(obj, 'attribute')"
         )
-    is_tree, meant = _reading(tree, what)
-    flat = flatten_graph(tree, copying=True)
-    fresh: T = unflatten_graph(flat.code, flat.leaves, copying=True)
-    chosen = [*_chosen(fresh, is_tree, meant)]
-    found = [change(owner) for owner in chosen]
-    if what is not MISSING and not any(found):
-        raise ValueError(f"the selection has no parameter to {name}")
+    copied = flatten_graph(tree, copying=True)
+    tracked: list[Any] = []
+    fresh: T = unflatten_graph(
+        copied.code, copied.leaves, copying=True, tracked=tracked
+    )
+    chosen = _chooser(tree, fresh, what)
+    is_found = what is MISSING
+    by_link = {id(link): obj for link, obj in zip(copied.first, tracked, strict=True)}
+    for obj, link in zip(tracked, copied.first, strict=True):
+        if isinstance(obj, Variable):
+            around = _kind_around(link, by_link)
+            kind = kind_in(around, type(obj), frozen=obj._leafwise_is_frozen)
+            is_parameter = kind in _PARAMETERS or obj._leafwise_kind in _PARAMETERS
+            if is_parameter and chosen(None, unlink(link), obj, kind):
+                is_found = True
+                if wanted is Kind.FROZEN:
+                    obj.set_metadata(FROZEN, True)
+                elif obj._leafwise_is_frozen:
+                    obj.del_metadata(FROZEN)
+        elif isinstance(obj, Pytree):
+            for name, value in vars(obj).items():
+                known = kinds_in(obj).get(name)
+                if known not in _PARAMETERS or isinstance(value, Variable):
+                    continue
+                if chosen(obj, (*unlink(link), part_of(name)), value, known):
+                    is_found = True
+                    set_kind(obj, name, wanted)
+    if not is_found:
+        raise ValueError(f"the selection has no parameter to {verb}")
     return fresh
 
 
-def _freeze(owner: _Owner) -> bool:
-    """Freeze a parameter; say whether it is one."""
-    held, kind = owner.holder, owner.kind
-    if isinstance(held, Variable):
-        if kind is Kind.PARAMETER or type(held)._leafwise_kind is Kind.PARAMETER:
-            held.set_metadata(FROZEN, True)
-            return True
-    elif kind is Kind.PARAMETER:
-        held._leafwise_store(owner.link[1][1], Marked(Kind.FROZEN, owner.value))
-        return True
-    return kind is Kind.FROZEN
+def _kind_around(link: Any, by_link: dict[int, Any]) -> Kind:
+    """Return the kind of the attribute, of the innermost object, that holds a value."""
+    while link:
+        above, part = link
+        holder = by_link.get(id(above))
+        if isinstance(holder, Pytree):
+            return kinds_in(holder).get(holder._leafwise_name(part)) or Kind.STATIC
+        link = above
+    return Kind.DATA
 
 
-def _unfreeze(owner: _Owner) -> bool:
-    """Unfreeze a parameter; say whether it is one."""
-    held, kind = owner.holder, owner.kind
-    if isinstance(held, Variable):
-        if held._leafwise_is_frozen:
-            held.del_metadata(FROZEN)
-            return True
-        return type(held)._leafwise_kind is Kind.PARAMETER
-    if kind is Kind.FROZEN:
-        held._leafwise_store(owner.link[1][1], Marked(Kind.PARAMETER, owner.value))
-        return True
-    return kind is Kind.PARAMETER
+_PARAMETERS: Final = (Kind.PARAMETER, Kind.FROZEN)
 
 
-# --------------------------------------------------------------- what has a kind
+def _chooser(tree: Any, fresh: Any, what: Any) -> Callable[..., bool]:
+    """Return a function that says of a parameter whether it is chosen.
 
-
-class _Owner:
-    """A variable, or a bare attribute of an object: what can be frozen as a whole.
-
-    Attributes:
-        holder: The variable, or the object.
-        value: What it holds.
-        kind: The kind.
-        link: Its path; see `_parts_of`.
-        leaves: How many leaves it has.
-        chosen: How many of them are selected.
-        whole: Whether it is selected as a whole.
-    """
-
-    __slots__ = ("chosen", "holder", "kind", "leaves", "link", "value", "whole")
-
-    def __init__(self, holder: Any, value: Any, kind: Kind, link: Any) -> None:
-        self.holder = holder
-        self.value = value
-        self.kind = kind
-        self.link = link
-        self.leaves = self.chosen = 0
-        self.whole = False
-
-    @property
-    def path(self) -> KeyPath:
-        """Where it stands."""
-        return _path_of(self.link)
-
-
-def _parts_of(
-    rule: Rule, aux: Any, arity: int
-) -> Iterator[tuple[Any, Any, Kind | None]]:
-    """Return for each child its key, its name, position or key, and its kind.
-
-    Only what is right in an object has a kind.
-    """
-    kinds = kinds_of_children(aux) or repeat(None, arity)
-    return zip(rule.keys(aux, arity), keys_of(rule, aux, arity), kinds, strict=False)
-
-
-def _path_of(link: Any) -> KeyPath:
-    return KeyPath(tuple([key for key, _, _ in unlink(link)]))
-
-
-def _names_of(link: Any) -> Path:
-    return tuple([name for _, name, _ in unlink(link)])
-
-
-def _always(_owner: _Owner, _link: Any, _value: Any) -> bool:
-    return True
-
-
-def _reading(tree: Any, what: Any) -> tuple[bool, Meant]:
-    """Return whether to look at the tree, and what tells if something is selected.
-
-    A selector looks at the tree, and at each place where something stands; all else
-    looks at the graph, where each thing stands once, and at objects that are not trees.
+    It takes the object that has it as an attribute, the path, the value, and the kind.
     """
     if what is MISSING:
-        return False, _always
+        return lambda *_: True
     if is_filter(what):
         test = predicate(what)
-        return False, lambda owner, link, value: judge(
-            test, _names_of(link), value, owner.kind
-        )
+        return lambda _holder, *given: judge(test, *given)
     selection = what if isinstance(what, Selection) else at(tree)[what]
-    region = Region(selection.places())
-    return True, lambda _owner, link, _value: _path_of(link) in region
-
-
-def _chosen(tree: Any, is_tree: bool, meant: Meant) -> Iterator[_Owner]:
-    """Yield what is selected as a whole.
-
-    Raises:
-        ValueError: Only a part of something is selected.
-    """
-    for owner in _owners(tree, is_tree, meant):
-        if owner.whole or (owner.leaves and owner.chosen == owner.leaves):
-            yield owner
-        elif owner.chosen and owner.kind in (Kind.PARAMETER, Kind.FROZEN):
-            raise ValueError(
-                f"only a part of the parameter at {owner.path} is selected: "
-                f"{owner.chosen} of {owner.leaves} leaves"
-            )
-
-
-def _rule_in_tree(value: Any) -> Rule | None:
-    return current.view.resolve(type(value))
-
-
-def _owners(tree: Any, is_tree: bool, meant: Meant) -> list[_Owner]:
-    """Return what has a kind of its own, with how much of it is selected."""
-    owners: list[_Owner] = []
-    owner = _Owner(None, None, Kind.DATA, ())
-    around: list[tuple[Any, _Owner]] = [(None, owner)]  # nodes, and their owners
-    for event, link, value in traverse(
-        tree,
-        revisit=lambda value: is_tree or not is_node(value),
-        rule_for=_rule_in_tree if is_tree else None,
-        keys=_parts_of,
-    ):
-        if event is LEAVE:
-            around.pop()
-            continue
-        holder, owner = around[-1]
-        kind = link[1][2] if link else None
-        is_variable = isinstance(value, Variable)
-        if kind is not None:
-            owner = _Owner(holder, value, kind, link)
-            if not is_variable:
-                owner.whole = meant(owner, link, value)
-                owners.append(owner)
-        if event is ENTER:
-            if is_variable:
-                frozen = value._leafwise_is_frozen
-                kind = kind_in(owner.kind, type(value), frozen=frozen)
-                owner = _Owner(value, value, kind, link)
-                owner.whole = meant(owner, link, value)
-                owners.append(owner)
-            around.append((value, owner))
-        elif event is LEAF:
-            if isinstance(value, Pytree) and meant(owner, link, value):
-                owners += _owners(value, False, _always)
-            owner.leaves += 1
-            if is_tree or not isinstance(owner.holder, Variable):
-                owner.chosen += owner.whole or meant(owner, link, value)
-    return owners
+    places = [place.path for place in selection.places()]
+    paths = [tuple([key.entry for key in place]) for place in places]
+    near = {path[:end] for path in paths for end in range(len(path) + 1)}
+    held = [flatten_graph([place(fresh)]).tracked for place in places]
+    inside = {id(obj) for tracked in held for obj in tracked}
+    return lambda holder, path, value, _kind: (
+        path in near or id(holder) in inside or id(value) in inside
+    )

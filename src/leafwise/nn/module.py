@@ -1,16 +1,14 @@
 """`Module`: the base of models, with the methods that NNX and PAX have.
 
 Owns the class, the names for its kinds of attributes, what modules store with `sow` and
-`perturb`, and training mode. Its methods add names to all modules, so most of
-them give way: what a user's class, a mixin or an object calls so is the user's. What
-they do is done by functions.
+`perturb`, and training mode.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -29,7 +27,7 @@ from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
 from ..lazy import real
 from ..ops.map import tree_map
-from ..safely import Sealed, class_name, shown, type_name
+from ..safely import class_name, shown, type_name
 from .functional import clone, state, update
 from .instance import LEAVE, traverse
 from .model import eval as to_evaluation
@@ -62,6 +60,13 @@ def _append(stored: Any, value: Any) -> Any:
     return (*stored, value)
 
 
+class _Mode:
+    """Return whether a module is in training mode; an attribute goes first."""
+
+    def __get__(self, obj: Any, _cls: Any = None) -> Any:
+        return self if obj is None else EVALUATING not in vars(obj)
+
+
 class Module(Pytree, order="insertion", kind=Kind.MODULE):
     """Base class of modules, whose attributes are parameters, state or other modules.
 
@@ -70,9 +75,9 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     inferred to be static and you assign data to it later, it takes the kind of that
     value.
 
-    You can use the names of all methods except `register_...`, `sow` and `perturb` for
-    other purposes. If a class, another base class, an annotation or an instance defines
-    such a name, that definition applies.
+    A class or an instance may use the names of the methods for other purposes. A field
+    of a dataclass with such a name needs a default, or the decorator
+    `leafwise.dataclass`.
 
     Attributes:
         name_to_kind: The kind of each attribute, in order of assignment. The mapping is
@@ -147,11 +152,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     if TYPE_CHECKING:
         is_training: bool
     else:
-
-        @property
-        def is_training(self) -> bool:
-            """Return whether the module is in training mode."""
-            return EVALUATING not in vars(self)
+        is_training = _Mode()
 
     def train(self, **attributes: Any) -> Self:
         """Switch this module and all objects in it to training mode, in place.
@@ -447,7 +448,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
     def _leafwise_variable(self, cls: type[Variable], name: str) -> Variable | None:
         """Return the variable of a name, None if the name is free."""
         found = getattr(self, name, None)
-        if name not in vars(self) and (found is None or _is_free(type(self), name)):
+        if name not in vars(self) and found is None:
             return None
         if not isinstance(found, Variable):
             raise ValueError(
@@ -461,72 +462,6 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
                 f"{expected!r}, got {actual!r}; choose another name"
             )
         return found
-
-
-# ------------------------------------------------------------- giving way
-
-_FREE: Final = (
-    "apply",
-    "eval",
-    "is_training",
-    "load_state_dict",
-    "replace",
-    "state_dict",
-    "summary",
-    "train",
-    "tree_flatten",
-    "tree_unflatten",
-)
-"""The names that modules have, as long as nobody else wants them."""
-
-
-class _Yielding(Sealed):
-    """A method that is there unless the name is used otherwise.
-
-    Attributes of objects go first by the rules of Python, as does what a class defines.
-    What another base has comes first by this, although `Module` stands before it; and a
-    name that a class annotates is its own: a dataclass must not take the method for the
-    default of a field.
-    """
-
-    __slots__ = ("held", "name")
-    __match_args__ = ("name", "held")
-
-    name: str
-    held: Any
-
-    def __init__(self, name: str, held: Any) -> None:
-        self._set(name, held)
-
-    def __get__(self, obj: Any, cls: Any = None) -> Any:
-        cls = type(obj) if cls is None else cls
-        bases = cls.__mro__[cls.__mro__.index(Module) + 1 :]
-        for base in bases:
-            if self.name in vars(base):
-                other = vars(base)[self.name]
-                bind = getattr(type(other), "__get__", None)
-                return other if bind is None else bind(other, obj, cls)
-        if self.name in cls._leafwise_spec.annotated:
-            raise AttributeError(
-                f"{class_name(cls)} has no value for {self.name!r}",
-                name=self.name,
-                obj=cls if obj is None else obj,
-            )
-        return self.held.__get__(obj, cls)
-
-
-def _give_way(cls: type, names: Iterable[str]) -> None:
-    for name in names:
-        setattr(cls, name, _Yielding(name, vars(cls)[name]))
-
-
-_give_way(Module, _FREE)
-
-
-def _is_free(cls: type, name: str) -> bool:
-    """Return whether a name of a class is one that `Module` leaves to others."""
-    held = next(vars(base)[name] for base in cls.__mro__ if name in vars(base))
-    return isinstance(held, _Yielding)
 
 
 def _mapped(function: Callable[[Any], Any], _path: Any, value: Any) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import inspect
 import sys
 from abc import ABCMeta
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +27,6 @@ from typing import (
 )
 
 from ..core.keypath import KeyPath
-from ..core.keys import GetAttrKey
 from ..core.node import Rule
 from ..core.registry import announced, install
 from ..core.walk import unlink
@@ -42,23 +42,19 @@ from .instance import (
     Shell,
     assign,
     blank,
-    check,
     finish,
+    kinds_in,
     look_through,
     object_rule,
-    put,
-    put_layout,
-    reconsider,
-    remember,
+    put_fields,
     set_building,
-    set_layout,
+    set_fields,
+    set_kind,
     settle,
-    start,
-    store,
     tally_text,
     traverse,
 )
-from .spec import ClassSpec, Order, kinds_of_children
+from .spec import ClassSpec, Order, key_of, kinds_of_children
 from .variables import Variable, kind_in
 
 
@@ -75,6 +71,7 @@ EVALUATING: Final = "_leafwise_evaluating"
 its own for it."""
 
 _STATIC: Final = Kind.STATIC
+_NEW: Final = object()
 _OWN_SLOTS: Final = "_leafwise_"
 
 
@@ -152,6 +149,8 @@ class Pytree(Shell, metaclass=PytreeMeta):
     __slots__ = ()
 
     _leafwise_is_module: ClassVar[bool] = False
+    _leafwise_has_items: ClassVar[bool] = False
+    _leafwise_brackets: ClassVar[tuple[str, str]] = "(", ")"
 
     if TYPE_CHECKING:  # what `_adopt` puts in
         _leafwise_spec: ClassSpec
@@ -161,7 +160,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         def __new__(cls, *_args: Any, **_kwargs: Any) -> Self:
             """Make an object that has no attributes yet, and knows it."""
             made = object.__new__(cls)
-            put_layout(made, cls._leafwise_spec.family.root)
+            put_fields(made, {})
             set_building(made, True)
             return made
 
@@ -184,12 +183,17 @@ class Pytree(Shell, metaclass=PytreeMeta):
         def adapt(sub: Any) -> Rule | None:
             return sub._leafwise_rule(where) if sub._leafwise_spec.pytree else None
 
-        prepare = None if cls._leafwise_spec.pytree else reconsider
-        return object_rule(cls, settle, put_layout, remember, prepare, where, adapt)
+        return object_rule(cls, where=where, adapt=adapt)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
-        """Make the class a dataclass that keeps its own `repr`."""
+        """Make the class a dataclass that keeps its own `repr`.
+
+        A method that is inherited is not the default of a field.
+        """
+        for name in inspect.get_annotations(cls):
+            if name not in vars(cls) and hasattr(getattr(cls, name, None), "__get__"):
+                setattr(cls, name, dataclasses.field())
         made = dataclasses.dataclass(cls, **{"repr": False, **options})
         made._leafwise_spec.forget()
         _ = made._leafwise_spec.declared
@@ -203,24 +207,22 @@ class Pytree(Shell, metaclass=PytreeMeta):
             if levels.token is not None:
                 check_level(self, f".{name}")
             try:
-                layout = self._leafwise_layout
-            except AttributeError:
-                layout = start(self)
-            kind = layout.kinds.get(name)
+                fields = self._leafwise_fields
+            except AttributeError:  # it was created without `__new__`
+                set_fields(self, fields := {})
+            kinds = fields if type(fields) is dict else fields.kinds
+            kind = kinds.get(name, _NEW)
             cls = type(value)
-            if kind is None:
-                if cls in learned.plain:
-                    known = layout.quick.get(name)
-                elif cls in learned.data:
-                    known = layout.quick.get((name, cls))
-                else:
-                    known = None
-                if known is not None:
-                    put(self, name, value)
-                    set_layout(self, known)
+            if kind is _NEW:
+                special = type(self)._leafwise_spec.special
+                if cls in learned.plain and name not in special:
+                    self.__dict__[name] = value
+                    set_kind(self, name, None)
                     return
-            elif cls in (learned.plain if kind is _STATIC else learned.settled):
-                put(self, name, value)
+            elif cls in (
+                learned.plain if kind is None or kind is _STATIC else learned.settled
+            ):
+                self.__dict__[name] = value
                 return
             assign(self, name, value)
 
@@ -230,20 +232,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
             object.__delattr__(self, name)
             settle(self)
 
-    def _leafwise_check(self, key: Any, value: Any) -> None:
-        """Refuse a value that an attribute cannot have."""
-        check(self, key, value)
-
-    def _leafwise_store(self, key: Any, value: Any) -> Any:
-        """Assign an attribute; return what takes it back."""
-        return store(self, key, value)
-
-    def _leafwise_drop(self, key: Any) -> None:
-        """Delete an attribute."""
-        delattr(self, key)
-
-    def _leafwise_recheck_items(self) -> None:
-        """Look through what is kept beside the attributes: nothing, here."""
+    def _leafwise_name(self, part: Any) -> Any:
+        """Return the name of the entry of an attribute or item."""
+        return part
 
     # ------------------------------------------------------- copying and printing
 
@@ -259,22 +250,28 @@ class Pytree(Shell, metaclass=PytreeMeta):
         if type(self).__reduce__ is not object.__reduce__:
             return self.__reduce__()
         state = self.__getstate__()
-        layout = self._leafwise_layout
-        kinds = tuple(layout.kinds.items())
-        return blank, (type(self), kinds, layout.said), state
+        return blank, (type(self), tuple(kinds_in(self).items())), state
 
     def _leafwise_sketch(self) -> Sketch:
         values = settle(self)
-        kinds = self._leafwise_layout.kinds
+        fields: Any = self._leafwise_fields
         children = [
-            child_of(GetAttrKey(name), value, kinds[name])
-            for name, value in values.items()
-            if not name.startswith("_") or kinds[name].is_data
+            child_of(key_of(name), values[name], fields.kind_of(name))
+            for name in sorted(values, key=_is_attribute)  # items come first
+            if not _is_attribute(name)
+            or not name.startswith("_")
+            or fields.kind_of(name).is_data
         ]
-        return Sketch(children, f"{type_name(self)}(", ")", partial(tally_text, self))
+        opening, closing = self._leafwise_brackets
+        note = "" if self._leafwise_has_items else partial(tally_text, self)
+        return Sketch(children, f"{type_name(self)}{opening}", closing, note)
 
     def __repr__(self) -> str:
         return pformat(self)
+
+
+def _is_attribute(name: Any) -> bool:
+    return type(name) is str
 
 
 def child_of(key: Any, value: Any, kind: Kind) -> Child:
@@ -381,11 +378,13 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     """
     _require_pytree("name_to_kind", obj)
     values = settle(obj)
-    kinds: Mapping[str, Kind] = obj._leafwise_layout.fixed.field_layout.mapping
+    fields: Any = obj._leafwise_fields
+    kinds: Mapping[str, Kind] = fields.mapping
     held = {
         name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)
         for name, value in values.items()
-        if isinstance(value, Variable)
+        if name in kinds
+        and isinstance(value, Variable)
         and (value._leafwise_is_frozen or kinds[name] is Kind.FROZEN)
     }
     return MappingProxyType({**kinds, **held}) if held else kinds

@@ -1,21 +1,19 @@
 """`Rngs`: named streams of random numbers, whose counts are state of a model.
 
 Owns the streams, how the next key of one is made from its key and its count, and what
-may be drawn by the name of a distribution. Over a key of jax that is jax's business:
-the numbers are those of Flax NNX. Over a key of NumPy, four words of a seed, it is a
-generator that is given out. Neither is imported where nobody asks for a stream.
+may be drawn by the name of a distribution. The numbers are those of Flax NNX. jax is
+imported when the first stream is made.
 """
 
 from __future__ import annotations
 
 import functools
 import importlib
-import operator
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ..kinds import Kind
-from ..lazy import real
 from ..safely import described, type_name
 from .filters import Filter, predicate
 from .pytree import Pytree
@@ -26,8 +24,6 @@ __all__ = ["RngCount", "RngKey", "RngState", "RngStream", "Rngs"]
 
 Shape: TypeAlias = int | tuple[int, ...]
 Shapes: TypeAlias = Shape | Mapping[Any, Shape | None] | None
-
-_WORDS: Final = 4
 
 
 class RngState(Variable[Any]):
@@ -53,9 +49,9 @@ class RngKey(RngState):
 
     Example:
         >>> import pytest
-        >>> numpy = pytest.importorskip("numpy")
+        >>> jax = pytest.importorskip("jax")
         >>> from leafwise import nn
-        >>> rngs = nn.Rngs(numpy.random.SeedSequence(0))
+        >>> rngs = nn.Rngs(0)
         >>> [*nn.to_flat_state(nn.state(rngs, nn.RngKey)).paths]
         [('default', 'key')]
     """
@@ -66,9 +62,9 @@ class RngCount(RngState):
 
     Example:
         >>> import pytest
-        >>> numpy = pytest.importorskip("numpy")
+        >>> jax = pytest.importorskip("jax")
         >>> from leafwise import nn
-        >>> rngs = nn.Rngs(numpy.random.SeedSequence(0))
+        >>> rngs = nn.Rngs(0)
         >>> _ = rngs(), rngs()
         >>> int(rngs.default.count)
         2
@@ -78,160 +74,45 @@ class RngCount(RngState):
 # ------------------------------------------------------------------ keys of libraries
 
 
-class _OverJax:
-    """What is done with keys of jax."""
+class _Jax:
+    """The parts of jax that streams need, imported when the first stream is made."""
 
-    def __init__(self, jax: Any) -> None:
-        self.random = importlib.import_module("jax.random")
-        self.numpy = importlib.import_module("jax.numpy")
-        self.dtypes = jax.dtypes
+    @functools.cached_property
+    def random(self) -> Any:
+        return importlib.import_module("jax.random")
+
+    @functools.cached_property
+    def numpy(self) -> Any:
+        return importlib.import_module("jax.numpy")
 
     def key_of(self, given: Any) -> Any:
-        """Return a key for a seed, or for the words of a key."""
+        """Return the key for a seed, a key, or the words of a key."""
         if isinstance(given, int):
             return self.random.key(given)
-        if given.dtype == self.numpy.uint32:
-            given = self.random.wrap_key_data(given)
-        if not self.numpy.issubdtype(given.dtype, self.dtypes.prng_key):
-            raise _no_seed(given)
-        return given
+        if isinstance(given, self.numpy.ndarray):
+            if given.dtype == self.numpy.uint32:
+                given = self.random.wrap_key_data(given)
+            if self.numpy.issubdtype(given.dtype, sys.modules["jax"].dtypes.prng_key):
+                return given
+        raise ValueError(
+            f"a stream is created from an int or a jax key, got {described(given)}"
+        )
 
-    def zeros(self, key: Any) -> Any:
-        return self.numpy.zeros(key.shape, dtype=self.numpy.uint32)
-
-    def next_key(self, key: Any, count: Any) -> Any:
-        if key.dtype == self.numpy.uint32:
-            raise TypeError(
-                "a NumPy stream was passed to a function that jax traces; create the "
-                "stream from a jax key"
-            )
-        return self.random.fold_in(key, count)
-
-    def as_given(self, key: Any) -> Any:
-        """Return what the caller of a stream gets."""
-        return key
-
-    def split(self, key: Any, shape: Shape) -> Any:
-        return self.random.split(key, shape)
-
-    def broadcast(self, key: Any, shape: tuple[int, ...]) -> Any:
-        return self.numpy.broadcast_to(key, shape + key.shape)
-
-    def draw(self, stream: RngStream, name: str) -> Any:
-        """Return the function for a distribution, or the maker of an initializer."""
+    def draw(self, stream: RngStream, name: str) -> Callable[..., Any]:
+        """Return the function of a distribution, or the maker of an initializer."""
         function = getattr(self.random, name, None)
         if function is not None:
+            return lambda *args, **kwargs: function(stream(), *args, **kwargs)
+        make = getattr(importlib.import_module("jax.nn.initializers"), name)
 
-            @functools.wraps(function)
-            def drawn(*args: Any, **kwargs: Any) -> Any:
-                return function(stream(), *args, **kwargs)
+        def initializer(*args: Any, **kwargs: Any) -> Callable[..., Any]:
+            initialize = make(*args, **kwargs)
+            return lambda *args, **kwargs: initialize(stream(), *args, **kwargs)
 
-            return drawn
-        return functools.partial(self._initializer, stream, name)
-
-    def _initializer(self, stream: RngStream, name: str, *args: Any, **kw: Any) -> Any:
-        initializers = importlib.import_module("jax.nn.initializers")
-        initialize = getattr(initializers, name)(*args, **kw)
-        return lambda *args, **kwargs: initialize(stream(), *args, **kwargs)
+        return initializer
 
 
-class _OverNumpy:
-    """What is done with keys of NumPy: arrays of words, in their last axis."""
-
-    def __init__(self, numpy: Any) -> None:
-        self.numpy = numpy
-
-    def key_of(self, given: Any) -> Any:
-        """Return a key for a seed, a sequence of seeds, a generator, or a key."""
-        random, words = self.numpy.random, self.numpy.uint32
-        if isinstance(given, random.Generator):
-            return given.integers(0, 2**32, _WORDS, dtype=words)
-        if isinstance(given, int):
-            given = random.SeedSequence(operator.index(given))
-        if isinstance(given, random.SeedSequence):
-            return given.generate_state(_WORDS)
-        if given.dtype != words or not given.ndim or given.shape[-1] != _WORDS:
-            raise _no_seed(given)
-        return given
-
-    def zeros(self, key: Any) -> Any:
-        return self.numpy.zeros(key.shape[:-1], dtype=self.numpy.uint32)
-
-    def next_key(self, key: Any, count: Any) -> Any:
-        if key.ndim != 1:
-            raise ValueError(
-                f"a stream that was split into {key.shape[:-1]} has a key for each "
-                "part, and cannot be called as a whole"
-            )
-        sequence = self.numpy.random.SeedSequence(
-            [*map(int, key)], spawn_key=(int(count),)
-        )
-        return sequence.generate_state(_WORDS)
-
-    def as_given(self, key: Any) -> Any:
-        """Return what the caller of a stream gets: a generator."""
-        return self.numpy.random.default_rng([*map(int, key)])
-
-    def split(self, key: Any, shape: Shape) -> Any:
-        shape = (shape,) if isinstance(shape, int) else shape
-        sequence = self.numpy.random.SeedSequence([*map(int, key)])
-        count = int(self.numpy.prod(shape, dtype=int))
-        keys = [one.generate_state(_WORDS) for one in sequence.spawn(count)]
-        return self.numpy.reshape(self.numpy.array(keys, "uint32"), (*shape, _WORDS))
-
-    def broadcast(self, key: Any, shape: tuple[int, ...]) -> Any:
-        return self.numpy.broadcast_to(key, shape + key.shape).copy()
-
-    def draw(self, stream: RngStream, name: str) -> Any:
-        """Return the function for a distribution, with the arguments of jax's."""
-        function = _DRAWN.get(name)
-        if function is None:
-            raise AttributeError(
-                f"a NumPy stream has no method {name!r}; use its generators: "
-                f"rngs.{stream.tag}()",
-                name=name,
-                obj=stream,
-            )
-
-        def drawn(*args: Any, **kwargs: Any) -> Any:
-            return function(stream(), *args, **kwargs)
-
-        return drawn
-
-
-def _like(values: Any, dtype: Any) -> Any:
-    return values if dtype is None else values.astype(dtype)
-
-
-_Shape = tuple[int, ...]
-_DRAWN: Final[dict[str, Callable[..., Any]]] = {
-    "bernoulli": lambda g, p=0.5, shape=None: (
-        g.random(getattr(p, "shape", ()) if shape is None else shape) < p
-    ),
-    "choice": lambda g, a, shape=(), replace=True, p=None, axis=0: g.choice(
-        a, shape, replace, p, axis
-    ),
-    "exponential": lambda g, shape=(), dtype=None: _like(
-        g.exponential(size=shape), dtype
-    ),
-    "gumbel": lambda g, shape=(), dtype=None: _like(g.gumbel(size=shape), dtype),
-    "laplace": lambda g, shape=(), dtype=None: _like(g.laplace(size=shape), dtype),
-    "logistic": lambda g, shape=(), dtype=None: _like(g.logistic(size=shape), dtype),
-    "normal": lambda g, shape=(), dtype=None: _like(g.normal(size=shape), dtype),
-    "permutation": lambda g, x, axis=0, independent=False: (
-        g.permuted(x, axis=axis) if independent else g.permutation(x, axis=axis)
-    ),
-    "poisson": lambda g, lam, shape=None, dtype=None: _like(
-        g.poisson(lam, shape), dtype
-    ),
-    "randint": lambda g, shape, minval, maxval, dtype=int: g.integers(
-        minval, maxval, shape, dtype
-    ),
-    "uniform": lambda g, shape=(), dtype=None, minval=0.0, maxval=1.0: _like(
-        g.uniform(minval, maxval, shape), dtype
-    ),
-}
-"""What streams over NumPy draw: functions of a generator and the arguments of jax's."""
+_jax: Final = _Jax()
 
 _NAMES: Final = """
     ball bernoulli beta binomial bits categorical cauchy chisquare choice
@@ -245,27 +126,6 @@ _NAMES: Final = """
 """
 _DRAWS: Final = frozenset(_NAMES.split())
 """What may be drawn by its name: the functions of `jax.random`, and initializers."""
-
-
-def _library_of(key: Any) -> Any:
-    """Return what works with a key, or with what a key can be made of."""
-    numpy, jax = real("numpy"), real("jax")
-    if numpy is not None:
-        random = numpy.random
-        if isinstance(key, numpy.ndarray | random.Generator | random.SeedSequence):
-            return _OverNumpy(numpy)
-    if jax is not None and isinstance(key, int | jax.Array):
-        return _OverJax(jax)
-    if isinstance(key, int):
-        return _OverNumpy(importlib.import_module("numpy"))
-    raise _no_seed(key)
-
-
-def _no_seed(given: Any) -> ValueError:
-    return ValueError(
-        "a stream is created from an int, a jax key, a SeedSequence or a NumPy "
-        f"Generator, got {described(given)}"
-    )
 
 
 # ------------------------------------------------------------------------- streams
@@ -295,15 +155,11 @@ else:
 class RngStream(_Drawing):
     """A stream of random keys, with a count of the keys taken.
 
-    Calling a stream returns the next key: a key of jax, or a NumPy generator. Methods
-    named like the functions of `jax.random` draw numbers, without the key argument:
-    `stream.normal((2, 3))`. With NumPy, these are `bernoulli choice exponential gumbel
-    laplace logistic normal permutation poisson randint uniform`, with the arguments
-    that they have in jax.
+    Calling a stream returns the next key. Methods named like the functions of
+    `jax.random` draw numbers, without the key argument: `stream.normal((2, 3))`.
 
     Args:
-        key: An int, a key of jax, or a NumPy `SeedSequence` or `Generator`. An int
-            becomes a key of jax if jax is imported.
+        key: An int or a key of jax.
         tag: The name of the stream, which is also its tag for filters.
 
     Raises:
@@ -311,9 +167,9 @@ class RngStream(_Drawing):
 
     Example:
         >>> import pytest
-        >>> numpy = pytest.importorskip("numpy")
+        >>> jax = pytest.importorskip("jax")
         >>> from leafwise import nn
-        >>> stream = nn.RngStream(numpy.random.SeedSequence(0), tag="noise")
+        >>> stream = nn.RngStream(0, tag="noise")
         >>> again = nn.clone(stream)
         >>> bool((stream.normal((2,)) == again.normal((2,))).all())
         True
@@ -322,23 +178,18 @@ class RngStream(_Drawing):
     """
 
     def __init__(self, key: Any, *, tag: str) -> None:
-        library = _library_of(key)
-        key = library.key_of(key)
+        key = _jax.key_of(key)
+        count = _jax.numpy.zeros(key.shape, dtype=_jax.numpy.uint32)
         self.tag = tag
         self.key: RngKey = RngKey(key, tag=tag)
-        self.count: RngCount = RngCount(library.zeros(key), tag=tag)
+        self.count: RngCount = RngCount(count, tag=tag)
 
     def __call__(self) -> Any:
-        """Return the next key, or generator."""
-        library, key = self._next()
-        return library.as_given(key)
-
-    def _next(self) -> tuple[Any, Any]:
-        key, count = self.key.get_value(), self.count.get_value()
-        library = _library_of(key)
-        made = library.next_key(key, count)
+        """Return the next key."""
+        count = self.count.get_value()
+        key = _jax.random.fold_in(self.key.get_value(), count)
         self.count.set_value(count + 1)
-        return library, made
+        return key
 
     def _made(self, key: Any) -> RngStream:
         return type(self)(key, tag=self.tag)
@@ -349,8 +200,7 @@ class RngStream(_Drawing):
         Args:
             k: The number of parts, or a shape for parts along several axes.
         """
-        library, key = self._next()
-        return self._made(library.split(key, k))
+        return self._made(_jax.random.split(self(), k))
 
     def fork(self, *, split: Shape | None = None) -> RngStream:
         """Return a stream that starts with the next key.
@@ -361,7 +211,7 @@ class RngStream(_Drawing):
         """
         if split is not None:
             return self.split(split)
-        return self._made(self._next()[1])
+        return self._made(self())
 
     def broadcast(self, k: Shape) -> RngStream:
         """Return a stream with a copy of the next key in each part.
@@ -369,8 +219,8 @@ class RngStream(_Drawing):
         Args:
             k: The number of parts, or a shape for parts along several axes.
         """
-        library, key = self._next()
-        return self._made(library.broadcast(key, (k,) if isinstance(k, int) else k))
+        key, shape = self(), (k,) if isinstance(k, int) else k
+        return self._made(_jax.numpy.broadcast_to(key, shape + key.shape))
 
     if not TYPE_CHECKING:
 
@@ -380,7 +230,7 @@ class RngStream(_Drawing):
                 raise AttributeError(
                     f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
                 )
-            return _library_of(self.key.get_value()).draw(self, name)
+            return _jax.draw(self, name)
 
 
 class Rngs(_Drawing):
@@ -403,9 +253,9 @@ class Rngs(_Drawing):
 
     Example:
         >>> import pytest
-        >>> numpy = pytest.importorskip("numpy")
+        >>> jax = pytest.importorskip("jax")
         >>> from leafwise import nn
-        >>> seeds = numpy.random.SeedSequence(0).spawn(2)
+        >>> seeds = jax.random.split(jax.random.key(0))
         >>> rngs = nn.Rngs(seeds[0], params=seeds[1])
         >>> rngs.params() is rngs.params(), rngs.dropout is rngs.default
         (False, True)
@@ -485,9 +335,9 @@ class Rngs(_Drawing):
 
         Example:
             >>> import pytest
-            >>> numpy = pytest.importorskip("numpy")
+            >>> jax = pytest.importorskip("jax")
             >>> from leafwise import nn
-            >>> rngs = nn.Rngs(numpy.random.SeedSequence(0), noise=1)
+            >>> rngs = nn.Rngs(0, noise=1)
             >>> {name: len(s.key) for name, s in rngs.split({"noise": 7}).items()}
             {'noise': 7, 'default': 4}
         """

@@ -1,292 +1,155 @@
 """Class specs: what a class says about the attributes of its objects.
 
-Owns the spec of a class, the layouts that its objects have (which attributes, and of
-which kind each is), and the static metadata that stands beside their children. It knows
-nothing of how attributes are assigned or objects are flattened.
+Owns the spec of a class, the interned descriptions of what its objects have (`Fields`),
+and the static part of an object, the aux data of its node (`Statics`). It knows nothing
+of how attributes are assigned or objects are flattened.
+
+The values of an object are in one table, its `__dict__`: attributes under their names,
+the items of a list under their positions, and the items of a dict under their keys,
+each in a tuple, so that it differs from a name.
 """
 
 from __future__ import annotations
 
-import ast
+import copy
 import dataclasses
-import enum
 import functools
 import inspect
 import sys
 import types
 import typing
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections import Counter, OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import is_, itemgetter
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
 
-from ..core.keys import GetAttrKey
-from ..core.literals import parse
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..equality import exact
-from ..kinds import KIND, Data, Kind, Marked, Static
+from ..kinds import KIND, Kind, Marked
 from ..safely import class_name, clip, shown, type_name
 
 
 Order = Literal["name", "insertion"]
 
+Kinds = dict[Any, "Kind | None"]
+"""The kind of each entry of a table; None for what is static because nobody said
+otherwise."""
+
 _MAX_SHARED: Final = 200
-_MAX_FAMILY: Final = 1000
-_NOBODY: Final[frozenset[str]] = frozenset()
-_SAID: Final = "said to be static"
+_MAX_KNOWN: Final = 1000
+_STATIC: Final = (None, Kind.STATIC)
 
 
-class Family:
-    """The layouts that objects of one class have.
+def key_of(name: Any) -> Any:
+    """Return the key of a name, a position, or the key of an item in a tuple."""
+    if type(name) is str:
+        return GetAttrKey(name)
+    return SequenceKey(name) if type(name) is int else DictKey(name[0])
+
+
+def part_of(name: Any) -> Any:
+    """Return a name or position, or the key of an item without the tuple around it."""
+    return name[0] if type(name) is tuple else name
+
+
+class Fields:
+    """The entries of an object's table, in order of assignment, with their kinds.
+
+    Objects that were built alike share one description, which never changes.
 
     Attributes:
         cls: The class.
-        order: Whether data attributes are children in the order of their names or
-            of their assignment.
-        keyed: What makes a key of a name: an attribute, or an item.
-        root: The layout of an object without attributes.
-        count: How many layouts there are.
-    """
-
-    __slots__ = ("cls", "count", "keyed", "order", "root")
-
-    def __init__(
-        self, cls: type, order: Order, keyed: Callable[[str], Any] = GetAttrKey
-    ) -> None:
-        self.cls = cls
-        self.order = order
-        self.keyed = keyed
-        self.count = 0
-        self.root = Layout(self, {})
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _family, (self.cls, self.keyed is not GetAttrKey)
-
-
-def _family(cls: Any, items: bool) -> Family:
-    """Find the family of the attributes of a class, or that of its items."""
-    return cls._leafwise_family if items else cls._leafwise_spec.family  # type: ignore[no-any-return]  # set where the class is made
-
-
-class Layout:
-    """The attributes of an object, in order of assignment, with their kinds.
-
-    Attributes:
-        family: The layouts that it is one of.
-        kinds: The kind of each attribute.
-        fixed: The layout itself, which never changes.
-        said: The attributes that a mark made static, in objects where others may
-            become data.
-        quick: The layout after the first assignment of an attribute without a mark:
-            by name for values that are plain, by name and type for data.
-        read: Takes an object, returns its children and aux data, or None if it cannot;
-            None until somebody offers such a function.
-        sights: How often the layout was met by whoever may offer one.
-    """
-
-    __slots__ = (
-        "_anatomy",
-        "_next",
-        "family",
-        "kinds",
-        "quick",
-        "read",
-        "said",
-        "sights",
-    )
-
-    def __init__(
-        self, family: Family, kinds: dict[str, Kind], said: frozenset[str] = _NOBODY
-    ) -> None:
-        self.family = family
-        self.kinds = kinds
-        self.said = said
-        self._anatomy: FieldLayout | None = None
-        self._next: dict[tuple[str, str | None], Layout] = {}
-        self.quick: dict[Any, Layout] = {}
-        self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
-        self.sights = 0
-
-    @property
-    def fixed(self) -> Layout:
-        """Return a layout that never changes, which is this one."""
-        return self
-
-    @property
-    def field_layout(self) -> FieldLayout:
-        """Return the information for flattening."""
-        made = self._anatomy
-        if made is None:
-            made = self._anatomy = FieldLayout(self)
-        return made
-
-    def having(self, name: str, kind: Kind, said: bool = False) -> Layout | OwnLayout:
-        """Return the layout with one more attribute, or with another kind of it.
-
-        Args:
-            name: The attribute.
-            kind: Its kind.
-            said: Whether it is to be one of those that a mark made static.
-        """
-        step = (name, _SAID if said else kind._value_)
-        found = self._next.get(step)
-        if found is not None:
-            return found
-        others = self.said - {name}
-        return self._step(
-            step, {**self.kinds, name: kind}, others | {name} if said else others
-        )
-
-    def lacking(self, name: str) -> Layout | OwnLayout:
-        """Return the layout without an attribute."""
-        found = self._next.get((name, None))
-        if found is not None:
-            return found
-        rest = {known: kind for known, kind in self.kinds.items() if known != name}
-        return self._step((name, None), rest, self.said - {name})
-
-    def _step(
-        self,
-        step: tuple[str, str | None],
-        kinds: dict[str, Kind],
-        said: frozenset[str],
-    ) -> Layout | OwnLayout:
-        family = self.family
-        if len(kinds) > _MAX_SHARED or family.count >= _MAX_FAMILY:
-            return OwnLayout(family, kinds, said)
-        family.count += 1
-        return self._next.setdefault(step, Layout(family, kinds, said))
-
-
-class OwnLayout:
-    """The layout of a single object, which changes with it.
-
-    Attributes:
-        family: The layouts of the object's class.
-        kinds: The kind of each attribute.
-        said: As in a layout that does not change.
-    """
-
-    __slots__ = ("_fixed", "family", "kinds", "said")
-
-    quick: Final[Mapping[Any, Layout]] = {}
-    read: Final = None
-
-    def __init__(
-        self, family: Family, kinds: dict[str, Kind], said: frozenset[str] = _NOBODY
-    ) -> None:
-        self.family = family
-        self.kinds = kinds
-        self.said = said
-        self._fixed: Layout | None = None
-
-    @property
-    def fixed(self) -> Layout:
-        """Return a layout of the same attributes that never changes."""
-        made = self._fixed
-        if made is None:
-            made = self._fixed = Layout(self.family, dict(self.kinds), self.said)
-        return made
-
-    def having(self, name: str, kind: Kind, said: bool = False) -> OwnLayout:
-        """Add an attribute, or change its kind."""
-        self._fixed = None
-        self.kinds[name] = kind
-        others = self.said - {name}
-        self.said = others | {name} if said else others
-        return self
-
-    def lacking(self, name: str) -> OwnLayout:
-        """Remove an attribute."""
-        self._fixed = None
-        del self.kinds[name]
-        self.said -= {name}
-        return self
-
-
-def layout_of(
-    family: Family,
-    kinds: Iterable[tuple[str, Kind]],
-    said: Collection[str] = (),
-) -> Layout | OwnLayout:
-    """Return the layout of a class with these attributes."""
-    layout: Layout | OwnLayout = family.root
-    for name, kind in kinds:
-        layout = layout.having(name, kind, name in said)
-    return layout
-
-
-class FieldLayout:
-    """How objects of one layout are flattened.
-
-    Attributes:
-        layout: The layout.
-        names: The names of all attributes, in order of assignment.
-        data: The names of the children, in leaf order.
+        kinds: The kind of each entry.
+        names: The names of all entries, in order of assignment.
+        data: The names of the children, in leaf order: attributes before items.
         static: The names of the rest, sorted.
         keys: The key of each child.
-        mark: What two field layouts share if objects of both have the same children
-            and the same static attributes, in whatever order they came.
-        children: Takes the attributes of an object, returns its children.
-        statics: Takes the attributes of an object, returns its static values.
+        parts: The name, position or key of each child.
+        signature: What two descriptions share if objects of both have the same children
+            and the same static entries, in whatever order they came.
+        children: Takes a table, returns the children.
+        statics: Takes a table, returns the static values.
         ordered: Takes children and static values, in one tuple; returns them in
             the order of the names.
-        mapping: The kinds, for others to read.
+        mapping: The kinds of the attributes, for others to read.
         last: The aux data of the object that was flattened last, if it can be kept.
+        read: Takes an object, returns its children and aux data, or None if it cannot;
+            None until the engine offers such a function.
+        sights: How often the engine was asked for one.
     """
 
-    __slots__ = (
-        "children",
-        "data",
-        "keys",
-        "last",
-        "layout",
-        "mapping",
-        "mark",
-        "names",
-        "ordered",
-        "static",
-        "statics",
-    )
-
-    def __init__(self, layout: Layout) -> None:
-        kinds = layout.kinds
-        data = [name for name, kind in kinds.items() if kind is not Kind.STATIC]
-        if layout.family.order == "name":
-            data.sort()
-        self.layout = layout
+    def __init__(self, cls: type, kinds: Kinds) -> None:
+        data = [name for name, kind in kinds.items() if kind not in _STATIC]
+        spec = getattr(cls, "_leafwise_spec", None)  # variables have none
+        data.sort(key=_rank if spec is None or spec.order == "name" else _is_item)
+        self.cls = cls
+        self.kinds = kinds
         self.names = tuple(kinds)
         self.data = tuple(data)
-        self.static = tuple(sorted(kinds.keys() - set(data)))
-        self.keys = tuple(map(layout.family.keyed, self.data))
-        self.mark = (
-            layout.family.cls,
-            self.data,
-            tuple(kinds[name]._value_ for name in data),
-            self.static,
-        )
-        self.children: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+        self.static = tuple(sorted(kinds.keys() - set(data), key=_rank))
+        self.keys = tuple(map(key_of, data))
+        self.parts = tuple(map(part_of, data))
+        values = tuple([kinds[name]._value_ for name in data])  # type: ignore[union-attr]  # none is None
+        self.signature = cls, self.data, values, self.static
+        self.children: Callable[[Mapping[Any, Any]], tuple[Any, ...]]
         self.children = picker(self.data)
-        self.statics: Callable[[Mapping[str, Any]], tuple[Any, ...]]
+        self.statics: Callable[[Mapping[Any, Any]], tuple[Any, ...]]
         self.statics = picker(self.static)
         places = {name: i for i, name in enumerate((*self.data, *self.static))}
         self.ordered: Callable[[tuple[Any, ...]], tuple[Any, ...]]
         self.ordered = picker([places[name] for name in self.names])
-        self.mapping = MappingProxyType(kinds)
         self.last: Any = None
+        self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
+        self.sights = 0
 
-    def kind_of(self, name: str) -> Kind:
-        """Return the kind of an attribute."""
-        return self.layout.kinds[name]
+    @property
+    def mapping(self) -> Mapping[str, Kind]:
+        """The kinds of the attributes."""
+        named = {n: k or Kind.STATIC for n, k in self.kinds.items() if type(n) is str}
+        return MappingProxyType(named)
+
+    @property
+    def field_layout(self) -> Fields:
+        """These fields, by the name that the engine has for them."""
+        return self
+
+    layout = field_layout
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether other objects may have the same fields."""
+        return len(self.names) <= _MAX_SHARED
+
+    def kind_of(self, name: Any) -> Kind:
+        """Return the kind of an entry."""
+        return self.kinds[name] or Kind.STATIC
 
     def __reduce__(self) -> tuple[Any, ...]:
-        layout = self.layout
-        return _anatomy, (layout.family, tuple(layout.kinds.items()), layout.said)
+        return fields_of, (self.cls, self.kinds)
 
 
-def _anatomy(
-    family: Family, kinds: Iterable[tuple[str, Kind]], said: Collection[str] = ()
-) -> FieldLayout:
-    return layout_of(family, kinds, said).fixed.field_layout
+def _is_item(name: Any) -> bool:
+    return type(name) is not str
+
+
+def _rank(name: Any) -> Any:
+    """Return what names are sorted by; a class has items of one sort only."""
+    return _is_item(name), name
+
+
+def fields_of(cls: Any, kinds: Kinds) -> Fields:
+    """Return the description of objects with these entries."""
+    if len(kinds) > _MAX_SHARED:
+        return Fields(cls, dict(kinds))
+    known: dict[Any, Fields] = cls._leafwise_known
+    key = (*kinds, *map(id, kinds.values()))  # a kind is never gone
+    found = known.get(key)
+    if found is None:
+        if len(known) >= _MAX_KNOWN:
+            known.clear()
+        found = known.setdefault(key, Fields(cls, dict(kinds)))
+    return found
 
 
 def picker(keys: Iterable[Any]) -> Callable[[Any], tuple[Any, ...]]:
@@ -303,7 +166,7 @@ _UNCHANGING: Final = _SCALARS | {BuiltinFunctionType, FunctionType, type}
 _MAX_DEPTH: Final = 100
 
 
-class StaticMetadata:
+class Statics:
     """The static part of one object: aux data of its node.
 
     Attributes:
@@ -314,46 +177,50 @@ class StaticMetadata:
 
     __slots__ = ("field_layout", "seen", "values")
 
-    def __init__(self, fields: FieldLayout, values: tuple[Any, ...]) -> None:
+    def __init__(self, fields: Fields, values: tuple[Any, ...]) -> None:
         self.field_layout = fields
         self.values = values
         self.seen = snapshots(values)
 
     def __eq__(self, other: object) -> bool:
-        if type(other) is not StaticMetadata:
+        if type(other) is not Statics:
             return NotImplemented
         return same_statics(self, other)
 
     def __hash__(self) -> int:
-        return hash((self.field_layout.mark, exact.digest(self.seen, typed=True)))
+        return hash((self.field_layout.signature, exact.digest(self.seen, typed=True)))
 
     @property
     def is_lasting(self) -> bool:
         """Whether an object with the same values, one by one, has this static part."""
         return self.seen is self.values
 
-    def describe(self) -> str:
-        """Describe in words what the object holds, for errors."""
+    def describe(self, wanted: Callable[[Any], bool] = lambda _name: True) -> str:
+        """Describe in words the entries whose names are wanted, for errors."""
         fields = self.field_layout
-        kinds = ((child, fields.kind_of(child)) for child in fields.data)
+        kinds = [(name, fields.kind_of(name)) for name in filter(wanted, fields.data)]
         data = [
-            f"{child}" if kind is Kind.DATA else f"{child} ({kind.value})"
-            for child, kind in kinds
+            f"{part_of(name)}"
+            if kind is Kind.DATA
+            else f"{part_of(name)} ({kind.value})"
+            for name, kind in kinds
+        ]
+        static = [
+            f"{part_of(name)}={shown(value)}" for name, value in self if wanted(name)
         ]
         parts = [f"data {', '.join(data)}"] if data else []
-        if fields.static:
-            parts.append(f"static {self!r}")
+        parts += [f"static {', '.join(static)}"] if static else []
         return "; ".join(parts) or "no attributes"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return StaticMetadata, (self.field_layout, self.seen)
+        return Statics, (self.field_layout, self.seen)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         """Yield the static attributes with their values, as they were."""
         return zip(self.field_layout.static, self.seen, strict=True)
 
     def __repr__(self) -> str:
-        return ", ".join(f"{name}={shown(value)}" for name, value in self)
+        return ", ".join(f"{part_of(name)}={shown(value)}" for name, value in self)
 
 
 class Constant:
@@ -385,7 +252,7 @@ class Constant:
         return repr(self.seen)
 
 
-def statics_for(fields: FieldLayout, values: tuple[Any, ...]) -> StaticMetadata:
+def statics_for(fields: Fields, values: tuple[Any, ...]) -> Statics:
     """Return the static part of an object; the last one made, if it is just that.
 
     Numbers and texts that are identical need no look inside, and objects that were
@@ -394,33 +261,20 @@ def statics_for(fields: FieldLayout, values: tuple[Any, ...]) -> StaticMetadata:
     last = fields.last
     if last is not None and all(map(is_, last.values, values)):
         return last  # type: ignore[no-any-return]  # as many values, by the fields
-    made = StaticMetadata(fields, values)
+    made = Statics(fields, values)
     if _SCALARS.issuperset(map(type, values)):
         fields.last = made
     return made
 
 
-def same_statics(a: StaticMetadata, b: StaticMetadata) -> bool:
+def same_statics(a: Statics, b: Statics) -> bool:
     """Return whether two objects have the same attributes and the same static part."""
     if a is b:
         return True
     mine, other = a.field_layout, b.field_layout
-    return (mine is other or mine.mark == other.mark) and exact.same(
+    return (mine is other or mine.signature == other.signature) and exact.same(
         a.seen, b.seen, typed=True
     )
-
-
-def same_value(a: Any, b: Any) -> bool:
-    """Return whether two static values are the same, with their types."""
-    return exact.same(a, b, typed=True)
-
-
-def is_inert(value: Any) -> bool:
-    """Return whether a value never changes, so that an equal value can replace it."""
-    cls = type(value)
-    if cls is tuple:
-        return all(map(is_inert, value))
-    return cls in _UNCHANGING or isinstance(value, enum.Enum)
 
 
 def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -442,23 +296,25 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
         return value
     if id(value) in copies:
         return copies[id(value)]
-    if cls is list:
-        copy = copies[id(value)] = []
-        copy += [_snapshot(item, copies, depth - 1) for item in value]
-        return copy
-    if cls is dict:
-        copied = copies[id(value)] = {}
-        for key, item in value.items():
-            copied[key] = _snapshot(item, copies, depth - 1)
-        return copied
     if cls is tuple:
         seen = tuple([_snapshot(item, copies, depth - 1) for item in value])
         return value if all(map(is_, seen, value)) else seen
-    return cls(value) if cls is set or cls is bytearray else value
+    if cls in _SETS:
+        return cls(value)
+    if cls in _SEQUENCES or cls in _MAPPINGS:
+        made = copies[id(value)] = copy.copy(value)
+        for key, item in value.items() if cls in _MAPPINGS else enumerate(value):
+            made[key] = _snapshot(item, copies, depth - 1)
+        return made
+    return value
+
+
+_SETS: Final = frozenset({set, bytearray})
+_SEQUENCES: Final = frozenset({list, deque})
+_MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict, Counter})
 
 
 _ORDERS: Final = ("name", "insertion")
-_BY_NAME: Final = {"Data": Kind.DATA, "Static": Kind.STATIC}
 
 
 class ClassSpec:
@@ -471,25 +327,9 @@ class ClassSpec:
         strict: Whether a container that holds data is refused where it would be
             static, rather than made data.
         kind: The kind of an attribute that holds such an object.
-        family: The layouts of its objects.
         hidden: Names under which values are kept that belong to no tree: those of
             cached properties.
-        annotated: The names that the bodies of the class and its bases annotate.
     """
-
-    __slots__ = (
-        "_declared",
-        "_made",
-        "_marks",
-        "annotated",
-        "cls",
-        "family",
-        "hidden",
-        "kind",
-        "order",
-        "pytree",
-        "strict",
-    )
 
     def __init__(
         self,
@@ -510,11 +350,11 @@ class ClassSpec:
         if order not in (None, *_ORDERS):
             raise ValueError(f"order must be 'name' or 'insertion', got {clip(order)}")
         self.cls = cls
+        cls._leafwise_known = {}  # type: ignore[attr-defined]  # see `fields_of`
         self.pytree: bool = chosen(pytree, "pytree", True)
         self.order: Order = chosen(order, "order", "name")
         self.strict: bool = chosen(strict, "strict", True)
         self.kind: Kind = chosen(kind, "kind", Kind.DATA)
-        self.family = Family(cls, self.order)
         self.hidden = frozenset(
             name
             for base_cls in cls.__mro__
@@ -522,41 +362,45 @@ class ClassSpec:
             if isinstance(value, functools.cached_property)
         )
         annotations = inspect.get_annotations(cls)
-        self.annotated: frozenset[str] = frozenset(annotations).union(
-            () if base is None else base.annotated
-        )
         self._marks = {**_annotated(annotations, cls, scope), **_unwrapped(cls)}
-        self._made: dict[str, Any] = {}
-        self._declared: dict[str, Kind] | None = None
+
+    @functools.cached_property
+    def descriptors(self) -> frozenset[str]:
+        """The names that are assigned by a property, or the like, of the class."""
+        found: dict[str, bool] = {"__orig_class__": True}  # see `assign`
+        for base in self.cls.__mro__:
+            for name, value in vars(base).items():
+                if value is not None:
+                    found.setdefault(name, hasattr(type(value), "__set__"))
+        return frozenset(name for name, is_set in found.items() if is_set)
+
+    @functools.cached_property
+    def special(self) -> frozenset[str]:
+        """The names that a class declares, or assigns by a property."""
+        return self.descriptors | self.declared.keys()
 
     @property
     def rule(self) -> Any:
         """The rule by which objects are flattened, whether they are nodes or not."""
-        made = self._made
-        if "rule" not in made:  # another thread's may come first, and is the rule then
-            made.setdefault("rule", self.cls._leafwise_rule(""))  # type: ignore[attr-defined]  # a Pytree
-        return made["rule"]
+        made = vars(self)
+        if "_rule" not in made:  # another thread's may come first, and is the rule then
+            made.setdefault("_rule", self.cls._leafwise_rule(""))  # type: ignore[attr-defined]  # a Pytree
+        return made["_rule"]
 
-    @property
+    @functools.cached_property
     def declared(self) -> Mapping[str, Kind]:
         """The kinds that the bodies of the class and its bases declare."""
-        declared = self._declared
-        if declared is None:
-            declared = self._declared = self._read()
-        return declared
-
-    def forget(self) -> None:
-        """Read the declarations again after the class was decorated."""
-        self._declared, self._made = None, {}
-        self.family = Family(self.cls, self.order)
-
-    def _read(self) -> dict[str, Kind]:
         declared: dict[str, Kind] = {}
         for base in reversed(self.cls.__mro__):
             spec = vars(base).get("_leafwise_spec")
             if isinstance(spec, ClassSpec):
                 declared |= spec._own()
         return declared
+
+    def forget(self) -> None:
+        """Read the declarations again after the class was decorated."""
+        for name in ("declared", "special", "_rule"):
+            vars(self).pop(name, None)
 
     def _own(self) -> dict[str, Kind]:
         """Return what the body of this class alone declares."""
@@ -645,91 +489,70 @@ def _kind_of_annotation(
     annotation: Any, cls: type, scope: Mapping[str, Any]
 ) -> Kind | None:
     if isinstance(annotation, str):
-        return _kind_of_text(annotation, cls, scope)
+        names = _Names(vars(cls), scope, vars(sys.modules.get(cls.__module__, types)))
+        try:
+            annotation = eval(annotation, {}, names)  # as `typing.get_type_hints` does
+        except Exception:  # whatever the code in an annotation raises
+            return None
+        return _kind_of_annotation(annotation, cls, scope)
+    if isinstance(annotation, _Unknown):
+        return annotation.kind
     for said in getattr(annotation, "__metadata__", ()):
         if isinstance(said, Kind):
             return said
-    origin = typing.get_origin(annotation)
-    if origin in (typing.Union, types.UnionType, typing.Final):
-        for inner in typing.get_args(annotation):
-            kind = _kind_of_annotation(inner, cls, scope)
-            if kind is not None:
-                return kind
+    if isinstance(annotation, typing.ForwardRef):
+        return _kind_of_annotation(annotation.__forward_arg__, cls, scope)
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType, typing.Final):
+        kinds = (
+            _kind_of_annotation(inner, cls, scope)
+            for inner in typing.get_args(annotation)
+        )
+        return next(filter(None, kinds), None)
     return None
 
 
-def _kind_of_text(text: str, cls: type, scope: Mapping[str, Any]) -> Kind | None:
-    """Read an annotation that is text, without evaluating what is inside."""
-    try:
-        tree = parse(text.strip())
-    except SyntaxError:
-        return None
-    names = (vars(cls), scope, vars(sys.modules.get(cls.__module__, types)))
-    for node in _alternatives(tree):
-        kind = _kind_of_node(node, cls, names)
-        if kind is not None:
-            return kind
-    return None
+class _Names(dict[str, Any]):
+    """The names in an annotation; one that nobody knows stands for itself.
+
+    It may be imported for type checkers only.
+    """
+
+    def __init__(self, *scopes: Mapping[str, Any]) -> None:
+        super().__init__()
+        for scope in (*reversed(scopes),):
+            self.update(scope)
+
+    def __missing__(self, name: str) -> Any:
+        builtins: dict[str, Any] = vars(sys.modules["builtins"])
+        return builtins[name] if name in builtins else _Unknown(name)
 
 
-def _alternatives(node: ast.expr) -> Iterator[ast.expr]:
-    """Yield what an annotation is, or could be: the parts of unions."""
-    if isinstance(node, ast.BinOp):
-        yield from _alternatives(node.left)
-        yield from _alternatives(node.right)
-        return
-    if isinstance(node, ast.Subscript):
-        name = ast.unparse(node.value).rpartition(".")[2]
-        if name in ("Optional", "Union", "Final"):
-            inner = node.slice
-            parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-            for part in parts:
-                yield from _alternatives(part)
-            return
-    yield node
+class _Unknown:
+    """A part of an annotation that nobody knows; `Data[...]` has its kind."""
 
+    def __init__(self, name: str = "", kind: Kind | None = None) -> None:
+        self.name, self.kind = name, kind
 
-def _kind_of_node(
-    node: ast.expr, cls: type, names: tuple[Mapping[str, Any], ...]
-) -> Kind | None:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str):
-        return _kind_of_text(node.value, cls, names[1])
-    inside: list[ast.expr] = []
-    whole = node
-    if isinstance(node, ast.Subscript):
-        inner = node.slice
-        inside = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-        node = node.value
-    head = _look_up(node, names)
-    if head is Data or head is Static:
-        return Kind.DATA if head is Data else Kind.STATIC
-    if head is typing.Annotated:
-        said = (_look_up(part, names) for part in inside[1:])
-        return next((kind for kind in said if isinstance(kind, Kind)), None)
-    if head is None and node is not whole:  # imported for type checkers only
-        return _BY_NAME.get(ast.unparse(node).rpartition(".")[2])
-    return _kind_of_annotation(head, cls, names[1])
+    def __getattr__(self, name: str) -> _Unknown:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _Unknown(name)
 
+    def __getitem__(self, _items: Any) -> _Unknown:
+        return _Unknown("", {"Data": Kind.DATA, "Static": Kind.STATIC}.get(self.name))
 
-def _look_up(node: ast.expr, names: tuple[Mapping[str, Any], ...]) -> Any:
-    """Return what a dotted name stands for, None if nobody knows."""
-    if isinstance(node, ast.Attribute):
-        return getattr(_look_up(node.value, names), node.attr, None)
-    if isinstance(node, ast.Name):
-        for scope in names:
-            if node.id in scope:
-                return scope[node.id]
-    return None
+    def __call__(self) -> None:
+        """Be what `typing` takes for a type."""
+
+    def __or__(self, other: Any) -> Any:
+        return typing.Union[self, other]  # noqa: UP007  # an instance has no `|`
+
+    def __ror__(self, other: Any) -> Any:
+        return typing.Union[other, self]  # noqa: UP007  # an instance has no `|`
 
 
 def kinds_of_children(aux: Any) -> list[Kind] | None:
     """Return the kinds of an object's children, or None if a node is not an object."""
-    if type(aux) is StaticMetadata:
-        return _kinds_in(aux)
-    if type(aux) is tuple and len(aux) == 2 and type(aux[1]) is StaticMetadata:
-        return _kinds_in(aux[0]) + _kinds_in(aux[1])
-    return None
-
-
-def _kinds_in(aux: StaticMetadata) -> list[Kind]:
+    if type(aux) is not Statics or not hasattr(aux.field_layout.cls, "_leafwise_spec"):
+        return None
     return [aux.field_layout.kind_of(child) for child in aux.field_layout.data]

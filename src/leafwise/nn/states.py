@@ -38,7 +38,8 @@ from ..safely import clip, is_near, printed, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode
 from .filters import Filter, predicates
-from .variables import Variable, metadata_of, same_metadata
+from .spec import same_statics
+from .variables import Variable, metadata_of
 
 
 __all__ = [
@@ -267,7 +268,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             if value is twin:
                 continue
             if isinstance(value, Variable) and type(value) is type(twin):
-                if not same_metadata(metadata_of(value), metadata_of(twin)):
+                if not same_statics(metadata_of(value), metadata_of(twin)):
                     return False
                 values.append((_pure(value), _pure(twin)))
             else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from types import EllipsisType
 from typing import (
     TYPE_CHECKING,
@@ -24,19 +24,16 @@ from typing import (
 )
 
 from ..core.keys import GetAttrKey
-from ..core.node import BoundRule, Brackets, Check, Reading, Rule
 from ..core.registry import announced, install
-from ..core.serial import read_value, write_value
-from ..equality import exact
 from ..equality.content import size_of
 from ..kinds import Kind
 from ..layout import Child, Sketch
-from ..safely import MISSING, class_name, printable, shown, type_name
+from ..safely import MISSING, class_name, printable, type_name
 from ..show.pretty import pformat
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import checks_of_value, rule_of, size_text, tally_text
-from .spec import snapshots
+from .instance import ObjectRule, rule_of, size_text, tally_text
+from .spec import Kinds, Statics, fields_of, statics_for
 
 
 __all__ = [
@@ -58,8 +55,40 @@ else:
     T = TypeVar("T")
 V = TypeVar("V", bound="Variable[Any]")
 
-_SLOTS: Final = ("_leafwise_metadata", "_leafwise_stamp", "_leafwise_value")
 _put: Final = object.__setattr__
+_KEY: Final = GetAttrKey("value")
+
+
+def _bare(value: Any) -> Any:
+    return value.get_value() if isinstance(value, Variable) else value
+
+
+def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda self, *args: function(self.get_value(), *args)
+
+
+def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(self.get_value(), _bare(other))
+
+
+def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda self, other: function(_bare(other), self.get_value())
+
+
+def _arithmetic(
+    function: Callable[[Any, Any], Any], symbol: str
+) -> tuple[
+    Callable[[Any, Any], Any], Callable[[Any, Any], Any], Callable[[Any, Any], NoReturn]
+]:
+    """Return an operator, the reflected one, and the one in place, which refuses."""
+
+    def refuse(_self: Any, _other: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"`variable {symbol}= x` could change the value or replace the variable; "
+            f"write `variable[...] {symbol}= x` for the first"
+        )
+
+    return _binary(function), _reflected(function), refuse
 
 
 class Variable(DataNode, Generic[T]):
@@ -100,8 +129,16 @@ class Variable(DataNode, Generic[T]):
     Modelled on `flax.nnx.Variable`.
     """
 
-    __slots__ = ("__weakref__", *_SLOTS)
+    __slots__ = (
+        "__weakref__",
+        "_leafwise_metadata",
+        "_leafwise_stamp",
+        "_leafwise_value",
+    )
 
+    _leafwise_bare: ClassVar[Statics]
+    _leafwise_known: ClassVar[dict[Any, Any]]
+    _leafwise_has_items: ClassVar[bool] = False
     _leafwise_counts: ClassVar[bool] = True
     _leafwise_is_narrow: ClassVar[bool] = False
     _leafwise_kind: ClassVar[Kind] = Kind.DATA
@@ -110,127 +147,10 @@ class Variable(DataNode, Generic[T]):
     _leafwise_metadata: dict[str, Any]
     _leafwise_value: Any
 
-    if TYPE_CHECKING:  # what `_add_operators` puts in
-
-        def __add__(self, other: Any, /) -> Any: ...
-
-        def __sub__(self, other: Any, /) -> Any: ...
-
-        def __mul__(self, other: Any, /) -> Any: ...
-
-        def __matmul__(self, other: Any, /) -> Any: ...
-
-        def __truediv__(self, other: Any, /) -> Any: ...
-
-        def __floordiv__(self, other: Any, /) -> Any: ...
-
-        def __mod__(self, other: Any, /) -> Any: ...
-
-        def __divmod__(self, other: Any, /) -> Any: ...
-
-        def __pow__(self, other: Any, /) -> Any: ...
-
-        def __lshift__(self, other: Any, /) -> Any: ...
-
-        def __rshift__(self, other: Any, /) -> Any: ...
-
-        def __and__(self, other: Any, /) -> Any: ...
-
-        def __xor__(self, other: Any, /) -> Any: ...
-
-        def __or__(self, other: Any, /) -> Any: ...
-
-        def __radd__(self, other: Any, /) -> Any: ...
-
-        def __rsub__(self, other: Any, /) -> Any: ...
-
-        def __rmul__(self, other: Any, /) -> Any: ...
-
-        def __rmatmul__(self, other: Any, /) -> Any: ...
-
-        def __rtruediv__(self, other: Any, /) -> Any: ...
-
-        def __rfloordiv__(self, other: Any, /) -> Any: ...
-
-        def __rmod__(self, other: Any, /) -> Any: ...
-
-        def __rdivmod__(self, other: Any, /) -> Any: ...
-
-        def __rpow__(self, other: Any, /) -> Any: ...
-
-        def __rlshift__(self, other: Any, /) -> Any: ...
-
-        def __rrshift__(self, other: Any, /) -> Any: ...
-
-        def __rand__(self, other: Any, /) -> Any: ...
-
-        def __rxor__(self, other: Any, /) -> Any: ...
-
-        def __ror__(self, other: Any, /) -> Any: ...
-
-        def __iadd__(self, other: Any, /) -> NoReturn: ...
-
-        def __isub__(self, other: Any, /) -> NoReturn: ...
-
-        def __imul__(self, other: Any, /) -> NoReturn: ...
-
-        def __imatmul__(self, other: Any, /) -> NoReturn: ...
-
-        def __itruediv__(self, other: Any, /) -> NoReturn: ...
-
-        def __ifloordiv__(self, other: Any, /) -> NoReturn: ...
-
-        def __imod__(self, other: Any, /) -> NoReturn: ...
-
-        def __ipow__(self, other: Any, /) -> NoReturn: ...
-
-        def __ilshift__(self, other: Any, /) -> NoReturn: ...
-
-        def __irshift__(self, other: Any, /) -> NoReturn: ...
-
-        def __iand__(self, other: Any, /) -> NoReturn: ...
-
-        def __ixor__(self, other: Any, /) -> NoReturn: ...
-
-        def __ior__(self, other: Any, /) -> NoReturn: ...
-
-        def __eq__(self, other: object, /) -> Any: ...
-
-        def __ne__(self, other: object, /) -> Any: ...
-
-        def __lt__(self, other: Any, /) -> Any: ...
-
-        def __le__(self, other: Any, /) -> Any: ...
-
-        def __gt__(self, other: Any, /) -> Any: ...
-
-        def __ge__(self, other: Any, /) -> Any: ...
-
-        def __contains__(self, item: Any, /) -> bool: ...
-
-        def __neg__(self) -> Any: ...
-
-        def __pos__(self) -> Any: ...
-
-        def __abs__(self) -> Any: ...
-
-        def __invert__(self) -> Any: ...
-
-        def __int__(self) -> int: ...
-
-        def __float__(self) -> float: ...
-
-        def __complex__(self) -> complex: ...
-
-        def __len__(self) -> int: ...
-
-        def __index__(self) -> int: ...
-
-        def __round__(self, ndigits: int = ..., /) -> Any: ...
-
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         cls._leafwise_is_narrow = True
+        _adopt(cls)
         announced.tell(cls)
 
     def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
@@ -378,9 +298,9 @@ class Variable(DataNode, Generic[T]):
         _put(self, "_leafwise_metadata", dict(other._leafwise_metadata))
 
     @classmethod
-    def _leafwise_kinds(cls, aux: Metadata, around: Kind) -> list[Kind]:
+    def _leafwise_kinds(cls, aux: Statics, around: Kind) -> list[Kind]:
         """Return the kind of the value, in an attribute of some kind."""
-        return [kind_in(around, cls, frozen=is_frozen(aux.values))]
+        return [kind_in(around, cls, frozen=is_frozen(dict(aux)))]
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -448,12 +368,38 @@ class Variable(DataNode, Generic[T]):
     def __format__(self, spec: str) -> str:
         return format(self.get_value(), spec) if spec else str(self)
 
-    __hash__: ClassVar[None]  # type: ignore[assignment]  # equality is of the values
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]  # equality is of values
+
+    # ---------------------------------------------------------------- operators
+
+    __add__, __radd__, __iadd__ = _arithmetic(operator.add, "+")
+    __sub__, __rsub__, __isub__ = _arithmetic(operator.sub, "-")
+    __mul__, __rmul__, __imul__ = _arithmetic(operator.mul, "*")
+    __matmul__, __rmatmul__, __imatmul__ = _arithmetic(operator.matmul, "@")
+    __truediv__, __rtruediv__, __itruediv__ = _arithmetic(operator.truediv, "/")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _arithmetic(operator.floordiv, "//")
+    __mod__, __rmod__, __imod__ = _arithmetic(operator.mod, "%")
+    __pow__, __rpow__, __ipow__ = _arithmetic(operator.pow, "**")
+    __lshift__, __rlshift__, __ilshift__ = _arithmetic(operator.lshift, "<<")
+    __rshift__, __rrshift__, __irshift__ = _arithmetic(operator.rshift, ">>")
+    __and__, __rand__, __iand__ = _arithmetic(operator.and_, "&")
+    __xor__, __rxor__, __ixor__ = _arithmetic(operator.xor, "^")
+    __or__, __ror__, __ior__ = _arithmetic(operator.or_, "|")
+    __divmod__, __rdivmod__ = _binary(divmod), _reflected(divmod)
+    __eq__, __ne__ = _binary(operator.eq), _binary(operator.ne)
+    __lt__, __le__ = _binary(operator.lt), _binary(operator.le)
+    __gt__, __ge__ = _binary(operator.gt), _binary(operator.ge)
+    __contains__ = _binary(operator.contains)
+    __neg__, __pos__ = _unary(operator.neg), _unary(operator.pos)
+    __abs__, __invert__ = _unary(abs), _unary(operator.invert)
+    __int__, __float__ = _unary(int), _unary(float)
+    __complex__, __index__ = _unary(complex), _unary(operator.index)
+    __len__, __round__ = _unary(len), _unary(round)
 
     def _leafwise_sketch(self) -> Sketch:
         metadata = self._leafwise_metadata
         children = [
-            Child("", _KEYS[0], self._leafwise_value, self._leafwise_kind_at),
+            Child("", _KEY, self._leafwise_value, self._leafwise_kind_at),
             *[
                 Child(f"{printable(name)}=", None, value, Kind.STATIC.value)
                 for name, value in metadata.items()
@@ -477,6 +423,15 @@ class Variable(DataNode, Generic[T]):
 
     def __repr__(self) -> str:
         return pformat(self)
+
+
+def _adopt(cls: Any) -> None:
+    """Give a type of variables its fields, and the aux data without metadata."""
+    cls._leafwise_known = {}
+    cls._leafwise_bare = Statics(fields_of(cls, {"value": Kind.DATA}), ())
+
+
+_adopt(Variable)
 
 
 def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
@@ -515,207 +470,56 @@ def _stamp(variable: Variable) -> None:
         _put(variable, "_leafwise_stamp", levels.token())
 
 
-# ------------------------------------------------------------------- operators
-
-
-def _bare(value: Any) -> Any:
-    return value.get_value() if isinstance(value, Variable) else value
-
-
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Variable, Any], Any]:
-    return lambda self, other: function(self.get_value(), _bare(other))
-
-
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Variable, Any], Any]:
-    return lambda self, other: function(_bare(other), self.get_value())
-
-
-def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda self, *args: function(self.get_value(), *args)
-
-
-def _in_place(symbol: str) -> Callable[[Variable, Any], Any]:
-    def refuse(self: Variable, _other: Any) -> Any:
-        raise NotImplementedError(
-            f"`variable {symbol}= x` could change the value or replace the variable; "
-            f"write `variable[...] {symbol}= x` for the first"
-        )
-
-    return refuse
-
-
-_ARITHMETIC: Final = {
-    "add": "+",
-    "sub": "-",
-    "mul": "*",
-    "matmul": "@",
-    "truediv": "/",
-    "floordiv": "//",
-    "mod": "%",
-    "pow": "**",
-    "lshift": "<<",
-    "rshift": ">>",
-    "and": "&",
-    "xor": "^",
-    "or": "|",
-}
-
-
-def _add_operators() -> None:
-    """Give `Variable` the operators, each of which works on the value."""
-    for name, symbol in _ARITHMETIC.items():
-        function = getattr(operator, f"__{name}__")
-        setattr(Variable, f"__{name}__", _binary(function))
-        setattr(Variable, f"__r{name}__", _reflected(function))
-        setattr(Variable, f"__i{name}__", _in_place(symbol))
-    for name in ("eq", "ne", "lt", "le", "gt", "ge", "contains"):
-        setattr(Variable, f"__{name}__", _binary(getattr(operator, f"__{name}__")))
-    for name in ("neg", "pos", "abs", "invert", "index"):
-        setattr(Variable, f"__{name}__", _unary(getattr(operator, f"__{name}__")))
-    for made in (int, float, complex, len, round):
-        setattr(Variable, f"__{made.__name__}__", _unary(made))
-    setattr(Variable, "__divmod__", _binary(divmod))  # noqa: B010  # as those above
-    setattr(Variable, "__rdivmod__", _reflected(divmod))  # noqa: B010  # as above
-    Variable.__hash__ = None  # equality is of values
-
-
-_add_operators()
-
-
 # ------------------------------------------------------------------------- node
 
 
-class Metadata:
-    """The metadata of one variable: aux data of its node.
-
-    Attributes:
-        values: The metadata.
-        seen: The same as pairs sorted by name, as they were at that time.
-    """
-
-    __slots__ = ("seen", "values")
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        self.values = values
-        names = tuple(sorted(values))
-        self.seen = names, snapshots(tuple([values[name] for name in names]))
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Metadata:
-            return NotImplemented
-        return same_metadata(self, other)
-
-    def __hash__(self) -> int:
-        return exact.digest(self.seen, typed=True)
-
-    def __repr__(self) -> str:
-        pairs = zip(*self.seen, strict=True)
-        return ", ".join(f"{name}={shown(value)}" for name, value in pairs)
-
-    def __reduce__(self) -> Any:
-        return Metadata, (dict(zip(*self.seen, strict=True)),)
-
-
-def same_metadata(a: Metadata, b: Metadata) -> bool:
-    """Return whether two variables have the same metadata."""
-    return a is b or exact.same(a.seen, b.seen, typed=True)
-
-
-_KEYS: Final = (GetAttrKey("value"),)
-_NOTHING: Final = Metadata({})
-
-
-def metadata_of(variable: Variable) -> Metadata:
+def metadata_of(variable: Variable) -> Statics:
     """Return the metadata of a variable as aux data."""
-    values = variable._leafwise_metadata
-    return Metadata(values) if values else _NOTHING
+    metadata = variable._leafwise_metadata
+    if not metadata:
+        return type(variable)._leafwise_bare
+    kinds: Kinds = {"value": Kind.DATA, **dict.fromkeys(metadata)}
+    fields = fields_of(type(variable), kinds)
+    return statics_for(fields, fields.statics(metadata))
 
 
-def _variable_rule(cls: Any, **given: Any) -> Rule:
-    """Return the rule of a type of variables."""
-
-    def flatten(node: Any) -> tuple[tuple[Any], Metadata]:
-        values = node._leafwise_metadata
-        return (node._leafwise_value,), Metadata(values) if values else _NOTHING
-
-    def fill(node: Any, aux: Metadata, children: Any) -> Any:
-        _put(node, "_leafwise_metadata", dict(aux.values))
-        _put(node, "_leafwise_value", children[0])
-        _stamp(node)
-        return node
-
-    def unflatten(aux: Metadata, children: Any) -> Any:
-        return fill(object.__new__(cls), aux, children)
-
-    return _VariableRule(
-        cls,
-        flatten=flatten,
-        unflatten=unflatten,
-        unflatten_into=fill,
-        codec=(_write_metadata, _read_metadata),
-        **given,
-    )
+def metadata_in(aux: Statics) -> dict[str, Any]:
+    """Return the metadata in aux data."""
+    if not aux.values:
+        return {}
+    values = dict(zip(aux.field_layout.static, aux.values, strict=True))
+    return {name: values[name] for name in aux.field_layout.names if name in values}
 
 
-class _VariableRule(BoundRule):
+def _fill(node: Any, aux: Statics, children: Any) -> Any:
+    _put(node, "_leafwise_metadata", metadata_in(aux))
+    _put(node, "_leafwise_value", children[0])
+    _stamp(node)
+    return node
+
+
+def _flatten(node: Any) -> tuple[tuple[Any], Statics]:
+    return (node._leafwise_value,), metadata_of(node)
+
+
+class VariableRule(ObjectRule):
     """The rule of a type of variables; the aux data is the metadata."""
 
-    cls: Any
+    def __init__(self, cls: type, **given: Any) -> None:
+        super().__init__(cls, _flatten, _fill, **given)
 
-    def keys(self, _aux: Metadata, _arity: int) -> Sequence[Any]:
-        return _KEYS
+    def compared_aux(self, aux: Statics) -> Any:
+        """Return what the metadata of two variables are compared by."""
+        return aux.field_layout.static, aux.seen
 
-    def match(self, aux: Metadata, _arity: int, node: Any) -> Sequence[Any] | None:
-        if type(node) is not self.cls or not same_metadata(aux, metadata_of(node)):
-            return None
-        return (node._leafwise_value,)
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return same_metadata(a, b)
-
-    def hash_aux(self, aux: Metadata) -> int:
-        return hash(aux)
-
-    def compared_aux(self, aux: Metadata) -> Any:
-        return aux.seen
-
-    def brackets(self, aux: Metadata, _arity: int) -> Brackets:
-        return (
-            f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
-            ["value="],
-            "])",
-        )
-
-    def node_data(self, aux: Metadata) -> Any:
-        return dict(aux.values)
-
-    def describe(self, aux: Metadata, _arity: int) -> str:
+    def describe(self, aux: Statics, _arity: int) -> str:
+        """Describe a variable in words."""
         said = f"metadata {aux}" if aux.values else "no metadata"
         return f"{class_name(self.cls)} with {said}"
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == 1 and type(aux) is Metadata
-
-
-def variable_reading_of(variable: Variable, aux: Metadata) -> Reading:
-    """Return how variables like one are read."""
-    checks = [Check((_SLOTS[0],), "len", len(aux.values))]
-    for name, seen in zip(*aux.seen, strict=True):
-        checks += checks_of_value((_SLOTS[0], name), aux.values[name], seen)
-    return Reading(type(variable), tuple(checks), value=(_SLOTS[2],))
-
-
-def _write_metadata(aux: Metadata) -> Any:
-    return [[*aux.seen[0]], [*map(write_value, aux.seen[1])]]
-
-
-def _read_metadata(written: Any) -> Metadata:
-    names, values = written
-    return Metadata(dict(zip(names, map(read_value, values), strict=True)))
-
 
 _PACKAGE: Final = __name__.partition(".")[0]
-install(Variable, _variable_rule, inherit=True, bridge=True, where=_PACKAGE)
+install(Variable, VariableRule, inherit=True, bridge=True, where=_PACKAGE)
 
 
 class Param(Variable[T]):

@@ -643,7 +643,7 @@ def _static_child(node: Any, rule: Rule, step: Step) -> tuple[Any, Any] | None:
 
 def has_kinds(node: Any) -> bool:
     """Return whether an object knows which of its attributes or items are data."""
-    return hasattr(node, "_leafwise_layout")
+    return hasattr(node, "_leafwise_fields")
 
 
 def _keyed(

@@ -601,7 +601,7 @@ def with_extras(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]])
 def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
     """Return the kind of an attribute or item of an object that has kinds."""
     if isinstance(rule.form, Shaped) and isinstance(key, GetAttrKey):
-        kind: Kind = getattr(node, rule.form.slot).kinds[key.name]
+        kind: Kind = rule.flatten(node)[1].field_layout.kind_of(key.name)
         return kind
     return Kind.DATA if has_kinds(node) and key in keys_of(node, rule) else None
 

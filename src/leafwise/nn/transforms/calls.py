@@ -10,6 +10,7 @@ partials are arguments like others. Knows no framework.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
@@ -21,9 +22,8 @@ from ...core.register import StaticRule
 from ...core.registry import install
 from ...core.walk import unlink
 from ...errors import TraceError
-from ...safely import Record, class_name, described
+from ...safely import class_name, described
 from ..checks import DataNode, check_level, levels
-from ..containers import Container
 from ..graph import (
     LEAF,
     VARIABLE,
@@ -32,9 +32,9 @@ from ..graph import (
     flatten_graph,
     unflatten_graph,
 )
+from ..known import identical_entry
 from ..pytree import Pytree
-from ..template import identical_entry
-from ..variables import Variable, make_variable
+from ..variables import Variable, make_variable, metadata_in
 from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named
 
 
@@ -128,18 +128,19 @@ def with_variables(graphdef: GraphDef, values: Iterable[Any]) -> list[Any]:
     """Return the leaves of a graph: values, those of variables in new variables."""
     rest = iter(values)
     return [
-        next(rest) if tag == LEAF else make_variable(cls, next(rest), dict(aux.values))
+        next(rest) if tag == LEAF else make_variable(cls, next(rest), metadata_in(aux))
         for tag, cls, _, aux in graphdef._code
         if tag in (LEAF, VARIABLE)
     ]
 
 
-Store = tuple[int, str, Any, int]
-"""A value to be written: the index of the object, the name of the table that holds its
-values ("" for a variable), the key in the table, and the source of the new value."""
+Store = tuple[int, Any, int]
+"""A value to be written: the index of the object, the name of the entry (None for a
+variable), and the source of the new value."""
 
 
-class Changes(Record):
+@dataclasses.dataclass(frozen=True)
+class Changes:
     """The changes of a function to its arguments, and the structure of its result.
 
     A node without leaves. The values are apart: a source is the index of a value among
@@ -155,19 +156,14 @@ class Changes(Record):
         kept: The indexes of the values that went in and did not come out.
     """
 
-    __slots__ = ("graphdef", "kept", "links", "sources", "start", "stores")
-    __match_args__ = ("graphdef", "links", "sources", "stores", "start")
-
     graphdef: GraphDef
     links: tuple[tuple[int, int], ...]
     sources: tuple[int, ...]
     stores: tuple[Store, ...] | None
     start: int
+    kept: tuple[int, ...] = dataclasses.field(init=False, compare=False)
 
-    kept: tuple[int, ...]
-
-    def __init__(self, *values: Any) -> None:
-        super().__init__(*values)
+    def __post_init__(self) -> None:
         kept = tuple(~source for source in dict.fromkeys(self.sources) if source < 0)
         object.__setattr__(self, "kept", kept)
 
@@ -396,12 +392,12 @@ def _stores(
         if index is not None and source == ~index:
             continue
         if isinstance(leaf, Variable):
-            stores.append((indexes[id(leaf)], "", None, source))
+            stores.append((indexes[id(leaf)], None, source))
             continue
-        table = _table_of(holder)
-        if table is None or id(holder) not in indexes:
+        if not isinstance(holder, Pytree) or id(holder) not in indexes:
             return None
-        stores.append((indexes[id(holder)], table, link[1], source))
+        name = holder._leafwise_name(link[1])
+        stores.append((indexes[id(holder)], name, source))
     return tuple(stores)
 
 
@@ -413,20 +409,6 @@ def _is_writable(obj: Any) -> bool:
         return False
     spec = type(obj)._leafwise_spec
     return spec.pytree and not spec.hidden
-
-
-def _table_of(holder: Any) -> str | None:
-    """Return the name of the table that holds the values of an object."""
-    if not isinstance(holder, Pytree):
-        return None
-    if not isinstance(holder, Container):
-        return "__dict__"
-    has_more = holder._leafwise_layout.fixed.field_layout.data
-    return (
-        "_leafwise_items"
-        if hasattr(holder, "_leafwise_items") and not has_more
-        else None
-    )
 
 
 # ------------------------------------------------------------------- putting back
@@ -462,8 +444,6 @@ def put_back(
     lists: Iterable[Iterable[Any]],
     given: Any,
     tracked: Sequence[Any],
-    *,
-    is_checked: bool = False,
 ) -> Any:
     """Write what changed into the caller's objects, and return the result.
 
@@ -472,7 +452,6 @@ def put_back(
         lists: The values that came out.
         given: The values that went in, by index.
         tracked: The caller's objects, by index; if empty, the result has new objects.
-        is_checked: Whether the objects are known to be of the level of the call.
 
     Raises:
         TraceError: An object is of another level of tracing; nothing is written then.
@@ -484,14 +463,13 @@ def put_back(
         check_levels(reuse.values())
         leaves = with_variables(graphdef, (_at(n, made, given) for n in sources))
         return unflatten_graph(graphdef._code, leaves, reuse=reuse)[1]
-    if not is_checked:
-        check_levels([tracked[index] for index, *_ in stores])
-    for index, table, key, source in stores:
+    check_levels([tracked[index] for index, *_ in stores])
+    for index, name, source in stores:
         value = _at(source, made, given)
-        if table:
-            getattr(tracked[index], table)[key] = value
-        else:
+        if name is None:
             _set_value(tracked[index], value)
+        else:
+            vars(tracked[index])[name] = value
     result = GraphDef(graphdef._code[changes.start :])
     rest = sources[len(sources) - result.num_leaves :]
     leaves = with_variables(result, (_at(n, made, given) for n in rest))

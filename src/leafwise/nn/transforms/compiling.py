@@ -29,9 +29,9 @@ from ...core.walk import unlink
 from ...equality import exact
 from ...safely import clip
 from ..graph import GraphDef, flatten_graph
+from ..known import LastGraph
 from ..pytree import Pytree
 from ..spec import picker
-from ..template import Templates
 from .calls import (
     Changes,
     bare,
@@ -176,12 +176,10 @@ class FlatCall(NamedTuple):
     Attributes:
         tracked: The objects and variables, by index.
         values: The values, without variables around them.
-        is_checked: Whether the objects are known to be of the level of the call.
     """
 
     tracked: Sequence[Any]
     values: Sequence[Any]
-    is_checked: bool
 
 
 class _Plan:
@@ -212,7 +210,7 @@ class _Plan:
         self.static = static
         self.donated = donated
         self.groups = groups
-        self.templates = Templates()
+        self.last = LastGraph()
         self.is_sharded = any(leaf is not None for leaf in groups.inputs)
         self.kept_groups = {
             index for index, leaf in enumerate(groups.inputs) if keep and leaf is None
@@ -251,18 +249,18 @@ class _Plan:
         if self.static:
             static, args, kwargs = take_static(self.static, args, kwargs)
         roots = args, kwargs, self.held
-        found = self.templates.read(roots)
+        found = self.last.read(roots)
         if found is not None:
-            template, (values, tracked) = found
-            graphdef, taken = template.graphdef, FlatCall(tracked, values, True)
-            if template.note is None:
-                template.note = self.lists_of(roots, flatten_graph(roots).links)
-            lists = template.note
+            known, (values, tracked) = found
+            graphdef = known.graphdef
+            if known.note is None:
+                known.note = self.lists_of(roots, flatten_graph(roots).links)
+            lists = known.note
         else:
-            graphdef, flat = self.templates.flatten(roots)
-            values = [*map(bare, flat.leaves)]
-            taken = FlatCall(flat.tracked, values, False)
+            graphdef, flat = self.last.flatten(roots)
+            values, tracked = [*map(bare, flat.leaves)], flat.tracked
             lists = self.lists_of(roots, flat.links)
+        taken = FlatCall(tracked, values)
         order, pick, key = lists
         if static or whole:
             key = CallKey(order, static, whole)
@@ -335,7 +333,7 @@ class _Plan:
         changes, lists = found
         if taken is None:
             return put_back(changes, lists, (), ())
-        tracked, given, is_checked = taken
+        tracked, given = taken
         arrays = self.jax.Array, getattr(self.jax, "Ref", self.jax.Array)
         types = {type(given[index]): given[index] for index in changes.kept}
         if not all(isinstance(value, arrays) for value in types.values()):
@@ -345,7 +343,7 @@ class _Plan:
             links, sources = changes.links, changes.sources
             changes = Changes(changes.graphdef, links, sources, None, changes.start)
             return put_back(changes, lists, kept, tracked)
-        return put_back(changes, lists, given, tracked, is_checked=is_checked)
+        return put_back(changes, lists, given, tracked)
 
 
 # -------------------------------------------------------------------------------- jit

@@ -25,7 +25,7 @@ from ..filters import Filter, judge, predicate
 from ..graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_graph
 from ..pytree import Pytree
 from ..states import State, from_flat_state
-from ..variables import Param, Variable, make_variable, metadata_of
+from ..variables import Param, Variable, make_variable
 from .calls import bare, call_on_copies, dressed, put_back, unbind
 from .options import ARGS, Call
 
@@ -64,57 +64,6 @@ class Options(TypedDict, total=False):
     allow_int: bool
 
 
-class _ValueAndGrad(Protocol):
-    """The decorator that `value_and_grad` returns without a function."""
-
-    @overload
-    def __call__(self, function: Loose, /) -> Unchecked[tuple[Any, Any]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[ObjectT, P], R], /
-    ) -> Callable[Concatenate[ObjectT, P], tuple[R, State]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[T, P], R], /
-    ) -> Callable[Concatenate[T, P], tuple[R, T]]: ...
-
-
-class _Grad(Protocol):
-    """The decorator that `grad` returns without a function."""
-
-    @overload
-    def __call__(self, function: Loose, /) -> Unchecked[Any]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[ObjectT, P], Any], /
-    ) -> Callable[Concatenate[ObjectT, P], State]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[T, P], Any], /
-    ) -> Callable[Concatenate[T, P], T]: ...
-
-
-class _GradWithAux(Protocol):
-    """The decorator that `grad` returns without a function, with `has_aux`."""
-
-    @overload
-    def __call__(self, function: Loose, /) -> Unchecked[tuple[Any, Any]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[ObjectT, P], tuple[Any, Aux]], /
-    ) -> Callable[Concatenate[ObjectT, P], tuple[State, Aux]]: ...
-
-    @overload
-    def __call__(
-        self, function: Callable[Concatenate[T, P], tuple[Any, Aux]], /
-    ) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
-
-
 @overload
 def value_and_grad(
     function: Loose, /, *, has_aux: bool = ..., **options: Unpack[Options]
@@ -143,36 +92,13 @@ def value_and_grad(
 
 @overload
 def value_and_grad(
-    function: Callable[P, R],
+    function: Call | None = ...,
     /,
-    argnums: int,
+    argnums: Argnums = ...,
     *,
     has_aux: bool = ...,
     **options: Unpack[Options],
-) -> Callable[P, tuple[R, Any]]: ...
-
-
-@overload
-def value_and_grad(
-    function: Callable[P, R],
-    /,
-    argnums: Sequence[int],
-    *,
-    has_aux: bool = ...,
-    **options: Unpack[Options],
-) -> Callable[P, tuple[R, tuple[Any, ...]]]: ...
-
-
-@overload
-def value_and_grad(
-    function: None = ..., /, *, has_aux: bool = ..., **options: Unpack[Options]
-) -> _ValueAndGrad: ...
-
-
-@overload
-def value_and_grad(
-    *, argnums: Argnums, has_aux: bool = ..., **options: Unpack[Options]
-) -> Callable[[Callable[P, R]], Callable[P, tuple[R, Any]]]: ...
+) -> Any: ...
 
 
 def value_and_grad(
@@ -284,7 +210,7 @@ def _like(leaf: Any, gradient: Any) -> Any:
     """Return a gradient, in a variable if that is what the value is in."""
     if not isinstance(leaf, Variable):
         return gradient
-    return make_variable(type(leaf), gradient, dict(metadata_of(leaf).values))
+    return make_variable(type(leaf), gradient, leaf.get_metadata())
 
 
 def _predicates(
@@ -417,35 +343,13 @@ def grad(
 
 @overload
 def grad(
-    function: Callable[P, Any],
+    function: Call | None = ...,
     /,
-    argnums: Argnums,
+    argnums: Argnums = ...,
     *,
     has_aux: bool = ...,
     **options: Unpack[Options],
-) -> Callable[P, Any]: ...
-
-
-@overload
-def grad(
-    function: None = ...,
-    /,
-    *,
-    has_aux: Literal[False] = ...,
-    **options: Unpack[Options],
-) -> _Grad: ...
-
-
-@overload
-def grad(
-    function: None = ..., /, *, has_aux: Literal[True], **options: Unpack[Options]
-) -> _GradWithAux: ...
-
-
-@overload
-def grad(
-    *, argnums: Argnums, has_aux: bool = ..., **options: Unpack[Options]
-) -> Callable[[Callable[P, Any]], Callable[P, Any]]: ...
+) -> Any: ...
 
 
 def grad(

@@ -199,37 +199,20 @@ def _refuse_two_ways(
     paths = [*map(unlink, flat.links)]
     for number, link, _ in flat.again:
         first, again = unlink(flat.first[number]), unlink(link)
-        one, other = (
-            {rest: groups.inputs[index] for rest, index in places.below(path).items()}
-            for path in (first, again)
-        )
-        depth = len(first)
-        for path in paths if other and one != other else ():
-            rest = path[depth:]
-            if path[:depth] != first:
+        for path in paths:
+            if path[: len(first)] != first:
                 continue
-            axis, axis_again = (
-                groups.inputs[places((*start, *rest))] for start in (first, again)
-            )
-            if axis == axis_again:
+            other = (*again, *path[len(first) :])
+            if places.find(other) is None:  # a prefix has each object once
                 continue
-            texts = (
-                f"{named(start, roots)} (axis {axis})"
-                if () in said
-                else f"{named(start, roots)} (axes of its own, axis {axis})"
-                for start, said, axis in (
-                    (first, one, axis),
-                    (again, other, axis_again),
+            axis, axis_again = (groups.inputs[places(one)] for one in (path, other))
+            if axis != axis_again:
+                raise ValueError(
+                    f"the {type_name(flat.tracked[number])} at {named(first, roots)} "
+                    f"is the same object as the one at {named(again, roots)}, and can "
+                    f"only be mapped in one way: {named(path, roots)} has axis {axis}, "
+                    f"and {named(other, roots)} has axis {axis_again}"
                 )
-            )
-            where, where_again = texts
-            is_whole = () in one and () in other
-            inside = "" if is_whole else f"; they differ at {named(path, roots)}"
-            raise ValueError(
-                f"the {type_name(flat.tracked[number])} at {where} is the same object "
-                f"as the one at {where_again}, and can only be mapped in one way"
-                + inside
-            )
 
 
 def _check_axes(

@@ -427,24 +427,16 @@ class Places:
         Raises:
             StructureError: The option has no entry for the value.
         """
-        for end in range(len(path), 0, -1):
-            index = self._indexes.get(path[:end])
-            if index is not None:
-                return index
-        where = named(path, self._roots)
-        raise StructureError(f"{self._name} has no entry for {where}")
+        index = self.find(path)
+        if index is None:
+            where = named(path, self._roots)
+            raise StructureError(f"{self._name} has no entry for {where}")
+        return index
 
-    def below(self, path: Path) -> dict[Path, int]:
-        """Return the entries at and below a path, by the rest of their paths."""
-        depth = len(path)
-        found = {
-            known[depth:]: index
-            for known, index in self._indexes.items()
-            if known[:depth] == path
-        }
-        above = (self._indexes.get(path[:end]) for end in range(depth - 1, 0, -1))
-        index = next((index for index in above if index is not None), None)
-        return found if found or index is None else {(): index}
+    def find(self, path: Path) -> int | None:
+        """Return the index of the list of a value, None if there is no entry for it."""
+        known = (self._indexes.get(path[:end]) for end in range(len(path), 0, -1))
+        return next((index for index in known if index is not None), None)
 
 
 class Groups:

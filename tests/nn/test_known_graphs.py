@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import leafwise as lw
 from leafwise import nn
 from leafwise.nn.graph import GraphDef, flatten_graph
-from leafwise.nn.template import Templates
+from leafwise.nn.known import LastGraph
 
 
 class Plain(lw.Pytree):
@@ -170,7 +170,7 @@ def agree(templates, roots):
 @given(st.integers(0, 1 << 30))
 def test_what_is_read_is_what_flattening_gives(seed):
     """On graphs that change in one place between two readings."""
-    draw, templates = random.Random(seed), Templates()
+    draw, templates = random.Random(seed), LastGraph()
     roots = random_graph(draw, SOME_CLASSES)
     for _ in range(12):
         if not agree(templates, roots):

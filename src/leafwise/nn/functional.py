@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from ..core.treedef import PyTreeDef
@@ -345,41 +345,52 @@ def joined(states: Sequence[Mapping[Any, Any]], *, later_wins: bool = False) -> 
 def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
     """Return the values that a structure needs, in its order, from nested dicts."""
     leaves: list[Any] = []
-    code = iter(graphdef._code)
-
-    def read(slot: Any, link: Any, level: Any) -> bool:
-        """Take the values of the next entry; return whether the slot was for it."""
-        tag, rule, arity, aux = next(code)
-        if tag in (REF, FIXED):
-            return False
-        if tag == VARIABLE:
-            leaves.append(_variable_for(rule, aux, slot, link, level))
-        elif tag == LEAF:
-            if slot is MISSING:
-                raise _missing(link, level)
-            if type(slot) is dict or isinstance(slot, Variable):
-                raise wrong(link, "a bare value", slot)
-            leaves.append(slot)
-        else:
-            inner = {} if slot is MISSING else slot
-            if type(inner) is not dict:
-                name = class_name(rule.cls, qualified=False)
-                raise wrong(link, f"the values of a {name}", slot)
-            parts = keys_of(rule, aux, arity)
-            extra = dict(inner)
-            for part in parts:
-                if read(inner.get(part, MISSING), (link, part), inner):
-                    del extra[part]
-            for part in extra:
-                path = unlink((link, part))
-                raise StructureError(
-                    f"the state has a value at {path}, where the structure has none",
-                    path=path,
-                )
-        return slot is not MISSING
-
-    read(level, (), level)
+    _take(iter(graphdef._code), leaves, level, (), level)
     return leaves
+
+
+def _take(
+    code: Iterator[Any], leaves: list[Any], slot: Any, link: Any, level: Any
+) -> bool:
+    """Take the values that the next entries of a code need.
+
+    Args:
+        code: The code.
+        leaves: A list that gets the values.
+        slot: What the state has at the place.
+        link: The path of the place.
+        level: The dict that the state has the slot in.
+
+    Returns:
+        Whether the slot was needed.
+    """
+    tag, rule, arity, aux = next(code)
+    if tag in (REF, FIXED):
+        return False
+    if tag == VARIABLE:
+        leaves.append(_variable_for(rule, aux, slot, link, level))
+    elif tag == LEAF:
+        if slot is MISSING:
+            raise _missing(link, level)
+        if type(slot) is dict or isinstance(slot, Variable):
+            raise wrong(link, "a bare value", slot)
+        leaves.append(slot)
+    else:
+        inner = {} if slot is MISSING else slot
+        if type(inner) is not dict:
+            name = class_name(rule.cls, qualified=False)
+            raise wrong(link, f"the values of a {name}", slot)
+        extra = dict(inner)
+        for part in keys_of(rule, aux, arity):
+            if _take(code, leaves, inner.get(part, MISSING), (link, part), inner):
+                del extra[part]
+        for part in extra:
+            path = unlink((link, part))
+            raise StructureError(
+                f"the state has a value at {path}, where the structure has none",
+                path=path,
+            )
+    return slot is not MISSING
 
 
 def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Variable:

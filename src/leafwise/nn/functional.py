@@ -6,9 +6,8 @@ everything before it writes anything, and takes back what it wrote if that fails
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from ..core.treedef import PyTreeDef
@@ -467,14 +466,14 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     steps: list[tuple[Any, Any, Any]] = []
     if _plan(node, joined(states, later_wins=True), (), steps) is not node:
         raise StructureError(f"a {type_name(node)} cannot be changed")
-    holders = {id(holder): holder for holder, *_ in steps}
-    undo = [*map(_restorer, holders.values())]
+    holders = {id(holder): holder for holder, *_ in steps}.values()
+    before = [*map(_content, holders)]
     try:
         for holder, part, value in steps:
             write(holder, part, value)
     except BaseException:  # of a hook or a setter of the user; it is raised again
-        for restore in undo:
-            restore()
+        for holder, content in zip(holders, before, strict=True):
+            _restore(holder, content)
         raise
 
 
@@ -551,19 +550,27 @@ def write(holder: Any, key: Any, value: Any) -> None:
         holder.set_value(value)
 
 
-def _restorer(holder: Any) -> Callable[[], Any]:
-    """Return a function that gives a holder the content that it has now."""
+def _content(holder: Any) -> Any:
+    """Return what is in a variable, an object or a container."""
     if isinstance(holder, Variable):
-        before = make_variable(Variable, holder.get_raw_value(), holder.get_metadata())
-        return lambda: holder.update_from_state(before)
+        return holder._leafwise_value, holder._leafwise_metadata
     if isinstance(holder, Pytree):
-        values, kinds = dict(vars(holder)), dict(kinds_in(holder))
-        return lambda: (put(holder, "__dict__", values), set_fields(holder, kinds))
-    if isinstance(holder, dict):
-        items = dict(holder)
-        return lambda: (holder.clear(), holder.update(items))  # type: ignore[func-returns-value]  # one after the other
-    listed = [*holder]
-    return functools.partial(holder.__setitem__, slice(None), listed)
+        return dict(vars(holder)), dict(kinds_in(holder))
+    return dict(holder) if isinstance(holder, dict) else [*holder]
+
+
+def _restore(holder: Any, content: Any) -> None:
+    """Bring back what was in a variable, an object or a container."""
+    if isinstance(holder, Variable):
+        holder.update_from_state(make_variable(Variable, *content))
+    elif isinstance(holder, Pytree):
+        put(holder, "__dict__", content[0])
+        set_fields(holder, content[1])
+    elif isinstance(holder, dict):
+        holder.clear()
+        holder.update(content)
+    else:
+        holder[:] = content
 
 
 def _frozen_as(holder: Variable, value: Variable) -> Variable:

@@ -20,7 +20,6 @@ from ..core.walk import Begun, Runner, flatten, go_on, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard
 from .asking import MAX_DEPTH
-from .collect import collector_after
 from .compiled import Compiled, Guesses, InlineCache
 from .emit import reader_after
 from .plan import Plan, make_plan, structure_key
@@ -38,7 +37,6 @@ _MOST_USES = 256
 _SAMPLE = 4
 _MOST_LINES = 5
 _READ_AFTER = 16
-_COLLECTED_AFTER = 2
 _REFUSED = -(1 << 40)
 
 
@@ -186,8 +184,6 @@ class Engine:
         """Drop everything that was learned."""
         for compiled in [*self._begin_anew().structures.values()]:
             compiled.retire(self.first_runner())
-        meetings = 1 if self.mode == "eager" else _COLLECTED_AFTER
-        hooks.collector = None if self.mode == "off" else collector_after(meetings)
 
     def outdate(self) -> None:
         """Begin anew under another state of the registry, with the same structures.

@@ -38,9 +38,8 @@ from .instance import (
     drop,
     keys_of,
     kinds_in,
-    put,
+    refill,
     rule_of,
-    set_fields,
 )
 from .pytree import Pytree
 from .spec import key_of, kinds_of_children
@@ -564,8 +563,7 @@ def _restore(holder: Any, content: Any) -> None:
     if isinstance(holder, Variable):
         holder.update_from_state(make_variable(Variable, *content))
     elif isinstance(holder, Pytree):
-        put(holder, "__dict__", content[0])
-        set_fields(holder, content[1])
+        refill(holder, *content)
     elif isinstance(holder, dict):
         holder.clear()
         holder.update(content)

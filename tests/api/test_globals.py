@@ -67,8 +67,7 @@ SHARED = {
     "nn.checks.foreign": "single",
     "nn.checks.learned": "swapped",
     "nn.checks.levels": "locked",
-    "nn.containers._known_positions": "equal",
-    "nn.variables._NOTHING": "equal",
+    "nn.rngs._jax": "equal",
     "nn.variables._types": "single",
     "safely._guards": "single",
     "selection.pattern._of_text": "equal",
@@ -77,7 +76,7 @@ SHARED = {
 
 SHARED_KINDS = {
     "ClassSpec": "equal",  # tables of a class, made when they are first asked for
-    "Family": "equal",  # layouts of the objects of a class
+    "Statics": "equal",  # aux data of variables without metadata
     "Guard": "locked",
     "Rule": "locked",  # the rules that subclasses inherit: `_first` of the registry
 }
@@ -89,11 +88,13 @@ NEVER_WRITTEN = {
     "ONE_GROUP",  # an object without a method that writes
     "_resolver",  # a `functools.cache` of two classes
     "_tell_frameworks",  # one of nothing
-    "quick",  # of `OwnLayout`: an empty table in place of that of `Layout`
+    "_leafwise_known",  # the fields of a class's objects: equal, whoever makes them
+    "is_training",  # an object without a method that writes
 }
 
 UNCHANGING = (
-    bool, bytes, complex, enum.Enum, float, frozenset, functools.partial, int, property,
+    bool, bytes, complex, enum.Enum, float, frozenset, functools.partial,
+    functools.cached_property, int, property,
     range, re.Pattern, Sealed, str, tuple, type, type(None), types.ModuleType,
     types.BuiltinFunctionType, types.FunctionType, types.GenericAlias,
     types.GetSetDescriptorType, types.MappingProxyType, types.MemberDescriptorType,

@@ -315,3 +315,12 @@ def test_large_lists():
     items.insert(0, "s")
     assert lw.tree_leaves(items) == [*range(20_000)]
     assert [*lw.tree_map(lambda x: x, items)][:2] == ["s", 0]
+
+
+def test_equality_with_plain_containers():
+    """By content; among themselves they are other objects."""
+    assert nn.Dict(a=1) == {"a": 1}
+    assert nn.Dict(a=1) != {"a": 2}
+    assert nn.List([1, 2]) == [1, 2]
+    assert nn.List([1]) != [2]
+    assert nn.List([1]) != nn.List([1])

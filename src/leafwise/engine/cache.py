@@ -13,12 +13,10 @@ from _thread import allocate_lock, get_ident
 from _weakref import ref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
-from functools import partial
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
-from ..core.node import GraphReading
 from ..core.registry import EMPTY, Layer, Mode, View, layers
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import Runner, flatten, hooks, reference
@@ -28,10 +26,8 @@ from .text import (
     FAILURES,
     FEW_LEAVES,
     Builder,
-    Collector,
     Plan,
     Reader,
-    TooLongError,
     forget_files,
     make_plan,
     reading_text,
@@ -45,7 +41,7 @@ _MAX_KEYS, _MAX_ALIKE, _MAX_TURNS = 256, 16, 256
 _MAX_MISSES, _MAX_REST, _SETTLED_AFTER = 16, 128, 16
 _PATIENCE, _MAX_SKIP, _SELDOM = 128, 256, 1000
 _FEWEST_USES, _MOST_USES, _SAMPLE, _MOST_LINES = 32, 256, 4, 5
-_READ_AFTER, _COLLECTED_AFTER = 16, 2
+_READ_AFTER = 16
 _NEVER: Final = float("inf")
 
 
@@ -573,7 +569,6 @@ class Engine:
         for structure in [*self._begin_anew().structures.values()]:
             structure.retire(self._first_runner())
         # a function of its own each time: what was offered before is over
-        hooks.collector = None if self.mode == "off" else partial(_offer_collector)
 
     def outdate(self) -> None:
         """Begin anew under another state of the registry, with the same structures.
@@ -754,17 +749,6 @@ def _offer_reader(shape: Any, memory: str) -> Any:
     try:
         return reading_text(shape.field_layout, memory).compiled("read")
     except RecursionError:  # the caller is deep in a stack of its own
-        return None
-
-
-def _offer_collector(met: int, describe: Callable[[], GraphReading | None]) -> Any:
-    """Return a function that reads a graph, when it was met just so often."""
-    if met != (1 if engine.mode == "eager" else _COLLECTED_AFTER):
-        return None
-    try:
-        graph = describe()
-        return None if graph is None else Collector(graph).compiled("collect")
-    except (RecursionError, TooLongError):  # nested too deeply, or the caller is
         return None
 
 

@@ -11,8 +11,8 @@ a structure, not that of the structure. There are four functions for a plan:
     flatten_up_to(treedef, tree): what a tree has at the leaves; None if it may differ.
     unflatten(treedef, leaves): a tree.
 
-Two more read objects: `read` one of them, `collect` a graph of them. What is needed at
-run time besides is filled in by whoever compiles the texts.
+One more, `read`, reads an object. What is needed at run time besides is filled in by
+whoever compiles the texts.
 
 Objects have names in a text (classes `C1`, functions `F1`, keys and other values
 `K1`), which are globals of the function, and the names of locals come from counters. Of
@@ -44,14 +44,8 @@ from ..core.keys import (
     leaf_order,
 )
 from ..core.node import (
-    AGAIN,
-    VALUE,
-    Check,
-    Child,
     Fields,
     Functions,
-    GraphReading,
-    Reading,
     Rule,
     Shaped,
 )
@@ -1263,153 +1257,3 @@ def reading_text(field_layout: Any, memory: str) -> Text:
         "    return None",
     )
     return text
-
-
-class TooLongError(Exception):
-    """There are too many lines."""
-
-
-class Collector(Text):
-    """The text of `collect`, which reads a graph of objects.
-
-    Raises:
-        TooLongError: There are too many lines.
-
-    Example:
-        >>> from leafwise.core.node import VALUE, Check, GraphReading, Reading
-        >>> from leafwise.engine.text import Collector
-        >>> cell = Reading(list, (Check((), "len", 1),), whole=(), children=(VALUE,))
-        >>> print(Collector(GraphReading(cell, 0, 1, (), {int})))
-        def collect(root):
-            leaves, counted, again = [], [], []
-            try:
-                if type(root) is not C1: return None
-                if len(root) != 1: return None
-                leaf1, = root
-                if type(leaf1) not in K1: return None
-                leaves.append(leaf1)
-                if len(leaves) != 1: return None
-            except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
-                return None
-            return leaves, counted
-        <BLANKLINE>
-    """
-
-    def __init__(self, graph: GraphReading) -> None:
-        super().__init__()
-        self._leaf_types = graph.leaf_types
-        self._waiting: dict[str, list[str]] = {"leaves": [], "counted": [], "again": []}
-        self._loops = 0
-        with self.block("def collect(root):"):
-            self.add("leaves, counted, again = [], [], []")
-            with self.block("try:"):
-                self._node(graph.root, "root")
-                self._flush()
-                self._refuse_if(f"len(leaves) != {graph.values}")
-                if graph.counted:
-                    self._refuse_if(f"len({{*map(id, counted)}}) != {graph.counted}")
-                if graph.again:
-                    pairs = f"zip(again, {self.name(graph.again)})"
-                    self.add(f"for node, number in {pairs}:")
-                    self.add("    if node is not counted[number]: return None")
-            self.add(_CATCH, "    return None", "return leaves, counted")
-
-    def _refuse_if(self, condition: str) -> None:
-        self.add(f"if {condition}: return None")
-
-    def _keep(self, name: str, value: str) -> None:
-        """Let a value go into one of the lists, with those that follow."""
-        self._waiting[name].append(value)
-        if len(self._waiting[name]) > _PIECE:
-            self._flush()
-
-    def _flush(self) -> None:
-        if len(self.lines) > _MAX_LINES:
-            raise TooLongError
-        for name, values in self._waiting.items():
-            if len(values) == 1:
-                self.add(f"{name}.append({values[0]})")
-            elif values:
-                self.add(f"{name} += {_tuple_of(values)}")
-            values.clear()
-
-    def _node(self, reading: Reading, var: str) -> None:
-        self._refuse_if(f"type({var}) is not {self.name(reading.cls)}")
-        names: dict[Any, str] = {}
-
-        def at(source: Sequence[Any]) -> str:
-            if not source:
-                return var
-            attribute, *key = source
-            if attribute not in names:
-                names[attribute] = self.kept(f"{var}.{attribute}", "attribute")
-            found = names[attribute]
-            return f"{found}[{self.written(key[0])}]" if key else found
-
-        for check in reading.checks:
-            self._check(check, at(check.source))
-        if reading.is_counted:
-            self._keep("counted", var)
-        if reading.value is not None:
-            self._keep("leaves", self.kept(at(reading.value), "leaf"))
-        if callable(reading.whole):
-            items = self.kept(f"{self.name(reading.whole)}({var})", "children")
-            self._refuse_if(f"{items} is None")
-            self._sequence(reading.children, items)
-        elif reading.whole is not None:
-            self._sequence(reading.children, at(reading.whole))
-        for child, source in zip(reading.children, reading.sources, strict=False):
-            self._child(child, self.kept(at(source), "child"))
-
-    def _check(self, check: Check, value: str) -> None:
-        """Write what must hold."""
-        if check.test == "len":
-            self._refuse_if(f"len({value}) != {check.known}")
-            return
-        known = self.name(check.known)
-        if check.test == "is" or check.test == "==":
-            self._refuse_if(
-                f"{value} {'is not' if check.test == 'is' else '!='} {known}"
-            )
-        else:
-            name, test = self.kept(value, "static"), self.name(check.test)
-            self._refuse_if(f"{name} is not {known} and not {test}({name}, {known})")
-
-    def _child(self, child: Child, name: str) -> None:
-        if isinstance(child, Reading):
-            self._node(child, name)
-        elif child == AGAIN:
-            self._keep("again", name)
-        else:
-            self._refuse_if(f"type({name}) not in {self.name(self._leaf_types)}")
-            self._keep("leaves", name)
-
-    def _sequence(self, children: Sequence[Child], items: str) -> None:
-        """Read the children in a sequence, equal neighbours in a loop."""
-        if 0 < len(children) <= _SPREAD:
-            names = [
-                self.fresh("leaf" if child == VALUE else "node") for child in children
-            ]
-            self.add(f"{_targets(names)} = {items}")
-            for child, name in zip(children, names, strict=True):
-                self._child(child, name)
-            return
-        start = 0
-        for _, same in groupby(children, key=id):
-            child, *more = same
-            end = start + 1 + len(more)
-            if len(more) >= _SPREAD and self._loops < _MAX_LOOPS:
-                self._loop(child, f"{items}[{start}:{end}]")
-            else:
-                for place in range(start, end):
-                    self._child(child, self.kept(f"{items}[{place}]", "child"))
-            start = end
-
-    def _loop(self, child: Child, items: str) -> None:
-        self._flush()
-        name = self.fresh("child")
-        self._loops += 1
-        with self.block(f"for {name} in {items}:"):
-            self._child(child, name)
-            self._flush()
-        self._loops -= 1

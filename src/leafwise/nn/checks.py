@@ -603,6 +603,7 @@ def _all_of(providers: tuple[Provider, ...]) -> Provider:
     return token
 
 
+_PATIENCE: Final = 5.0
 _guard: Final = Guard()
 levels: Final = Levels()
 _here: Final = _local()
@@ -641,8 +642,9 @@ def _in_fresh_thread(function: Provider) -> Any:
         start_new_thread(run, ())
     except RuntimeError:  # as in browsers
         return function()
-    with done:
+    if done.acquire(timeout=_PATIENCE) and found:
         return found[0]
+    return function()  # a lock of the import system may be held here
 
 
 def check_level(obj: Any, what: str) -> None:

@@ -6,9 +6,8 @@ everything before it writes anything, and takes back what it wrote if that fails
 
 from __future__ import annotations
 
-import functools
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeAlias, TypeVar, overload
 
 from ..core.treedef import PyTreeDef
@@ -39,9 +38,8 @@ from .instance import (
     drop,
     keys_of,
     kinds_in,
-    put,
+    refill,
     rule_of,
-    set_fields,
 )
 from .pytree import Pytree
 from .spec import key_of, kinds_of_children
@@ -345,41 +343,52 @@ def joined(states: Sequence[Mapping[Any, Any]], *, later_wins: bool = False) -> 
 def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
     """Return the values that a structure needs, in its order, from nested dicts."""
     leaves: list[Any] = []
-    code = iter(graphdef._code)
-
-    def read(slot: Any, link: Any, level: Any) -> bool:
-        """Take the values of the next entry; return whether the slot was for it."""
-        tag, rule, arity, aux = next(code)
-        if tag in (REF, FIXED):
-            return False
-        if tag == VARIABLE:
-            leaves.append(_variable_for(rule, aux, slot, link, level))
-        elif tag == LEAF:
-            if slot is MISSING:
-                raise _missing(link, level)
-            if type(slot) is dict or isinstance(slot, Variable):
-                raise wrong(link, "a bare value", slot)
-            leaves.append(slot)
-        else:
-            inner = {} if slot is MISSING else slot
-            if type(inner) is not dict:
-                name = class_name(rule.cls, qualified=False)
-                raise wrong(link, f"the values of a {name}", slot)
-            parts = keys_of(rule, aux, arity)
-            extra = dict(inner)
-            for part in parts:
-                if read(inner.get(part, MISSING), (link, part), inner):
-                    del extra[part]
-            for part in extra:
-                path = unlink((link, part))
-                raise StructureError(
-                    f"the state has a value at {path}, where the structure has none",
-                    path=path,
-                )
-        return slot is not MISSING
-
-    read(level, (), level)
+    _take(iter(graphdef._code), leaves, level, (), level)
     return leaves
+
+
+def _take(
+    code: Iterator[Any], leaves: list[Any], slot: Any, link: Any, level: Any
+) -> bool:
+    """Take the values that the next entries of a code need.
+
+    Args:
+        code: The code.
+        leaves: A list that gets the values.
+        slot: What the state has at the place.
+        link: The path of the place.
+        level: The dict that the state has the slot in.
+
+    Returns:
+        Whether the slot was needed.
+    """
+    tag, rule, arity, aux = next(code)
+    if tag in (REF, FIXED):
+        return False
+    if tag == VARIABLE:
+        leaves.append(_variable_for(rule, aux, slot, link, level))
+    elif tag == LEAF:
+        if slot is MISSING:
+            raise _missing(link, level)
+        if type(slot) is dict or isinstance(slot, Variable):
+            raise wrong(link, "a bare value", slot)
+        leaves.append(slot)
+    else:
+        inner = {} if slot is MISSING else slot
+        if type(inner) is not dict:
+            name = class_name(rule.cls, qualified=False)
+            raise wrong(link, f"the values of a {name}", slot)
+        extra = dict(inner)
+        for part in keys_of(rule, aux, arity):
+            if _take(code, leaves, inner.get(part, MISSING), (link, part), inner):
+                del extra[part]
+        for part in extra:
+            path = unlink((link, part))
+            raise StructureError(
+                f"the state has a value at {path}, where the structure has none",
+                path=path,
+            )
+    return slot is not MISSING
 
 
 def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Variable:
@@ -456,14 +465,14 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     steps: list[tuple[Any, Any, Any]] = []
     if _plan(node, joined(states, later_wins=True), (), steps) is not node:
         raise StructureError(f"a {type_name(node)} cannot be changed")
-    holders = {id(holder): holder for holder, *_ in steps}
-    undo = [*map(_restorer, holders.values())]
+    holders = {id(holder): holder for holder, *_ in steps}.values()
+    before = [*map(_content, holders)]
     try:
         for holder, part, value in steps:
             write(holder, part, value)
     except BaseException:  # of a hook or a setter of the user; it is raised again
-        for restore in undo:
-            restore()
+        for holder, content in zip(holders, before, strict=True):
+            _restore(holder, content)
         raise
 
 
@@ -540,19 +549,26 @@ def write(holder: Any, key: Any, value: Any) -> None:
         holder.set_value(value)
 
 
-def _restorer(holder: Any) -> Callable[[], Any]:
-    """Return a function that gives a holder the content that it has now."""
+def _content(holder: Any) -> Any:
+    """Return what is in a variable, an object or a container."""
     if isinstance(holder, Variable):
-        before = make_variable(Variable, holder.get_raw_value(), holder.get_metadata())
-        return lambda: holder.update_from_state(before)
+        return holder._leafwise_value, holder._leafwise_metadata
     if isinstance(holder, Pytree):
-        values, kinds = dict(vars(holder)), dict(kinds_in(holder))
-        return lambda: (put(holder, "__dict__", values), set_fields(holder, kinds))
-    if isinstance(holder, dict):
-        items = dict(holder)
-        return lambda: (holder.clear(), holder.update(items))  # type: ignore[func-returns-value]  # one after the other
-    listed = [*holder]
-    return functools.partial(holder.__setitem__, slice(None), listed)
+        return dict(vars(holder)), dict(kinds_in(holder))
+    return dict(holder) if isinstance(holder, dict) else [*holder]
+
+
+def _restore(holder: Any, content: Any) -> None:
+    """Bring back what was in a variable, an object or a container."""
+    if isinstance(holder, Variable):
+        holder.update_from_state(make_variable(Variable, *content))
+    elif isinstance(holder, Pytree):
+        refill(holder, *content)
+    elif isinstance(holder, dict):
+        holder.clear()
+        holder.update(content)
+    else:
+        holder[:] = content
 
 
 def _frozen_as(holder: Variable, value: Variable) -> Variable:

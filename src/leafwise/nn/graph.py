@@ -324,37 +324,12 @@ def flatten_graph(
         ValueError: `on_shared` is unknown.
     """
     check_choice(on_shared)
-    walk = _Flattening(on_shared, copying, keep)
-    code, sorts, numbers = walk.code, walk.sorts, walk.numbers
-    frames: list[tuple[Any, Any, int, Iterator[tuple[Any, Any]]]] = []
-    holder, path, place, rest = None, None, _MARKED, iter(((None, root),))
-    while True:
-        for key, value in rest:
-            link: Any = (path, key) if frames else ()
-            cls = type(value)
-            rule, sort = sorts.get(cls) or walk.sort(cls)
-            if rule is None:
-                if place == _INSIDE and not copying and not _is_value(value):
-                    code.append((FIXED, None, 0, Constant(value)))
-                    continue
-                code.append(_LEAF)
-            elif id(value) in numbers:
-                walk.refer(value, link, holder)
-                continue
-            elif sort == VARIABLE:
-                walk.count(value, link)
-                code.append((VARIABLE, cls, 0, metadata_of(value)))
-            else:
-                frames.append((holder, path, place, rest))
-                rest = walk.enter(rule, sort, value, link)
-                holder, path, place = value, link, _place_in(cls, sort, place)
-                break
-            walk.add_value(value, link, holder)
-        else:
-            walk.entered.discard(id(holder))
-            if not frames:
-                return walk
-            holder, path, place, rest = frames.pop()
+    flat = _Flattening(copying, keep)
+    flat.visit(root, (), None, _MARKED)
+    for number, link, _ in flat.again if on_shared != "allow" else ():
+        first = flat.first[number]
+        report_shared(on_shared, first, link, flat.tracked[number], stacklevel=5)
+    return flat
 
 
 class _Flattening(FlatGraph):
@@ -362,26 +337,53 @@ class _Flattening(FlatGraph):
 
     Attributes:
         entered: The ids of the containers around.
-        numbers: The numbers of what was counted, by id.
+        numbers: The indexes of what was counted, by id.
         sorts: For each type that was met, its rule, None for values, and `NODE`,
             `VARIABLE` or `TREE`.
     """
 
-    __slots__ = ("_copying", "_keep", "_on_shared", "entered", "numbers", "sorts")
-
-    def __init__(
-        self, on_shared: OnShared, copying: bool, keep: tuple[type, ...]
-    ) -> None:
+    def __init__(self, copying: bool, keep: tuple[type, ...]) -> None:
         super().__init__()
         self.entered: set[int] = set()
         self.numbers: dict[int, int] = {}
         self.sorts: dict[type, tuple[Rule | None, str]] = {}
-        self._on_shared: OnShared = on_shared
         self._copying = copying
         self._keep = keep
 
-    def sort(self, cls: type) -> tuple[Rule | None, str]:
-        """Find out what the values of a type are."""
+    def visit(self, value: Any, link: Any, holder: Any, place: int) -> None:
+        """Add what stands at a path of the graph."""
+        cls, copying = type(value), self._copying
+        rule, sort = self.sorts.get(cls) or self._sort(cls)
+        if rule is None:
+            if place == _INSIDE and not copying and not _is_value(value):
+                self.code.append((FIXED, None, 0, Constant(value)))
+            else:
+                self.code.append(_LEAF)
+                self.add_value(value, link, holder)
+        elif id(value) in self.numbers:
+            number = self.numbers[id(value)]
+            self.code.append((REF, None, number, None))
+            self.again.append((number, link, holder))
+        elif sort == VARIABLE:
+            self._count(value, link)
+            self.code.append((VARIABLE, cls, 0, metadata_of(value)))
+            self.add_value(value, link, holder)
+        else:
+            if sort == TREE and not copying:
+                if id(value) in self.entered:
+                    raise _cycle(link, value)
+                self.entered.add(id(value))
+            children, aux = rule.flatten(value)
+            arity = len(children)
+            if sort == NODE or (copying and _is_counted(rule, arity)):
+                self._count(value, link)
+            self.code.append((sort, rule, arity, aux))
+            inside = _place_in(cls, sort, place)
+            for key, child in zip(keys_of(rule, aux, arity), children, strict=True):
+                self.visit(child, (link, key), value, inside)
+            self.entered.discard(id(value))
+
+    def _sort(self, cls: type) -> tuple[Rule | None, str]:
         rule, sort = rule_of(cls), TREE
         if issubclass(cls, self._keep):
             rule = None
@@ -391,32 +393,7 @@ class _Flattening(FlatGraph):
         self.sorts[cls] = rule, sort
         return rule, sort
 
-    def enter(
-        self, rule: Rule, sort: str, value: Any, link: Any
-    ) -> Iterator[tuple[Any, Any]]:
-        """Add a node to the code; return its children with their keys."""
-        if sort == TREE and not self._copying:
-            if id(value) in self.entered:
-                raise _cycle(link, value)
-            self.entered.add(id(value))
-        children, aux = rule.flatten(value)
-        arity = len(children)
-        if sort == NODE or (self._copying and _is_counted(rule, arity)):
-            self.count(value, link)
-        self.code.append((sort, rule, arity, aux))
-        return zip(keys_of(rule, aux, arity), children, strict=True)
-
-    def refer(self, value: Any, link: Any, holder: Any) -> None:
-        """Add a reference to something that was met before."""
-        number = self.numbers[id(value)]
-        if self._on_shared != "allow":
-            first = self.first[number]
-            report_shared(self._on_shared, first, link, value, stacklevel=6)
-        self.code.append((REF, None, number, None))
-        self.again.append((number, link, holder))
-
-    def count(self, value: Any, link: Any) -> None:
-        """Give a number to an object, a variable or a container."""
+    def _count(self, value: Any, link: Any) -> None:
         self.numbers[id(value)] = len(self.tracked)
         self.first.append(link)
         self.tracked.append(value)
@@ -512,90 +489,58 @@ def unflatten_graph(
     Raises:
         CycleError: A cycle goes through a container that cannot be made empty.
     """
-    rest = iter(leaves)
     tracked = [] if tracked is None else tracked
-    stack: list[tuple[Any, list[Any], Rule, int, Any, int]] = []
-    for tag, rule, number, aux in code:
-        if tag == LEAF:
-            value = next(rest)
-        elif tag == VARIABLE:
-            value = _refilled(next(rest), tracked, reuse)
-        elif tag in (REF, FIXED):
-            value = _made_before(tracked[number]) if tag == REF else aux.value
+    return _built(iter(code), iter(leaves), copying, tracked, reuse)
+
+
+def _built(
+    code: Iterator[Entry],
+    leaves: Iterator[Any],
+    copying: bool,
+    tracked: list[Any],
+    reuse: Mapping[int, Any],
+) -> Any:
+    """Return what the next entries stand for."""
+    tag, rule, number, aux = next(code)
+    if tag == LEAF:
+        return next(leaves)
+    if tag == FIXED:
+        return aux.value
+    if tag == REF:
+        if tracked[number] is _UNMADE:
+            raise CycleError("a cycle contains an immutable container")
+        return tracked[number]
+    index = len(tracked)
+    value = reuse.get(index)
+    if tag == VARIABLE:
+        variable = next(leaves)
+        if value is None:
+            value = variable
         else:
-            counts = tag == NODE or (copying and _is_counted(rule, number))
-            place = len(tracked) if counts else -1
-            if tag == NODE:
-                value = _unfilled(rule.cls, reuse.get(place))
-            else:
-                value = _empty(rule, aux) if copying else _UNMADE
-            if place >= 0:
-                tracked.append(value)
-            kept = _copied(aux) if copying and tag == NODE else aux
-            stack.append((value, [], rule, number, kept, place))
-            if number:
-                continue
-            value = _close(stack, tracked)
-        while stack:
-            stack[-1][1].append(value)
-            if len(stack[-1][1]) < stack[-1][3]:
-                break
-            value = _close(stack, tracked)
-        else:
-            return value
-    raise ValueError("a code without a root")
-
-
-def _made_before(value: Any) -> Any:
-    if value is _UNMADE:
-        raise CycleError("a cycle contains an immutable container")
-    return value
-
-
-def _empty(rule: Rule, aux: Any) -> Any:
-    """Return an empty container that can be filled later, if there can be one."""
-    empty = rule.empty(aux)
-    return _UNMADE if empty is None else empty
-
-
-def _unfilled(cls: type, known: Any) -> Any:
-    """Return a new object, or the one that is filled anew."""
-    return object.__new__(cls) if known is None else known
-
-
-def _refilled(value: Any, tracked: list[Any], reuse: Mapping[int, Any]) -> Any:
-    """Return a variable, or the one that takes its values and is kept."""
-    known = reuse.get(len(tracked))
-    if known is not None:
-        known.update_from_state(value)
-        value = known
-    tracked.append(value)
+            value.update_from_state(variable)
+        tracked.append(value)
+        return value
+    if tag == NODE:
+        value = object.__new__(rule.cls) if value is None else value
+        aux = Statics(aux.field_layout, aux.seen) if copying else aux
+    else:
+        empty = rule.empty(aux) if copying else None
+        value = _UNMADE if empty is None else empty
+    is_counted = tag == NODE or (copying and _is_counted(rule, number))
+    if is_counted:
+        tracked.append(value)
+    children = []
+    for _ in range(number):  # no comprehension, which is a frame of its own
+        children.append(_built(code, leaves, copying, tracked, reuse))  # noqa: PERF401  # see above
+    if value is not _UNMADE:
+        return rule.unflatten_into(value, aux, children)
+    value = rule.unflatten(aux, children)
+    if is_counted:
+        tracked[index] = value
     return value
 
 
 _UNMADE: Final = object()
-
-
-def _close(stack: list[Any], tracked: list[Any]) -> Any:
-    """Return the node whose children are complete."""
-    made, children, rule, _, aux, place = stack.pop()
-    value = _finish(made, children, rule, aux)
-    if place >= 0:
-        tracked[place] = value
-    return value
-
-
-def _finish(made: Any, children: list[Any], rule: Rule, aux: Any) -> Any:
-    """Give a node its children."""
-    if made is _UNMADE:
-        return rule.unflatten(aux, children)
-    fill: Any = rule.unflatten_into
-    return fill(made, aux, children)
-
-
-def _copied(aux: Any) -> Any:
-    """Return aux data of an object with copies of what is mutable in it."""
-    return Statics(aux.field_layout, aux.seen)
 
 
 install(GraphDef, StaticRule, bridge=True, where=__name__.partition(".")[0])

@@ -217,7 +217,7 @@ def set_attributes(
         write(holder, name, new)
 
 
-def set_metadata(tree: Any, only: Filter = ..., /, **metadata: Any) -> None:
+def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
     """Set metadata of all variables in a tree, in place.
 
     Args:

@@ -389,7 +389,7 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
             yield unlink(link), value
 
 
-class FlatState(Mapping[Path, V], Generic[V]):
+class FlatState(dict[Path, V], Generic[V]):
     """A mapping from full paths to the values of a state.
 
     The values are in the order of the state. A value that is at two paths of the state
@@ -411,44 +411,28 @@ class FlatState(Mapping[Path, V], Generic[V]):
         [1, 1]
     """
 
-    __slots__ = ("_items",)
-
-    def __init__(
-        self, items: Mapping[Path, Any] | Iterable[tuple[Path, Any]] = ()
-    ) -> None:
-        self._items = dict(items)
+    __slots__ = ()
 
     @property
     def paths(self) -> tuple[Path, ...]:
         """Return the paths."""
-        return tuple(self._items)
+        return tuple(self)
 
     @property
     def leaves(self) -> tuple[Any, ...]:
         """Return the values, in the order of the paths."""
-        return tuple(self._items.values())
-
-    def __getitem__(self, path: Path) -> V:
-        return self._items[path]  # type: ignore[no-any-return]  # a V
-
-    def __iter__(self) -> Iterator[Path]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
+        return tuple(self.values())
 
     def __repr__(self) -> str:
         return pformat(self)
 
     def _leafwise_sketch(self) -> Sketch:
-        children = [
-            Child("", DictKey(key), value) for key, value in self._items.items()
-        ]
+        children = [Child("", DictKey(key), value) for key, value in self.items()]
         return Sketch(children, "FlatState({", "})")
 
     def split(self, *filters: Filter) -> tuple[FlatState[V], ...]:
         """Return one part for each filter; each value must match a filter."""
-        parts = divide(self._items.items(), filters, exhaustive=True)
+        parts = divide(self.items(), filters, exhaustive=True)
         return tuple(map(FlatState, parts))
 
     @overload
@@ -461,16 +445,16 @@ class FlatState(Mapping[Path, V], Generic[V]):
 
     def filter(self, *filters: Filter) -> Any:
         """Return the part that a filter matches, or one part for each of several."""
-        parts = divide(self._items.items(), filters, exhaustive=False)
+        parts = divide(self.items(), filters, exhaustive=False)
         made = tuple([FlatState(part) for part in parts])
         return made[0] if len(filters) == 1 else made
 
     def merge(self, *others: Mapping[Path, Any]) -> FlatState:
         """Return all values merged; at equal paths the last value wins."""
-        merged = dict(self._items)
+        merged = FlatState(self)
         for other in others:
             merged.update(other)
-        return FlatState(merged)
+        return merged
 
 
 def divide(
@@ -742,20 +726,12 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
 class _StateRule(Rule):
     """The rule of states, which are flattened as dicts are."""
 
-    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
-        return DICT.keys(aux, arity)
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return DICT.same_aux(a, b)
-
-    def hash_aux(self, aux: Any) -> int:
-        return DICT.hash_aux(aux)
-
-    def compared_aux(self, aux: Any) -> Any:
-        return DICT.compared_aux(aux)
-
-    def node_data(self, aux: Any) -> Any:
-        return DICT.node_data(aux)
+    keys = DICT.keys
+    same_aux, hash_aux = DICT.same_aux, DICT.hash_aux
+    compared_aux, node_data = DICT.compared_aux, DICT.node_data
+    dump_aux, load_aux = DICT.dump_aux, DICT.load_aux
+    aux_to_json, aux_from_json = DICT.aux_to_json, DICT.aux_from_json
+    validate = DICT.validate
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return DICT.flatten(node._leafwise_items)
@@ -766,9 +742,6 @@ class _StateRule(Rule):
     def brackets(self, aux: Any, arity: int) -> Brackets:
         opening, labels, closing = DICT.brackets(aux, arity)
         return f"CustomNode(State[{opening}", labels, f"{closing}])"
-
-    def validate(self, _arity: int, _aux: Any) -> bool:
-        return False
 
 
 install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])

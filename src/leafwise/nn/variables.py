@@ -98,7 +98,8 @@ class Variable(DataNode, Generic[T]):
     and calls use the value, and `==` compares values. Unknown attributes are looked up
     in the metadata, then in the value.
 
-    `v[...] = x` and `v[i] = x` change the value in place. `v += x` raises an error
+    `v[...] = x` and `v[i] = x` change the value in place; an array keeps its shape and
+    dtype. `v += x` raises an error
     because it is ambiguous: it could change the value, or replace the variable with a
     bare value.
 
@@ -328,7 +329,7 @@ class Variable(DataNode, Generic[T]):
         if isinstance(item, Variable):
             item = item.get_value()
         if key is ...:
-            self.set_value(item)
+            self.set_value(_filled(self.get_raw_value(), item))
             return
         value: Any = self.get_value()
         if hasattr(type(value), "__setitem__") and not hasattr(value, "at"):
@@ -423,6 +424,25 @@ class Variable(DataNode, Generic[T]):
 
     def __repr__(self) -> str:
         return pformat(self)
+
+
+def _filled(value: Any, item: Any) -> Any:
+    """Return what `variable[...] = item` makes of a value; an array keeps its form."""
+    forms = [
+        (getattr(x, "shape", None), getattr(x, "dtype", None)) for x in (value, item)
+    ]
+    if forms[0] == forms[1]:
+        return item
+    if hasattr(value, "at"):
+        if hasattr(item, "astype") and value.dtype.kind not in "iub":
+            item = item.astype(value.dtype)  # floats of one precision become another
+        return value.at[...].set(item)
+    numpy = sys.modules.get("numpy")
+    if numpy is None or type(value) is not numpy.ndarray or hasattr(item, "at"):
+        return item  # NumPy cannot hold what jax traces
+    made = value.copy()
+    made[...] = item
+    return made
 
 
 def _adopt(cls: Any) -> None:

@@ -63,11 +63,11 @@ _NEW: Final = object()
 def kinds_in(obj: Any) -> Kinds:
     """Return the kind of each entry of an object's table; not to be changed."""
     try:
-        fields = obj._leafwise_fields
+        fields: Fields | Kinds = obj._leafwise_fields
     except AttributeError:  # it was created without `__new__`
         fields = {}
         set_fields(obj, fields)
-    return fields if type(fields) is dict else fields.kinds
+    return fields.kinds if isinstance(fields, Fields) else fields
 
 
 def set_kind(obj: Any, name: Any, kind: Kind | None) -> None:
@@ -324,28 +324,23 @@ def blank(cls: Any, kinds: Iterable[tuple[Any, Kind | None]]) -> Any:
 
 def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
     """Return the children of an object and its aux data."""
-    try:
-        fields = node._leafwise_fields
-        read = fields.read
-        if read is not None and hooks.reader is not None:
-            found: tuple[Sequence[Any], Statics] | None = read(node)
-            if found is not None:
-                return found
-        values = node.__dict__
-        children, static = fields.children(values), fields.statics(values)
-        is_settled = len(values) == len(fields.names)
-    except (AttributeError, KeyError):  # it has no fields yet, or others
-        is_settled = False
-    if not is_settled:
+    fields: Any = getattr(node, "_leafwise_fields", None)
+    values = node.__dict__
+    if type(fields) is not Fields:
         values = settle(node)
-        fields = node._leafwise_fields
-        children, static = fields.children(values), fields.statics(values)
-    aux = statics_for(fields, static)
+    elif fields.read is not None and hooks.reader is not None:
+        found: tuple[Sequence[Any], Statics] | None = fields.read(node)
+        if found is not None:
+            return found
+    if values.keys() != node._leafwise_fields.kinds.keys():  # somebody wrote to it
+        values = settle(node)
+    fields = node._leafwise_fields
+    aux = statics_for(fields, fields.statics(values))
     if hooks.reader is not None and aux.is_lasting and fields.is_shared:
         set_statics(node, aux)
         if fields.read is None:
             fields.read = hooks.reader(fields, "_leafwise_statics")
-    return children, aux
+    return fields.children(values), aux
 
 
 def flatten_unchecked(node: Any) -> tuple[Sequence[Any], Statics]:

@@ -723,15 +723,18 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
 # ------------------------------------------------------------------------- node
 
 
+_dict: Final[Any] = DICT  # its methods are bound, and taken as they are
+
+
 class _StateRule(Rule):
     """The rule of states, which are flattened as dicts are."""
 
-    keys = DICT.keys
-    same_aux, hash_aux = DICT.same_aux, DICT.hash_aux
-    compared_aux, node_data = DICT.compared_aux, DICT.node_data
-    dump_aux, load_aux = DICT.dump_aux, DICT.load_aux
-    aux_to_json, aux_from_json = DICT.aux_to_json, DICT.aux_from_json
-    validate = DICT.validate
+    keys = _dict.keys
+    same_aux, hash_aux = _dict.same_aux, _dict.hash_aux
+    compared_aux, node_data = _dict.compared_aux, _dict.node_data
+    dump_aux, load_aux = _dict.dump_aux, _dict.load_aux
+    aux_to_json, aux_from_json = _dict.aux_to_json, _dict.aux_from_json
+    validate = _dict.validate
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return DICT.flatten(node._leafwise_items)

@@ -130,14 +130,8 @@ def _is_in_list(change: Change) -> bool:
 
 def note(change: Change, shifts: Shifts) -> None:
     """Take note of what happens to the items of a list."""
-    if not _is_in_list(change):
-        return
-    if change.kind == "added":
-        shifts.put(change.path)
-    elif change.kind == "removed":
-        shifts.remove(change.path)
-    else:
-        shifts.move(change.path, change.index or 0)
+    if _is_in_list(change):
+        shifts.note(change.kind, change.path, change.index)
 
 
 def inverse(change: Change, shifts: Shifts) -> Change:

@@ -240,13 +240,13 @@ def _children(
         return []
     if strict and type(node) not in _MADE:
         raise _refused(link, f"the {type_name(node)}")
-    if rule.is_mapping:
-        items = rule.items(node)
-        wrong = [key for key in items if type(key) is not str] if strict else ()
-        if wrong:
-            raise _refused(link, f"the key {clip(wrong[0])} of the dict")
-        return [(DictKey(key), value) for key, value in items.items()]
-    return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
+    if not rule.is_mapping:
+        return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
+    items = rule.items(node)
+    wrong = [key for key in items if type(key) is not str] if strict else ()
+    if wrong:
+        raise _refused(link, f"the key {clip(wrong[0])} of the dict")
+    return [(DictKey(key), value) for key, value in items.items()]
 
 
 def _refused(link: Any, what: str) -> EditError:

@@ -28,21 +28,6 @@ from .find import keys_of
 from .pattern import Selector, read_selector, selector
 
 
-__all__ = [
-    "LISTS",
-    "Numbering",
-    "Row",
-    "Shifted",
-    "Shifts",
-    "aligned",
-    "filled",
-    "fitted",
-    "keyed_lists",
-    "numbers_by_key",
-    "plain_keys",
-    "rows_of",
-]
-
 LISTS: Final = ("align", "position")
 """How lists are compared, see `tree_diff`."""
 

@@ -22,8 +22,6 @@ from .difference import FEW, Detail, difference
 from .rebuild import Delete, Edit, Insert, Move, Set
 
 
-__all__ = ["Change", "as_json", "asked_of", "edit_of", "inverse", "note", "of_values"]
-
 _OPPOSITE: Final = {"added": "removed", "removed": "added"}
 
 

@@ -49,30 +49,11 @@ from .align import (
     rows_of,
 )
 from .change import Change, as_json, edit_of, inverse, note, of_values
-from .difference import (
-    ArrayDifference,
-    Form,
-    Place,
-    SetDifference,
-    TextDifference,
-)
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .patch import operations, patched
 from .pattern import Selector, read_selector
 from .rebuild import at_places, rebuild
 
-
-__all__ = [
-    "ArrayDifference",
-    "Change",
-    "Form",
-    "Place",
-    "SetDifference",
-    "TextDifference",
-    "TreeDiff",
-    "changes_between",
-    "tree_diff",
-]
 
 Tree = TypeVar("Tree")
 

@@ -41,24 +41,6 @@ from ..ops.context import Context, link_key, path_of
 from ..safely import FAULTS, Frozen, clip, printed
 
 
-__all__ = [
-    "DEEP",
-    "DEPTH_IN_DOUBT",
-    "CycleCheck",
-    "Place",
-    "Step",
-    "call_at",
-    "children_of",
-    "find",
-    "has_kinds",
-    "key_kind",
-    "keys_of",
-    "leaf_places",
-    "parse",
-    "static_names",
-    "step_of",
-]
-
 KINDS: Final[dict[Any, str]] = {
     SequenceKey: "position",
     DictKey: "key",

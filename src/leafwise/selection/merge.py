@@ -50,8 +50,6 @@ if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import Class, K, Node, T
 
-__all__ = ["tree_map_outer", "tree_merge", "tree_zip_outer"]
-
 
 Make: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Any]
 """Makes a node from the keys and the values of its children."""

@@ -32,15 +32,6 @@ if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import Leaf, Level
 
-__all__ = [
-    "FlatReport",
-    "from_flat",
-    "name_of",
-    "override",
-    "renaming",
-    "to_flat",
-]
-
 
 # ---------------------------------------------------------------------------- names
 

@@ -26,8 +26,6 @@ from .rebuild import Delete, Edit, Insert, Move, Set, entries_of, rebuild
 if TYPE_CHECKING:
     from .change import Change
 
-__all__ = ["operations", "patched"]
-
 
 # ------------------------------------------------------------------------ writing
 

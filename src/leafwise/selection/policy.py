@@ -19,7 +19,6 @@ from .pattern import Selector, read_selector, selector
 if TYPE_CHECKING:
     from .merge import Joint
 
-__all__ = ["CONFLICTS", "JOINS", "LISTS", "Policy", "Rules", "placed"]
 
 JOINS: Final = ("outer", "left", "inner", "right")
 LISTS: Final = ("replace", "extend", "position")

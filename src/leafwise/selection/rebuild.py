@@ -35,27 +35,6 @@ from .find import DEEP, find, has_kinds, keys_of, parse
 
 Tree = TypeVar("Tree")
 
-__all__ = [
-    "Delete",
-    "Edit",
-    "Edited",
-    "Insert",
-    "Move",
-    "Rename",
-    "Set",
-    "check_apart",
-    "children_by_key",
-    "data_keys",
-    "edited",
-    "entries_of",
-    "item_key",
-    "key_for",
-    "rebuild",
-    "remade",
-    "with_children",
-    "with_extras",
-]
-
 
 class Set(NamedTuple):
     """Replace what is there by a value."""

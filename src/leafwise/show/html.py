@@ -34,7 +34,6 @@ from .text import leaves_text
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["to_html"]
 
 LARGEST: Final = 2_000_000
 """How many bytes a page may have, if nobody says."""

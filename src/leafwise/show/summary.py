@@ -33,7 +33,6 @@ from .text import columns as taken
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["SummaryRow", "TreeSummary", "tree_summary"]
 
 By: TypeAlias = Literal["type", "kind", "dtype", "key"]
 Sort: TypeAlias = Literal["count", "bytes"]

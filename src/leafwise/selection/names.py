@@ -19,7 +19,7 @@ from ..core.registry import GLOBAL
 from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
-from ..safely import MISSING, class_name, clip, printed, shown, type_name
+from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
 from .fields import declared_at
 from .find import DEPTH_IN_DOUBT, CycleCheck, Place, Step, find, keys_of, parse
@@ -746,21 +746,10 @@ def _cast(
         return as_replaced(text, old, rule)
     except EditError:
         raise
-    except _REFUSALS as error:
+    except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
         if any_type:
             return guess(text)
         raise _misfit(place, text, rule is None, hint) from error
-
-
-_REFUSALS: Final = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
-"""What the type of a leaf raises for a string that it cannot read."""
 
 
 def _misfit(place: Place, text: str, is_leaf: bool, hint: Any) -> EditError:

@@ -18,15 +18,8 @@ from ..lazy import later
 # fmt: off
 if TYPE_CHECKING:
     from .change import Change
-    from .diff import (
-        ArrayDifference,
-        Form,
-        Place,
-        SetDifference,
-        TextDifference,
-        TreeDiff,
-        tree_diff,
-    )
+    from .diff import TreeDiff, tree_diff
+    from .difference import ArrayDifference, Form, Place, SetDifference, TextDifference
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
     from .merge import tree_map_outer, tree_merge, tree_zip_outer
     from .names import FlatReport, from_flat, override, to_flat
@@ -46,9 +39,8 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "change": "Change",
-    "diff": (
-        "ArrayDifference Form Place SetDifference TextDifference TreeDiff tree_diff"
-    ),
+    "diff": "TreeDiff tree_diff",
+    "difference": "ArrayDifference Form Place SetDifference TextDifference",
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "merge": "tree_map_outer tree_merge tree_zip_outer",
     "names": "FlatReport from_flat override to_flat",

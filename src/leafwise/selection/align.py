@@ -28,21 +28,6 @@ from .find import keys_of
 from .pattern import Selector, read_selector, selector
 
 
-__all__ = [
-    "LISTS",
-    "Numbering",
-    "Row",
-    "Shifted",
-    "Shifts",
-    "aligned",
-    "filled",
-    "fitted",
-    "keyed_lists",
-    "numbers_by_key",
-    "plain_keys",
-    "rows_of",
-]
-
 LISTS: Final = ("align", "position")
 """How lists are compared, see `tree_diff`."""
 
@@ -422,8 +407,8 @@ class Shifts:
         >>> import leafwise as lw
         >>> from leafwise.selection.align import Shifts
         >>> shifts = Shifts()
-        >>> shifts.remove(lw.KeyPath.parse("['a'][0]"))
-        >>> shifts.put(lw.KeyPath.parse("['a'][3]"))
+        >>> shifts.note("removed", lw.KeyPath.parse("['a'][0]"))
+        >>> shifts.note("added", lw.KeyPath.parse("['a'][3]"))
         >>> print(shifts.after(lw.KeyPath.parse("['a'][2].x")))
         ['a'][1].x
     """
@@ -431,20 +416,15 @@ class Shifts:
     def __init__(self) -> None:
         self._root = _Shift()
 
-    def remove(self, path: KeyPath) -> None:
-        """Note that an item is removed from its list."""
-        insort(self._at(path.parent).gone, path[-1].idx)
-
-    def put(self, path: KeyPath) -> None:
-        """Note that an item is put into a list; the last key is its new position."""
-        insort(self._at(path.parent).new, path[-1].idx)
-
-    def move(self, path: KeyPath, index: int) -> None:
-        """Note that an item is moved in its list."""
-        shift = self._at(path.parent)
-        shift.moved[path[-1].idx] = index
-        insort(shift.gone, path[-1].idx)
-        insort(shift.new, index)
+    def note(self, kind: str, path: KeyPath, index: int | None = None) -> None:
+        """Note that an item of a list is added, removed, or moved to a position."""
+        shift, place = self._at(path.parent), path[-1].idx
+        if kind != "added":
+            insort(shift.gone, place)
+        if kind != "removed":
+            insort(shift.new, place if index is None else index)
+        if index is not None:
+            shift.moved[place] = index
 
     def after(self, path: KeyPath) -> KeyPath:
         """Return the path after the changes, given the path before them."""

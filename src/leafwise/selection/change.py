@@ -22,8 +22,6 @@ from .difference import FEW, Detail, difference
 from .rebuild import Delete, Edit, Insert, Move, Set
 
 
-__all__ = ["Change", "as_json", "asked_of", "edit_of", "inverse", "note", "of_values"]
-
 _OPPOSITE: Final = {"added": "removed", "removed": "added"}
 
 
@@ -130,14 +128,8 @@ def _is_in_list(change: Change) -> bool:
 
 def note(change: Change, shifts: Shifts) -> None:
     """Take note of what happens to the items of a list."""
-    if not _is_in_list(change):
-        return
-    if change.kind == "added":
-        shifts.put(change.path)
-    elif change.kind == "removed":
-        shifts.remove(change.path)
-    else:
-        shifts.move(change.path, change.index or 0)
+    if _is_in_list(change):
+        shifts.note(change.kind, change.path, change.index)
 
 
 def inverse(change: Change, shifts: Shifts) -> Change:

@@ -49,30 +49,11 @@ from .align import (
     rows_of,
 )
 from .change import Change, as_json, edit_of, inverse, note, of_values
-from .difference import (
-    ArrayDifference,
-    Form,
-    Place,
-    SetDifference,
-    TextDifference,
-)
 from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
 from .patch import operations, patched
 from .pattern import Selector, read_selector
 from .rebuild import at_places, rebuild
 
-
-__all__ = [
-    "ArrayDifference",
-    "Change",
-    "Form",
-    "Place",
-    "SetDifference",
-    "TextDifference",
-    "TreeDiff",
-    "changes_between",
-    "tree_diff",
-]
 
 Tree = TypeVar("Tree")
 
@@ -389,18 +370,19 @@ def changes_between(
     options = DiffOptions(aligns=lists != "position")
     if ignore is not None:
         chosen = read_selector(ignore, context.view)
-        options.ignored = [
-            {place.path for place in chosen.targets(tree, context)} for tree in (a, b)
-        ]
+        places = [chosen.targets(tree, context) for tree in (a, b)]
+        ignored = [{place.path for place in found} for found in places]
+        options = options._replace(ignored=ignored)
     if isinstance(lists, Mapping):
-        options.keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
+        keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
+        options = options._replace(keys=keys)
     found = [*_Comparing(context, values, options).run(a, b)]
     if values.asked is PLAIN:
         return found
     return [of_values(c._values(), values.asked_of(c.before, c.after)) for c in found]
 
 
-class DiffOptions:
+class DiffOptions(NamedTuple):
     """Which places are ignored, and how lists are compared.
 
     Attributes:
@@ -410,12 +392,9 @@ class DiffOptions:
             tree.
     """
 
-    __slots__ = ("aligns", "ignored", "keys")
-
-    def __init__(self, *, aligns: bool) -> None:
-        self.aligns = aligns
-        self.ignored: Sequence[set[KeyPath]] = (set(), set())
-        self.keys: Sequence[Mapping[KeyPath, Selector]] = ({}, {})
+    aligns: bool
+    ignored: Sequence[set[KeyPath]] = (set(), set())
+    keys: Sequence[Mapping[KeyPath, Selector]] = ({}, {})
 
 
 def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
@@ -663,8 +642,7 @@ class _Comparing:
                 return False
 
         numbering = self.numbering
-        options = DiffOptions(aligns=False)
-        options.ignored = self.options.ignored
+        options = DiffOptions(False, self.options.ignored)
         by_position = _Comparing(self.context, self.values, options, self.above)
         by_position.check_cycles = self.check_cycles
         start, end = _equal_ends(len(ours), len(others), same_at_sight)

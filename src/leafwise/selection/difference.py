@@ -37,16 +37,6 @@ from ..equality.leaves import PLAIN, Values
 from ..safely import FAULTS, printable, printed, shown, type_name
 
 
-__all__ = [
-    "ArrayDifference",
-    "Detail",
-    "Form",
-    "Place",
-    "SetDifference",
-    "TextDifference",
-    "difference",
-]
-
 FEW: Final = 3
 """How many places of an array are told, if nobody asks for more."""
 _BLOCK: Final = 1 << 20

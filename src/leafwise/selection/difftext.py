@@ -29,15 +29,6 @@ from .difference import (
 if TYPE_CHECKING:
     from .change import Change
 
-__all__ = [
-    "SIGNS",
-    "Sides",
-    "counted",
-    "headline",
-    "lines_of",
-    "lines_of_all",
-    "sides_of",
-]
 
 SIGNS: Final = {
     "added": "+",

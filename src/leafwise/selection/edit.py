@@ -56,15 +56,6 @@ else:
 D = TypeVar("D")
 T = TypeVar("T")
 
-__all__ = [
-    "Selection",
-    "at",
-    "tree_at",
-    "tree_move",
-    "tree_rename",
-    "tree_update",
-]
-
 
 class Selection(Shown, Generic[Tree, Value]):
     """The selected nodes and leaves of a tree, to read or edit; `at` returns it.

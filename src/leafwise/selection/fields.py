@@ -21,9 +21,6 @@ from .rebuild import children_by_key
 from .values import child_hint, hints_of
 
 
-__all__ = ["declared_at", "fields_of", "no_field"]
-
-
 def fields_of(node: Any, rule: Rule) -> dict[str, Any]:
     """Return the fields of an object by name; none if its children have other keys."""
     keys = keys_of(node, rule)

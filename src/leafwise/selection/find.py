@@ -44,25 +44,6 @@ from ..ops.context import Context, link_key, path_of
 from ..safely import FAULTS, MISSING, Frozen, clip, printed
 
 
-__all__ = [
-    "DEEP",
-    "DEPTH_IN_DOUBT",
-    "END",
-    "CycleCheck",
-    "Place",
-    "Step",
-    "call_at",
-    "children_of",
-    "find",
-    "has_kinds",
-    "key_kind",
-    "keys_of",
-    "leaf_places",
-    "parse",
-    "static_names",
-    "step_of",
-]
-
 KINDS: Final[dict[Any, str]] = {
     SequenceKey: "position",
     DictKey: "key",

@@ -36,21 +36,18 @@ from .rebuild import (
     Edited,
     Insert,
     Set,
+    changed_node,
     data_keys,
     entries_of,
     item_key,
     rebuild,
     remade,
-    with_children,
-    with_extras,
 )
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import Class, K, Node, T
-
-__all__ = ["tree_map_outer", "tree_merge", "tree_zip_outer"]
 
 
 Make: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Any]
@@ -133,28 +130,25 @@ class Joint:
         Raises:
             EditError: A child is missing that the node must have.
         """
+        keys, values, parts = self.parts.keys, self.values, self.parts
+        if any(map(is_, values, repeat(MISSING))):
+            there = [number for number, x in enumerate(values) if x is not MISSING]
+            if parts.is_fixed:
+                gone = next(n for n, x in enumerate(values) if x is MISSING)
+                path = KeyPath(unlink(self.link_to(gone)))
+                raise EditError(
+                    f"{path.where()} cannot be deleted: its parent has a fixed number "
+                    "of children",
+                    path=path,
+                )
+            keys, values = [keys[n] for n in there], [values[n] for n in there]
         try:
-            return self._made()
+            return parts.make(keys, values)
         except EditError:
             raise
-        except Exception as error:
+        except Exception as error:  # of the class, which is told where
             locate(error, [*unlink(self.link)][::-1])
             raise
-
-    def _made(self) -> Any:
-        keys, values, parts = self.parts.keys, self.values, self.parts
-        if not any(map(is_, values, repeat(MISSING))):
-            return parts.make(keys, values)
-        if parts.is_fixed:
-            gone = next(n for n, x in enumerate(values) if x is MISSING)
-            path = KeyPath(unlink(self.link_to(gone)))
-            raise EditError(
-                f"{path.where()} cannot be deleted: its parent has a fixed number of "
-                "children",
-                path=path,
-            )
-        there = [number for number, x in enumerate(values) if x is not MISSING]
-        return parts.make([keys[n] for n in there], [values[n] for n in there])
 
 
 class Spot(NamedTuple):
@@ -335,11 +329,7 @@ def by_field(
                 edits.append((key, Delete()))
             elif value is not before:
                 edits.append((key, (Insert if before is MISSING else Set)(value)))
-        if not edits:
-            return node
-        if is_fixed:
-            return with_children(node, rule, edits)
-        return with_extras(spot.link, node, rule, edits)
+        return changed_node(spot.link, node, rule, edits) if edits else node
 
     parts = Parts([*map(GetAttrKey, names)], _same, (old, new), make)
     parts.is_fixed = is_fixed

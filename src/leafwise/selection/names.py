@@ -20,7 +20,7 @@ from ..core.registry import GLOBAL
 from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
-from ..safely import MISSING, class_name, clip, printed, shown, type_name
+from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
 from .fields import declared_at
 from .find import DEPTH_IN_DOUBT, END, CycleCheck, Place, Step, find, keys_of, parse
@@ -32,15 +32,6 @@ from .values import as_declared, as_replaced, described, guess, number_type
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import Leaf, Level
-
-__all__ = [
-    "FlatReport",
-    "from_flat",
-    "name_of",
-    "override",
-    "renaming",
-    "to_flat",
-]
 
 
 # ---------------------------------------------------------------------------- names
@@ -241,13 +232,13 @@ def _children(
         return []
     if strict and type(node) not in _MADE:
         raise _refused(link, f"the {type_name(node)}")
-    if rule.is_mapping:
-        items = rule.items(node)
-        wrong = [key for key in items if type(key) is not str] if strict else ()
-        if wrong:
-            raise _refused(link, f"the key {clip(wrong[0])} of the dict")
-        return [(DictKey(key), value) for key, value in items.items()]
-    return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
+    if not rule.is_mapping:
+        return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
+    items = rule.items(node)
+    wrong = [key for key in items if type(key) is not str] if strict else ()
+    if wrong:
+        raise _refused(link, f"the key {clip(wrong[0])} of the dict")
+    return [(DictKey(key), value) for key, value in items.items()]
 
 
 def _refused(link: Any, what: str) -> EditError:
@@ -761,21 +752,10 @@ def _cast(
         return as_replaced(text, old, rule)
     except EditError:
         raise
-    except _REFUSALS as error:
+    except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
         if any_type:
             return guess(text)
         raise _misfit(place, text, rule is None, hint) from error
-
-
-_REFUSALS: Final = (
-    ArithmeticError,
-    AttributeError,
-    LookupError,
-    SyntaxError,
-    TypeError,
-    ValueError,
-)
-"""What the type of a leaf raises for a string that it cannot read."""
 
 
 def _misfit(place: Place, text: str, is_leaf: bool, hint: Any) -> EditError:

@@ -25,17 +25,6 @@ if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import TreeT
 
-__all__ = [
-    "Masked",
-    "tree_combine",
-    "tree_filter",
-    "tree_group_by",
-    "tree_labels",
-    "tree_mask",
-    "tree_partition",
-    "tree_unmask",
-]
-
 
 T = TypeVar("T")
 

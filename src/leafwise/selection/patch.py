@@ -20,13 +20,11 @@ from ..core.walk import unlink
 from ..errors import EditError
 from ..ops.context import Context
 from ..safely import clip, type_name
-from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
+from .rebuild import Delete, Edit, Insert, Move, Set, entries_of, rebuild
 
 
 if TYPE_CHECKING:
     from .change import Change
-
-__all__ = ["operations", "patched"]
 
 
 # ------------------------------------------------------------------------ writing
@@ -277,20 +275,19 @@ def _found(tree: Any, pointer: str, context: Context) -> tuple[KeyPath, Any]:
 def _step(node: Any, token: str, path: KeyPath, context: Context) -> tuple[Any, Any]:
     """Return the key that a token means in a node, and the children by such keys."""
     rule = context.rule_of(node, path)
-    if rule is not None and rule.is_mapping:
-        return DictKey(token), rule.items(node)
-    if rule is None or not rule.is_sequence:
+    if rule is None or not (rule.is_mapping or rule.is_sequence):
         raise EditError(
             f"{clip(token)} goes into {clip(node)} ({type_name(node)}), which has no "
             f"members, at {path.where()}",
             path=path,
         )
-    items = rule.items(node)
+    children = entries_of(node, rule)
+    if rule.is_mapping:
+        return DictKey(token), children
     is_index = token.isascii() and token.isdigit() and str(int(token)) == token
     if not is_index and token != "-":
         raise EditError(f"{token!r} is not a position, at {path.where()}", path=path)
-    place = int(token) if is_index else len(items)
-    return SequenceKey(place), dict(enumerate(items))
+    return SequenceKey(int(token) if is_index else len(children)), children
 
 
 def _put(tree: Any, pointer: str, value: Any, context: Context) -> Any:

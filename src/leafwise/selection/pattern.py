@@ -36,21 +36,6 @@ from .find import (
 )
 
 
-__all__ = [
-    "Region",
-    "Selector",
-    "along",
-    "fail",
-    "follow",
-    "is_function",
-    "read_selector",
-    "require",
-    "selector",
-    "unique",
-    "with_article",
-]
-
-
 class Selector:
     """A selector picks nodes or leaves of a tree; combine them with `&`, `|` and `~`.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..ops.context import Context
@@ -19,14 +19,13 @@ from .pattern import Selector, read_selector, selector
 if TYPE_CHECKING:
     from .merge import Joint
 
-__all__ = ["CONFLICTS", "JOINS", "LISTS", "Policy", "Rules", "placed"]
 
 JOINS: Final = ("outer", "left", "inner", "right")
 LISTS: Final = ("replace", "extend", "position")
 CONFLICTS: Final = ("overlay", "base", "error")
 
 
-class Policy:
+class Policy(NamedTuple):
     """How to merge at one place, and below it unless a rule says otherwise.
 
     Attributes:
@@ -38,15 +37,12 @@ class Policy:
         decides: Whether a rule said which value wins, even if their types differ.
     """
 
-    __slots__ = ("conflict", "decides", "function", "join", "lists", "pairs")
-
-    def __init__(self, join: str, lists: str, conflict: str) -> None:
-        self.join = join
-        self.lists = lists
-        self.conflict = conflict
-        self.function: Callable[[Any, Any], Any] | None = None
-        self.pairs: Selector | None = None
-        self.decides = False
+    join: str
+    lists: str
+    conflict: str
+    function: Callable[[Any, Any], Any] | None = None
+    pairs: Selector | None = None
+    decides: bool = False
 
     @property
     def is_plain(self) -> bool:
@@ -65,26 +61,23 @@ class Policy:
         Raises:
             ValueError: The rule is unknown.
         """
-        made = Policy(self.join, self.lists, self.conflict)
-        made.decides = self.decides
-        if rule in JOINS or rule in CONFLICTS:
-            made.pairs = self.pairs
-        if rule is None or callable(rule):
-            made.function = rule
-        elif isinstance(rule, Selector):
-            made.pairs = rule
-        elif rule in JOINS:
-            made.join = rule
-        elif rule in LISTS:
-            made.lists = rule
-        elif rule in CONFLICTS:
-            made.conflict, made.decides = rule, True
-        else:
-            known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
-            raise ValueError(
-                f"a rule must be one of {known}, or a function; got {clip(rule)}"
-            )
-        return made
+        here = self._replace(function=None, pairs=None)
+        if rule is None:
+            return here
+        if callable(rule):
+            return here._replace(function=rule)
+        if isinstance(rule, Selector):
+            return here._replace(pairs=rule)
+        if rule in LISTS:
+            return here._replace(lists=rule)
+        if rule in JOINS:
+            return here._replace(join=rule, pairs=self.pairs)
+        if rule in CONFLICTS:
+            return here._replace(conflict=rule, decides=True, pairs=self.pairs)
+        known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
+        raise ValueError(
+            f"a rule must be one of {known}, or a function; got {clip(rule)}"
+        )
 
 
 class _Trie:

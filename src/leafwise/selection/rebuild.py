@@ -35,27 +35,6 @@ from .find import DEEP, find, has_kinds, keys_of, parse
 
 Tree = TypeVar("Tree")
 
-__all__ = [
-    "Delete",
-    "Edit",
-    "Edited",
-    "Insert",
-    "Move",
-    "Rename",
-    "Set",
-    "check_apart",
-    "children_by_key",
-    "data_keys",
-    "edited",
-    "entries_of",
-    "item_key",
-    "key_for",
-    "rebuild",
-    "remade",
-    "with_children",
-    "with_extras",
-]
-
 
 class Set(NamedTuple):
     """Replace what is there by a value."""
@@ -385,7 +364,7 @@ def _changed(
     rule: Any = context.view.resolve(type(node))
     flat = [(key, edit) for key, listed in edits.items() for edit in listed]
     try:
-        made = _changed_node(link, node, rule, flat)
+        made = changed_node(link, node, rule, flat)
     except EditError:
         raise
     except Exception as error:  # of the class, where rebuilding runs its code
@@ -401,9 +380,18 @@ def _changed(
     return made
 
 
-def _changed_node(
-    link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]]
-) -> Any:
+def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]]) -> Any:
+    """Return a node with edits applied, each with its key.
+
+    Args:
+        link: Where the node is, as a linked list.
+        node: The node.
+        rule: Its rule.
+        flat: The edits.
+
+    Raises:
+        EditError: The node does not allow one.
+    """
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)
@@ -416,7 +404,7 @@ def _changed_node(
         told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
         raise _refusal(link, told)
     if all(type(edit) is Set for _, edit in flat):
-        return with_children(node, rule, flat)
+        return _with_children(node, rule, flat)
     return _reshaped(link, node, rule, flat)
 
 
@@ -518,7 +506,7 @@ def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
     return items
 
 
-def with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
+def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     """Return a node with other children or static values."""
     children, aux = rule.flatten(node)
     children = [*children]
@@ -544,11 +532,11 @@ def with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
 def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     """Return a copy of an object with more, fewer or renamed children."""
     if rule.extras is not None and rule.extras(node) is not None:
-        return with_extras(link, node, rule, edits)
+        return _with_extras(link, node, rule, edits)
     grows = isinstance(node, MutableMapping | MutableSequence)
     if isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped)):
         raise _refusal(link, f"the {type_name(node)} {_REFUSED}")
-    made = with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
+    made = _with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
     rest = [(key, edit) for key, edit in edits if type(edit) is not Set]
     _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
     for key, edit in rest:
@@ -576,9 +564,11 @@ _REFUSED: Final = (
 )
 
 
-def with_extras(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
+def _with_extras(
+    link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
+) -> Any:
     """Return a copy of an object some of whose attributes may come and go."""
-    made = with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
+    made = _with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
     extras: Any = rule.extras and rule.extras(made)
     for key, edit in edits:
         if type(edit) is Set:

@@ -24,10 +24,6 @@ from ..safely import FAULTS, MISSING, class_name, clip
 from .rebuild import data_keys, entries_of, item_key, remade
 
 
-__all__ = ["as_declared", "as_replaced", "child_hint", "described", "guess", "hints_of"]
-__all__ += ["number_type"]
-
-
 # ------------------------------------------------------- the value that is replaced
 
 

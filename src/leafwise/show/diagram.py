@@ -35,7 +35,6 @@ from .text import clipped, columns
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["draw", "to_dot", "to_mermaid"]
 
 _NARROWEST: Final = 20  # columns that a line has for its text, however deep it stands
 _LONGEST: Final = 40

@@ -35,7 +35,6 @@ from .text import leaves_text
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["to_html"]
 
 LARGEST: Final = 2_000_000
 """How many bytes a page may have, if nobody says."""
@@ -95,15 +94,25 @@ def to_html(
     if max_bytes < _SMALLEST:
         raise ValueError(f"max_bytes must be at least {_SMALLEST:,}, not {max_bytes}")
     context = context_of(is_leaf, False, none_is_leaf, namespace)
-    write: _Write
+    title = type_name(tree) if document else None
+    said, only = "", None
     if issubclass(type(tree), TreeDiff):
-        write = partial(_of_diff, tree)
-    elif issubclass(type(tree), Selection):
-        write = _selection_writer(tree, depth, arrays)
+        write: _Write = partial(_of_diff, tree)
     else:
-        write = _tree_writer(tree, context, depth, arrays)
-    body = _fitting(write, max_leaves, max_bytes)
-    text = framed(body, title=type_name(tree) if document else None)
+        if type(tree) is PyTreeDef:
+            mode = ", None is a leaf" if tree.none_is_leaf else ""
+            leaves = leaves_text(tree.num_leaves)
+            said = f"PyTreeDef: {leaves}, {tree.num_nodes:,} in all{mode}"
+        elif issubclass(type(tree), Selection):
+            said = repr(tree)
+            try:
+                tree, context, only = tree._leafwise_chosen()
+                said = f"{said}: {counted(len(only), 'place')}"
+            except PathError as error:
+                said, only = f"{said}: {error}", []
+        write = partial(_of_tree, tree, context, depth, arrays, only, said)
+    body = caption(said) if only == [] else _fitting(write, max_leaves, max_bytes)
+    text = framed(body, title=title)
     return Picture(text, {"text/html": text})
 
 
@@ -134,46 +143,25 @@ def _fitting(write: _Write, most: int, largest: int) -> str:
 # -------------------------------------------------------------------------- trees
 
 
-def _tree_writer(
+def _of_tree(
     tree: Any,
     context: Context,
     depth: int | None,
     arrays: Arrays,
-    only: Iterable[KeyPath] | None = None,
-    said: str = "",
-) -> _Write:
-    """Return what writes a tree."""
-    if type(tree) is PyTreeDef:
-        mode = ", None is a leaf" if tree.none_is_leaf else ""
-        leaves = leaves_text(tree.num_leaves)
-        said = f"PyTreeDef: {leaves}, {tree.num_nodes:,} in all{mode}"
-
-    def write(most: int, flat: bool) -> str:
-        levels = _FLAT if flat and (depth is None or depth > _FLAT) else depth
-        how = "short" if flat else arrays
-        root = outline(tree, context, depth=levels, most=most, arrays=how, only=only)
-        if root.role == "leaf" and not issubclass(type(tree), str | bytes):
-            lines = [] if is_array(tree) else shown(tree).splitlines()
-            if len(lines) > 1:
-                root.opening = "\n".join(lines)
-        return f"{caption(said)}<ul>{_rows(root, _opened(root))}</ul>"
-
-    return write
-
-
-def _selection_writer(
-    selection: Selection[Any], depth: int | None, arrays: Arrays
-) -> _Write:
-    """Return what writes the tree around the places of a selection."""
-    try:
-        tree, context, paths = selection._leafwise_chosen()
-    except PathError as error:
-        said = f"{selection!r}: {error}"
-        return lambda most, flat: caption(said)
-    said = f"{selection!r}: {counted(len(paths), 'place')}"
-    if not paths:
-        return lambda most, flat: caption(said)
-    return _tree_writer(tree, context, depth, arrays, paths, said)
+    only: Iterable[KeyPath] | None,
+    said: str,
+    most: int,
+    flat: bool,
+) -> str:
+    """Return a tree as lists in lists, below what is said of it."""
+    levels = _FLAT if flat and (depth is None or depth > _FLAT) else depth
+    how = "short" if flat else arrays
+    root = outline(tree, context, depth=levels, most=most, arrays=how, only=only)
+    if root.role == "leaf" and not issubclass(type(tree), str | bytes):
+        lines = [] if is_array(tree) else shown(tree).splitlines()
+        if len(lines) > 1:
+            root.opening = "\n".join(lines)
+    return f"{caption(said)}<ul>{_rows(root, _opened(root))}</ul>"
 
 
 def _rows(item: Item, opened: set[int], path: str = "") -> str:

@@ -14,8 +14,6 @@ from ..paint import SIGNS
 from ..safely import printable
 
 
-__all__ = ["STYLE", "caption", "framed", "rules_of", "safe", "span"]
-
 _LONGEST: Final = 300
 
 

@@ -19,8 +19,6 @@ from .outline import Arrays, Item, outline
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["pformat", "pprint"]
-
 
 def pformat(
     tree: Any,

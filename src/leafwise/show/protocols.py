@@ -22,8 +22,6 @@ from .outline import comment_of, full_label, sketch_of
 from .pretty import pformat
 
 
-__all__ = ["html_of", "rich_of", "treescope_of"]
-
 _NARROWEST: Final = 20
 _MOST: Final = 1000
 

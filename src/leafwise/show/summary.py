@@ -33,7 +33,6 @@ from .text import columns as taken
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["SummaryRow", "TreeSummary", "tree_summary"]
 
 By: TypeAlias = Literal["type", "kind", "dtype", "key"]
 Sort: TypeAlias = Literal["count", "bytes"]
@@ -232,8 +231,8 @@ class TreeSummary:
         columns = self._columns(branches_of([row.depth for row in self.rows]))
         widths = _fitted(columns, width)
         texts = [
-            [_padded(text, size, column.is_right) for text in column.all]
-            for column, size in zip(columns, widths, strict=True)
+            [_padded(text, size, not least) for text in cells]
+            for (least, cells), size in zip(columns, widths, strict=True)
         ]
         head, *lines = [_GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
@@ -243,13 +242,13 @@ class TreeSummary:
     def to_html(self) -> str:
         """Return the table as self-contained HTML for light and dark pages."""
         columns = self._columns()
-        sides = [' class="lw-right"' if c.is_right else "" for c in columns]
+        sides = ["" if least else ' class="lw-right"' for least, _ in columns]
+        names, *cells = zip(*[cells for _, cells in columns], strict=True)
         heads = [
-            f"<th{side}>{escape(column.name)}</th>"
-            for side, column in zip(sides, columns, strict=True)
+            f"<th{side}>{escape(name)}</th>"
+            for side, name in zip(sides, names, strict=True)
         ]
         rows = []
-        cells = zip(*[column.texts for column in columns], strict=True)
         for row, (name, *texts) in zip(self.rows, cells, strict=True):
             title = escape(clipped(row.path, _LONGEST_PATH))
             told = [
@@ -286,14 +285,14 @@ class TreeSummary:
             names = [row.more_text or getattr(row, _FIELDS[by]) for row in rows]
         if branches:
             names = [f"{a}{b}" for a, b in zip(branches, names, strict=True)]
-        found = [_Column(by or "path", names, 12)]
+        found = [(12, [by or "path", *names])]
         hidden = {"leaves"} if by is None else _FORM
         if {row.kind for row in rows} <= {"", _DATA}:
             hidden |= {"kind"}
         for name, (least, text_of) in _CELLS.items():
             texts = [] if name in hidden else [text_of(row) for row in rows]
             if any(texts):
-                found.append(_Column(name, texts, least))
+                found.append((least, [name, *texts]))
         return found
 
     def _notes(self) -> list[str]:
@@ -309,22 +308,8 @@ class TreeSummary:
         return notes
 
 
-class _Column(NamedTuple):
-    """A column: its heading, its cells, and how narrow these may be cut, 0 if not."""
-
-    name: str
-    texts: list[str]
-    least: int = 0
-
-    @property
-    def is_right(self) -> bool:
-        """Whether its cells are aligned at the right, as numbers are."""
-        return not self.least
-
-    @property
-    def all(self) -> list[str]:
-        """Heading and cells."""
-        return [self.name, *self.texts]
+_Column: TypeAlias = tuple[int, list[str]]
+"""How narrow its cells may be cut, 0 for numbers; and heading and cells."""
 
 
 def _share_text(row: SummaryRow) -> str:
@@ -370,9 +355,10 @@ def _kinds_text(amounts: dict[str, Amount]) -> str:
 
 def _fitted(columns: Sequence[_Column], width: int) -> list[int]:
     """Return how wide each column is: those that may be cut share what is left."""
-    widths = [max(map(taken, column.all)) for column in columns]
+    widths = [max(map(taken, cells)) for _, cells in columns]
     least = [
-        min(c.least or most, most) for c, most in zip(columns, widths, strict=True)
+        min(narrowest or widest, widest)
+        for (narrowest, _), widest in zip(columns, widths, strict=True)
     ]
     spare = max(width - sum(least) - len(_GAP) * (len(least) - 1), 0)
     narrow = sorted(range(len(least)), key=lambda place: widths[place])
@@ -417,14 +403,8 @@ class _Again(NamedTuple):
     place: int
 
 
-class _Spot(NamedTuple):
-    """A child of a node, and which of the counted leaves it has."""
-
-    above: _Node
-    place: int
-    child: Any
-    start: int
-    end: int
+_Spot: TypeAlias = tuple[int, Any, int, int]
+"""The index of a child, the child, and which of the counted leaves it has."""
 
 
 class _Class(NamedTuple):
@@ -500,7 +480,7 @@ class _Node:
                 at = child.end
             elif type(child) is not _Again:
                 at += 1
-            yield _Spot(self, place, child, start, at)
+            yield place, child, start, at
 
 
 class _Star:
@@ -561,7 +541,7 @@ class _Tally:
 
     def amount(self, spot: _Spot) -> Amount:
         """Return the amount of a child: nothing, if it is counted elsewhere."""
-        return _total(self.amounts(spot.start, spot.end).values())
+        return _total(self.amounts(*spot[2:]).values())
 
     def read(self) -> None:
         """Go through all leaves, and note what is counted of each."""
@@ -675,7 +655,7 @@ def _chosen(
     chosen = {tally.top: first(tally.top, 1)}
     spare, level = most - 1, [tally.top]
     for _ in range(levels):
-        inner = [spot.child for node in level for spot in chosen.get(node, ())]
+        inner = [spot[1] for node in level for spot in chosen.get(node, ())]
         level = [n for n in inner if type(n) is _Node and n.children and not n.is_cell]
         if not level or spare <= 0:
             break
@@ -697,11 +677,11 @@ def _rows(tally: _Tally, chosen: dict[_Node, list[_Spot]]) -> list[SummaryRow]:
     def below(above: _Node, path: str, depth: int) -> Iterator[SummaryRow]:
         spots = chosen.get(above, [])
         for spot in spots:
-            here = path + _label(above, spot.place)
-            amounts = tally.amounts(spot.start, spot.end)
-            yield _row(spot, amounts, whole, path=here, depth=depth)
-            if type(spot.child) is _Node:
-                yield from below(spot.child, here, depth + 1)
+            place, child, start, end = spot
+            here = path + _label(above, place)
+            yield _row(child, tally.amounts(start, end), whole, path=here, depth=depth)
+            if type(child) is _Node:
+                yield from below(child, here, depth + 1)
         left_out = len(above.children) - len(spots)
         if spots and left_out:
             inside = _total(tally.amounts(above.start, above.end).values())
@@ -714,11 +694,11 @@ def _rows(tally: _Tally, chosen: dict[_Node, list[_Spot]]) -> list[SummaryRow]:
 
 
 def _row(
-    spot: _Spot, amounts: dict[str, Amount], whole: Amount, **where: Any
+    child: Any, amounts: dict[str, Amount], whole: Amount, **where: Any
 ) -> SummaryRow:
     """Return the row of a child; a variable has that of its value."""
-    child, same_as = spot.child, ""
     role: Role = "leaf"
+    same_as = ""
     if type(child) is _Again:
         role, same_as, child = "again", *_first_place(child)
     name = _type_text(child)
@@ -839,6 +819,6 @@ def _group_names(tally: _Tally, by: By) -> list[str]:
     node = root if type(root) is _Node and not root.is_cell else tally.top
     return [
         _label(node, place) or _ROOT
-        for _, place, _, start, end in node.spots()
+        for place, _, start, end in node.spots()
         for _ in range(end - start)
     ]

@@ -26,7 +26,6 @@ from .text import clipped, columns
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["to_svg"]
 
 _LETTER: Final = 7.25  # pixels, of a monospaced font of 12
 _HEIGHT: Final = 22

@@ -24,8 +24,6 @@ from ..selection.difference import form_of
 from ..selection.difftext import headline, lines_of_all
 
 
-__all__ = ["assert_same_structure", "assert_trees_close", "assert_trees_equal"]
-
 _MOST: Final = 20
 """How many differences an error shows."""
 

@@ -18,9 +18,6 @@ from ..selection.diff import changes_between
 from ..selection.difftext import headline, lines_of_all
 
 
-__all__ = ["pytest_assertrepr_compare"]
-
-
 def pytest_assertrepr_compare(
     config: Any, op: str, left: object, right: object
 ) -> list[str] | None:

@@ -27,9 +27,6 @@ from ..safely import class_name, clip, described, printed, type_name
 from ..selection.find import static_names
 
 
-__all__ = ["check_node"]
-
-
 def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -> None:
     """Assert that a class is registered correctly; the error lists the faults.
 
@@ -182,14 +179,10 @@ def _attributes(node: Any) -> dict[str, Any]:
 
 def _holds(value: Any, test: Callable[[Any], bool], depth: int = 3) -> bool:
     """Return whether a value, or an element of its containers, passes a test."""
-    if test(value) or depth == 0:
-        return test(value)
-    elements: Iterable[Any] = ()
-    if isinstance(value, dict):
-        elements = (*value, *value.values())
-    elif isinstance(value, tuple | list | set | frozenset):
-        elements = value
-    return any(_holds(element, test, depth - 1) for element in elements)
+    inside: list[Any] = []
+    if depth and isinstance(value, dict | tuple | list | set | frozenset):
+        inside = [*value, *(value.values() if isinstance(value, dict) else ())]
+    return test(value) or any(_holds(x, test, depth - 1) for x in inside)
 
 
 # ------------------------------------------------------------------------------ checks

@@ -26,7 +26,6 @@ from ..selection.difference import form_of
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
-__all__ = ["treedefs", "trees", "trees_like"]
 
 Nodes: TypeAlias = (
     "Iterable[type | Callable[[SearchStrategy[Any]], SearchStrategy[Any]]]"

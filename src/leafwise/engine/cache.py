@@ -124,7 +124,9 @@ class Structure(Runner):
                 self._treedefs.clear()
             given["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
         # a code object of its own: what the interpreter learns of names holds for one
-        return FunctionType(code.replace(), {**names, **given})
+        made = FunctionType(code.replace(), {**names, **given})
+        made.__defaults__ = (None,) * (code.co_argcount - 1)
+        return made
 
     def _treedef_maker(self, treedef: PyTreeDef) -> Callable[[list[Any]], PyTreeDef]:
         """Return a function from the aux data that varies to a treedef."""

@@ -34,18 +34,10 @@ from itertools import groupby
 from operator import attrgetter, itemgetter, length_hint
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core import builtins
+from ..core import builtins, keys
 from ..core.builtins import BUILTINS, DICT, DefaultDictRule, DictRule
-from ..core.keys import (
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
-    SequenceKey,
-    leaf_order,
-)
 from ..core.node import (
     AGAIN,
-    VALUE,
     Check,
     Child,
     Fields,
@@ -59,25 +51,10 @@ from ..core.walk import Code, Failed, reference
 from ..safely import clip
 
 
-_MAX_ENTRIES = 1_000_000
-_MAX_DEPTH = 250
-_MAX_LOOPS = 16
-_MAX_WEIGHT = 2_000
-_MAX_LINES = 10_000
-_MAX_FILES = 2_000
-_UNROLLED = 80
-_LONG = 64
-_LONGEST_NAME = 64
-_SPREAD = 4
-_FEW = 12
-_FEW_KEYS = 32
-_WIDE = 16
-_STORED = 256
-_NESTED = 12
-_BATCH = 64
-_CUTS = 256
-_PIECE = 50
-
+_MAX_ENTRIES, _MAX_DEPTH, _MAX_LOOPS, _MAX_WEIGHT = 1_000_000, 250, 16, 2_000
+_MAX_LINES, _MAX_FILES, _LONGEST_NAME = 10_000, 2_000, 64
+_UNROLLED, _SPREAD, _FEW, _FEW_KEYS, _LONG, _PIECE = 80, 4, 12, 32, 64, 50
+_WIDE, _STORED, _NESTED, _BATCH, _CUTS = 16, 256, 12, 64, 256
 FEW_LEAVES: Final = 128
 """How many leaves are asked for their types one by one, if all have names."""
 
@@ -85,7 +62,12 @@ FEW_LEAVES: Final = 128
 # ------------------------------------------------------- values, to the last bit
 
 _SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
-_KEYS: Final = frozenset({DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey})
+_KEYS: Final = (
+    keys.DictKey,
+    keys.FlattenedIndexKey,
+    keys.GetAttrKey,
+    keys.SequenceKey,
+)
 _ALL_STR: Final = frozenset({str})
 
 
@@ -208,7 +190,7 @@ class Part:
     def ordered_keys(self) -> tuple[Any, ...]:
         """Return the keys of a mapping in the order of its leaves."""
         order = None if self.kind == "OrderedDict" else self.aux[1]
-        return leaf_order(self.keys, order)
+        return keys.leaf_order(self.keys, order)
 
 
 class Plan(NamedTuple):
@@ -339,6 +321,16 @@ Anything else is the caller's: what a signal handler raises, for one."""
 _CATCH: Final = f"except ({', '.join(error.__name__ for error in FAILURES)}):"
 
 
+_BEGIN: Final = "-1, 0, ()"  # no question is asked yet
+_HAND_OVER: Final = (
+    "except Exception as error:",
+    "    place = before - length_hint(rest)",
+    "    answers = answers_of(error, at, place, calls, node)",
+    "    if answers is None: raise",
+    "return go_on(tree, calls, ask, answers)",
+)
+
+
 class _Missed(Exception):
     """A tree has another structure than the function that reads it."""
 
@@ -394,7 +386,9 @@ def _answers_of(
         return [*leaves[:number], error]
     if not _is_miss(error, calls, node):
         return None
-    return [*leaves[:number], not is_answered and not leaves[number]]
+    if number < 0:
+        return []
+    return [*leaves[:number], leaves[number] is bool(is_answered)]
 
 
 def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
@@ -419,7 +413,6 @@ _TOOLS: Final[dict[str, Any]] = {
     "deque": deque,
     "exactly": exactly,
     "explain_failure": _explain_failure,
-    "is_miss": _is_miss,
     "length_hint": length_hint,
     "new_tuple": tuple.__new__,
 }
@@ -569,14 +562,16 @@ class Reader(Text):
         self._write()
 
     def _write(self) -> None:
-        plan, result = self._plan, "leaves"
-        head = "flatten_up_to(treedef, tree)"
+        plan, hands_over = self._plan, self._asks or self._records
+        head, result = "flatten_up_to(treedef, tree)", "leaves"
         if self._exact:
-            head = f"flatten(tree{', ask' if self._asks else ''})"
+            asked = ", ask" if self._asks else ", ask=None" if hands_over else ""
             made = "treedef_with(varying)" if plan.varying else "TREEDEF"
-            result = f"leaves, {made}"
+            head, result = f"flatten(tree{asked})", f"leaves, {made}"
         with self.block(f"def {head}:"):
-            begin = len(self.lines)
+            if hands_over:
+                made = "[]" if self._records else "()"
+                self.add(f"at, before, rest, calls, node = {_BEGIN}, {made}, None")
             with self.block("try:"):
                 while self._steps:  # the last comes first: no recursion, at any depth
                     step, *given = self._steps.pop()
@@ -585,29 +580,12 @@ class Reader(Text):
                 if self._exact and not self._asks and plan.root.leaves:
                     self._check_leaves()
                 self.add(f"return {result}")
-            if self._asks or self._records:
-                self.lines[begin:begin] = self._hand_over()
-            else:
+            if not hands_over:
                 self.add(_CATCH, "    return None")
-
-    def _hand_over(self) -> list[str]:
-        """Write that the walk goes on with what is known; return what comes first."""
-        made, calls, asked = [], "(), None", ""
-        if self._records:
-            calls = "calls, node"
-            made.append(f"{self.indent}calls, node = [], None")
-        with self.block("except Exception as error:"):
-            if self._asks:
-                made.append(f"{self.indent[4:]}at, before, rest = 0, 0, ()")
-                leaves, asked = [*_leaves_of(self._plan.root)], ", ask, answers"
-                self.names["answers_of"] = partial(_answers_of, leaves)
-                place = "at, before - length_hint(rest)"
-                self.add(f"answers = answers_of(error, {place}, {calls})")
-                self.add("if answers is None: raise")
-            else:
-                self.add(f"if not is_miss(error, {calls}): raise")
-        self.add(f"return go_on(tree, {calls.partition(', ')[0]}{asked})")
-        return made
+                return
+            leaves = [*_leaves_of(plan.root)] if self._asks else []
+            self.names["answers_of"] = partial(_answers_of, leaves)
+            self.add(*_HAND_OVER)
 
     def _refuse_if(self, condition: str) -> None:
         """Write that a tree of which this holds is another one."""
@@ -865,16 +843,17 @@ class Reader(Text):
 
     def _read_record(self, part: Part, var: str) -> None:
         """Read attributes."""
+        form = part.rule.form
         data, meta = (
-            [
-                f"{var}.{name}"
-                if _is_plain(name)
-                else f"{self.name(attrgetter(name))}({var})"
-                for name in names
-            ]
-            for names in (part.rule.form.data, part.rule.form.meta)
+            [self._attribute(var, name) for name in names]
+            for names in (form.data, form.meta)
         )
         self._fields(part, data, meta, part.aux, _tuple_of(meta))
+
+    def _attribute(self, var: str, name: str) -> str:
+        if _is_plain(name):
+            return f"{var}.{name}"
+        return f"{self.name(attrgetter(name))}({var})"
 
     def _read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
@@ -916,9 +895,8 @@ class Reader(Text):
         tuple. All else is checked and made into keys as the rule does it.
         """
         form, keys = part.rule.form, None
-        result, items, aux, given = map(
-            self.fresh, ("result", "children", "aux", "given")
-        )
+        names = ("result", "children", "aux", "given")
+        result, items, aux, given = map(self.fresh, names)
         unusual = [
             f"type({result}) is not tuple",
             f"type({items}) is not tuple and type({items}) is not list",
@@ -929,12 +907,12 @@ class Reader(Text):
             unusual.append(f"len({items}) != {part.arity}")
             usual = enumerate(map(self.name, _given_for(part)))
             unusual += [f"{given}[{place}] is not {key}" for place, key in usual]
-        names = [items, aux] if keys is None else [items, aux, given]
+        given_too = "" if keys is None else f", {given}"
         self._flush()
         self._record(f"node = {var}")
         self.add(f"{result} = {self.name(form.flatten)}({var})")
         self._record(f"calls.append((node, {result}, False))")
-        self.add(f"{_targets(names)} = {result}")
+        self.add(f"{items}, {aux}{given_too} = {result}")
         with self.block(f"if {' or '.join(unusual)}:"):
             checked = f"{self.name(form.checked)}({self.name(part.cls)}, {result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
@@ -1285,9 +1263,9 @@ class Collector(Text):
             try:
                 if type(root) is not C1: return None
                 if len(root) != 1: return None
-                leaf1, = root
-                if type(leaf1) not in K1: return None
-                leaves.append(leaf1)
+                child1 = root[0]
+                if type(child1) not in K1: return None
+                leaves.append(child1)
                 if len(leaves) != 1: return None
             except (AttributeError, KeyError, TypeError, ValueError, RecursionError):
                 return None
@@ -1335,15 +1313,15 @@ class Collector(Text):
 
     def _node(self, reading: Reading, var: str) -> None:
         self._refuse_if(f"type({var}) is not {self.name(reading.cls)}")
-        names: dict[Any, str] = {}
+        attributes: dict[Any, str] = {}
 
         def at(source: Sequence[Any]) -> str:
             if not source:
                 return var
             attribute, *key = source
-            if attribute not in names:
-                names[attribute] = self.kept(f"{var}.{attribute}", "attribute")
-            found = names[attribute]
+            if attribute not in attributes:
+                attributes[attribute] = self.kept(f"{var}.{attribute}", "attribute")
+            found = attributes[attribute]
             return f"{found}[{self.written(key[0])}]" if key else found
 
         for check in reading.checks:
@@ -1359,23 +1337,24 @@ class Collector(Text):
         elif reading.whole is not None:
             self._sequence(reading.children, at(reading.whole))
         for child, source in zip(reading.children, reading.sources, strict=False):
-            self._child(child, self.kept(at(source), "child"))
+            self._child(child, at(source))
 
     def _check(self, check: Check, value: str) -> None:
         """Write what must hold."""
-        if check.test == "len":
+        test = check.test
+        if test == "len":
             self._refuse_if(f"len({value}) != {check.known}")
             return
         known = self.name(check.known)
-        if check.test == "is" or check.test == "==":
-            self._refuse_if(
-                f"{value} {'is not' if check.test == 'is' else '!='} {known}"
-            )
+        if isinstance(test, str):
+            self._refuse_if(f"{value} {'is not' if test == 'is' else '!='} {known}")
         else:
-            name, test = self.kept(value, "static"), self.name(check.test)
-            self._refuse_if(f"{name} is not {known} and not {test}({name}, {known})")
+            name = self.kept(value, "static")
+            other = f"not {self.name(test)}({name}, {known})"
+            self._refuse_if(f"{name} is not {known} and {other}")
 
-    def _child(self, child: Child, name: str) -> None:
+    def _child(self, child: Child, value: str) -> None:
+        name = self.kept(value, "child")
         if isinstance(child, Reading):
             self._node(child, name)
         elif child == AGAIN:
@@ -1386,30 +1365,19 @@ class Collector(Text):
 
     def _sequence(self, children: Sequence[Child], items: str) -> None:
         """Read the children in a sequence, equal neighbours in a loop."""
-        if 0 < len(children) <= _SPREAD:
-            names = [
-                self.fresh("leaf" if child == VALUE else "node") for child in children
-            ]
-            self.add(f"{_targets(names)} = {items}")
-            for child, name in zip(children, names, strict=True):
-                self._child(child, name)
-            return
         start = 0
         for _, same in groupby(children, key=id):
             child, *more = same
             end = start + 1 + len(more)
-            if len(more) >= _SPREAD and self._loops < _MAX_LOOPS:
-                self._loop(child, f"{items}[{start}:{end}]")
-            else:
+            if len(more) < _SPREAD or self._loops >= _MAX_LOOPS:
                 for place in range(start, end):
-                    self._child(child, self.kept(f"{items}[{place}]", "child"))
+                    self._child(child, f"{items}[{place}]")
+            else:
+                self._flush()
+                self._loops += 1
+                item = self.fresh("item")
+                with self.block(f"for {item} in {items}[{start}:{end}]:"):
+                    self._child(child, item)
+                    self._flush()
+                self._loops -= 1
             start = end
-
-    def _loop(self, child: Child, items: str) -> None:
-        self._flush()
-        name = self.fresh("child")
-        self._loops += 1
-        with self.block(f"for {name} in {items}:"):
-            self._child(child, name)
-            self._flush()
-        self._loops -= 1

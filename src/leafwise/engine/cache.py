@@ -24,19 +24,8 @@ from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import Runner, flatten, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard, is_lasting
-from .text import (
-    FAILURES,
-    FEW_LEAVES,
-    Builder,
-    Collector,
-    Plan,
-    Reader,
-    TooLongError,
-    forget_files,
-    make_plan,
-    reading_text,
-    structure_key,
-)
+from . import text
+from .text import FAILURES, Builder, Plan, Reader, make_plan, structure_key
 
 
 _MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
@@ -115,7 +104,7 @@ class Structure(Runner):
             "ALIKE": types[0] if len({*types}) == 1 else None,
             "T": max({*known}, key=known.count, default=_NoLeaf),
         }
-        if len(types) <= FEW_LEAVES:
+        if len(types) <= text.FEW_LEAVES:
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
         if self.plan.varying:
             given["treedef_with"] = self._treedef_maker(treedef)
@@ -571,7 +560,7 @@ class Engine:
 
     def forget(self) -> None:
         """Drop everything that was learned."""
-        forget_files()
+        text.forget_files()
         for structure in [*self._begin_anew().structures.values()]:
             structure.retire(self._first_runner())
         # a function of its own each time: what was offered before is over
@@ -754,7 +743,7 @@ def _offer_reader(shape: Any, memory: str) -> Any:
     if shape.sights < (1 if engine.mode == "eager" else _READ_AFTER):
         return None
     try:
-        return reading_text(shape.field_layout, memory).compiled("read")
+        return text.reading_text(shape.field_layout, memory).compiled("read")
     except RecursionError:  # the caller is deep in a stack of its own
         return None
 
@@ -765,8 +754,8 @@ def _offer_collector(met: int, describe: Callable[[], GraphReading | None]) -> A
         return None
     try:
         graph = describe()
-        return None if graph is None else Collector(graph).compiled("collect")
-    except (RecursionError, TooLongError):  # nested too deeply, or the caller is
+        return None if graph is None else text.Collector(graph).compiled("collect")
+    except (RecursionError, text.TooLongError):  # nested too deeply, or the caller is
         return None
 
 

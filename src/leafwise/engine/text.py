@@ -26,7 +26,7 @@ from __future__ import annotations
 import enum
 import keyword
 import sys
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
@@ -35,18 +35,8 @@ from operator import attrgetter, itemgetter, length_hint
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core import builtins, keys
+from ..core import node as nodes
 from ..core.builtins import BUILTINS, DICT, DefaultDictRule, DictRule
-from ..core.node import (
-    AGAIN,
-    Check,
-    Child,
-    Fields,
-    Functions,
-    GraphReading,
-    Reading,
-    Rule,
-    Shaped,
-)
 from ..core.walk import Code, Failed, reference
 from ..safely import clip
 
@@ -62,12 +52,7 @@ FEW_LEAVES: Final = 128
 # ------------------------------------------------------- values, to the last bit
 
 _SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
-_KEYS: Final = (
-    keys.DictKey,
-    keys.FlattenedIndexKey,
-    keys.GetAttrKey,
-    keys.SequenceKey,
-)
+_KEYS: Final = (keys.DictKey, keys.FlattenedIndexKey, keys.GetAttrKey, keys.SequenceKey)
 _ALL_STR: Final = frozenset({str})
 
 
@@ -121,7 +106,6 @@ _KINDS: Final = {
     builtins.TUPLE: "tuple",
     builtins.NONE: "none",
     builtins.ORDEREDDICT: "OrderedDict",
-    builtins.DEQUE: "deque",
     builtins.NAMEDTUPLE: "namedtuple",
 }
 _MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
@@ -138,7 +122,7 @@ class Part:
 
     Attributes:
         kind: How the node is read: `list`, `tuple`, `none`, `dict`, `defaultdict`,
-            `OrderedDict`, `deque`, `namedtuple`, `record` (attributes), `shaped`
+            `OrderedDict`, `namedtuple`, `record` (attributes), `shaped`
             (attributes that the node tells), `custom` (two functions), `keyed` (two
             functions, which give keys as well) or `called` (the rule itself).
         rule: The rule of the node.
@@ -157,7 +141,13 @@ class Part:
     """
 
     def __init__(
-        self, kind: str, rule: Rule, aux: Any, runs: tuple[_Run, ...], *, varies: bool
+        self,
+        kind: str,
+        rule: nodes.Rule,
+        aux: Any,
+        runs: tuple[_Run, ...],
+        *,
+        varies: bool,
     ) -> None:
         self.kind = kind
         self.rule = rule
@@ -169,7 +159,7 @@ class Part:
         self.varies = varies
         self.leaves = self.loops = 0
         self.weight = self.depth = 1
-        self.calls_user = kind in ("custom", "keyed", "called")
+        self.calls_user = isinstance(rule.form, nodes.Functions)
         for part, count in runs:
             if part is None:
                 self.leaves += count
@@ -216,20 +206,20 @@ def is_loop(part: Part | None, count: int) -> bool:
     return part is not None and count > 1 and part.weight * count > _UNROLLED
 
 
-def _kind_of(rule: Rule, aux: Any) -> str:
+def _kind_of(rule: nodes.Rule, aux: Any) -> str:
     form = rule.form
-    if isinstance(form, Fields):
+    if isinstance(form, nodes.Fields):
         return "record"
-    if isinstance(form, Shaped):
+    if isinstance(form, nodes.Shaped):
         return "shaped"
-    if isinstance(form, Functions):
+    if isinstance(form, nodes.Functions):
         return "custom" if aux[1] is None else "keyed"
     if isinstance(rule, DictRule | DefaultDictRule):  # they differ in the order only
         return "dict" if isinstance(rule, DictRule) else "defaultdict"
     return _KINDS.get(rule, "called")
 
 
-def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
+def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
     """Return the kind of a node, and a key for its aux data."""
     if rule is DICT and _ALL_STR.issuperset(map(type, aux[0])):
         return "dict", aux[0]  # the commonest, with fewer calls
@@ -294,7 +284,7 @@ def make_plan(code: Code) -> Plan | None:
         key = (rule, identity, runs)
         part = known.get(key)
         if part is None:
-            part = known[key] = Part(kind, rule, aux, runs, varies=varies)
+            part = known[key] = Part(kind, rule, aux, runs, varies)
             if part.depth > _MAX_DEPTH or part.loops > _MAX_LOOPS:
                 return None
             if part.weight > _MAX_WEIGHT:
@@ -307,13 +297,7 @@ def make_plan(code: Code) -> Plan | None:
 
 # ------------------------------------------------------- what runs beside the text
 
-FAILURES: Final = (
-    AttributeError,
-    KeyError,
-    TypeError,
-    ValueError,
-    RecursionError,
-)
+FAILURES: Final = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 """What reading a tree of another structure raises, or one for which the stack is short.
 
 Anything else is the caller's: what a signal handler raises, for one."""
@@ -410,7 +394,6 @@ _TOOLS: Final[dict[str, Any]] = {
     "are_strings": _ALL_STR.issuperset,
     "copy_dict": dict.copy,
     "defaultdict": defaultdict,
-    "deque": deque,
     "exactly": exactly,
     "explain_failure": _explain_failure,
     "length_hint": length_hint,
@@ -473,6 +456,15 @@ class Text:
         name = self.fresh(what)
         self.add(f"{name} = {value}")
         return name
+
+    def gather(self, name: str, items: list[str]) -> None:
+        """Write that items go into a list; those with a star stand for many."""
+        if any(item.startswith("*") for item in items):
+            self.add(f"{name} += [{', '.join(items)}]")
+        elif len(items) < _SPREAD:
+            self.add(*[f"{name}.append({item})" for item in items])
+        else:
+            self.add(f"{name} += {_tuple_of(items)}")
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
@@ -604,15 +596,10 @@ class Reader(Text):
         if not self._started and len(leaves) <= FEW_LEAVES:
             self._named = [name for name in leaves if name.isidentifier()]
         for name, items in self._waiting.items():
-            if not self._started:
-                if name == "leaves" or self._plan.varying:
-                    self.add(f"{name} = [{', '.join(items)}]")
-            elif any(item.startswith("*") for item in items):
-                self.add(f"{name} += [{', '.join(items)}]")
-            elif len(items) < _SPREAD:
-                self.add(*[f"{name}.append({item})" for item in items])
-            else:
-                self.add(f"{name} += {_tuple_of(items)}")
+            if self._started:
+                self.gather(name, items)
+            elif name == "leaves" or self._plan.varying:
+                self.add(f"{name} = [{', '.join(items)}]")
             items.clear()
         self._started = True
 
@@ -655,7 +642,7 @@ class Reader(Text):
             self._refuse_if(f"{var} is not None")
         else:
             self._refuse_if(f"type({var}) is not {self.name(part.cls)}")
-            is_matched = part.kind in ("deque", "defaultdict", "keyed", "called")
+            is_matched = part.kind in ("defaultdict", "keyed", "called")
             if is_matched and not self._exact:
                 self._read_matched(part, var)
             else:
@@ -710,16 +697,13 @@ class Reader(Text):
         steps: list[tuple[Any, ...]] = []
         for child, count in part.runs:
             end = start + count
+            step: Any = self._item
             if isinstance(source, str):
                 piece = source if count == part.arity else f"{source}[{start}:{end}]"
                 single = [f"{source}[{place}]" for place in range(start, end)]
-                step: Any = self._item
             else:
-                piece, single, step = (
-                    _tuple_of(source[start:end]),
-                    source[start:end],
-                    self._child,
-                )
+                single, step = source[start:end], self._child
+                piece = _tuple_of(single)
             if is_loop(child, count):
                 steps.append((self._loop, child, piece))
             elif child is None and count >= _SPREAD and isinstance(source, str):
@@ -776,12 +760,7 @@ class Reader(Text):
         self.add(f"leaves += {var}")
         self._refuse_if(f"len(leaves) - {before} != {part.arity}")
 
-    def _read_namedtuple(self, part: Part, var: str) -> None:
-        self._sequence(part, var)  # which may iterate in its own way
-
-    def _read_deque(self, part: Part, var: str) -> None:
-        self._refuse_if(f"{var}.maxlen != {self.name(part.aux)}")
-        self._sequence(part, var)
+    _read_namedtuple = _sequence  # which may iterate in its own way
 
     def _read_dict(self, part: Part, var: str) -> None:
         """Read a mapping: its keys, and each value by its key.
@@ -931,7 +910,7 @@ class Reader(Text):
     def _read_called(self, part: Part, var: str) -> None:
         """Read a node by its rule."""
         items, aux = map(self.fresh, ("children", "aux"))
-        is_of_user = isinstance(part.rule.form, Functions)
+        is_of_user = self._records and isinstance(part.rule.form, nodes.Functions)
         self._flush()
         if is_of_user:
             self._record(f"node = {var}")
@@ -1008,10 +987,9 @@ class _Leaves:
     def piece(self, count: int, *, copied: bool = False) -> str:
         """Return an expression for the next leaves."""
         self.at += count
-        is_whole = count == self.total and not copied
-        return (
-            self.source if is_whole else f"{self.source}[{self.at - count}:{self.at}]"
-        )
+        if count == self.total and not copied:
+            return self.source
+        return f"{self.source}[{self.at - count}:{self.at}]"
 
     def unpacked(self) -> list[str]:
         """Return the lines that give the names."""
@@ -1117,9 +1095,6 @@ class Builder(Text):
 
     def _build_namedtuple(self, part: Part, items: list[str]) -> str:
         return f"new_tuple({self.name(part.cls)}, {_tuple_of(items)})"
-
-    def _build_deque(self, part: Part, items: list[str]) -> str:
-        return f"deque({_tuple_of(items)}, {self.written(part.aux)})"
 
     def _build_dict(self, part: Part, items: list[str]) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys.
@@ -1273,7 +1248,7 @@ class Collector(Text):
         <BLANKLINE>
     """
 
-    def __init__(self, graph: GraphReading) -> None:
+    def __init__(self, graph: nodes.GraphReading) -> None:
         super().__init__()
         self._leaf_types = graph.leaf_types
         self._waiting: dict[str, list[str]] = {"leaves": [], "counted": [], "again": []}
@@ -1305,13 +1280,10 @@ class Collector(Text):
         if len(self.lines) > _MAX_LINES:
             raise TooLongError
         for name, values in self._waiting.items():
-            if len(values) == 1:
-                self.add(f"{name}.append({values[0]})")
-            elif values:
-                self.add(f"{name} += {_tuple_of(values)}")
+            self.gather(name, values)
             values.clear()
 
-    def _node(self, reading: Reading, var: str) -> None:
+    def _node(self, reading: nodes.Reading, var: str) -> None:
         self._refuse_if(f"type({var}) is not {self.name(reading.cls)}")
         attributes: dict[Any, str] = {}
 
@@ -1339,7 +1311,7 @@ class Collector(Text):
         for child, source in zip(reading.children, reading.sources, strict=False):
             self._child(child, at(source))
 
-    def _check(self, check: Check, value: str) -> None:
+    def _check(self, check: nodes.Check, value: str) -> None:
         """Write what must hold."""
         test = check.test
         if test == "len":
@@ -1353,17 +1325,17 @@ class Collector(Text):
             other = f"not {self.name(test)}({name}, {known})"
             self._refuse_if(f"{name} is not {known} and {other}")
 
-    def _child(self, child: Child, value: str) -> None:
+    def _child(self, child: nodes.Child, value: str) -> None:
         name = self.kept(value, "child")
-        if isinstance(child, Reading):
+        if isinstance(child, nodes.Reading):
             self._node(child, name)
-        elif child == AGAIN:
+        elif child == nodes.AGAIN:
             self._keep("again", name)
         else:
             self._refuse_if(f"type({name}) not in {self.name(self._leaf_types)}")
             self._keep("leaves", name)
 
-    def _sequence(self, children: Sequence[Child], items: str) -> None:
+    def _sequence(self, children: Sequence[nodes.Child], items: str) -> None:
         """Read the children in a sequence, equal neighbours in a loop."""
         start = 0
         for _, same in groupby(children, key=id):

@@ -140,15 +140,7 @@ class Part:
             were registered.
     """
 
-    def __init__(
-        self,
-        kind: str,
-        rule: nodes.Rule,
-        aux: Any,
-        runs: tuple[_Run, ...],
-        *,
-        varies: bool,
-    ) -> None:
+    def __init__(self, kind: str, rule: nodes.Rule, aux: Any, runs: Any, varies: bool):
         self.kind = kind
         self.rule = rule
         self.cls: type = rule.class_of(aux)

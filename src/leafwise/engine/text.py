@@ -28,9 +28,9 @@ import keyword
 import sys
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby, islice, repeat
 from operator import attrgetter, itemgetter, length_hint
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -140,7 +140,9 @@ class Part:
             were registered.
     """
 
-    def __init__(self, kind: str, rule: nodes.Rule, aux: Any, runs: Any, varies: bool):
+    def __init__(
+        self, kind: str, rule: nodes.Rule, aux: Any, runs: Any, *, varies: bool
+    ) -> None:
         self.kind = kind
         self.rule = rule
         self.cls: type = rule.class_of(aux)
@@ -276,7 +278,7 @@ def make_plan(code: Code) -> Plan | None:
         key = (rule, identity, runs)
         part = known.get(key)
         if part is None:
-            part = known[key] = Part(kind, rule, aux, runs, varies)
+            part = known[key] = Part(kind, rule, aux, runs, varies=varies)
             if part.depth > _MAX_DEPTH or part.loops > _MAX_LOOPS:
                 return None
             if part.weight > _MAX_WEIGHT:
@@ -367,6 +369,13 @@ def _answers_of(
     return [*leaves[:number], leaves[number] is bool(is_answered)]
 
 
+def _same_keys(known: list[Any], types: list[type], found: list[Any]) -> bool:
+    """Return whether the keys of a mapping are the known ones, of the same types."""
+    if found != known or [*map(type, found)] != types:
+        return False
+    return _SCALARS.issuperset(types) or exactly(tuple(found), tuple(known))
+
+
 def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
     """Rebuild by the code, to learn where it fails; raise what failed in any case.
 
@@ -383,7 +392,6 @@ def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
 _TOOLS: Final[dict[str, Any]] = {
     "OrderedDict": OrderedDict,
     "Missed": _Missed,
-    "are_strings": _ALL_STR.issuperset,
     "copy_dict": dict.copy,
     "defaultdict": defaultdict,
     "exactly": exactly,
@@ -664,14 +672,20 @@ class Reader(Text):
         self._children(part, source, more)
 
     def _named_values(self, part: Part, values: Sequence[str]) -> list[str]:
-        """Return a new name for each child, which is given to its value."""
-        names = [
-            self.fresh("leaf" if child is None else "node")
-            for child, count in part.runs
-            for _ in range(count)
-        ]
-        pairs = zip(names, values, strict=False)
-        self.add(*[f"{name} = {value}" for name, value in pairs])
+        """Return a new name for each child, which is given to its value.
+
+        In a loop, leaves need none, if nothing can change them meanwhile.
+        """
+        is_bare = self._started and not (self._asks or self._records)
+        names, rest = [], iter(values)
+        for child, count in part.runs:
+            for value in islice(chain(rest, repeat("")), count):
+                if child is None and value and is_bare:
+                    names.append(value)
+                    continue
+                names.append(self.fresh("leaf" if child is None else "node"))
+                if value:
+                    self.add(f"{names[-1]} = {value}")
         return names
 
     def _children(
@@ -790,25 +804,15 @@ class Reader(Text):
         They are mostly the very same objects, as names in a program are. If there are
         too many to look at each, they are compared at once, and their types.
         """
-        types = {*map(type, keys)}
-        if not keys:
-            self._refuse_if(var)
+        same = self.name(partial(_same_keys, [*keys], [*map(type, keys)]))
+        if not 0 < len(keys) <= _FEW_KEYS:
+            self._refuse_if(f"not {same}([*{var}])" if keys else var)
             return
-        if not types <= _SCALARS:
-            self._refuse_if(f"not exactly(tuple({var}), {self.name(keys)})")
-            return
-        found, unless = f"[*{var}]", ""
-        if len(keys) <= _FEW_KEYS:
-            names = [self.fresh("key") for _ in keys]
-            self.add(f"{_targets(names)} = {var}")
-            differ = map("{} is not {}".format, names, map(self.name, keys))
-            found, unless = f"[{', '.join(names)}]", f"if {' or '.join(differ)}:"
-        with self.block(unless) if unless else nullcontext():
-            same = self.kept(found, "keys")
-            others = f"not are_strings(map(type, {same}))"
-            if types != _ALL_STR:
-                others = f"[*map(type, {same})] != {self.name([*map(type, keys)])}"
-            self._refuse_if(f"{same} != {self.name([*keys])} or {others}")
+        names = [self.fresh("key") for _ in keys]
+        self.add(f"{_targets(names)} = {var}")
+        others = map("{} is not {}".format, names, map(self.name, keys))
+        known = f"{same}([{', '.join(names)}])"
+        self._refuse_if(f"({' or '.join(others)}) and not {known}")
 
     # ------------------------------------------------------------------- objects
 
@@ -937,7 +941,8 @@ def _leaves_of(part: Part) -> Iterator[bool]:
 
 def _given_for(part: Part) -> tuple[Any, ...]:
     """Return what a flatten function gives that gives its keys, most probably."""
-    form, keys = part.rule.form, part.aux[1]
+    form = part.rule.form
+    keys: tuple[Any, ...] = part.aux[1]
     for given in (tuple([getattr(key, "entry", key) for key in keys]), keys):
         _, (_, found) = form.checked(part.cls, ((None,) * part.arity, None, given))
         if exactly(found, keys):

@@ -369,13 +369,6 @@ def _answers_of(
     return [*leaves[:number], leaves[number] is bool(is_answered)]
 
 
-def _same_keys(known: list[Any], types: list[type], found: list[Any]) -> bool:
-    """Return whether the keys of a mapping are the known ones, of the same types."""
-    if found != known or [*map(type, found)] != types:
-        return False
-    return _SCALARS.issuperset(types) or exactly(tuple(found), tuple(known))
-
-
 def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
     """Rebuild by the code, to learn where it fails; raise what failed in any case.
 
@@ -804,15 +797,32 @@ class Reader(Text):
         They are mostly the very same objects, as names in a program are. If there are
         too many to look at each, they are compared at once, and their types.
         """
-        same = self.name(partial(_same_keys, [*keys], [*map(type, keys)]))
-        if not 0 < len(keys) <= _FEW_KEYS:
-            self._refuse_if(f"not {same}([*{var}])" if keys else var)
+        types = [*map(type, keys)]
+        if not keys or not _SCALARS.issuperset(types):
+            differ = f"not exactly(tuple({var}), {self.name(keys)})"
+            self._refuse_if(differ if keys else var)
             return
-        names = [self.fresh("key") for _ in keys]
-        self.add(f"{_targets(names)} = {var}")
-        others = map("{} is not {}".format, names, map(self.name, keys))
-        known = f"{same}([{', '.join(names)}])"
-        self._refuse_if(f"({' or '.join(others)}) and not {known}")
+        differ, found = "", f"[*{var}]"
+        if len(keys) <= _FEW_KEYS:
+            names = [self.fresh("key") for _ in keys]
+            self.add(f"{_targets(names)} = {var}")
+            if len(keys) <= _SPREAD:
+                self._refuse_if(" or ".join(map(self._differs, names, keys)))
+                return
+            others = map("{} is not {}".format, names, map(self.name, keys))
+            differ, found = f"({' or '.join(others)}) and ", f"[{', '.join(names)}]"
+        same = self.fresh("keys")
+        other = f"[*map(type, {same})] != {self.name(types)}"
+        if types.count(str) == len(types):
+            other = f"[*map(type, {same})].count(str) != {len(types)}"
+        known = self.name([*keys])
+        self._refuse_if(f"{differ}(({same} := {found}) != {known} or {other})")
+
+    def _differs(self, value: str, known: Any) -> str:
+        """Return a condition: a value is another one, or of another type."""
+        constant, cls = self.name(known), self.name(type(known))
+        other = f"(type({value}) is not {cls} or {value} != {constant})"
+        return f"{value} is not {constant} and {other}"
 
     # ------------------------------------------------------------------- objects
 
@@ -856,12 +866,11 @@ class Reader(Text):
 
     def _compare(self, value: str, known: Any) -> None:
         """Write that a value must be just this one."""
-        found, constant = self.kept(value, "static"), self.name(known)
-        other = f"not exactly({found}, {constant})"
+        found = self.kept(value, "static")
+        differs = f"not exactly({found}, {self.name(known)})"
         if type(known) in _SCALARS:
-            cls = self.name(type(known))
-            other = f"(type({found}) is not {cls} or {found} != {constant})"
-        self._refuse_if(f"{found} is not {constant} and {other}")
+            differs = self._differs(found, known)
+        self._refuse_if(differs)
 
     def _read_custom(self, part: Part, var: str) -> None:
         """Read a node by the function that somebody gave.
@@ -939,10 +948,10 @@ def _leaves_of(part: Part) -> Iterator[bool]:
         yield from ([True] if child is None else [*_leaves_of(child)]) * count
 
 
-def _given_for(part: Part) -> tuple[Any, ...]:
+def _given_for(part: Part) -> Any:
     """Return what a flatten function gives that gives its keys, most probably."""
     form = part.rule.form
-    keys: tuple[Any, ...] = part.aux[1]
+    keys = part.aux[1]
     for given in (tuple([getattr(key, "entry", key) for key in keys]), keys):
         _, (_, found) = form.checked(part.cls, ((None,) * part.arity, None, given))
         if exactly(found, keys):

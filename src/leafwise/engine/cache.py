@@ -22,17 +22,8 @@ from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import Runner, flatten, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard, is_lasting
-from .text import (
-    FAILURES,
-    FEW_LEAVES,
-    Builder,
-    Plan,
-    Reader,
-    forget_files,
-    make_plan,
-    reading_text,
-    structure_key,
-)
+from . import text
+from .text import FAILURES, Builder, Plan, Reader, make_plan, structure_key
 
 
 _MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
@@ -111,7 +102,7 @@ class Structure(Runner):
             "ALIKE": types[0] if len({*types}) == 1 else None,
             "T": max({*known}, key=known.count, default=_NoLeaf),
         }
-        if len(types) <= FEW_LEAVES:
+        if len(types) <= text.FEW_LEAVES:
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
         if self.plan.varying:
             given["treedef_with"] = self._treedef_maker(treedef)
@@ -120,7 +111,9 @@ class Structure(Runner):
                 self._treedefs.clear()
             given["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
         # a code object of its own: what the interpreter learns of names holds for one
-        return FunctionType(code.replace(), {**names, **given})
+        made = FunctionType(code.replace(), {**names, **given})
+        made.__defaults__ = (None,) * (code.co_argcount - 1)
+        return made
 
     def _treedef_maker(self, treedef: PyTreeDef) -> Callable[[list[Any]], PyTreeDef]:
         """Return a function from the aux data that varies to a treedef."""
@@ -199,10 +192,10 @@ class _Turns:
 
     Attributes:
         asks: Whether a predicate is asked.
-        functions: The function of each structure.
+        steps: For each structure its function, the step that came after it the last
+            time, and the structure.
+        last: The step that was found last.
         way: What is called: `choose`, or a function that was right for long.
-        last: The structure that was found last.
-        after: What came after which structure.
         hits: How often in a row it was the same.
         misses: How often in a row none was found.
         rest: How many calls to leave to the walk.
@@ -210,10 +203,9 @@ class _Turns:
 
     def __init__(self, asks: bool) -> None:
         self.asks = asks
-        self.functions: dict[Structure, Any] = {}
+        self.steps: dict[Structure, list[Any]] = {}
+        self.last: list[Any] = []
         self.way: Any = self.choose
-        self.last: Structure | None = None
-        self.after: dict[Structure | None, Structure] = {}
         self.hits = self.misses = self.rest = 0
 
     def choose(self, *given: Any) -> Any:
@@ -221,33 +213,34 @@ class _Turns:
         if self.rest > 0:
             self.rest -= 1
             return None
-        structure: Any = self.after.get(self.last, self.last)
-        function = self.functions.get(structure)
-        found = None if function is None else function(*given)
+        step = self.last[1]
+        found = step[0](*given)
         if found is None and not self.asks:
-            for structure, function in [*self.functions.items()]:  # noqa: B007
-                found = function(*given)
+            for step in [*self.steps.values()]:
+                found = step[0](*given)
                 if found is not None:
                     break
-        if found is None or found[1]._runner is not structure:  # it was walked
+        if found is None or found[1]._runner is not step[2]:  # it was walked
             self.misses += 1
             if self.misses > _MAX_MISSES:
                 self.rest = min(self.misses, _MAX_REST)
-        elif structure is not self.last:
-            self.saw(structure, function)
-        else:
+        elif step is self.last:
             self.misses = 0
             self.hits += 1
-            if self.hits > _SETTLED_AFTER and (self.asks or len(self.functions) == 1):
-                self.way = function
+            if self.hits > _SETTLED_AFTER and (self.asks or len(self.steps) == 1):
+                self.way = step[0]
+        else:
+            self.last[1] = self.last = step
+            self.hits = self.misses = 0
         return found
 
     def saw(self, structure: Structure, function: Any) -> None:
         """Take note of what was found."""
-        self.functions[structure] = function
-        if structure is not self.after.get(self.last, self.last):
-            self.after[self.last] = structure
-        self.last = structure
+        step = self.steps.setdefault(structure, [function, None, structure])
+        step[1] = step[1] or step
+        if self.last:
+            self.last[1] = step
+        self.last = step
         self.hits, self.way = 0, self.choose
         if not self.asks:
             self.misses = self.rest = 0
@@ -356,7 +349,7 @@ class _Root:
         Once in a while there is, for a change.
         """
         turns = self.turns.get(mark)  # type: ignore[arg-type]  # or None
-        if turns is None or len(turns.functions) < _MAX_ALIKE:
+        if turns is None or len(turns.steps) < _MAX_ALIKE:
             return False
         self.refused += 1
         return self.refused % _SELDOM != 0
@@ -565,7 +558,7 @@ class Engine:
 
     def forget(self) -> None:
         """Drop everything that was learned."""
-        forget_files()
+        text.forget_files()
         for structure in [*self._begin_anew().structures.values()]:
             structure.retire(self._first_runner())
         # a function of its own each time: what was offered before is over
@@ -747,7 +740,7 @@ def _offer_reader(shape: Any, memory: str) -> Any:
     if shape.sights < (1 if engine.mode == "eager" else _READ_AFTER):
         return None
     try:
-        return reading_text(shape.field_layout, memory).compiled("read")
+        return text.reading_text(shape.field_layout, memory).compiled("read")
     except RecursionError:  # the caller is deep in a stack of its own
         return None
 

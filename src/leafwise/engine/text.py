@@ -26,52 +26,25 @@ from __future__ import annotations
 import enum
 import keyword
 import sys
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby, islice, repeat
 from operator import attrgetter, itemgetter, length_hint
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core import builtins
+from ..core import builtins, keys
+from ..core import node as nodes
 from ..core.builtins import BUILTINS, DICT, DefaultDictRule, DictRule
-from ..core.keys import (
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
-    SequenceKey,
-    leaf_order,
-)
-from ..core.node import (
-    Fields,
-    Functions,
-    Rule,
-    Shaped,
-)
 from ..core.walk import Code, Failed, reference
 from ..safely import clip
 
 
-_MAX_ENTRIES = 1_000_000
-_MAX_DEPTH = 250
-_MAX_LOOPS = 16
-_MAX_WEIGHT = 2_000
-_MAX_LINES = 10_000
-_MAX_FILES = 2_000
-_UNROLLED = 80
-_LONG = 64
-_LONGEST_NAME = 64
-_SPREAD = 4
-_FEW = 12
-_FEW_KEYS = 32
-_WIDE = 16
-_STORED = 256
-_NESTED = 12
-_BATCH = 64
-_CUTS = 256
-_PIECE = 50
-
+_MAX_ENTRIES, _MAX_DEPTH, _MAX_LOOPS, _MAX_WEIGHT = 1_000_000, 250, 16, 2_000
+_MAX_FILES, _LONGEST_NAME = 2_000, 64
+_UNROLLED, _SPREAD, _FEW, _FEW_KEYS, _LONG = 80, 4, 12, 32, 64
+_WIDE, _STORED, _NESTED, _BATCH, _CUTS = 16, 256, 12, 64, 256
 FEW_LEAVES: Final = 128
 """How many leaves are asked for their types one by one, if all have names."""
 
@@ -79,7 +52,7 @@ FEW_LEAVES: Final = 128
 # ------------------------------------------------------- values, to the last bit
 
 _SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
-_KEYS: Final = frozenset({DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey})
+_KEYS: Final = (keys.DictKey, keys.FlattenedIndexKey, keys.GetAttrKey, keys.SequenceKey)
 _ALL_STR: Final = frozenset({str})
 
 
@@ -133,7 +106,6 @@ _KINDS: Final = {
     builtins.TUPLE: "tuple",
     builtins.NONE: "none",
     builtins.ORDEREDDICT: "OrderedDict",
-    builtins.DEQUE: "deque",
     builtins.NAMEDTUPLE: "namedtuple",
 }
 _MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
@@ -150,7 +122,7 @@ class Part:
 
     Attributes:
         kind: How the node is read: `list`, `tuple`, `none`, `dict`, `defaultdict`,
-            `OrderedDict`, `deque`, `namedtuple`, `record` (attributes), `shaped`
+            `OrderedDict`, `namedtuple`, `record` (attributes), `shaped`
             (attributes that the node tells), `custom` (two functions), `keyed` (two
             functions, which give keys as well) or `called` (the rule itself).
         rule: The rule of the node.
@@ -169,7 +141,7 @@ class Part:
     """
 
     def __init__(
-        self, kind: str, rule: Rule, aux: Any, runs: tuple[_Run, ...], *, varies: bool
+        self, kind: str, rule: nodes.Rule, aux: Any, runs: Any, *, varies: bool
     ) -> None:
         self.kind = kind
         self.rule = rule
@@ -181,7 +153,7 @@ class Part:
         self.varies = varies
         self.leaves = self.loops = 0
         self.weight = self.depth = 1
-        self.calls_user = kind in ("custom", "keyed", "called")
+        self.calls_user = isinstance(rule.form, nodes.Functions)
         for part, count in runs:
             if part is None:
                 self.leaves += count
@@ -202,7 +174,7 @@ class Part:
     def ordered_keys(self) -> tuple[Any, ...]:
         """Return the keys of a mapping in the order of its leaves."""
         order = None if self.kind == "OrderedDict" else self.aux[1]
-        return leaf_order(self.keys, order)
+        return keys.leaf_order(self.keys, order)
 
 
 class Plan(NamedTuple):
@@ -228,20 +200,20 @@ def is_loop(part: Part | None, count: int) -> bool:
     return part is not None and count > 1 and part.weight * count > _UNROLLED
 
 
-def _kind_of(rule: Rule, aux: Any) -> str:
+def _kind_of(rule: nodes.Rule, aux: Any) -> str:
     form = rule.form
-    if isinstance(form, Fields):
+    if isinstance(form, nodes.Fields):
         return "record"
-    if isinstance(form, Shaped):
+    if isinstance(form, nodes.Shaped):
         return "shaped"
-    if isinstance(form, Functions):
+    if isinstance(form, nodes.Functions):
         return "custom" if aux[1] is None else "keyed"
     if isinstance(rule, DictRule | DefaultDictRule):  # they differ in the order only
         return "dict" if isinstance(rule, DictRule) else "defaultdict"
     return _KINDS.get(rule, "called")
 
 
-def _identify(rule: Rule, aux: Any) -> tuple[str, Hashable]:
+def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
     """Return the kind of a node, and a key for its aux data."""
     if rule is DICT and _ALL_STR.issuperset(map(type, aux[0])):
         return "dict", aux[0]  # the commonest, with fewer calls
@@ -319,18 +291,22 @@ def make_plan(code: Code) -> Plan | None:
 
 # ------------------------------------------------------- what runs beside the text
 
-FAILURES: Final = (
-    AttributeError,
-    KeyError,
-    TypeError,
-    ValueError,
-    RecursionError,
-)
+FAILURES: Final = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 """What reading a tree of another structure raises, or one for which the stack is short.
 
 Anything else is the caller's: what a signal handler raises, for one."""
 
 _CATCH: Final = f"except ({', '.join(error.__name__ for error in FAILURES)}):"
+
+
+_BEGIN: Final = "-1, 0, ()"  # no question is asked yet
+_HAND_OVER: Final = (
+    "except Exception as error:",
+    "    place = before - length_hint(rest)",
+    "    answers = answers_of(error, at, place, calls, node)",
+    "    if answers is None: raise",
+    "return go_on(tree, calls, ask, answers)",
+)
 
 
 class _Missed(Exception):
@@ -388,7 +364,9 @@ def _answers_of(
         return [*leaves[:number], error]
     if not _is_miss(error, calls, node):
         return None
-    return [*leaves[:number], not is_answered and not leaves[number]]
+    if number < 0:
+        return []
+    return [*leaves[:number], leaves[number] is bool(is_answered)]
 
 
 def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
@@ -407,13 +385,10 @@ def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
 _TOOLS: Final[dict[str, Any]] = {
     "OrderedDict": OrderedDict,
     "Missed": _Missed,
-    "are_strings": _ALL_STR.issuperset,
     "copy_dict": dict.copy,
     "defaultdict": defaultdict,
-    "deque": deque,
     "exactly": exactly,
     "explain_failure": _explain_failure,
-    "is_miss": _is_miss,
     "length_hint": length_hint,
     "new_tuple": tuple.__new__,
 }
@@ -474,6 +449,15 @@ class Text:
         name = self.fresh(what)
         self.add(f"{name} = {value}")
         return name
+
+    def gather(self, name: str, items: list[str]) -> None:
+        """Write that items go into a list; those with a star stand for many."""
+        if any(item.startswith("*") for item in items):
+            self.add(f"{name} += [{', '.join(items)}]")
+        elif len(items) < _SPREAD:
+            self.add(*[f"{name}.append({item})" for item in items])
+        else:
+            self.add(f"{name} += {_tuple_of(items)}")
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
@@ -563,14 +547,16 @@ class Reader(Text):
         self._write()
 
     def _write(self) -> None:
-        plan, result = self._plan, "leaves"
-        head = "flatten_up_to(treedef, tree)"
+        plan, hands_over = self._plan, self._asks or self._records
+        head, result = "flatten_up_to(treedef, tree)", "leaves"
         if self._exact:
-            head = f"flatten(tree{', ask' if self._asks else ''})"
+            asked = ", ask" if self._asks else ", ask=None" if hands_over else ""
             made = "treedef_with(varying)" if plan.varying else "TREEDEF"
-            result = f"leaves, {made}"
+            head, result = f"flatten(tree{asked})", f"leaves, {made}"
         with self.block(f"def {head}:"):
-            begin = len(self.lines)
+            if hands_over:
+                made = "[]" if self._records else "()"
+                self.add(f"at, before, rest, calls, node = {_BEGIN}, {made}, None")
             with self.block("try:"):
                 while self._steps:  # the last comes first: no recursion, at any depth
                     step, *given = self._steps.pop()
@@ -579,29 +565,12 @@ class Reader(Text):
                 if self._exact and not self._asks and plan.root.leaves:
                     self._check_leaves()
                 self.add(f"return {result}")
-            if self._asks or self._records:
-                self.lines[begin:begin] = self._hand_over()
-            else:
+            if not hands_over:
                 self.add(_CATCH, "    return None")
-
-    def _hand_over(self) -> list[str]:
-        """Write that the walk goes on with what is known; return what comes first."""
-        made, calls, asked = [], "(), None", ""
-        if self._records:
-            calls = "calls, node"
-            made.append(f"{self.indent}calls, node = [], None")
-        with self.block("except Exception as error:"):
-            if self._asks:
-                made.append(f"{self.indent[4:]}at, before, rest = 0, 0, ()")
-                leaves, asked = [*_leaves_of(self._plan.root)], ", ask, answers"
-                self.names["answers_of"] = partial(_answers_of, leaves)
-                place = "at, before - length_hint(rest)"
-                self.add(f"answers = answers_of(error, {place}, {calls})")
-                self.add("if answers is None: raise")
-            else:
-                self.add(f"if not is_miss(error, {calls}): raise")
-        self.add(f"return go_on(tree, {calls.partition(', ')[0]}{asked})")
-        return made
+                return
+            leaves = [*_leaves_of(plan.root)] if self._asks else []
+            self.names["answers_of"] = partial(_answers_of, leaves)
+            self.add(*_HAND_OVER)
 
     def _refuse_if(self, condition: str) -> None:
         """Write that a tree of which this holds is another one."""
@@ -620,15 +589,10 @@ class Reader(Text):
         if not self._started and len(leaves) <= FEW_LEAVES:
             self._named = [name for name in leaves if name.isidentifier()]
         for name, items in self._waiting.items():
-            if not self._started:
-                if name == "leaves" or self._plan.varying:
-                    self.add(f"{name} = [{', '.join(items)}]")
-            elif any(item.startswith("*") for item in items):
-                self.add(f"{name} += [{', '.join(items)}]")
-            elif len(items) < _SPREAD:
-                self.add(*[f"{name}.append({item})" for item in items])
-            else:
-                self.add(f"{name} += {_tuple_of(items)}")
+            if self._started:
+                self.gather(name, items)
+            elif name == "leaves" or self._plan.varying:
+                self.add(f"{name} = [{', '.join(items)}]")
             items.clear()
         self._started = True
 
@@ -671,7 +635,7 @@ class Reader(Text):
             self._refuse_if(f"{var} is not None")
         else:
             self._refuse_if(f"type({var}) is not {self.name(part.cls)}")
-            is_matched = part.kind in ("deque", "defaultdict", "keyed", "called")
+            is_matched = part.kind in ("defaultdict", "keyed", "called")
             if is_matched and not self._exact:
                 self._read_matched(part, var)
             else:
@@ -701,14 +665,20 @@ class Reader(Text):
         self._children(part, source, more)
 
     def _named_values(self, part: Part, values: Sequence[str]) -> list[str]:
-        """Return a new name for each child, which is given to its value."""
-        names = [
-            self.fresh("leaf" if child is None else "node")
-            for child, count in part.runs
-            for _ in range(count)
-        ]
-        pairs = zip(names, values, strict=False)
-        self.add(*[f"{name} = {value}" for name, value in pairs])
+        """Return a new name for each child, which is given to its value.
+
+        In a loop, leaves need none, if nothing can change them meanwhile.
+        """
+        is_bare = self._started and not (self._asks or self._records)
+        names, rest = [], iter(values)
+        for child, count in part.runs:
+            for value in islice(chain(rest, repeat("")), count):
+                if child is None and value and is_bare:
+                    names.append(value)
+                    continue
+                names.append(self.fresh("leaf" if child is None else "node"))
+                if value:
+                    self.add(f"{names[-1]} = {value}")
         return names
 
     def _children(
@@ -726,16 +696,13 @@ class Reader(Text):
         steps: list[tuple[Any, ...]] = []
         for child, count in part.runs:
             end = start + count
+            step: Any = self._item
             if isinstance(source, str):
                 piece = source if count == part.arity else f"{source}[{start}:{end}]"
                 single = [f"{source}[{place}]" for place in range(start, end)]
-                step: Any = self._item
             else:
-                piece, single, step = (
-                    _tuple_of(source[start:end]),
-                    source[start:end],
-                    self._child,
-                )
+                single, step = source[start:end], self._child
+                piece = _tuple_of(single)
             if is_loop(child, count):
                 steps.append((self._loop, child, piece))
             elif child is None and count >= _SPREAD and isinstance(source, str):
@@ -792,12 +759,7 @@ class Reader(Text):
         self.add(f"leaves += {var}")
         self._refuse_if(f"len(leaves) - {before} != {part.arity}")
 
-    def _read_namedtuple(self, part: Part, var: str) -> None:
-        self._sequence(part, var)  # which may iterate in its own way
-
-    def _read_deque(self, part: Part, var: str) -> None:
-        self._refuse_if(f"{var}.maxlen != {self.name(part.aux)}")
-        self._sequence(part, var)
+    _read_namedtuple = _sequence  # which may iterate in its own way
 
     def _read_dict(self, part: Part, var: str) -> None:
         """Read a mapping: its keys, and each value by its key.
@@ -835,40 +797,48 @@ class Reader(Text):
         They are mostly the very same objects, as names in a program are. If there are
         too many to look at each, they are compared at once, and their types.
         """
-        types = {*map(type, keys)}
-        if not keys:
-            self._refuse_if(var)
+        types = [*map(type, keys)]
+        if not keys or not _SCALARS.issuperset(types):
+            differ = f"not exactly(tuple({var}), {self.name(keys)})"
+            self._refuse_if(differ if keys else var)
             return
-        if not types <= _SCALARS:
-            self._refuse_if(f"not exactly(tuple({var}), {self.name(keys)})")
-            return
-        found, unless = f"[*{var}]", ""
+        differ, found = "", f"[*{var}]"
         if len(keys) <= _FEW_KEYS:
             names = [self.fresh("key") for _ in keys]
             self.add(f"{_targets(names)} = {var}")
-            differ = map("{} is not {}".format, names, map(self.name, keys))
-            found, unless = f"[{', '.join(names)}]", f"if {' or '.join(differ)}:"
-        with self.block(unless) if unless else nullcontext():
-            same = self.kept(found, "keys")
-            others = f"not are_strings(map(type, {same}))"
-            if types != _ALL_STR:
-                others = f"[*map(type, {same})] != {self.name([*map(type, keys)])}"
-            self._refuse_if(f"{same} != {self.name([*keys])} or {others}")
+            if len(keys) <= _SPREAD:
+                self._refuse_if(" or ".join(map(self._differs, names, keys)))
+                return
+            others = map("{} is not {}".format, names, map(self.name, keys))
+            differ, found = f"({' or '.join(others)}) and ", f"[{', '.join(names)}]"
+        same = self.fresh("keys")
+        other = f"[*map(type, {same})] != {self.name(types)}"
+        if types.count(str) == len(types):
+            other = f"[*map(type, {same})].count(str) != {len(types)}"
+        known = self.name([*keys])
+        self._refuse_if(f"{differ}(({same} := {found}) != {known} or {other})")
+
+    def _differs(self, value: str, known: Any) -> str:
+        """Return a condition: a value is another one, or of another type."""
+        constant, cls = self.name(known), self.name(type(known))
+        other = f"(type({value}) is not {cls} or {value} != {constant})"
+        return f"{value} is not {constant} and {other}"
 
     # ------------------------------------------------------------------- objects
 
     def _read_record(self, part: Part, var: str) -> None:
         """Read attributes."""
+        form = part.rule.form
         data, meta = (
-            [
-                f"{var}.{name}"
-                if _is_plain(name)
-                else f"{self.name(attrgetter(name))}({var})"
-                for name in names
-            ]
-            for names in (part.rule.form.data, part.rule.form.meta)
+            [self._attribute(var, name) for name in names]
+            for names in (form.data, form.meta)
         )
         self._fields(part, data, meta, part.aux, _tuple_of(meta))
+
+    def _attribute(self, var: str, name: str) -> str:
+        if _is_plain(name):
+            return f"{var}.{name}"
+        return f"{self.name(attrgetter(name))}({var})"
 
     def _read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
@@ -896,12 +866,11 @@ class Reader(Text):
 
     def _compare(self, value: str, known: Any) -> None:
         """Write that a value must be just this one."""
-        found, constant = self.kept(value, "static"), self.name(known)
-        other = f"not exactly({found}, {constant})"
+        found = self.kept(value, "static")
+        differs = f"not exactly({found}, {self.name(known)})"
         if type(known) in _SCALARS:
-            cls = self.name(type(known))
-            other = f"(type({found}) is not {cls} or {found} != {constant})"
-        self._refuse_if(f"{found} is not {constant} and {other}")
+            differs = self._differs(found, known)
+        self._refuse_if(differs)
 
     def _read_custom(self, part: Part, var: str) -> None:
         """Read a node by the function that somebody gave.
@@ -910,9 +879,8 @@ class Reader(Text):
         tuple. All else is checked and made into keys as the rule does it.
         """
         form, keys = part.rule.form, None
-        result, items, aux, given = map(
-            self.fresh, ("result", "children", "aux", "given")
-        )
+        names = ("result", "children", "aux", "given")
+        result, items, aux, given = map(self.fresh, names)
         unusual = [
             f"type({result}) is not tuple",
             f"type({items}) is not tuple and type({items}) is not list",
@@ -923,12 +891,12 @@ class Reader(Text):
             unusual.append(f"len({items}) != {part.arity}")
             usual = enumerate(map(self.name, _given_for(part)))
             unusual += [f"{given}[{place}] is not {key}" for place, key in usual]
-        names = [items, aux] if keys is None else [items, aux, given]
+        given_too = "" if keys is None else f", {given}"
         self._flush()
         self._record(f"node = {var}")
         self.add(f"{result} = {self.name(form.flatten)}({var})")
         self._record(f"calls.append((node, {result}, False))")
-        self.add(f"{_targets(names)} = {result}")
+        self.add(f"{items}, {aux}{given_too} = {result}")
         with self.block(f"if {' or '.join(unusual)}:"):
             checked = f"{self.name(form.checked)}({self.name(part.cls)}, {result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
@@ -947,7 +915,7 @@ class Reader(Text):
     def _read_called(self, part: Part, var: str) -> None:
         """Read a node by its rule."""
         items, aux = map(self.fresh, ("children", "aux"))
-        is_of_user = isinstance(part.rule.form, Functions)
+        is_of_user = self._records and isinstance(part.rule.form, nodes.Functions)
         self._flush()
         if is_of_user:
             self._record(f"node = {var}")
@@ -980,9 +948,10 @@ def _leaves_of(part: Part) -> Iterator[bool]:
         yield from ([True] if child is None else [*_leaves_of(child)]) * count
 
 
-def _given_for(part: Part) -> tuple[Any, ...]:
+def _given_for(part: Part) -> Any:
     """Return what a flatten function gives that gives its keys, most probably."""
-    form, keys = part.rule.form, part.aux[1]
+    form = part.rule.form
+    keys = part.aux[1]
     for given in (tuple([getattr(key, "entry", key) for key in keys]), keys):
         _, (_, found) = form.checked(part.cls, ((None,) * part.arity, None, given))
         if exactly(found, keys):
@@ -1024,10 +993,9 @@ class _Leaves:
     def piece(self, count: int, *, copied: bool = False) -> str:
         """Return an expression for the next leaves."""
         self.at += count
-        is_whole = count == self.total and not copied
-        return (
-            self.source if is_whole else f"{self.source}[{self.at - count}:{self.at}]"
-        )
+        if count == self.total and not copied:
+            return self.source
+        return f"{self.source}[{self.at - count}:{self.at}]"
 
     def unpacked(self) -> list[str]:
         """Return the lines that give the names."""
@@ -1133,9 +1101,6 @@ class Builder(Text):
 
     def _build_namedtuple(self, part: Part, items: list[str]) -> str:
         return f"new_tuple({self.name(part.cls)}, {_tuple_of(items)})"
-
-    def _build_deque(self, part: Part, items: list[str]) -> str:
-        return f"deque({_tuple_of(items)}, {self.written(part.aux)})"
 
     def _build_dict(self, part: Part, items: list[str]) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys.

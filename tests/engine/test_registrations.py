@@ -1,7 +1,6 @@
 """What the engine keeps, and what it does not, when classes are registered."""
 
 import gc
-import linecache
 import sys
 import sysconfig
 import weakref
@@ -19,7 +18,6 @@ from interrupts import at_once, interrupted
 from leafwise.core.register import FunctionRule
 from leafwise.core.registry import add_adopter, view_of
 from leafwise.core.walk import flatten
-from leafwise.engine.cache import engine
 from leafwise.errors import RegistryError
 
 
@@ -359,12 +357,7 @@ def test_any_registrations(mode, trees, steps):
 def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
     """Wherever it comes in: what comes after it sees the class as a node."""
     below = fresh(late) if inherit else late
-    files = (
-        "engine/cache.py",
-        "engine/compiled.py",
-        "engine/compiled.py",
-        "core/registry.py",
-    )
+    files = ("engine/cache.py", "engine/text.py", "core/registry.py")
     for at in count():
         lw.engine.forget()
         leaf = [below([1, 2], 0), 3]
@@ -416,7 +409,7 @@ def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
         (treedef,) = warm(tree)
         lw.unregister_pytree_node(late)
         with interrupted(
-            lw.engine.forget, at, ("engine/cache.py", "engine/compiled.py")
+            lw.engine.forget, at, ("engine/cache.py", "engine/text.py")
         ) as done:
             register(late)
         for _ in range(3):
@@ -426,28 +419,4 @@ def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
         lw.unregister_pytree_node(late)
         if not done:
             break
-    assert at > 20
-
-
-@pytest.mark.slow
-def test_no_lines_stay_of_structures_that_go(eager, late):
-    """Wherever a registration comes in while they are compiled."""
-    files = tuple(f"engine/{name}.py" for name in ("cache", "compiled", "emit"))
-    lw.engine.forget()
-    before = {*linecache.cache}  # of structures that somebody else still holds
-    for at in count(0, 5):
-        lw.engine.forget()
-        register(late)
-        with interrupted(lambda: lw.unregister_pytree_node(late), at, files) as done:
-            leaves, treedef = lw.tree_flatten([late([1], 0)])
-            treedef.unflatten(leaves)
-        if not done:
-            break
-        register(fresh())
-        kept = {
-            file for made in engine.memory.structures.values() for file in made.files
-        }
-        names = {file for file in linecache.cache if file.startswith("<leafwise ")}
-        names -= before
-        assert {name for name in names if not name.startswith("<leafwise read")} <= kept
     assert at > 20

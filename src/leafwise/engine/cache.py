@@ -69,13 +69,7 @@ class Structure(Runner):
         self._treedefs, self._covered = {}, {}
 
     def function_for(
-        self,
-        view: View,
-        treedef: PyTreeDef,
-        leaves: list[Any],
-        go_on: Callable[..., Any],
-        *,
-        asks: bool,
+        self, root: _Root, treedef: PyTreeDef, leaves: list[Any], go_on: Any
     ) -> FunctionType:
         """Return a function that flattens trees of this structure under a view.
 
@@ -83,12 +77,12 @@ class Structure(Runner):
         of the view, where one can stand for all others.
 
         Args:
-            view: The view.
+            root: Says which view that is, and whether a predicate is asked.
             treedef: The treedef of such a tree under that view.
             leaves: The leaves of the tree.
             go_on: Walks a tree of another structure, of which something was asked.
-            asks: Whether the function asks a predicate.
         """
+        view, asks = root.view, root.asks
         if asks not in self._codes:
             names = Reader(self.plan, asks=asks).compiled("flatten").__globals__
             self._codes[asks] = names.pop("flatten").__code__, names
@@ -104,11 +98,11 @@ class Structure(Runner):
         }
         if len(types) <= text.FEW_LEAVES:
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
+        if len(self._treedefs) >= _MAX_MODES:
+            self._treedefs.clear()
         if self.plan.varying:
             given["treedef_with"] = self._treedef_maker(treedef)
         else:
-            if len(self._treedefs) >= _MAX_MODES:
-                self._treedefs.clear()
             given["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
         # a code object of its own: what the interpreter learns of names holds for one
         made = FunctionType(code.replace(), {**names, **given})
@@ -391,7 +385,7 @@ class _Root:
                 observe(tree, leaves, treedef, view, ask)
             return leaves, treedef
 
-        return structure.function_for(view, treedef, leaves, go_on, asks=self.asks)
+        return structure.function_for(self, treedef, leaves, go_on)
 
 
 def _answering(answers: list[Any], ask: Any) -> Callable[[Any], Any]:

@@ -1,7 +1,8 @@
 """Pages of HTML that stand on their own: the frame, the colours, texts that are safe.
 
 Owns what all pages share: they load nothing, need no script, and follow the theme
-around them. The rules of `style.css` are in each page.
+around them. The rules of `style.css` are in each page, those of `picture.css` in each
+picture.
 """
 
 from __future__ import annotations

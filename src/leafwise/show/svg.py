@@ -275,7 +275,6 @@ def _sign_rules(theme: str) -> str:
     )
 
 
-_STYLE: Final = (
-    f"{rules_of('picture.css')}{_sign_rules('light')}"
-    f"@media (prefers-color-scheme:dark){{{_sign_rules('dark')}}}"
-)
+_MEDIA: Final = "@media (prefers-color-scheme:dark){"
+_LIGHT, _DARK = rules_of("picture.css").removesuffix("}").split(_MEDIA)
+_STYLE: Final = f"{_LIGHT}{_sign_rules('light')}{_MEDIA}{_DARK}{_sign_rules('dark')}}}"

@@ -233,8 +233,7 @@ def assert_same_structure(
         for tree in (actual, expected)
     )
     if found != wanted:
-        lines = [str(difference) for difference in wanted.explain(found)]
-        more = [f"and {len(lines) - _MOST} more"] * (len(lines) > _MOST)
-        raise AssertionError(
-            "\n  ".join(["the structures differ:", *lines[:_MOST], *more])
-        )
+        lines = ["the structures differ:", *map(str, wanted.explain(found))]
+        if len(lines) > _MOST + 1:
+            lines[_MOST + 1 :] = [f"and {len(lines) - _MOST - 1} more"]
+        raise AssertionError("\n  ".join(lines))

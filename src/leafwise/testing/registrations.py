@@ -249,11 +249,11 @@ def _repeated(example: _Example) -> str:
     """Flatten a second time: the same children and equal aux data."""
     children, aux = example.flatten(example.node)
     if len(children) != len(example.children):
-        first = count_of_children(len(example.children))
-        return (
-            f"flatten returns {first} on the first call and {len(children)} on the "
-            "second; an iterator is exhausted after one pass"
+        told = (
+            f"flatten returns {count_of_children(len(example.children))} on the first"
         )
+        told += f" call and {len(children)} on the second; "
+        return told + "an iterator is exhausted after one pass"
     if not example.same(children, example.children):
         return "flatten returns different child objects on each call"
     if not example.rule.same_aux(aux, example.aux):

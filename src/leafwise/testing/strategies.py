@@ -288,12 +288,9 @@ def trees_like(
     st = _strategies()
     context = context_of(is_leaf, False, none_is_leaf, namespace)
     found, treedef = context.flatten(tree)
-    if isinstance(leaves, st.SearchStrategy):
-        drawn = st.tuples(*[leaves] * len(found))
-    else:
-        of: Any = _like if leaves is None else leaves
-        drawn = st.tuples(*map(of, found))
-    made: SearchStrategy[Any] = drawn.map(treedef.unflatten)
+    of: Any = _like if leaves is None else leaves
+    drawn = [of if isinstance(of, st.SearchStrategy) else of(leaf) for leaf in found]
+    made: SearchStrategy[Any] = st.tuples(*drawn).map(treedef.unflatten)
     return made
 
 

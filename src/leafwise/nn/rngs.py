@@ -338,8 +338,8 @@ class Rngs(_Drawing):
             >>> jax = pytest.importorskip("jax")
             >>> from leafwise import nn
             >>> rngs = nn.Rngs(0, noise=1)
-            >>> {name: len(s.key) for name, s in rngs.split({"noise": 7}).items()}
-            {'noise': 7, 'default': 4}
+            >>> {name: s.key.shape for name, s in rngs.split({"noise": 7}).items()}
+            {'noise': (7,), 'default': ()}
         """
         return self._each(k, RngStream.split, lambda stream: stream)
 

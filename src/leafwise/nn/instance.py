@@ -26,21 +26,18 @@ from ..core.serial import read_value, write_value
 from ..core.walk import hooks
 from ..equality.content import size_of
 from ..kinds import Kind, Marked
-from ..safely import class_name
+from ..safely import class_name, type_name
 from ..show.text import bytes_text
 from .checks import (
     DataNode,
     Found,
     check_level,
-    data_after_init,
-    data_in_container,
-    data_on_static,
     find_marks,
     holds_data,
     learned,
     levels,
+    refusal,
     sort,
-    static_mark_on_data,
     stray_marks,
 )
 from .spec import (
@@ -117,7 +114,8 @@ def decide(
         _refuse_marks(cls, name, value, found)
     if mark is not None:
         if mark is _STATIC and spec.pytree and holds_data(value, found):
-            raise static_mark_on_data(cls, key_of(name), value)
+            after = " was assigned static(...) around data"
+            raise refusal(cls, key_of(name), value, "", after)
         return mark
     before = kinds_in(obj).get(name, _NEW)
     is_new = before is _NEW
@@ -133,11 +131,13 @@ def decide(
     if not spec.pytree or not (declared is _STATIC or spec.strict):
         return _kind_of_value(value)
     if found == "container":
-        raise data_in_container(cls, key_of(name), value)
+        after = f", a {type_name(value)} that would be static"
+        raise refusal(cls, key_of(name), value, "Found data in ", after)
     if is_new and building:
         return _STATIC  # `recheck` refuses it, if it is still there
-    is_declared = declared is _STATIC
-    raise data_on_static(cls, key_of(name), value, declared=is_declared)
+    since = "by declaration" if declared is _STATIC else "since it was first set"
+    after = f", which is static {since}"
+    raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
 
 
 def recheck(obj: Any, name: Any, value: Any, kind: Kind | None) -> Kind | None:
@@ -154,7 +154,9 @@ def recheck(obj: Any, name: Any, value: Any, kind: Kind | None) -> Kind | None:
         return kind
     if not spec.strict and spec.declared.get(name) is not _STATIC:
         return _kind_of_value(value)
-    raise data_after_init(cls, key_of(name), value)
+    subject = "which" if found == "data" else f"a {type_name(value)} that"
+    after = f", {subject} is static"
+    raise refusal(cls, key_of(name), value, "Found data in ", after)
 
 
 def _refuse_marks(cls: type, name: Any, value: Any, found: str) -> None:

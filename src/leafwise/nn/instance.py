@@ -248,11 +248,12 @@ def check(obj: Any, name: Any, value: Any) -> None:
         decide(obj, name, value)
 
 
-def settle(obj: Any) -> Mapping[Any, Any]:
+def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
     """Give an object its fields, also after a direct write to its table.
 
     Returns:
-        The entries that count: all but the values of cached properties.
+        The entries that count, which are all but the values of cached properties, and
+        their description.
     """
     values: dict[Any, Any] = obj.__dict__
     spec: ClassSpec = type(obj)._leafwise_spec
@@ -262,16 +263,16 @@ def settle(obj: Any) -> Mapping[Any, Any]:
         for name in [name for name in values if name not in known]:
             if name not in spec.hidden:
                 kinds[name] = _infer(obj, name, values)
-    set_fields(obj, fields_of(type(obj), kinds))
-    if len(values) == len(kinds):
-        return values
-    return {name: values[name] for name in kinds}
+    fields = fields_of(type(obj), kinds)
+    set_fields(obj, fields)
+    is_whole = len(values) == len(kinds)
+    return values if is_whole else {name: values[name] for name in kinds}, fields
 
 
 def _infer(obj: Any, name: Any, values: dict[Any, Any]) -> Kind | None:
     """Return the kind of an entry that is there without one."""
-    values[name], mark = unmarked(values[name])
-    value = values[name]
+    value, mark = unmarked(values[name])
+    values[name] = value
     return decide(obj, name, value, mark, building=True)
 
 
@@ -299,7 +300,7 @@ def look_through(obj: Any) -> None:
 
 def reconsider(obj: Any) -> None:
     """Turn static entries of an unchecked object into data if they hold some."""
-    for name, value in settle(obj).items():
+    for name, value in settle(obj)[0].items():
         is_static = kinds_in(obj)[name] in (None, _STATIC)
         if is_static and type(value) not in learned.plain and holds_data(value):
             set_kind(obj, name, _kind_of_value(value))
@@ -328,15 +329,13 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
     """Return the children of an object and its aux data."""
     fields: Any = getattr(node, "_leafwise_fields", None)
     values = node.__dict__
-    if type(fields) is not Fields:
-        values = settle(node)
-    elif fields.read is not None and hooks.reader is not None:
+    is_settled = type(fields) is Fields
+    if is_settled and fields.read is not None and hooks.reader is not None:
         found: tuple[Sequence[Any], Statics] | None = fields.read(node)
         if found is not None:
             return found
-    if values.keys() != node._leafwise_fields.kinds.keys():  # somebody wrote to it
-        values = settle(node)
-    fields = node._leafwise_fields
+    if not is_settled or values.keys() != fields.kinds.keys():
+        values, fields = settle(node)
     aux = statics_for(fields, fields.statics(values))
     if hooks.reader is not None and aux.is_lasting and fields.is_shared:
         set_statics(node, aux)

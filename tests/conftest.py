@@ -89,6 +89,14 @@ def frameworks_are_not_told(monkeypatch):
     monkeypatch.setattr(announced, "listeners", [lambda _cls: None])
 
 
+@pytest.fixture
+def no_callbacks():
+    """Take hypothesis and jax out of the collector, which drops exceptions there."""
+    callbacks, gc.callbacks[:] = gc.callbacks[:], []
+    yield
+    gc.callbacks[:] = callbacks
+
+
 def pytest_runtest_setup(item):
     """Skip what needs something that this platform does not have."""
     needed = {need for mark in item.iter_markers("needs") for need in mark.args}

@@ -1,7 +1,5 @@
 """A few rounds of each part of the fuzzer, always the same ones."""
 
-import gc
-
 import pytest
 
 from fuzz.__main__ import main
@@ -9,14 +7,6 @@ from fuzz.runner import PARTS, Differs, Round, played, run
 
 
 ROUNDS = {"engine": 3, "threads": 2, "forks": 1}
-
-
-@pytest.fixture
-def no_callbacks():
-    """Take hypothesis and jax out of the collector, which drops exceptions there."""
-    callbacks, gc.callbacks[:] = gc.callbacks[:], []
-    yield
-    gc.callbacks[:] = callbacks
 
 
 @pytest.mark.usefixtures("no_callbacks")

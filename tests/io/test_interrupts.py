@@ -21,6 +21,7 @@ pytestmark = [
     pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors"),
     # a file that was just made is closed by the interpreter, which says so
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.usefixtures("no_callbacks"),
 ]
 
 

@@ -151,8 +151,10 @@ def test_whole_texts():
         "Foo.name was assigned static(...) around data: Foo.name is ndarray of shape "
         "(2, 3) and dtype float32.\n"
         "Do one of these:\n"
-        "  1. mark it as data:              obj.name = data(...)\n"
-        "  2. assign a value without data:  obj.name = static(value.shape)"
+        "  1. mark it as data:                               obj.name = data(...)\n"
+        "  2. mark it as data from the start, even if None:  self.name = data(None)\n"
+        "  3. declare it in the class:                       name: Data[...]\n"
+        "  4. assign a value without data:                   obj.name = static(...)"
     )
     with pytest.raises(lw.errors.KindError) as caught:
         foo.cfg = ARRAY
@@ -160,9 +162,10 @@ def test_whole_texts():
         "Cannot assign data to Foo.cfg, which is static since it was first set: "
         "Foo.cfg is ndarray of shape (2, 3) and dtype float32.\n"
         "Do one of these:\n"
-        "  1. mark it as data now:                           obj.cfg = data(...)\n"
+        "  1. mark it as data:                               obj.cfg = data(...)\n"
         "  2. mark it as data from the start, even if None:  self.cfg = data(None)\n"
-        "  3. declare it in the class:                       cfg: Data[...]"
+        "  3. declare it in the class:                       cfg: Data[...]\n"
+        "  4. assign a value without data:                   obj.cfg = static(...)"
     )
     with pytest.raises(lw.errors.KindError) as caught:
         foo.cfg = {"a": [1, ARRAY, ARRAY[0]]}

@@ -642,3 +642,30 @@ def test_a_variable_of_another_class_of_the_same_name_is_told_apart():
         nn.merge(graphdef, nn.State({"w": made("second")(1)}))
     assert caught.value.expected == "a first.Weight"
     assert caught.value.actual == "second.Weight"
+
+
+def test_what_an_update_refuses():
+    """A frozen dataclass, and a position in text; variables in them are updated."""
+
+    @lw.dataclass(frozen=True)
+    class Point(lw.Pytree):
+        x: float = lw.data(0.0)
+        y: object = None
+
+    point = Point(1.0, nn.Param(1.0))
+    with pytest.raises(lw.StructureError, match="a Point is frozen"):
+        nn.update(point, {"x": 2.0})
+    nn.update(point, {"y": 3.0})
+    assert (point.x, point.y.value) == (1.0, 3.0)
+    row = nn.List([lw.data(1.0)])
+    with pytest.raises(lw.StructureError, match="positions of a List are ints"):
+        nn.update(row, {"0": 2.0})
+    nn.update(row, {0: 2.0})
+    assert [*row] == [2.0]
+
+
+def test_an_update_of_objects_in_a_list_or_tuple():
+    """The objects in it change; so do those of lists in lists."""
+    one, other = Node(x=lw.data(1)), Node(x=lw.data(2))
+    nn.update((one, [other]), {0: {"x": 5}, 1: {0: {"x": 6}}})
+    assert (one.x, other.x) == (5, 6)

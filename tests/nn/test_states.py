@@ -206,3 +206,11 @@ def test_a_treedef_of_a_state_can_be_kept():
     treedef = lw.tree_structure([nn.State({"a": {0: nn.Param(1.0)}, "b": 2})])
     assert pickle.loads(pickle.dumps(treedef)) == treedef
     assert lw.PyTreeDef.from_json(treedef.to_json()) == treedef
+
+
+@pytest.mark.parametrize("name", ["state.npz", "state.safetensors"])
+def test_a_state_is_saved_and_loaded_without_options(tmp_path, name):
+    """With its variables."""
+    state = nn.State({"a": {0: nn.Param(np.ones(2))}, "b": nn.BatchStat(np.ones(1))})
+    lw.save(tmp_path / name, state)
+    assert lw.load(tmp_path / name) == state

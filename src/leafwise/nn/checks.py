@@ -421,122 +421,57 @@ def _shape(value: Any) -> str:
         return "unknown"
 
 
-def static_mark_on_data(owner: type, key: Any, value: Any) -> KindError:
-    """E1: `static(...)` around data."""
-    return _refusal(
-        owner,
-        key,
-        value,
-        f"{class_name(owner)}{key} was assigned static(...) around data",
-        (
-            ("mark it as data", f"obj{key} = data(...)"),
-            ("assign a value without data", f"obj{key} = static(value.shape)"),
-        ),
-    )
+def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindError:
+    """Return the error for a value with data in it: what is wrong, where, and ways out.
 
-
-def data_on_static(owner: type, key: Any, value: Any, *, declared: bool) -> KindError:
-    """E2: data assigned to a static attribute."""
-    reason = "by declaration" if declared else "since it was first set"
-    return _refusal(
-        owner,
-        key,
-        value,
-        f"Cannot assign data to {class_name(owner)}{key}, which is static {reason}",
-        (
-            ("mark it as data now", f"obj{key} = data(...)"),
-            ("mark it as data from the start, even if None", f"self{key} = data(None)"),
-            *_declaration(key, "..."),
-        ),
-    )
-
-
-def data_in_container(owner: type, key: Any, value: Any) -> KindError:
-    """E3: a container that holds data assigned to an attribute that is static."""
-    return _data_inside(owner, key, value, "would be static")
-
-
-def data_after_init(owner: type, key: Any, value: Any) -> KindError:
-    """E4: data found in a static attribute when an object is checked."""
-    return _data_inside(owner, key, value, "is static")
-
-
-def _data_inside(owner: type, key: Any, value: Any, reason: str) -> KindError:
-    kind = type_name(value)
-    name = f"class {class_name(owner, qualified=False)}"
-    subject = "which" if _is_data(value) else f"a {kind} that"
-    is_attribute = isinstance(key, GetAttrKey)
-    return _refusal(
-        owner,
-        key,
-        value,
-        f"Found data in {class_name(owner)}{key}, {subject} {reason}",
-        (
-            (f"mark the whole {kind} as data", f"obj{key} = data(...)"),
-            *_other_container(key, value),
-            *_declaration(key, kind),
-            *(
-                (
-                    ("treat such containers as data", f"{name}(..., strict=False)"),
-                    ("disable pytree for the class", f"{name}(..., pytree=False)"),
-                )
-                if is_attribute
-                else ()
-            ),
-            ("assign a value without data", f"obj{key} = static(...)"),
-        ),
-    )
-
-
-def _other_container(key: Any, value: Any) -> tuple[tuple[str, str], ...]:
-    """Return what to use in place of a container, or how to make it a tree here."""
+    Args:
+        owner: The class of the object.
+        key: The key of the attribute or item.
+        value: The value.
+        before: What was tried, or found, up to the name of the attribute or item.
+        after: The rest of that.
+    """
+    is_whole, kind = _is_data(value), type_name(value)
+    found = Found((), value) if is_whole else next(find_data(value))
+    path = KeyPath((key, *found.path))
+    whole = "it" if is_whole else f"the whole {kind}"
+    ways = [(f"mark {whole} as data", f"obj{key} = data(...)")]
+    known = framework_of(value)
     if isinstance(value, (*_SEQUENCES, Mapping)):
         ours = "Dict" if isinstance(value, Mapping) else "List"
-        return (("use a container that accepts data", f"obj{key} = {ours}(...)"),)
-    known = framework_of(value)
-    if known is None:
-        return ()
-    adopt = f"leafwise.integrations.adopt({known[0]!r}), and data(...)"
-    return ((f"adopt the node types of {known[0]}", adopt),)
-
-
-def _declaration(key: Any, kind: str) -> tuple[tuple[str, str], ...]:
-    """Return the remedy of declaring, which there is for attributes only."""
-    if not isinstance(key, GetAttrKey):
-        return ()
-    return (("declare it in the class", f"{key.name}: Data[{kind}]"),)
-
-
-def _refusal(
-    owner: type,
-    key: Any,
-    value: Any,
-    what: str,
-    remedies: Sequence[tuple[str, str]],
-) -> KindError:
-    """Return an error: what is wrong, where, and numbered ways out."""
-    found = Found((), value) if _is_data(value) else next(find_data(value))
-    path = KeyPath((key, *found.path))
-    width = max(len(say) for say, _ in remedies)
-    ways = [
-        f"  {place}. {say + ':':<{width + 1}}  {code}"
-        for place, (say, code) in enumerate(remedies, 1)
+        ways.append(("use a container that accepts data", f"obj{key} = {ours}(...)"))
+    elif known is not None:
+        adopt = f"leafwise.integrations.adopt({known[0]!r}), and data(...)"
+        ways.append((f"adopt the node types of {known[0]}", adopt))
+    if is_whole:
+        ways.append(
+            ("mark it as data from the start, even if None", f"self{key} = data(None)")
+        )
+    if isinstance(key, GetAttrKey):
+        said = "..." if is_whole else kind
+        ways.append(("declare it in the class", f"{key.name}: Data[{said}]"))
+        if not is_whole:
+            name = f"class {class_name(owner, qualified=False)}"
+            ways += [
+                ("treat such containers as data", f"{name}(..., strict=False)"),
+                ("disable pytree for the class", f"{name}(..., pytree=False)"),
+            ]
+    ways.append(("assign a value without data", f"obj{key} = static(...)"))
+    width = max(len(say) for say, _ in ways)
+    lines = [
+        f"  {number}. {say + ':':<{width + 1}}  {code}"
+        for number, (say, code) in enumerate(ways, 1)
     ]
-    where = f"{class_name(owner)}{path} is {describe(found.value)}{_others(value)}"
+    more = 0 if is_whole else sum(1 for _ in find_data(value)) - 1
+    others = f" (and {more} more)" if more else ""
+    what = f"{before}{class_name(owner)}{key}{after}"
+    where = f"{class_name(owner)}{path} is {describe(found.value)}{others}"
     return KindError(
-        "\n".join([f"{what}: {where}.", "Do one of these:", *ways]),
+        "\n".join([f"{what}: {where}.", "Do one of these:", *lines]),
         owner=owner,
         attribute=_name(key),
         path=path,
     )
-
-
-def _others(value: Any) -> str:
-    """Return how much more there is, as text."""
-    if _is_data(value):
-        return ""
-    more = sum(1 for _ in find_data(value)) - 1
-    return f" (and {more} more)" if more > 0 else ""
 
 
 def stray_marks(owner: type, key: Any, found: Found) -> KindError:

@@ -17,6 +17,7 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from ..errors import StructureError
 from ..safely import described, shown, type_name
 from .checks import check_level, levels
 from .instance import assign, decide, drop, kinds_in, set_fields, unmarked
@@ -182,6 +183,8 @@ class List(Pytree, MutableSequence[T], Generic[T]):
         return place + size if place < 0 else place
 
     def _leafwise_name(self, part: Any) -> Any:
+        if isinstance(part, str) and part.isdecimal():
+            raise StructureError(f"the positions of a List are ints, got {part!r}")
         is_place = isinstance(part, int) and part != len(self)
         return self._place(part) if is_place else part
 

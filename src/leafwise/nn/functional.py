@@ -520,6 +520,9 @@ def _plan(
             known[part], is_new = new, True
             continue
         if isinstance(node, Pytree):
+            params = getattr(node, "__dataclass_params__", None)
+            if params is not None and params.frozen:
+                raise wrong(below, f"no value: a {type_name(node)} is frozen", new)
             check(node, node._leafwise_name(part), new)
         elif child is MISSING and not isinstance(node, dict):
             raise _missing_place(below, range(len(node)))

@@ -26,21 +26,18 @@ from ..core.serial import read_value, write_value
 from ..core.walk import hooks
 from ..equality.content import size_of
 from ..kinds import Kind, Marked
-from ..safely import class_name
+from ..safely import class_name, type_name
 from ..show.text import bytes_text
 from .checks import (
     DataNode,
     Found,
     check_level,
-    data_after_init,
-    data_in_container,
-    data_on_static,
     find_marks,
     holds_data,
     learned,
     levels,
+    refusal,
     sort,
-    static_mark_on_data,
     stray_marks,
 )
 from .spec import (
@@ -117,7 +114,8 @@ def decide(
         _refuse_marks(cls, name, value, found)
     if mark is not None:
         if mark is _STATIC and spec.pytree and holds_data(value, found):
-            raise static_mark_on_data(cls, key_of(name), value)
+            after = " was assigned static(...) around data"
+            raise refusal(cls, key_of(name), value, "", after)
         return mark
     before = kinds_in(obj).get(name, _NEW)
     is_new = before is _NEW
@@ -133,11 +131,13 @@ def decide(
     if not spec.pytree or not (declared is _STATIC or spec.strict):
         return _kind_of_value(value)
     if found == "container":
-        raise data_in_container(cls, key_of(name), value)
+        after = f", a {type_name(value)} that would be static"
+        raise refusal(cls, key_of(name), value, "Found data in ", after)
     if is_new and building:
         return _STATIC  # `recheck` refuses it, if it is still there
-    is_declared = declared is _STATIC
-    raise data_on_static(cls, key_of(name), value, declared=is_declared)
+    since = "by declaration" if declared is _STATIC else "since it was first set"
+    after = f", which is static {since}"
+    raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
 
 
 def recheck(obj: Any, name: Any, value: Any, kind: Kind | None) -> Kind | None:
@@ -154,7 +154,9 @@ def recheck(obj: Any, name: Any, value: Any, kind: Kind | None) -> Kind | None:
         return kind
     if not spec.strict and spec.declared.get(name) is not _STATIC:
         return _kind_of_value(value)
-    raise data_after_init(cls, key_of(name), value)
+    subject = "which" if found == "data" else f"a {type_name(value)} that"
+    after = f", {subject} is static"
+    raise refusal(cls, key_of(name), value, "Found data in ", after)
 
 
 def _refuse_marks(cls: type, name: Any, value: Any, found: str) -> None:
@@ -246,11 +248,12 @@ def check(obj: Any, name: Any, value: Any) -> None:
         decide(obj, name, value)
 
 
-def settle(obj: Any) -> Mapping[Any, Any]:
+def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
     """Give an object its fields, also after a direct write to its table.
 
     Returns:
-        The entries that count: all but the values of cached properties.
+        The entries that count, which are all but the values of cached properties, and
+        their description.
     """
     values: dict[Any, Any] = obj.__dict__
     spec: ClassSpec = type(obj)._leafwise_spec
@@ -260,16 +263,16 @@ def settle(obj: Any) -> Mapping[Any, Any]:
         for name in [name for name in values if name not in known]:
             if name not in spec.hidden:
                 kinds[name] = _infer(obj, name, values)
-    set_fields(obj, fields_of(type(obj), kinds))
-    if len(values) == len(kinds):
-        return values
-    return {name: values[name] for name in kinds}
+    fields = fields_of(type(obj), kinds)
+    set_fields(obj, fields)
+    is_whole = len(values) == len(kinds)
+    return values if is_whole else {name: values[name] for name in kinds}, fields
 
 
 def _infer(obj: Any, name: Any, values: dict[Any, Any]) -> Kind | None:
     """Return the kind of an entry that is there without one."""
-    values[name], mark = unmarked(values[name])
-    value = values[name]
+    value, mark = unmarked(values[name])
+    values[name] = value
     return decide(obj, name, value, mark, building=True)
 
 
@@ -297,7 +300,7 @@ def look_through(obj: Any) -> None:
 
 def reconsider(obj: Any) -> None:
     """Turn static entries of an unchecked object into data if they hold some."""
-    for name, value in settle(obj).items():
+    for name, value in settle(obj)[0].items():
         is_static = kinds_in(obj)[name] in (None, _STATIC)
         if is_static and type(value) not in learned.plain and holds_data(value):
             set_kind(obj, name, _kind_of_value(value))
@@ -326,15 +329,13 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
     """Return the children of an object and its aux data."""
     fields: Any = getattr(node, "_leafwise_fields", None)
     values = node.__dict__
-    if type(fields) is not Fields:
-        values = settle(node)
-    elif fields.read is not None and hooks.reader is not None:
+    is_settled = type(fields) is Fields
+    if is_settled and fields.read is not None and hooks.reader is not None:
         found: tuple[Sequence[Any], Statics] | None = fields.read(node)
         if found is not None:
             return found
-    if values.keys() != node._leafwise_fields.kinds.keys():  # somebody wrote to it
-        values = settle(node)
-    fields = node._leafwise_fields
+    if not is_settled or values.keys() != fields.kinds.keys():
+        values, fields = settle(node)
     aux = statics_for(fields, fields.statics(values))
     if hooks.reader is not None and aux.is_lasting and fields.is_shared:
         set_statics(node, aux)

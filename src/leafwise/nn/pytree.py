@@ -239,7 +239,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
     # ------------------------------------------------------- copying and printing
 
     def __getstate__(self) -> Any:
-        return dict(settle(self))
+        return dict(settle(self)[0])
 
     @staticmethod
     def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind] | None:
@@ -253,8 +253,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         return blank, (type(self), tuple(kinds_in(self).items())), state
 
     def _leafwise_sketch(self) -> Sketch:
-        values = settle(self)
-        fields: Any = self._leafwise_fields
+        values, fields = settle(self)
         children = [
             child_of(key_of(name), values[name], fields.kind_of(name))
             for name in sorted(values, key=_is_attribute)  # items come first
@@ -377,8 +376,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
         {'name': 'static', 'rate': 'data'}
     """
     _require_pytree("name_to_kind", obj)
-    values = settle(obj)
-    fields: Any = obj._leafwise_fields
+    values, fields = settle(obj)
     kinds: Mapping[str, Kind] = fields.mapping
     held = {
         name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)

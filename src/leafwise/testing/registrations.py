@@ -173,8 +173,9 @@ def _attributes(node: Any) -> dict[str, Any]:
         for name in (slots,) if isinstance(slots, str) else slots:
             if name not in ("__dict__", "__weakref__") and hasattr(node, name):
                 found[name] = getattr(node, name)
-    kept = (n for n in found if not isinstance(getattr(cls, n, None), cached_property))
-    return {name: found[name] for name in kept}
+    cached = {name for base in cls.__mro__ for name, value in vars(base).items()
+              if isinstance(value, cached_property)}  # fmt: skip
+    return {name: value for name, value in found.items() if name not in cached}
 
 
 def _holds(value: Any, test: Callable[[Any], bool], depth: int = 3) -> bool:

@@ -18,6 +18,7 @@ import inspect
 import sys
 import types
 import typing
+import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import is_, itemgetter
@@ -491,7 +492,9 @@ def _kind_of_annotation(
     if isinstance(annotation, str):
         names = _Names(vars(cls), scope, vars(sys.modules.get(cls.__module__, types)))
         try:
-            annotation = eval(annotation, {}, names)  # as `typing.get_type_hints` does
+            with warnings.catch_warnings():  # Python warned when it read the class
+                warnings.simplefilter("ignore")
+                annotation = eval(annotation, {}, names)  # as `get_type_hints` does
         except Exception:  # whatever the code in an annotation raises
             return None
         return _kind_of_annotation(annotation, cls, scope)

@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise import nn
 from leafwise.core.literals import NO_LITERAL, parse
 from leafwise.errors import PathError
 from leafwise.selection import override, selector
@@ -85,7 +84,7 @@ def test_annotations_that_are_text_are_not_warned_of():
     """They are looked at once more, after Python has read them."""
 
     class Model(lw.Pytree):
-        __annotations__ = {"a": r"nn.Data[Missing['\d']]"}
+        __annotations__ = {"a": r"lw.Data[Missing['\d']]"}
 
         def __init__(self):
             self.a = 1

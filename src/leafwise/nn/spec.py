@@ -11,6 +11,7 @@ each in a tuple, so that it differs from a name.
 
 from __future__ import annotations
 
+import ast
 import copy
 import dataclasses
 import functools
@@ -18,7 +19,6 @@ import inspect
 import sys
 import types
 import typing
-import warnings
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import is_, itemgetter
@@ -26,6 +26,7 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
 
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.literals import parse
 from ..equality import exact
 from ..kinds import KIND, Kind, Marked
 from ..safely import class_name, clip, shown, type_name
@@ -492,9 +493,8 @@ def _kind_of_annotation(
     if isinstance(annotation, str):
         names = _Names(vars(cls), scope, vars(sys.modules.get(cls.__module__, types)))
         try:
-            with warnings.catch_warnings():  # Python warned when it read the class
-                warnings.simplefilter("ignore")
-                annotation = eval(annotation, {}, names)  # as `get_type_hints` does
+            code = compile(ast.Expression(parse(annotation.strip())), "<text>", "eval")
+            annotation = eval(code, {}, names)  # as `typing.get_type_hints` does
         except Exception:  # whatever the code in an annotation raises
             return None
         return _kind_of_annotation(annotation, cls, scope)

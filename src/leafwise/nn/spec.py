@@ -317,6 +317,7 @@ _MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict, Counter})
 
 
 _ORDERS: Final = ("name", "insertion")
+_BY_NAME: Final = {"Data": Kind.DATA, "Static": Kind.STATIC}
 
 
 class ClassSpec:
@@ -496,7 +497,8 @@ def _kind_of_annotation(
             code = compile(ast.Expression(parse(annotation.strip())), "<text>", "eval")
             annotation = eval(code, {}, names)  # as `typing.get_type_hints` does
         except Exception:  # whatever the code in an annotation raises
-            return None
+            head = annotation.strip().partition("[")[0]
+            return _BY_NAME.get(head.rpartition(".")[2])
         return _kind_of_annotation(annotation, cls, scope)
     if isinstance(annotation, _Unknown):
         return annotation.kind
@@ -542,7 +544,7 @@ class _Unknown:
         return _Unknown(name)
 
     def __getitem__(self, _items: Any) -> _Unknown:
-        return _Unknown("", {"Data": Kind.DATA, "Static": Kind.STATIC}.get(self.name))
+        return _Unknown("", _BY_NAME.get(self.name))
 
     def __call__(self) -> None:
         """Be what `typing` takes for a type."""

@@ -196,23 +196,10 @@ def link_names(app: Sphinx, doctree: nodes.document) -> None:
 # ---------------------------------------------------------------------- docstrings
 
 LABELS = {
-    "common": ("guide/trees", "common-arguments", "Common arguments"),
     "same-value": ("guide/trees", "comparing-trees", "Comparing trees"),
     "validated": ("guide/selecting", "validation", "Validation"),
 }
 """What docstrings refer to: the page, the section there, its title."""
-
-COMMON = {
-    "is_leaf": "Where to stop: a type, a tuple of types, or a predicate",
-    "is_leaf_takes_path": "Call the predicate as ``is_leaf(path, node)``",
-    "none_is_leaf": "Whether None is a leaf and not a node without children",
-    "namespace": "Where classes are looked up before the global registry",
-}
-_COMMON = re.compile(
-    r"^( *)([\w, ]+): See\s+:ref:`common arguments <common>`"
-    r"(?:; they (apply\s[^.]*))?\.",
-    re.MULTILINE,
-)
 
 
 def name_sections(app: Sphinx, env: Any) -> list[str]:
@@ -221,22 +208,6 @@ def name_sections(app: Sphinx, env: Any) -> list[str]:
     domain.labels.update(LABELS)
     domain.anonlabels.update({name: place[:2] for name, place in LABELS.items()})
     return []
-
-
-def describe_common(
-    app: Sphinx, what: str, name: str, obj: Any, options: Any, lines: list[str]
-) -> None:
-    """Write a line for each of the arguments that many functions share."""
-
-    def each(found: re.Match[str]) -> str:
-        shared = f"; {' '.join(found[3].split())}" if found[3] else ""
-        return "\n".join(
-            f"{found[1]}{one}: {COMMON[one]}{shared.replace('; apply', '; applies')}."
-            for one in found[2].split(", ")
-        )
-
-    text = _COMMON.sub(each, "\n".join(lines))
-    lines[:] = text.split("\n")
 
 
 # -------------------------------------------------------------------------- source
@@ -308,6 +279,5 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", remove_pages)
     app.connect("doctree-read", link_names)
     app.connect("env-updated", name_sections)
-    app.connect("autodoc-process-docstring", describe_common, priority=400)
     app.connect("html-page-context", hang_in_sidebar, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -51,8 +51,10 @@ def fingerprint(
             of pandas and polars; classes and functions of a module.
         leaf_bytes: Called with each leaf value that has no fingerprint otherwise;
             returns bytes that distinguish it from other values of its class.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         A version and 64 hexadecimal digits. The version changes when a new algorithm

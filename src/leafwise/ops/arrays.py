@@ -86,8 +86,10 @@ def tree_stack(
         axis: The position of the new axis in the result, or a prefix of the trees with
             the position for each leaf. None keeps a leaf as it is: the leaf may be any
             object, but must be the same in all trees.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         One tree; `tree_unstack` splits it.
@@ -143,8 +145,10 @@ def tree_concatenate(
         trees: Trees of one structure, at least one.
         axis: The axis, or a prefix of the trees with the axis for each leaf. None works
             as in `tree_stack`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         One tree.
@@ -301,8 +305,10 @@ def tree_unstack(
         tree: A tree whose arrays have the same length along that axis.
         axis: The axis to remove, or a prefix of the tree with the axis for each leaf.
             None passes the leaf unchanged to each result.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         One tree for each index along the axis. Their arrays may share memory with the
@@ -505,8 +511,10 @@ def tree_size(
 
     Args:
         tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Example:
         >>> import pytest
@@ -535,8 +543,10 @@ def tree_nbytes(
 
     Args:
         tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Example:
         >>> import pytest

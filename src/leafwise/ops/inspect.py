@@ -50,8 +50,10 @@ def tree_is_leaf(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Example:
         >>> import leafwise as lw
@@ -74,8 +76,10 @@ def all_leaves(
 
     Args:
         iterable: The items.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Example:
         >>> import leafwise as lw
@@ -124,8 +128,10 @@ def tree_flatten_one_level(
 
     Args:
         tree: A node.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         StructureError: The value is a leaf.
@@ -180,8 +186,10 @@ def tree_children(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Example:
         >>> import leafwise as lw
@@ -220,8 +228,10 @@ def tree_equal(
         rtol, atol: Numbers `x` and `y`, also in arrays of one shape and dtype, are the
             same if `|x - y| <= atol + rtol * max(|x|, |y|)`.
         equal_nan: Whether NaN is the same as NaN.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         A bool. In a function that jax traces, a traced bool if the result depends on
@@ -294,8 +304,10 @@ def explain_leaf(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Example:
         >>> import leafwise as lw

@@ -124,8 +124,10 @@ def tree_flatten(
 
     Args:
         tree: Any value. A value whose type is not registered is a single leaf.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         The leaves from left to right, dict leaves in sorted key order, and the
@@ -169,8 +171,10 @@ def tree_leaves(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself.
@@ -228,8 +232,10 @@ def tree_structure(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself.
@@ -273,8 +279,10 @@ def tree_iter(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself; raised when the walk reaches that node.
@@ -406,8 +414,10 @@ def tree_map(
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`. If they go deeper,
             `f` receives the whole subtree.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
         strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
@@ -451,8 +461,10 @@ def tree_map_(
         f: Called as in `tree_map`; its result is ignored.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
         strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
@@ -504,8 +516,10 @@ def tree_map_only(
             a predicate on leaves.
         f: Called with each matching leaf.
         tree: The tree.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         TypeError: `type_or_types` is not one of these.
@@ -582,8 +596,9 @@ def tree_replace_nones(
     Args:
         sentinel: The replacement, any object.
         tree: The tree; a bare None is replaced, too.
-        is_leaf, is_leaf_takes_path, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself.
@@ -642,8 +657,10 @@ def tree_flatten_with_path(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         The `(path, leaf)` pairs from left to right, and the treedef.
@@ -696,8 +713,10 @@ def tree_leaves_with_path(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself.
@@ -730,8 +749,10 @@ def tree_paths(
 
     Args:
         tree: Any value.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself.
@@ -804,8 +825,10 @@ def tree_map_with_path(
         f: Called as `f(path, leaf, *others)`, in leaf order.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
         strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
@@ -842,8 +865,10 @@ def tree_map_with_path_(
         f: Called as `f(path, leaf, *others)`; its result is ignored.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
         strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:
@@ -933,8 +958,10 @@ def tree_map_shared(
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`. If they differ between
             two places of one object, that object is mapped in each place.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
         strict: Whether it is an error if a further tree goes deeper than `tree`.
 
     Returns:

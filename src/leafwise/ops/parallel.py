@@ -486,7 +486,8 @@ async def tree_gather(
 
     Args:
         tree: A tree; all other leaves stay as they are.
-        none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         The tree with the results.

@@ -98,8 +98,10 @@ def tree_broadcast_prefix(
         prefix_tree: A tree with the structure of `full_tree`, but possibly cut off
             earlier: each of its leaves may cover a whole subtree.
         full_tree: The tree that gives the structure.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         A tree with the structure of `full_tree` and the repeated leaves of
@@ -137,8 +139,10 @@ def broadcast_leaves(
     Args:
         prefix_tree: A tree whose leaves cover subtrees of `full_tree`.
         full_tree: The tree that gives the structure.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         As many leaves as `full_tree` has, in its leaf order.
@@ -204,8 +208,14 @@ def tree_broadcast_common(
     Args:
         tree: A tree.
         other: Another tree.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; they apply to both trees.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to
+            both trees.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to both
+            trees.
+        none_is_leaf: Whether None is a leaf and not a node without children; applies to
+            both trees.
+        namespace: Where classes are looked up before the global registry; applies to
+            both trees.
 
     Returns:
         The two trees, broadcast.
@@ -263,8 +273,14 @@ def tree_broadcast_map(
         f: Called with one leaf of each tree.
         tree: A tree.
         *rest: Further trees.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; they apply to all trees.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to all
+            trees.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to all
+            trees.
+        none_is_leaf: Whether None is a leaf and not a node without children; applies to
+            all trees.
+        namespace: Where classes are looked up before the global registry; applies to
+            all trees.
 
     Returns:
         A tree with the common structure of all trees.
@@ -297,8 +313,14 @@ def tree_broadcast_map_with_path(
         f: Called with the key path and one leaf of each tree.
         tree: A tree.
         *rest: Further trees.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; they apply to all trees.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to all
+            trees.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to all
+            trees.
+        none_is_leaf: Whether None is a leaf and not a node without children; applies to
+            all trees.
+        namespace: Where classes are looked up before the global registry; applies to
+            all trees.
 
     Returns:
         A tree with the common structure of all trees.
@@ -334,8 +356,10 @@ def prefix_errors(
     Args:
         prefix_tree: The tree that should be a prefix.
         full_tree: The tree that it should be a prefix of.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         The differences in leaf order; an empty list if it is a prefix.
@@ -366,8 +390,14 @@ def equality_errors(
     Args:
         tree: A tree.
         other: Another tree.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; they apply to both trees.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to
+            both trees.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to both
+            trees.
+        none_is_leaf: Whether None is a leaf and not a node without children; applies to
+            both trees.
+        namespace: Where classes are looked up before the global registry; applies to
+            both trees.
 
     Returns:
         The differences in leaf order; an empty list if the structures are equal.
@@ -404,8 +434,10 @@ def tree_transpose(
         tree: A tree of the structure `outer_treedef.compose(inner_treedef)`. If
             `inner_treedef` is given, the tree may go deeper: a subtree at a leaf of
             `inner_treedef` is moved as a whole.
-        is_leaf, is_leaf_takes_path: See :ref:`common arguments <common>`; they apply to
-            the subtrees at the outer leaves, if `inner_treedef` is None.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to the
+            subtrees at the outer leaves, if `inner_treedef` is None.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to the
+            subtrees at the outer leaves, if `inner_treedef` is None.
 
     Returns:
         A tree of the structure `inner_treedef.compose(outer_treedef)`.
@@ -527,9 +559,14 @@ def tree_transpose_map(
         *rest: Further trees that have the structure of `tree`.
         inner_treedef: The structure of the results of `f`, which may go deeper. None
             takes the structure of the first result, and requires it of the others.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; they apply to `tree`, and to the results
-            if the inner structure is taken from them.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to
+            `tree`, and to the results if the inner structure is taken from them.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to
+            `tree`, and to the results if the inner structure is taken from them.
+        none_is_leaf: Whether None is a leaf and not a node without children; applies to
+            `tree`, and to the results if the inner structure is taken from them.
+        namespace: Where classes are looked up before the global registry; applies to
+            `tree`, and to the results if the inner structure is taken from them.
 
     Returns:
         A tree of the inner structure with trees like `tree` at its leaves.
@@ -571,8 +608,14 @@ def tree_transpose_map_with_path(
         tree: The tree that gives the outer structure.
         *rest: Further trees that have the structure of `tree`.
         inner_treedef: The structure of the results; see `tree_transpose_map`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`; they apply as in `tree_transpose_map`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies as in
+            `tree_transpose_map`.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies as in
+            `tree_transpose_map`.
+        none_is_leaf: Whether None is a leaf and not a node without children; applies as
+            in `tree_transpose_map`.
+        namespace: Where classes are looked up before the global registry; applies as in
+            `tree_transpose_map`.
 
     Returns:
         A tree of the inner structure with trees like `tree` at its leaves.
@@ -611,9 +654,11 @@ def tree_unzip(
     Args:
         tree: A tree in which every branch ends in a tuple of `n` items.
         n: How many items the tuples have.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`. If some tuples of `n` items are
-            containers, use `is_leaf` to choose which ones to split.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate. If some tuples
+            of `n` items are containers, it chooses which ones to split.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         A tuple of `n` trees.
@@ -658,8 +703,10 @@ def tree_zip(
 
     Args:
         trees: Trees of one structure, at least one.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         A tree with the structure of the first tree, whose leaves are tuples.

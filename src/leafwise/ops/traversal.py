@@ -82,8 +82,10 @@ def tree_reduce(
         function: Takes the value so far and the next leaf.
         tree: The tree.
         initializer: The initial value; if omitted, the first leaf.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         TypeError: There are no leaves and no initializer.
@@ -137,8 +139,10 @@ def tree_reduce_associative(
         operation: Takes two values; must be associative.
         tree: The tree.
         identity: The result for a tree without leaves.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         TypeError: There are no leaves and no identity.
@@ -187,8 +191,10 @@ def tree_all(
 
     Args:
         tree: The tree.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself.
@@ -213,8 +219,10 @@ def tree_any(
 
     Args:
         tree: The tree.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself.
@@ -247,8 +255,10 @@ def tree_sum(
     Args:
         tree: The tree.
         start: The initial value; a str or bytes joins the leaves.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         CycleError: The tree contains itself.
@@ -303,8 +313,10 @@ def tree_max(
         tree: The tree.
         default: The result for a tree without leaves.
         key: A function from a leaf to the value to compare.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         ValueError: There are no leaves and no default.
@@ -358,8 +370,10 @@ def tree_min(
         tree: The tree.
         default: The result for a tree without leaves.
         key: A function from a leaf to the value to compare.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         ValueError: There are no leaves and no default.
@@ -520,8 +534,10 @@ def tree_visit(
         leave: Called from the bottom up as `leave(node, path, parent)`, after the
             children, with the rebuilt node. Its result replaces the node and is not
             visited again. It may also return `STOP` or `DELETE`.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         The new tree. Nodes in which nothing changed are the same objects. The parent
@@ -714,8 +730,10 @@ def tree_walk(
     Args:
         tree: The tree.
         bottom_up: Whether children come before their parents.
-        is_leaf, is_leaf_takes_path, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Yields:
         `(path, node)` pairs.

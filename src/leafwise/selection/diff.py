@@ -310,7 +310,9 @@ def tree_diff(
             items of these lists by the value of this key; other lists are aligned.
         typematch, rtol, atol, equal_nan: As for `tree_equal`.
         ignore: A selector; nodes and leaves that it picks in either tree are ignored.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         The changes that turn `a` into `b`, in the order of `a`.

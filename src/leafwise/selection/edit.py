@@ -438,7 +438,9 @@ def at(
         tree: Any tree. It is never changed.
         missing_ok: Whether a selector may have no match; an edit then returns the tree
             unchanged.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         An object that returns a `Selection` when you index it with a selector.
@@ -483,7 +485,9 @@ def tree_update(
         missing_ok: Whether a selector may have no match.
         validate: Whether changed pydantic models and attrs instances run
             :ref:`the validation of their class <validated>`.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: Two selectors pick the same node or leaf, or one inside the other.
@@ -520,7 +524,8 @@ def tree_move(
         source: A selector with one match.
         target: A path that does not exist in the tree without the source.
         validate: As for `tree_update`.
-        none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: The target exists already, or a node does not allow the edit.
@@ -563,7 +568,8 @@ def tree_rename(
         what: A selector of the children to rename.
         name: The new key, or a function from the old key to the new one.
         validate: As for `tree_update`.
-        none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: The key exists already, or a node does not allow the edit.
@@ -637,7 +643,8 @@ def tree_at(
             the same number of new values.
         replace_fn: A function from the old value to the new one, instead of `replace`.
         validate: As for `tree_update`.
-        is_leaf, namespace: See :ref:`common arguments <common>`. None counts as a leaf.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate. None is a leaf.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: `where` returns something that is not in the tree or that appears in

@@ -357,7 +357,9 @@ def tree_map_outer(
             Its exceptions get a note that names the key path.
         *trees: One tree or more.
         fill: The value to pass for a leaf that a tree does not have.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: Nodes of different types, or a leaf and a node, are at the same path.
@@ -439,7 +441,9 @@ def tree_zip_outer(
     Args:
         *trees: One tree or more, which may have different keys.
         fill: The value to use for a leaf that a tree does not have.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: Nodes of different types, or a leaf and a node, are at the same path.

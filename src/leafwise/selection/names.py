@@ -160,7 +160,8 @@ def to_flat(
         sep: The separator between names.
         strict: Whether to raise an error for what `from_flat` could restore only with
             `like`: nodes other than dicts and lists, and keys other than strings.
-        is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: A node or key could not be restored, or two leaves have the same
@@ -347,7 +348,8 @@ def from_flat(
         partial: Whether names may be missing or extra, or values may not match those of
             `like`. If True, only matching values are used, and a report is returned
             with the tree.
-        is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         The tree; with `partial` the tree and a `FlatReport`.

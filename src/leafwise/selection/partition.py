@@ -77,7 +77,9 @@ def tree_partition(
         tree: Any tree.
         *selectors: Each leaf goes to the first selector that picks it.
         missing_ok: Whether a selector may have no match.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         A tree for each selector, and the rest. All have the structure of `tree`, with
@@ -119,7 +121,9 @@ def tree_combine(
 
     Args:
         *trees: Trees of one structure, with `MISSING` where a leaf is in another tree.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: A leaf is in none of the parts, or in more than one.
@@ -171,7 +175,9 @@ def tree_filter(
         what: A selector.
         fill: The replacement for the other leaves.
         missing_ok: Whether the selector may have no match.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         PathError: The selector has no match.
@@ -205,7 +211,9 @@ def tree_labels(
         tree: Any tree.
         rules: A label for each selector; the first selector that picks a leaf counts.
         default: The label of leaves that no selector picks.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         EditError: A leaf is not picked by any selector, and there is no default.
@@ -244,7 +252,8 @@ def tree_group_by(
         by: A function from a leaf to its label, or a tree of labels, such as the result
             of `tree_labels`, which may be a prefix of `tree`. A node is read as a tree
             of labels, even if it is callable.
-        none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Returns:
         A dict with a tree for each label, in order of appearance; see `tree_partition`.
@@ -321,7 +330,9 @@ def tree_mask(
         tree: Any tree.
         what: A selector.
         missing_ok: Whether the selector may have no match.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         PathError: The selector has no match.
@@ -348,7 +359,8 @@ def tree_unmask(
 
     Args:
         tree: Any tree.
-        none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Example:
         >>> import leafwise as lw

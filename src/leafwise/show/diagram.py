@@ -76,8 +76,9 @@ def draw(
         width: How many columns a line may have; longer lines are cut.
         color: `"always"`, `"never"`, or `"auto"`, which follows `NO_COLOR`,
             `FORCE_COLOR` and the standard output.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         PathError: The selector matches nothing.
@@ -179,8 +180,9 @@ def to_mermaid(
         collapse: Draw neighbouring siblings of equal structure as one box if there are
             at least this many; 0 draws all of them.
         direction: `"LR"` for left to right, `"TB"` for top to bottom.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         PathError: The selector matches nothing.
@@ -288,8 +290,9 @@ def to_dot(
 
     Args:
         tree, depth, select, max_leaves, collapse, direction: See `to_mermaid`.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         PathError: The selector matches nothing.

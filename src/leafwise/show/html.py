@@ -79,8 +79,9 @@ def to_html(
         max_bytes: How large the HTML may be, at least 20 000; if necessary, fewer
             values are written.
         document: Whether to return a complete document, to be written to a file.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         ValueError: `max_bytes` is too small.

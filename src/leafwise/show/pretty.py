@@ -46,8 +46,9 @@ def pformat(
             first.
         arrays: `"short"` to write dtypes and shapes, or `"values"` to write arrays by
             their `repr`.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         ValueError: `arrays` is not one of these.
@@ -100,8 +101,9 @@ def pprint(
         width: How many columns the text may have; by default the width of the terminal,
             or 80 without a terminal.
         depth, max_leaves, arrays: See `pformat`.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         ValueError: `arrays` is not one of these.

@@ -72,8 +72,9 @@ def tree_summary(
             instead of nodes and leaves.
         max_rows: About how many rows to show; rows near the root come first, and the
             rest is counted in separate rows. None for all.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         ValueError: `sort` or `by` is not one of these, or a number is negative.

@@ -58,8 +58,9 @@ def to_svg(
 
     Args:
         tree, depth, select, max_leaves, collapse: See `leafwise.show.to_mermaid`.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         PathError: The selector matches nothing.

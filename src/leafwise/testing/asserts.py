@@ -48,7 +48,9 @@ def assert_trees_equal(
         actual: The tree to test.
         expected: The expected tree.
         lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         AssertionError: The trees differ.
@@ -105,7 +107,9 @@ def assert_trees_close(
         dtypes: Whether dtypes must agree as well; for example, `float32` and `float64`
             do not agree.
         ignore: As for `tree_diff`.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         AssertionError: The trees are not close.
@@ -213,7 +217,9 @@ def assert_same_structure(
     Args:
         actual: The tree to test, or a treedef.
         expected: A tree with the expected structure, or a treedef.
-        is_leaf, none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         AssertionError: The structures differ.

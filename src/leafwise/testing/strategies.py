@@ -138,7 +138,8 @@ def treedefs(
 
     Args:
         max_leaves, nodes, keys: As for `trees`.
-        none_is_leaf, namespace: See :ref:`common arguments <common>`.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         ImportError: Hypothesis is not installed.
@@ -270,8 +271,9 @@ def trees_like(
             one: arrays of numpy, jax and torch with its shape and dtype, numbers,
             strings, bytes and Enum members. A leaf of any other type is kept. NaN is
             not drawn.
-        is_leaf, none_is_leaf, namespace: See
-            :ref:`common arguments <common>`.
+        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
+        none_is_leaf: Whether None is a leaf and not a node without children.
+        namespace: Where classes are looked up before the global registry.
 
     Raises:
         ImportError: Hypothesis is not installed.

@@ -643,7 +643,7 @@ def tree_at(
             the same number of new values.
         replace_fn: A function from the old value to the new one, instead of `replace`.
         validate: As for `tree_update`.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate. None is a leaf.
+        is_leaf: Where to stop: a type, types, or a predicate. None is a leaf.
         namespace: Where classes are looked up before the global registry.
 
     Raises:

@@ -347,10 +347,12 @@ def test_collections_in_the_middle_of_a_walk():
 
 
 @pytest.mark.slow
-def test_at_most_64_classes_of_nodes_are_kept():
-    known = [use_and_forget(inheriting, times=4) for _ in range(200)]
+def test_few_classes_of_nodes_are_kept():
+    """At most 64; 256 where their structures are compiled."""
+    is_off = not hasattr(lw, "engine") or lw.engine.stats()["mode"] == "off"
+    known = [use_and_forget(inheriting, times=4) for _ in range(700)]
     gc.collect()
-    assert sum(found() is not None for found in known) <= 64
+    assert sum(found() is not None for found in known) <= (64 if is_off else 256)
     assert len(view_of().rules) < 200
     collect()
     assert [found() for found in known] == [None] * len(known)
@@ -401,7 +403,8 @@ def test_ten_thousand_classes_come_and_go():
     gc.unfreeze()  # views that registrations replace go, too
     sizes = round_of(1000)
     for _ in range(rounds):
-        assert round_of(1000) == sizes
+        for now, first in zip(round_of(1000), sizes, strict=True):
+            assert now <= first + 64
     gc.freeze()
 
 

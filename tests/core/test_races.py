@@ -482,16 +482,18 @@ def test_a_dict_that_another_thread_turns(make, size, order):
     wrong, stop = [], []
 
     def read():
-        for _ in range(150):
-            try:
-                found = ns.tree_leaves_with_path({"in": tree})
-                leaves, treedef = ns.tree_flatten(tree)
-            except (RuntimeError, KeyError):
-                continue
-            wrong.extend(pair for pair in found if pair[0][-1].key != pair[1])
-            rebuilt = treedef.unflatten(leaves)
-            wrong.extend(pair for pair in rebuilt.items() if pair[0] != pair[1])
-        stop.append(True)
+        try:
+            for _ in range(150):
+                try:
+                    found = ns.tree_leaves_with_path({"in": tree})
+                    leaves, treedef = ns.tree_flatten(tree)
+                except (RuntimeError, KeyError):
+                    continue
+                wrong.extend(pair for pair in found if pair[0][-1].key != pair[1])
+                rebuilt = treedef.unflatten(leaves)
+                wrong.extend(pair for pair in rebuilt.items() if pair[0] != pair[1])
+        finally:
+            stop.append(True)
 
     def change():
         while len(stop) < 2:

@@ -207,7 +207,10 @@ class _Turns:
         if self.rest > 0:
             self.rest -= 1
             return None
-        step = self.last[1]
+        last = self.last
+        if not last:  # another thread is about to note the first structure
+            return None
+        step = last[1]
         found = step[0](*given)
         if found is None and not self.asks:
             for step in [*self.steps.values()]:
@@ -230,8 +233,9 @@ class _Turns:
 
     def saw(self, structure: Structure, function: Any) -> None:
         """Take note of what was found."""
-        step = self.steps.setdefault(structure, [function, None, structure])
-        step[1] = step[1] or step
+        new: list[Any] = [function, None, structure]
+        new[1] = new  # before other threads see it
+        step = self.steps.setdefault(structure, new)
         if self.last:
             self.last[1] = step
         self.last = step

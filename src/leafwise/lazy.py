@@ -42,13 +42,13 @@ def real(name: str) -> Any:
     return sys.modules.get(name)
 
 
-def need(module: str, what: str, extra: str) -> Any:
+def need(module: str, what: str, extra: str = "") -> Any:
     """Import a module that is installed only by those who want it.
 
     Args:
         module: Its name.
         what: What needs it, in words.
-        extra: The extra of this package that brings it.
+        extra: The extra of this package that brings it, if one does.
 
     Raises:
         ModuleNotFoundError: It is not installed; the message says how to do that.
@@ -58,9 +58,9 @@ def need(module: str, what: str, extra: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
+        package = f"'leafwise[{extra}]'" if extra else error.name
         raise ModuleNotFoundError(
-            f"{what} needs {error.name}, which is not installed: "
-            f"pip install 'leafwise[{extra}]'",
+            f"{what} needs {error.name}, which is not installed: pip install {package}",
             name=error.name,
         ) from None
 

@@ -1,10 +1,12 @@
 """Which arguments an option means, what a function is bound to, prefix trees."""
 
 import functools
+import sys
 
 import pytest
 
 import leafwise as lw
+from leafwise import nn
 from leafwise.nn.transforms.calls import (
     unbind,
 )
@@ -61,7 +63,7 @@ def test_static_values_are_told_apart_by_type():
 
 def test_only_objects_are_carried():
     """Whatever else a function is bound to stays in it."""
-    model = lw.nn.Dict(x=lw.data(1))
+    model = nn.Dict(x=lw.data(1))
 
     def f(a, b, *, c):
         return a.x, b, c
@@ -69,7 +71,7 @@ def test_only_objects_are_carried():
     partial = functools.partial(f, model, "b", c=[model])
     function, held = unbind(partial)
     assert held == (None, [model, [model]])
-    other = lw.nn.Dict(x=lw.data(2))
+    other = nn.Dict(x=lw.data(2))
     assert function((None, [other, "c"])) == (2, "b", "c")
     for plain in (
         len,
@@ -102,10 +104,29 @@ def test_places_by_the_longest_path():
 
 def test_names_of_places():
     """In the words of the caller."""
-    roots = ([1, lw.nn.Dict(w=lw.data([1]))], {"x": (2,)}, None, {"y": [3]})
+    roots = ([1, nn.Dict(w=lw.data([1]))], {"x": (2,)}, None, {"y": [3]})
     assert named((0, 1, "w", 0), roots) == "argument 1 at ['w'][0]"
     assert named((0, 0), roots) == "argument 0"
     assert named((1, "x", 0), roots) == "keyword x at [0]"
     assert named((2,), roots) == "the object that the function is bound to"
     assert named((3, "y", 0), roots) == "the result at ['y'][0]"
     assert named((0, 1, "w", 0)) == "argument 1 at ('w', 0)"
+
+
+@pytest.mark.parametrize(
+    ("what", "make"),
+    [
+        ("nn.jit", lambda: nn.jit(abs)),
+        ("nn.remat", lambda: nn.remat(abs)),
+        ("nn.vmap", lambda: nn.vmap(abs)(1)),
+        ("nn.grad", lambda: nn.grad(abs)(1.0)),
+        ("nn.Rngs", lambda: nn.Rngs(0)),
+    ],
+)
+def test_without_jax(monkeypatch, what, make):
+    """What needs it says so, and how to install it."""
+    monkeypatch.setitem(sys.modules, "jax", None)
+    monkeypatch.delitem(sys.modules, "jax.random", raising=False)
+    hint = rf"^{what} needs jax.*, which is not installed: pip install jax"
+    with pytest.raises(ModuleNotFoundError, match=hint):
+        make()

@@ -170,7 +170,7 @@ def as_buffer(value: Any) -> Any:
     if instance_of(value, "torch", "Tensor"):
         found = value.detach().cpu().resolve_conj().resolve_neg()
         if not is_known_to_numpy(dtype_name(found.dtype)):
-            torch, size = need("torch", "a tensor", "interop"), found.element_size()
+            torch, size = need("torch", "a tensor"), found.element_size()
             bits = found.contiguous().view({1: torch.uint8, 2: torch.int16}[size])
             return bits.numpy().view(f"u{size}")
         return found.numpy()
@@ -222,12 +222,12 @@ def extension_dtype(name: str) -> Any:
 def as_array_like(array: Any, like: Any) -> Any:
     """Convert an array of numpy to the library of another array, or a description."""
     if is_jax_array(like) or instance_of(like, "jax", "ShapeDtypeStruct"):
-        jax = need("jax", "an array", "interop")
+        jax = need("jax", "an array")
         sharding = getattr(like, "sharding", None)
         return jax.device_put(jax.numpy.asarray(array), sharding)
     if not instance_of(like, "torch", "Tensor"):
         return array
-    torch = need("torch", "a tensor", "interop")
+    torch = need("torch", "a tensor")
     numpy = need("numpy", "loading arrays", "arrays")
     if array.dtype.isbuiltin == REGISTERED:
         array = array.view({1: "u1", 2: "i2"}[array.itemsize])

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
 
 from ..kinds import Kind
+from ..lazy import need
 from ..safely import described, type_name
 from .filters import Filter, predicate
 from .pytree import Pytree
@@ -79,7 +80,7 @@ class _Jax:
 
     @functools.cached_property
     def random(self) -> Any:
-        return importlib.import_module("jax.random")
+        return need("jax", "nn.Rngs").random
 
     @functools.cached_property
     def numpy(self) -> Any:

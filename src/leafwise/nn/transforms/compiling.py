@@ -8,7 +8,6 @@ change stays in the caller's object, and is never copied.
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import (
     Any,
@@ -27,6 +26,7 @@ from ...core.register import StaticRule
 from ...core.registry import install
 from ...core.walk import unlink
 from ...equality import exact
+from ...lazy import need
 from ...safely import clip
 from ..graph import GraphDef, flatten_graph
 from ..known import LastGraph
@@ -475,7 +475,7 @@ def jit(
     ins = Option("in_shardings", static.leave_out(in_shardings))
     outs = Option("out_shardings", out_shardings)
     groups = Groups(ins, outs, may_lack=static.numbers)
-    jax = importlib.import_module("jax")
+    jax = need("jax", "nn.jit")
     keep = _HARMLESS.issuperset(options)
     plan = _Plan(jax, function, static, donated, groups, keep=keep)
     transformed = jax.jit(plan.inside, **plan.options(), **options)
@@ -627,7 +627,7 @@ def remat(
             policy=policy,
         )
     like = dressed(function)
-    jax = importlib.import_module("jax")
+    jax = need("jax", "nn.remat")
     static = ArgumentSelection("static", function, static_argnums, None)
     donated = ArgumentSelection("donate", function, None, None)
     plan = _Plan(jax, function, static, donated)

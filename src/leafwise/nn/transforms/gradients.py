@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib
 from collections.abc import Callable, Sequence
 from typing import (
     Any,
@@ -20,6 +19,7 @@ from typing import (
 
 from ...core.walk import unlink
 from ...kinds import Kind
+from ...lazy import need
 from ...safely import described, shown
 from ..filters import Filter, judge, predicate
 from ..graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_graph
@@ -173,7 +173,7 @@ def value_and_grad(
 
     @dressed(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
-        jax = importlib.import_module("jax")
+        jax = need("jax", "nn.grad")
         flat = flatten_graph((args, kwargs, held))
         graphdef = GraphDef(tuple(flat.code))
         given = [*map(bare, flat.leaves)]

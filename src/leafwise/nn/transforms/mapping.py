@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import importlib
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
 
 from ...core.walk import unlink
+from ...lazy import need
 from ...ops.map import tree_leaves
 from ...safely import described, type_name
 from ..graph import FlatGraph, GraphDef, flatten_graph
@@ -144,7 +144,7 @@ def _axes(name: str, spec: Any) -> Option:
 
 def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> Any:
     """Return the result of a mapped function, and write back what it changed."""
-    jax = importlib.import_module("jax")
+    jax = need("jax", "nn.vmap")
     flat = flatten_graph(roots)
     given = [*map(bare, flat.leaves)]
     places = groups.of_call(roots)

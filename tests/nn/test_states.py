@@ -211,6 +211,8 @@ def test_a_treedef_of_a_state_can_be_kept():
 @pytest.mark.parametrize("name", ["state.npz", "state.safetensors"])
 def test_a_state_is_saved_and_loaded_without_options(tmp_path, name):
     """With its variables."""
+    if name.endswith(".safetensors"):
+        pytest.importorskip("safetensors")
     state = nn.State({"a": {0: nn.Param(np.ones(2))}, "b": nn.BatchStat(np.ones(1))})
     lw.save(tmp_path / name, state)
     assert lw.load(tmp_path / name) == state

@@ -9,6 +9,8 @@ from fuzz.runner import PARTS, Differs, Round, played, run
 ROUNDS = {"engine": 3, "threads": 2, "forks": 1}
 
 
+# a file that was just made is closed by the interpreter, which says so
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
 @pytest.mark.usefixtures("no_callbacks")
 @pytest.mark.parametrize("part", PARTS)
 def test_a_few_rounds(part):

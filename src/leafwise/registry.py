@@ -1,7 +1,6 @@
 """Registering classes in more ways, and what is registered.
 
-Owns no logic. The functions that most programs use are in `leafwise` itself. The names
-here are loaded on first use.
+Owns no logic. The functions that most programs use are in `leafwise` itself.
 
     >>> import leafwise as lw
     >>> lw.registry.lookup(dict).cls

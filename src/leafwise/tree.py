@@ -86,8 +86,10 @@ _NAMES: Final = {
     "ops.arrays": ["tree_nbytes", *_LATER["ops.arrays"].split()],
     "ops.parallel": ["tree_gather"],
 }
-_UNPREFIXED: Final = {"all_leaves", "broadcast_leaves", "equality_errors"}
-_UNPREFIXED.update({"prefix_errors", "treedef_tuple"})
+_UNPREFIXED: Final = {
+    *("all_leaves", "broadcast_leaves", "equality_errors"),
+    *("prefix_errors", "treedef_tuple"),
+}
 _HOMES: Final = {
     home: " ".join(
         f"{name.removeprefix('tree_')}={name}"

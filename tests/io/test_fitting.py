@@ -1,6 +1,7 @@
 """Files that are loaded like another tree: what fits, and all that does not."""
 
 import json
+from collections import OrderedDict
 
 import pytest
 
@@ -87,6 +88,14 @@ def test_types_count(tmp_path, saved, like, text):
     path = tmp_path / "x.npz"
     lw.save(path, {"a": saved})
     assert text in " ".join(differences(path, {"a": like}))
+
+
+def test_mappings_stand_for_each_other(path):
+    lw.save(path, OrderedDict(net={"w": np.ones(2)}))
+    like = {"net": OrderedDict(w=np.zeros(2))}
+    loaded = lw.load(path, like)
+    assert type(loaded["net"]) is OrderedDict
+    assert loaded["net"]["w"].tolist() == [1, 1]
 
 
 def test_not_strict_takes_what_there_is(path):

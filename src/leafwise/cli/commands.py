@@ -48,10 +48,10 @@ class Report(NamedTuple):
 # --------------------------------------------------------------------- texts
 
 
-def _as_json(value: Any, *, allow_nan: bool = False) -> list[str]:
-    """Return a value as JSON text that the output can represent."""
+def _dumped(value: Any, kind: str = "json", *, allow_nan: bool = False) -> list[str]:
+    """Return a value as text of a format that the output can represent."""
     formats = io.formats
-    document = formats.Document(value, "json")
+    document = formats.Document(value, kind)
     text = formats.dump(document, encoding=files.encoding(), allow_nan=allow_nan)
     return [text.removesuffix("\n")]
 
@@ -119,7 +119,7 @@ def show(options: argparse.Namespace) -> Report:
         return _drawn(_FORMS[form or "depth"], tree, options)
     rows = _rows(options, tree)
     if options.json:
-        return Report(_as_json({str(path): value for path, value in rows}))
+        return Report(_dumped({str(path): value for path, value in rows}))
     return Report(_shown(tree, rows, Paint(options.color), bool(options.selectors)))
 
 
@@ -202,7 +202,7 @@ def paths(options: argparse.Namespace) -> Report:
     """Print the paths of all leaves, or of what the selectors pick."""
     found = [str(path) for path, _ in _rows(options, _tree(options))]
     if options.json:
-        return Report(_as_json(found))
+        return Report(_dumped(found))
     return Report([Paint(options.color)(path, "path") for path in found])
 
 
@@ -215,16 +215,13 @@ def get(options: argparse.Namespace) -> Report:
     if chosen.is_single:
         ((_, value),) = rows
         if options.to:
-            document = io.formats.Document(value, options.to)
-            text = io.formats.dump(document, encoding=files.encoding())
-            return Report([text.removesuffix("\n")])
-        if not options.json and (isinstance(value, str) or hasattr(value, "plain")):
+            return Report(_dumped(value, options.to))
+        is_text = isinstance(value, str) or hasattr(value, "plain") or is_array(value)
+        if is_text and not options.json:
             return Report([str(value)])
-        if is_array(value) and not options.json:
-            return Report([str(value)])
-        return Report(_as_json(value, allow_nan=not options.json))
+        return Report(_dumped(value, allow_nan=not options.json))
     if options.json:
-        return Report(_as_json({str(path): value for path, value in rows}))
+        return Report(_dumped({str(path): value for path, value in rows}))
     paint = Paint(options.color)
     return Report(_line(str(path), value, _short, paint) for path, value in rows)
 
@@ -233,7 +230,7 @@ def flat(options: argparse.Namespace) -> Report:
     """Print every leaf with its flat name."""
     table = selection.to_flat(_tree(options), options.sep, strict=False)
     if options.json:
-        return Report(_as_json(table))
+        return Report(_dumped(table))
     paint = Paint(options.color)
     return Report(_line(name, value, _short, paint) for name, value in table.items())
 

@@ -77,10 +77,10 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
     formats = io.formats
     suffix = os.path.splitext(path)[1].lower()
     kind = kind or formats.SUFFIXES.get(suffix)
-    if kind is None and suffix in (".npz", ".safetensors"):
+    if kind is None and suffix in formats.OF_ARRAYS:
         return _of_arrays(path, suffix[1:])
     if kind is None:
-        endings = ", ".join((*formats.SUFFIXES, ".npz", ".safetensors"))
+        endings = ", ".join((*formats.SUFFIXES, *formats.OF_ARRAYS))
         raise Unreadable(
             f"{path}: unknown format: use --format, or a file that ends in {endings}"
         )

@@ -559,7 +559,6 @@ class Engine:
         text.forget_files()
         for structure in [*self._begin_anew().structures.values()]:
             structure.retire(self._first_runner())
-        # a function of its own each time: what was offered before is over
 
     def outdate(self) -> None:
         """Begin anew under another state of the registry, with the same structures.

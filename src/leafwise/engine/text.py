@@ -450,15 +450,6 @@ class Text:
         self.add(f"{name} = {value}")
         return name
 
-    def gather(self, name: str, items: list[str]) -> None:
-        """Write that items go into a list; those with a star stand for many."""
-        if any(item.startswith("*") for item in items):
-            self.add(f"{name} += [{', '.join(items)}]")
-        elif len(items) < _SPREAD:
-            self.add(*[f"{name}.append({item})" for item in items])
-        else:
-            self.add(f"{name} += {_tuple_of(items)}")
-
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
         """Indent what is written meanwhile, below a line."""
@@ -589,10 +580,15 @@ class Reader(Text):
         if not self._started and len(leaves) <= FEW_LEAVES:
             self._named = [name for name in leaves if name.isidentifier()]
         for name, items in self._waiting.items():
-            if self._started:
-                self.gather(name, items)
-            elif name == "leaves" or self._plan.varying:
-                self.add(f"{name} = [{', '.join(items)}]")
+            if not self._started:
+                if name == "leaves" or self._plan.varying:
+                    self.add(f"{name} = [{', '.join(items)}]")
+            elif any(item.startswith("*") for item in items):  # they stand for many
+                self.add(f"{name} += [{', '.join(items)}]")
+            elif len(items) < _SPREAD:
+                self.add(*[f"{name}.append({item})" for item in items])
+            else:
+                self.add(f"{name} += {_tuple_of(items)}")
             items.clear()
         self._started = True
 

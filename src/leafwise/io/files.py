@@ -263,9 +263,10 @@ def load(
             picked part is returned, as `at(tree)[select].get()` returns it.
         rename: How to turn the names in the file into the names in `like`; see
             `leafwise.selection.from_flat`.
-        strict: Whether the file must have the same names and node classes. If False,
-            unexpected entries are ignored, and missing leaves are kept from `like`;
-            shapes, dtypes and types must still be the same.
+        strict: Whether the file must have the same names and node classes, where any
+            mapping stands for another. If False, unexpected entries are ignored, and
+            missing leaves are kept from `like`; shapes, dtypes and types must still be
+            the same.
         namespace: The namespace in which classes are looked up.
 
     Raises:

@@ -95,7 +95,8 @@ def _told(value: Any) -> str:
 def class_differences(part: Part, treedef: PyTreeDef) -> list[Difference]:
     """Return where another structure has nodes of other classes than a part.
 
-    Which leaves there are is not compared, nor what is static in a node.
+    Which leaves there are is not compared, nor what is static in a node, nor of which
+    class a mapping is: a part of a state may be loaded into a dict.
     """
     theirs = dict(_classes(treedef, part.path))
     pairs = [
@@ -106,8 +107,12 @@ def class_differences(part: Part, treedef: PyTreeDef) -> list[Difference]:
             path, *(clip(x) if x is None else class_name(x) for x in (cls, other))
         )
         for path, cls, other in pairs
-        if other is not cls
+        if other is not cls and not _are_mappings(cls, other)
     ]
+
+
+def _are_mappings(*classes: Any) -> bool:
+    return all(isinstance(cls, type) and issubclass(cls, Mapping) for cls in classes)
 
 
 def _classes(treedef: PyTreeDef, root: KeyPath) -> Iterator[tuple[KeyPath, Any]]:

@@ -29,6 +29,7 @@ from ..safely import clip, printable, type_name
 
 
 __all__ = [
+    "OF_ARRAYS",
     "SUFFIXES",
     "Document",
     "FormatError",
@@ -42,6 +43,8 @@ __all__ = [
 
 SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 """The formats by file extension."""
+OF_ARRAYS: Final = (".npz", ".safetensors")
+"""The file extensions of what `leafwise.load` reads instead."""
 
 _DEEPEST: Final = 500
 _MOST_BROUGHT: Final = 1_000_000
@@ -189,7 +192,7 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     kind = format or SUFFIXES.get(os.path.splitext(given)[1].lower())
     if kind not in _READERS:
         *most, last = sorted({*SUFFIXES.values()})
-        hint = "; use leafwise.load" if given.endswith((".npz", ".safetensors")) else ""
+        hint = "; use leafwise.load" if given.endswith(OF_ARRAYS) else ""
         raise FileError(
             f"{printable(given)}: unknown format, expected {', '.join(most)} or {last}"
             f"{hint}"

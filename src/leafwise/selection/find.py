@@ -99,8 +99,10 @@ class Step(Frozen):
 
     def matches(self, child: Any, raw: tuple[str, Any, int, int]) -> bool:
         """Return whether it matches a child, whose key `raw` describes for `test`."""
-        if self.having is None or not self.test(*raw):
-            return self.test(*raw)
+        if not self.test(*raw):
+            return False
+        if self.having is None:
+            return True
         key, text = self.having
         if isinstance(child, Mapping):
             found = child.get(key, MISSING)

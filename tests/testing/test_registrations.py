@@ -346,7 +346,7 @@ BROKEN = {
     aux_is_vague: "the == of aux data must return a bool, got str: 'perhaps'",
     aux_has_two_hashes: "its copy are equal but have different hashes",
     keys_are_too_few: "gave 1 keys for 2 children; give one key for each child",
-    keys_are_swapped: "the key .y reads [2], which has the key .x, not its child 1.5; "
+    keys_are_swapped: "the key .y reads [2], not its child 1.5; "
     "give keys in the order of the children",
     keys_are_misspelt: "the key .why cannot be read: Broken has no such attribute",
     keys_are_the_same: "several children have the key ['x']",

@@ -235,14 +235,11 @@ def _keys_read(example: _Example) -> str:
         try:
             found = key.get(node)
         except Exception:  # of the user's __getitem__ or property
-            told = f"{class_name(type(node))} has no such "
-            told += "item" if is_item else "attribute"
-            return f"the key {text} cannot be read: {told}"
+            lacks = f"{class_name(type(node))} has no such"
+            what = "item" if is_item else "attribute"
+            return f"the key {text} cannot be read: {lacks} {what}"
         if found is not child and not alike(found, child):
-            pairs = zip(texts, example.children, strict=True)
-            where = [f", which has the key {t}" for t, c in pairs if c is found][:1]
-            told = f"{clip(found)}{''.join(where)}, not its child {clip(child)}"
-            return f"the key {text} reads {told}"
+            return f"the key {text} reads {clip(found)}, not its child {clip(child)}"
     return ""
 
 
@@ -250,11 +247,9 @@ def _repeated(example: _Example) -> str:
     """Flatten a second time: the same children and equal aux data."""
     children, aux = example.flatten(example.node)
     if len(children) != len(example.children):
-        told = (
-            f"flatten returns {count_of_children(len(example.children))} on the first"
-        )
-        told += f" call and {len(children)} on the second; "
-        return told + "an iterator is exhausted after one pass"
+        first = count_of_children(len(example.children))
+        told = f"flatten returns {first} on the first call and {len(children)} on the"
+        return f"{told} second; an iterator is exhausted after one pass"
     if not example.same(children, example.children):
         return "flatten returns different child objects on each call"
     if not example.rule.same_aux(aux, example.aux):

@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
-import leafwise.engine
 from interrupts import instructions, reaches_caller, run_apart
 
+
+engine = pytest.importorskip("leafwise.engine")
 
 WALK = ("leafwise/core/", "leafwise/ops/", "<leafwise")
 """The files of the walk and of the operations, and generated code."""
@@ -67,7 +68,7 @@ def test_an_exception_of_a_signal_handler_reaches_the_caller(
     tree, operation, error, mode
 ):
     work = OPERATIONS[operation](TREES[tree])
-    with getattr(leafwise.engine, mode)():
+    with getattr(engine, mode)():
         work()
         work()
         count = instructions(work, WALK)
@@ -82,14 +83,14 @@ SWITCH = ("leafwise/engine/", "leafwise/safely")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 def test_an_interrupt_leaves_the_engine_in_the_mode_that_it_was_in(error, mode):
     def work():
-        with getattr(leafwise.engine, mode)():
+        with getattr(engine, mode)():
             pass
 
-    before = lw.engine.stats()["mode"]
+    before = engine.stats()["mode"]
     for at in range(instructions(work, SWITCH)):
         reaches_caller(work, error("stop"), at, SWITCH)
         lw.tree_leaves([1])
-        assert lw.engine.stats()["mode"] == before
+        assert engine.stats()["mode"] == before
 
 
 @pytest.mark.needs("processes")

@@ -8,21 +8,14 @@ import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from functools import partial
 from pathlib import Path
-from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leafwise as lw
 from compat.binding import missing
-from compat.programs import (
-    Asked,
-    Raised,
-    differences,
-    make_classes,
-    ran,
-    told,
-    trees_of,
-)
+from compat.programs import SEEDS, Asked, Raised, make_classes, pairs, ran, told
 from leafwise.compat import jax_tree, jax_tree_util
 
 
@@ -335,22 +328,22 @@ def _plain(tree):
     return treedef.unflatten(map(_plain, leaves)) if treedef.num_children else tree
 
 
-@pytest.mark.parametrize("calls", [750, pytest.param(15_000, marks=pytest.mark.slow)])
-def test_random_programs(jax_tree, classes, calls):
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@given(data=st.data(), seed=SEEDS)
+def test_random_programs(jax_tree, classes, program, data, seed):
     """They give the same, but that dicts of all kinds pair by key with us."""
-
-    def pairs_dicts(program, name, pair, expected, got):
-        pairing = (map_two, broadcast, up_to, transpose)
-        if not isinstance(expected, Raised) or program not in pairing:
-            return False
-        again = ran(program, jax_tree, Random(name), *map(_plain, pair))
-        return not isinstance(again, Raised)
-
-    trees = trees_of(classes)
-    found = differences(
-        PROGRAMS, jax_tree, jax_tree_util, trees, calls, but=pairs_dicts
-    )
-    assert found == [], "\n\n".join(found)
+    trees = data.draw(pairs(classes))
+    expected = ran(program, jax_tree, seed, *trees)
+    if isinstance(expected, Raised) and program in (
+        map_two,
+        broadcast,
+        up_to,
+        transpose,
+    ):
+        again = ran(program, jax_tree, seed, *map(_plain, trees))
+        if not isinstance(again, Raised):
+            return
+    assert expected == ran(program, jax_tree_util, seed, *trees)
 
 
 # ----------------------------------------------------------------- random registrations
@@ -464,7 +457,7 @@ def _tried(function, *args):
     try:
         return told(_unordered(function(*args)))
     except Exception as error:
-        return Raised.of(error)
+        return Raised(error)
 
 
 def _new_class(source):
@@ -480,9 +473,10 @@ def _new_class(source):
     return New
 
 
-@pytest.mark.parametrize("calls", [140, pytest.param(1400, marks=pytest.mark.slow)])
-def test_random_registrations(jax_tree, calls):
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@given(trees=pairs(), seed=SEEDS)
+def test_random_registrations(jax_tree, way, trees, seed):
     """What is refused is refused in the same way; what is not makes the same nodes."""
-    programs = [*map(_registered, WAYS)]
-    found = differences(programs, jax_tree, jax_tree_util, trees_of(), calls)
-    assert found == [], "\n\n".join(found)
+    program = _registered(way)
+    expected = ran(program, jax_tree, seed, *trees)
+    assert expected == ran(program, jax_tree_util, seed, *trees)

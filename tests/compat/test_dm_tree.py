@@ -287,43 +287,6 @@ def test_the_tests_of_the_library_pass(dm_tree, need, monkeypatch, capsys):
 # ----------------------------------------------------------------------- by themselves
 
 
-def test_classes_of_attrs_and_proxies_are_nodes(need):
-    attr, wrapt = need("attr"), need("wrapt")
-
-    @attr.s
-    class Pair:
-        second = attr.ib()
-        _first = attr.ib()
-
-    class Proxy(wrapt.ObjectProxy):
-        pass
-
-    pair = Pair(1, [2, 3])
-    assert ours.flatten(pair) == [1, 2, 3]
-    assert ours.map_structure(str, pair) == Pair("1", ["2", "3"])
-    assert ours.flatten_with_path(pair)[1] == (("_first", 0), 2)
-    assert [ours.is_nested(Proxy(x)) for x in ([1], 1, "text", {})] == [
-        True,
-        False,
-        False,
-        True,
-    ]
-    mixed = [
-        Proxy(1),
-        Proxy({"b": 2, "a": Proxy([3])}),
-        Proxy(Point(4, 5)),
-        Proxy(pair),
-    ]
-    assert ours.flatten(mixed) == [1, 3, 2, 4, 5, 1, 2, 3]
-    again = ours.map_structure(lambda x: x, mixed)
-    assert [*map(type, again)] == [Proxy, Proxy, Point, Pair]
-    assert again == mixed
-    assert type(again[1]["a"]) is Proxy
-    ours.assert_same_structure(
-        mixed, [1, {"a": [0], "b": 0}, Point(0, 0), Pair(0, [0, 0])]
-    )
-
-
 def test_what_comes_back_wrong_there_comes_back_right():
     for node in (Counter("aab"), collections.ChainMap({"a": 1}, {"b": 2})):
         again = ours.map_structure(lambda x: x, node)
@@ -394,3 +357,18 @@ def test_leaves_elsewhere_stay_leaves():
     box = lw.Partial(max, 1)
     assert ours.flatten([box, None]) == [box, None]
     assert not ours.is_nested({1, 2})
+
+
+def test_classes_of_attrs_and_proxies_are_nodes(need):
+    attr, wrapt = need("attr"), need("wrapt")
+
+    @attr.s
+    class Pair:
+        second = attr.ib()
+        _first = attr.ib()
+
+    pair, proxy = Pair(1, [2, 3]), wrapt.ObjectProxy({"b": 2, "a": [3]})
+    assert ours.flatten([pair, proxy]) == [1, 2, 3, 3, 2]
+    assert ours.map_structure(str, pair) == Pair("1", ["2", "3"])
+    assert ours.flatten_with_path(pair)[1] == (("_first", 0), 2)
+    assert type(ours.map_structure(lambda x: x, proxy)) is wrapt.ObjectProxy

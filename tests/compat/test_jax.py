@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -38,17 +37,6 @@ def test_every_short_name_takes_the_same_calls(jax):
     assert missing(jax.tree, jax_tree) == []
 
 
-def test_the_registry_has_functions_of_the_module(jax_tree):
-    """As an object, by the names that it has there."""
-    names = vars(jax_tree_util.default_registry)
-    assert names.keys() <= {*dir(jax_tree.default_registry)}
-    for registry in (jax_tree.default_registry, jax_tree_util.default_registry):
-        leaves, treedef = registry.flatten({"b": 1, "a": (2, None)})
-        assert leaves == [2, 1]
-        assert treedef.num_nodes == 5
-        assert [*registry.flatten_one_level([1, 2])[0]] == [1, 2]
-
-
 def test_names_of_attributes_are_not_quoted_in_paths(jax_tree):
     """Whatever is in them."""
     for module in (jax_tree, jax_tree_util):
@@ -56,34 +44,6 @@ def test_names_of_attributes_are_not_quoted_in_paths(jax_tree):
         assert module.keystr(keys) == ".layer.0['a b']"
         assert module.keystr(keys, separator="/") == ".layer.0/['a b']"
         assert module.keystr(keys, simple=True, separator="/") == "layer.0/a b"
-
-
-def test_a_partial_of_a_partial_shows_it(jax_tree):
-    inner = partial(max, 1)
-    for module in (jax_tree, jax_tree_util):
-        assert module.Partial(inner, 2).func == inner
-        assert module.Partial(inner, 2).func != partial(max, 1)
-
-
-def test_pairs_of_key_and_child_may_be_lists(jax_tree):
-    """In jax only for functions that do not ask for paths."""
-
-    class Row:
-        def __init__(self, x, y):
-            self.x, self.y = x, y
-
-    def flatten(row):
-        return [[jax_tree_util.GetAttrKey("x"), row.x], ["y", row.y]], None
-
-    for module in (jax_tree, jax_tree_util):
-        module.register_pytree_with_keys(Row, flatten, lambda _, kids: Row(*kids))
-        assert module.tree_leaves([Row(1, (2, 3))]) == [1, 2, 3]
-        assert module.tree_map(lambda x: -x, Row(1, 2)).y == -2
-    paths = [
-        jax_tree_util.keystr(p)
-        for p, _ in jax_tree_util.tree_leaves_with_path(Row(1, 2))
-    ]
-    assert paths == [".x", ".y"]
 
 
 @pytest.mark.parametrize("result", [((1,), None, ("x",)), ((1,),), [(1,), None]])

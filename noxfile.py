@@ -214,9 +214,10 @@ def pyodide(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[0])
 def fuzz(session: nox.Session) -> None:
-    """Each part of the fuzzer for a moment, or as long as the arguments say."""
+    """The properties that need many examples, or what the arguments say."""
     install(session, "-e", ".[interop,test]")
-    arguments = session.posargs or ["--minutes", "0.05"]
+    folders = ["tests/fuzz", "tests/compat", "tests/laws"]
+    arguments = session.posargs or ["--minutes", "0.5", *folders]
     session.run("python", "-m", "tests.fuzz", *arguments)
 
 

@@ -1,4 +1,4 @@
-"""Random programs that run on a library and on its stand-in, and what differs.
+"""Random programs that run on a library and on its stand-in, and whether they differ.
 
 A program is a function of a module, a source of choices and two trees. It runs twice,
 with the same choices and the same objects; what it returns, or the type of what it
@@ -7,41 +7,43 @@ raises, is told and compared.
 
 import builtins
 import re
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, fields, is_dataclass
 from random import Random
 from typing import Any
 
+from hypothesis import strategies as st
+
 import leafwise as lw
-from fuzz.peers import DEFAULTDICT, DEQUE, MAPPINGS, SEQUENCES, value
-from fuzz.trees import WORDS, Sort, Trees
 
 
-@dataclass(frozen=True)
+Pair = namedtuple("Pair", "a b")
+Other = namedtuple("Other", "a b")
+WORDS = st.sampled_from(["a", "b", "c", "d", "x-y", "_z", "10"])
+VALUES = st.sampled_from([0, 1, 2.5, "s", True, -1, 0.0, -0.0, 1j, b"x", "", len])
+NODES = (list, tuple, Pair, Other, dict, OrderedDict, defaultdict, type(None))
+SEEDS = st.integers(0, 2**32)
+
+
 class Raised:
     """What is told of an exception; one equals another if who catches it catches both.
 
-    The library's own stands on the left.
+    The library's own stands on the left. Of ours the class counts, else the built-in.
     """
 
-    kind: type
-
-    @classmethod
-    def of(cls, error):
-        """Return what is told of an exception: of ours the class, else the built-in."""
-        kind = type(error)
-        if kind.__module__.startswith("leafwise"):
-            return cls(kind)
-        return cls(
-            next(base for base in kind.__mro__ if hasattr(builtins, base.__name__))
-        )
+    def __init__(self, error):
+        bases = type(error).__mro__
+        known = (base for base in bases if hasattr(builtins, base.__name__))
+        ours = bases[0].__module__.startswith("leafwise")
+        self.kind = bases[0] if ours else next(known)
 
     def __eq__(self, other):
-        if not isinstance(other, Raised):
-            return NotImplemented
-        return issubclass(other.kind, self.kind)
+        return isinstance(other, Raised) and issubclass(other.kind, self.kind)
 
     __hash__ = None
+
+    def __repr__(self):
+        return f"Raised({self.kind.__name__})"
 
 
 class Asked:
@@ -74,101 +76,68 @@ def told(value):
         return kind.__name__, repr(value)
     if is_dataclass(value):
         return kind.__name__, [told(getattr(value, f.name)) for f in fields(value)]
-    if vars_of(value) and kind.__module__.startswith("compat"):
+    if getattr(value, "__dict__", {}) and kind.__module__.startswith("compat"):
         return kind.__name__, told(vars(value))
     return re.sub(r" at 0x[0-9a-f]+", "", repr(value))
 
 
-def vars_of(value):
-    """Return the attributes of an instance, empty if it has no dict."""
-    return getattr(value, "__dict__", {})
-
-
-def ran(program, module, source, *trees):
+def ran(program, module, seed, *trees):
     """Return what is told of one run of a program."""
     try:
-        return told(program(module, source, *trees))
+        return told(program(module, Random(seed), *trees))
     except Exception as error:
-        return Raised.of(error)
+        return Raised(error)
 
 
-def differences(programs, theirs, ours, trees_of, calls, *, seed=0, but=None):
-    """Run random programs on both modules, and return what differs, as text.
-
-    Args:
-        programs: The functions to choose from.
-        theirs: A module of a library, or a table of several.
-        ours: What stands in for it.
-        trees_of: Makes `Trees` from a source.
-        calls: How many programs to run.
-        seed: Names the run.
-        but: Whether a difference is one that is meant: takes the program, its name,
-            the two trees, what the library gave, and what we gave.
-    """
-    found = []
-    for number in range(calls):
-        name = f"{seed}-{number}"
-        source = Random(name)
-        program = programs[number % len(programs)]
-        pair = pair_of(source, trees_of(source))
-        expected = ran(program, theirs, Random(name), *pair)
-        got = ran(program, ours, Random(name), *pair)
-        if expected != got and not (
-            but is not None and but(program, name, pair, expected, got)
-        ):
-            found.append(_text(program, name, pair, expected, got))
-            if len(found) == 5:
-                break
-    return found
-
-
-def _text(program, name, pair, expected, got):
-    one, other = str(expected), str(got)
-    letters = enumerate(zip(one, other, strict=False))
-    same = next((place for place, (a, b) in letters if a != b), 0)
-    near = slice(max(same - 200, 0), same + 400)
-    return (
-        f"{program.__name__} of round {name!r} on {str(pair)[:600]}\n"
-        f"  theirs: {one[near]}\n  ours:   {other[near]}"
-    )
-
-
-def pair_of(source, trees):
-    """Return two trees: one and the same, nearly equal, one deeper, or unlike."""
-    first = trees.tree(source.choice((0, 1, 2, 3)))
-    what = source.randrange(4)
+@st.composite
+def pairs(draw, classes=(), *, nodes=NODES, leaves=VALUES, keys=WORDS):
+    """Draw two trees: one and the same, nearly equal, one deeper, or unlike."""
+    sorts = [*nodes, *map(nodes_of, classes)]
+    trees = lw.testing.trees(leaves, nodes=sorts, keys=keys, max_leaves=8)
+    first = draw(trees)
+    what = draw(st.integers(0, 3))
     if what == 0:
         return first, first
     if what == 1:
-        return first, trees.changed(first)
+        return first, changed(draw, first, leaves | trees, keys)
     if what == 2:
-        spread = lw.tree_map(lambda _: trees.tree(1), first, none_is_leaf=True)
-        return first, spread
-    return first, trees.tree(2)
+        return first, lw.tree_map(lambda _: draw(trees), first, none_is_leaf=True)
+    return first, draw(trees)
 
 
-def trees_of(classes=(), *, deque=False, none=True, leaf=value, keys=WORDS):
-    """Return what makes trees of built-in containers and of some classes."""
-    sorts = {**SEQUENCES, **MAPPINGS, **DEFAULTDICT, **(DEQUE if deque else {})}
-    for cls in classes:
-        sorts[cls] = sort_of(cls)
-    return lambda source: Trees(source, sorts, leaf, keys=keys, none=none)
-
-
-def sort_of(cls):
-    """Return how a class of `make_classes` is made, and taken apart."""
-    if is_dataclass(cls):
-        return Sort(
-            lambda source, kids: cls(kids[0], kids[1], source.choice("tu")),
-            lambda node: [node.x, node.y],
-            lambda node, kids: cls(kids[0], kids[1], node.tag),
-            free=False,
-        )
-    return Sort(
-        lambda source, kids: cls(kids, source.choice("tu")),
-        lambda node: [*node.kids],
-        lambda node, kids: cls(kids, node.aux),
+def changed(draw, tree, parts, keys):
+    """Draw a tree of built-in containers that differs from another one in one place."""
+    kind = type(tree)
+    is_dict = kind in (dict, OrderedDict, defaultdict)
+    if not tree or not (is_dict or kind in (list, tuple, deque)):
+        return draw(parts)
+    items = [*tree.items()] if is_dict else [*tree]
+    place = draw(st.integers(0, len(items) - 1))
+    what = draw(st.sampled_from(["deeper", "deeper", "less", "more", "key", "kind"]))
+    if what == "less":
+        del items[place]
+    elif what == "more":
+        items.append((draw(keys), draw(parts)) if is_dict else draw(parts))
+    elif not is_dict:
+        items[place] = changed(draw, items[place], parts, keys)
+    else:
+        key, value = items[place]
+        deeper = what == "deeper"
+        value = changed(draw, value, parts, keys) if deeper else value
+        items[place] = (draw(keys) if what == "key" else key, value)
+    if what == "kind":
+        kind = OrderedDict if is_dict else draw(st.sampled_from([list, tuple]))
+    return (
+        defaultdict(tree.default_factory, items) if kind is defaultdict else kind(items)
     )
+
+
+def nodes_of(cls):
+    """Return what draws objects of a class of `make_classes`."""
+    aux = st.sampled_from("tu")
+    if is_dataclass(cls):
+        return lambda children: st.builds(cls, children, children, aux)
+    return lambda children: st.builds(cls, st.lists(children, max_size=3), aux)
 
 
 def make_classes():

@@ -10,13 +10,13 @@ from collections import Counter, OrderedDict, UserDict, UserList, defaultdict, d
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leafwise as lw
 import leafwise.compat.dm_tree as ours
 from compat.binding import missing
-from compat.programs import Asked, differences
-from fuzz.peers import value
-from fuzz.trees import Sort, Trees
+from compat.programs import SEEDS, Asked, Raised, pairs, ran
 from peers import dm_tree, need
 
 
@@ -70,65 +70,29 @@ class Table(collections.abc.Mapping):
 
 # ------------------------------------------------------------------- random programs
 
-WORDED = ["a", "b", "c", "d", "left", "right"]
+WORDS = ["a", "b", "c", "d", "left", "right"]
+LEAVES = st.sampled_from([None, "text", b"bytes", {1}, 0, 2.5, True, 1j, len])
 
 
-MIXED = ["a", "b", 1, 2, None, (1,)]
+def rows(make):
+    return lambda children: st.lists(children, max_size=3).map(make)
 
 
-def _dicts(make, words=WORDED):
-    def draw(source, kids):
-        keys = source.sample(words, len(kids)) if len(kids) <= len(words) else None
-        return make(zip(keys or range(len(kids)), kids, strict=True))
-
-    def change(node, kids):
-        return make(zip(node, kids, strict=True))
-
-    return Sort(draw, lambda node: [*node.values()], change)
+def two(cls):
+    return lambda children: st.builds(cls, children, children)
 
 
-def _rows(make, *, free=True):
-    return Sort(
-        lambda source, kids: make(kids), list, lambda node, kids: make(kids), free=free
-    )
+def dicts(make):
+    keys = st.sampled_from(WORDS)
+    return lambda children: st.dictionaries(keys, children, max_size=3).map(make)
 
 
-def _fields(cls):
-    return Sort(
-        lambda source, kids: cls(*kids[:2]),
-        list,
-        lambda node, kids: cls(*kids),
-        free=False,
-    )
-
-
-SORTS = {
-    list: _rows(list),
-    tuple: _rows(tuple),
-    Row: _rows(Row),
-    Line: _rows(Line),
-    deque: _rows(deque),
-    UserList: _rows(UserList),
-    Point: _fields(Point),
-    Other: _fields(Other),
-    Called: _fields(Called),
-    dict: _dicts(dict),
-    Items: _dicts(Items),
-    OrderedDict: _dicts(OrderedDict),
-    UserDict: _dicts(lambda items: UserDict(dict(items))),
-    Table: _dicts(Table),
-    defaultdict: _dicts(lambda items: defaultdict(list, items)),
-    types.MappingProxyType: _dicts(lambda items: types.MappingProxyType(dict(items))),
-}
-
-
-def _leaf(source):
-    return source.choice((None, "text", b"bytes", {1}, value(source)))
-
-
-def trees_of(source):
-    """Return what makes trees of everything that dm-tree takes for a node."""
-    return Trees(source, SORTS, _leaf, keys=WORDED)
+NODES = [
+    *(list, tuple, dict, OrderedDict, defaultdict, deque),
+    *map(rows, (Row, Line, UserList)),
+    *map(two, (Point, Other, Called)),
+    *map(dicts, (Items, UserDict, Table, types.MappingProxyType)),
+]
 
 
 def turned(source, tree):
@@ -237,34 +201,24 @@ PROGRAMS = [
 ]
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("calls", [600, pytest.param(6_000, marks=pytest.mark.slow)])
-def test_random_programs_run_as_there(dm_tree, calls):
-    assert differences(PROGRAMS, dm_tree, ours, trees_of, calls, seed=calls) == []
-
-
-def mixed_trees_of(source):
-    """Return what makes trees with keys that cannot always be sorted."""
-    more = {cls: _dicts(cls, MIXED) for cls in (dict, Items, OrderedDict, Table)}
-    return Trees(source, SORTS | more, _leaf, keys=MIXED)
-
-
-def _fails_to_tell(program, name, pair, expected, got):
-    """Return whether the library fails to print the structures that differ."""
-    kinds = getattr(expected, "kind", None), getattr(got, "kind", None)
-    return program in (mapped, same_structure) and kinds in (
-        (TypeError, ValueError),
-        (SystemError, TypeError),
-        (SystemError, ValueError),
-    )
+KEYS = {"words": st.sampled_from(WORDS), "mixed": st.sampled_from(["a", 1, None, (1,)])}
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_keys_that_cannot_be_sorted_fail_as_there(dm_tree):
-    found = differences(
-        PROGRAMS, dm_tree, ours, mixed_trees_of, 400, seed="mixed", but=_fails_to_tell
+@pytest.mark.parametrize("keys", KEYS)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@given(data=st.data(), seed=SEEDS)
+def test_random_programs_run_as_there(dm_tree, program, keys, data, seed):
+    """Of keys that cannot be sorted, only that it fails."""
+    trees = data.draw(pairs(nodes=NODES, leaves=LEAVES, keys=KEYS[keys]))
+    expected, found = (
+        ran(program, dm_tree, seed, *trees),
+        ran(program, ours, seed, *trees),
     )
-    assert found == []
+    if keys == "mixed" and isinstance(expected, Raised):
+        assert isinstance(found, Raised)
+    else:
+        assert expected == found
 
 
 # ------------------------------------------------------------------ names, documents
@@ -331,43 +285,6 @@ def test_the_tests_of_the_library_pass(dm_tree, need, monkeypatch, capsys):
 
 
 # ----------------------------------------------------------------------- by themselves
-
-
-def test_classes_of_attrs_and_proxies_are_nodes(need):
-    attr, wrapt = need("attr"), need("wrapt")
-
-    @attr.s
-    class Pair:
-        second = attr.ib()
-        _first = attr.ib()
-
-    class Proxy(wrapt.ObjectProxy):
-        pass
-
-    pair = Pair(1, [2, 3])
-    assert ours.flatten(pair) == [1, 2, 3]
-    assert ours.map_structure(str, pair) == Pair("1", ["2", "3"])
-    assert ours.flatten_with_path(pair)[1] == (("_first", 0), 2)
-    assert [ours.is_nested(Proxy(x)) for x in ([1], 1, "text", {})] == [
-        True,
-        False,
-        False,
-        True,
-    ]
-    mixed = [
-        Proxy(1),
-        Proxy({"b": 2, "a": Proxy([3])}),
-        Proxy(Point(4, 5)),
-        Proxy(pair),
-    ]
-    assert ours.flatten(mixed) == [1, 3, 2, 4, 5, 1, 2, 3]
-    again = ours.map_structure(lambda x: x, mixed)
-    assert [*map(type, again)] == [Proxy, Proxy, Point, Pair]
-    assert again == mixed
-    assert type(again[1]["a"]) is Proxy
-    ours.assert_same_structure(
-        mixed, [1, {"a": [0], "b": 0}, Point(0, 0), Pair(0, [0, 0])]
-    )
 
 
 def test_what_comes_back_wrong_there_comes_back_right():
@@ -440,3 +357,18 @@ def test_leaves_elsewhere_stay_leaves():
     box = lw.Partial(max, 1)
     assert ours.flatten([box, None]) == [box, None]
     assert not ours.is_nested({1, 2})
+
+
+def test_classes_of_attrs_and_proxies_are_nodes(need):
+    attr, wrapt = need("attr"), need("wrapt")
+
+    @attr.s
+    class Pair:
+        second = attr.ib()
+        _first = attr.ib()
+
+    pair, proxy = Pair(1, [2, 3]), wrapt.ObjectProxy({"b": 2, "a": [3]})
+    assert ours.flatten([pair, proxy]) == [1, 2, 3, 3, 2]
+    assert ours.map_structure(str, pair) == Pair("1", ["2", "3"])
+    assert ours.flatten_with_path(pair)[1] == (("_first", 0), 2)
+    assert type(ours.map_structure(lambda x: x, proxy)) is wrapt.ObjectProxy

@@ -92,22 +92,6 @@ def test_a_library_that_is_there_is_left_alone(absent, monkeypatch):
     assert replaced == {}
 
 
-def test_one_that_could_be_imported_counts_as_installed(tmp_path, monkeypatch):
-    """A folder of the same name that is no package does not."""
-    table = {**modules.STANDINS, "a_tree_library": "jax_tree"}
-    monkeypatch.setattr(modules, "STANDINS", table)
-    (tmp_path / "a_tree_library").mkdir()
-    monkeypatch.syspath_prepend(tmp_path)
-    lw.compat.install("a_tree_library")
-    lw.compat.uninstall("a_tree_library")
-    (tmp_path / "a_tree_library" / "__init__.py").touch()
-    importlib.invalidate_caches()
-    with pytest.raises(ImportError, match="a_tree_library is installed") as caught:
-        lw.compat.install("a_tree_library")
-    assert caught.value.name == "a_tree_library"
-    assert "a_tree_library" not in sys.modules
-
-
 def test_submodules_come_and_go_with_their_module(absent, monkeypatch):
     table = {"a_tree_library.short": "jax_tree", "a_tree_library": "jax_tree_util"}
     monkeypatch.setattr(modules, "STANDINS", table)
@@ -122,29 +106,11 @@ def test_submodules_come_and_go_with_their_module(absent, monkeypatch):
     assert "a_tree_library" not in sys.modules
 
 
-def test_a_package_of_ours_keeps_its_submodules(absent):
-    """Also those that are taken out on their own."""
-    absent("optree")
-    ours = lw.compat.install("optree")
-    inside = ours.dataclasses
-    assert importlib.import_module("optree.dataclasses") is inside
-    lw.compat.uninstall("optree.dataclasses")
-    assert ours.dataclasses is inside
-    lw.compat.uninstall("optree")
-    assert lw.compat.optree.dataclasses is inside
-
-
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"nothing stands in for 'numpy'; there are: "):
         lw.compat.install("numpy")
     with pytest.raises(ValueError, match="nothing stands in for 'numpy'"):
         lw.compat.uninstall("numpy")
-
-
-@pytest.mark.parametrize("name", lw.compat.STANDINS)
-def test_each_stand_in_is_a_module_of_ours(name):
-    home = importlib.import_module(f"leafwise.compat.{lw.compat.STANDINS[name]}")
-    assert home.__spec__.name.startswith("leafwise.compat.")
 
 
 # ---------------------------------------------------------------- running programs

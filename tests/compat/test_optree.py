@@ -10,21 +10,22 @@ import time
 import warnings
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from pathlib import Path
-from random import Random
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from compat.binding import missing
 from compat.programs import (
+    NODES,
+    SEEDS,
     Asked,
     Raised,
-    differences,
     make_classes,
+    pairs,
     ran,
     told,
-    trees_of,
 )
-from fuzz.trees import Sort, Trees
 from leafwise.compat import optree as ours
 
 
@@ -426,16 +427,13 @@ def tried(function, *args, **keywords):
         try:
             found = told(function(*args, **keywords))
         except Exception as error:
-            found = Raised.of(error)
+            found = Raised(error)
     return found, [one.category.__name__ for one in caught]
 
 
-STRUCT = Sort(
-    lambda random, kids: time.struct_time((kids * 9)[:9]),
-    list,
-    lambda node, kids: time.struct_time((kids * 9)[:9]),
-    free=False,
-)
+def struct(children):
+    """Return what draws a struct sequence."""
+    return st.lists(children, min_size=9, max_size=9).map(time.struct_time)
 
 
 def in_both(optree, register):
@@ -445,7 +443,7 @@ def in_both(optree, register):
         register(module, vars(room)["__GLOBAL_NAMESPACE"])
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def classes(optree):
     """Return two classes: one is a node everywhere, each also in a namespace."""
     box, record = make_classes()
@@ -477,29 +475,20 @@ def classes(optree):
     in_both(optree, forget)
 
 
-def trees(classes):
-    """Return what makes trees of all nodes that both know."""
-    plain = trees_of(classes, deque=True)
-
-    def make(source):
-        found = plain(source)
-        sorts = {**found.sorts, time.struct_time: STRUCT}
-        return Trees(source, sorts, found.leaf, keys=found.keys)
-
-    return make
-
-
-@pytest.mark.parametrize("calls", [1150, pytest.param(7360, marks=pytest.mark.slow)])
-def test_random_programs(optree, classes, calls):
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@given(data=st.data(), seed=SEEDS)
+def test_random_programs(optree, classes, program, data, seed):
     """They give the same: results, types of exceptions and warnings, texts, calls."""
-    found = differences(PROGRAMS, optree, ours, trees(classes), calls)
-    assert found == [], "\n\n".join(found)
+    trees = data.draw(pairs(classes, nodes=(*NODES, deque, struct)))
+    expected = ran(program, optree, seed, *trees)
+    assert expected == ran(program, ours, seed, *trees)
 
 
-def test_structures_are_pickled(optree):
+@given(trees=pairs(), seed=SEEDS)
+def test_structures_are_pickled(optree, trees, seed):
     """Without classes, since those of a test have no names to be found by."""
-    found = differences([pickles], optree, ours, trees(()), 60)
-    assert found == [], "\n\n".join(found)
+    expected = ran(pickles, optree, seed, *trees)
+    assert expected == ran(pickles, ours, seed, *trees)
 
 
 # ----------------------------------------------------------------- random registrations
@@ -607,7 +596,7 @@ def by_form(module, source, cls, namespace):
     )  # fmt: skip
 
 
-WAYS = [by_functions, by_functions, by_methods, by_fields, twice, built_in, by_form]
+WAYS = [by_functions, by_methods, by_fields, twice, built_in, by_form]
 
 
 def registered(way):
@@ -667,19 +656,9 @@ def new_class(source):
     return New
 
 
-@pytest.mark.parametrize("calls", [210, pytest.param(1400, marks=pytest.mark.slow)])
-def test_random_registrations(optree, calls):
+@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
+@given(trees=pairs(), seed=SEEDS)
+def test_random_registrations(optree, way, trees, seed):
     """What is refused is refused in the same way; what is not makes the same nodes."""
-    programs = [*map(registered, WAYS)]
-    found = differences(programs, optree, ours, trees_of(), calls)
-    assert found == [], "\n\n".join(found)
-
-
-@pytest.mark.parametrize(
-    "way", [by_functions, by_methods, by_fields], ids=lambda way: way.__name__
-)
-def test_many_random_registrations_are_possible(way):
-    """So that the test above compares more than refusals."""
-    steps = [ran(registered(way), ours, Random(n), {"a": 1}, 2) for n in range(40)]
-    undone = [step for step in steps if "'undone'" in str(step)]
-    assert 10 <= len(undone) < 40
+    program = registered(way)
+    assert ran(program, optree, seed, *trees) == ran(program, ours, seed, *trees)

@@ -18,18 +18,6 @@ class Theirs:
     __hash__ = None
 
 
-class InJax(Theirs):
-    pass
-
-
-class InOptree(Theirs):
-    pass
-
-
-class InTorch(Theirs):
-    pass
-
-
 def check(cls, namespace, paths):
     """Check that nodes of a class go through our functions."""
     lw.namespace(namespace)
@@ -47,28 +35,48 @@ def check(cls, namespace, paths):
         lw.tree_map(lambda x, y: x, tree, other, namespace=namespace)
 
 
-def test_from_jax(jax_tree):
-    """With its keys; static data tell structures apart."""
-    keys = jax_tree.GetAttrKey
-    jax_tree.register_pytree_with_keys(
-        InJax,
-        lambda t: (((keys("a"), t.a), (keys("b"), t.b)), t.name),
-        lambda name, kids: InJax(*kids, name),
+def register_in_jax(jax, cls):
+    key = jax.tree_util.GetAttrKey
+    jax.tree_util.register_pytree_with_keys(
+        cls,
+        lambda t: (((key("a"), t.a), (key("b"), t.b)), t.name),
+        lambda name, kids: cls(*kids, name),
     )
-    lw.integrations.adopt("jax", namespace="adopt-jax")
-    check(InJax, "adopt-jax", ["['x'].a", "['x'].b[0]"])
 
 
-def test_from_optree(optree):
-    """Of its namespace "leafwise" and its global one."""
+def register_in_optree(optree, cls):
+    """In its namespace "leafwise", which is adopted with its global one."""
     optree.register_pytree_node(
-        InOptree,
+        cls,
         lambda t: ((t.a, t.b), t.name, ("a", "b")),
-        lambda name, kids: InOptree(*kids, name),
+        lambda name, kids: cls(*kids, name),
         namespace="leafwise",
     )
-    lw.integrations.adopt("optree", namespace="adopt-optree")
-    check(InOptree, "adopt-optree", ["['x'].a", "['x'].b[0]"])
+
+
+def register_in_torch(torch, cls):
+    torch.utils._pytree.register_pytree_node(
+        cls,
+        lambda t: ([t.a, t.b], t.name),
+        lambda kids, name: cls(*kids, name),
+    )
+
+
+FRAMEWORKS = {
+    "jax": (register_in_jax, ["['x'].a", "['x'].b[0]"]),
+    "optree": (register_in_optree, ["['x'].a", "['x'].b[0]"]),
+    "torch": (register_in_torch, ["['x'][<flat index 0>]", "['x'][<flat index 1>][0]"]),
+}
+
+
+@pytest.mark.parametrize("name", FRAMEWORKS)
+def test_adopted(need, name):
+    """With its keys, where there are some; static data tell structures apart."""
+    register, paths = FRAMEWORKS[name]
+    cls = type("In", (Theirs,), {})
+    register(need(name), cls)
+    lw.integrations.adopt(name, namespace=f"adopt-{name}")
+    check(cls, f"adopt-{name}", paths)
 
 
 def test_treedefs(jax_tree, optree):
@@ -154,24 +162,6 @@ def test_equinox_modules(jax_tree, equinox):
     structure = lw.tree_structure(model, namespace="adopt-equinox")
     assert structure == lw.tree_structure(same, namespace="adopt-equinox")
     assert structure != lw.tree_structure(deeper, namespace="adopt-equinox")
-
-
-class Looped(Theirs):
-    pass
-
-
-def test_later_replacements_are_not_called(jax, jax_tree, monkeypatch):
-    """What is adopted goes by the functions of then, so that there is no loop."""
-    jax_tree.register_pytree_node(
-        Looped, lambda t: ((t.a, t.b), t.name), lambda name, kids: Looped(*kids, name)
-    )
-    lw.integrations.adopt("jax", namespace="adopt-looped")
-    app = lw.namespace("adopt-looped")
-    monkeypatch.setattr(jax_tree, "tree_flatten_with_path", app.tree_flatten_with_path)
-    monkeypatch.setattr(jax_tree, "tree_unflatten", lw.tree_unflatten)
-    monkeypatch.setattr(jax_tree, "all_leaves", app.all_leaves)
-    node = Looped(1, [2, None], "n")
-    assert app.tree_map(lambda x: x + 1, node) == Looped(2, [3, None], "n")
 
 
 class Stood(Theirs):

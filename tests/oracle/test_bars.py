@@ -60,19 +60,3 @@ def test_a_bar_of_a_map_that_fails(show):
     assert tqdm is None or not [*tqdm.tqdm._instances]
     assert lw.parallel(progress=True).tree_map(inverse, [1]) == [1]
     assert re.findall(r"\d/\d", terminal.getvalue())[-1] == "1/1"
-
-
-def test_a_bar_inside_a_bar(show):
-    """Both maps come out, whether or not the inner one is shown."""
-    terminal = show()
-    maps = lw.parallel(progress=True)
-    found = maps.tree_map(lambda n: maps.tree_map(inverse, [n] * 2), [1, 2])
-    assert found == [[1, 1], [0.5, 0.5]]
-    assert "2/2" in terminal.getvalue()
-
-
-def test_nothing_off_a_terminal(need, capsys):
-    """Neither of them writes to a file."""
-    need("tqdm")
-    lw.parallel(progress=True).tree_map(inverse, [1, 2])
-    assert capsys.readouterr() == ("", "")

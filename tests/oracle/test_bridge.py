@@ -30,17 +30,6 @@ def model():
     return {"layers": nn.List([Layer(), Layer(3)]), "point": Point(np.ones(1))}
 
 
-def test_the_same_leaves_and_paths(jax):
-    """Leaves, order and texts of paths are ours."""
-    pairs, treedef = jax.tree_util.tree_flatten_with_path(model())
-    ours = lw.tree_leaves_with_path(model())
-    assert [jax.tree_util.keystr(path) for path, _ in pairs] == [
-        str(path) for path, _ in ours
-    ]
-    again = jax.tree_util.tree_unflatten(treedef, [leaf for _, leaf in pairs])
-    assert lw.tree_structure(again) == lw.tree_structure(model())
-
-
 def test_through_transforms(jax):
     """jit, grad, vmap, scan and checkpoint take objects and give objects."""
     layer, x = Layer(), jax.numpy.arange(2.0)
@@ -90,45 +79,6 @@ def test_what_traces_again(jax):
     f(layer)
     f(layer)
     assert len(traced) == 5
-
-
-def test_made_inside(jax):
-    """An object made under jit comes out whole, and leaks no tracer."""
-
-    @jax.jit
-    def make(x):
-        layer = Layer()
-        layer.weight = x
-        layer.more = x * 2
-        return layer
-
-    with jax.checking_leaks():
-        made = make(jax.numpy.ones(2))
-    assert [str(path) for path in lw.tree_paths(made)] == [
-        ".more",
-        ".scale.value",
-        ".weight",
-    ]
-    assert all(isinstance(leaf, jax.Array) for leaf in lw.tree_leaves(made))
-    jax.tree_util.tree_map(lambda leaf: leaf + 1, made)
-
-
-def test_split_across_jit(jax):
-    """A GraphDef is static, a State a tree: sharing comes through by hand."""
-    shared = Layer()
-    parent = nn.Dict(left=shared, right=shared)
-    graphdef, state = nn.split(parent)
-
-    @jax.jit
-    def f(graphdef, state):
-        inside = nn.merge(graphdef, state)
-        assert inside.left is inside.right
-        inside.left.weight = inside.left.weight + 1
-        return nn.state(inside)
-
-    nn.update(parent, f(graphdef, state))
-    assert parent.left is parent.right is shared
-    assert shared.weight.tolist() == [2.0, 2.0]
 
 
 def test_objects_that_are_no_trees(jax):
@@ -263,36 +213,6 @@ import optree
 print(len(optree.tree_leaves(early, namespace="leafwise")))
 """
     assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n1\n"
-
-
-@pytest.mark.parametrize("cls", [nn.Dict, nn.Object])
-def test_trace_levels(jax, cls):
-    """A captured object is not changed inside a transform; reading it is fine."""
-    foo, box = cls(), nn.Variable(0)
-    foo.count = lw.data(0)
-
-    @jax.vmap
-    def change(n):
-        foo.count += 1
-        return n
-
-    @jax.jit
-    def change_variable(n):
-        box[...] = n
-        return n
-
-    @jax.grad
-    def read(x):
-        return x * (foo.count + box)
-
-    numbers = jax.numpy.arange(5.0)
-    with pytest.raises(
-        nn.TraceError, match=r"Cannot mutate \w+(.count|\['count'\]) from"
-    ):
-        change(numbers)
-    with pytest.raises(nn.TraceError, match="Cannot mutate Variable"):
-        change_variable(1.0)
-    assert (foo.count, box.value, float(read(2.0))) == (0, 0, 0.0)
 
 
 def test_trace_levels_inside(jax):

@@ -7,7 +7,6 @@ import re
 import numpy as np
 import pytest
 
-import leafwise as lw
 from leafwise import nn
 
 
@@ -92,19 +91,6 @@ def shapes(L):
     return [x.shape for x in (found[0], found[1]["k"], made.w.get_raw_value())]
 
 
-def scan_carries_an_object(L):
-    one = layer(L, 2)
-    graphdef, state = L.split(one)
-
-    def step(state, x):
-        one = L.merge(graphdef, state)
-        return L.state(one), one(x)
-
-    state, ys = lax().scan(step, state, as_array([1.0, 2.0]))
-    L.update(one, state)
-    return ys, values_of(one)
-
-
 def scan_over_layers(L):
     graphdef, state = L.split(layer(L, 3))
 
@@ -133,7 +119,6 @@ def cond_shares(L):
 
 
 CASES = [
-    scan_carries_an_object,
     scan_over_layers,
     cond_shares,
     remat_with_gradients,
@@ -158,12 +143,6 @@ def test_control_flow_as_in_flax(case, nnx):
     assert plain(case(nn)) == plain(case(nnx))
 
 
-def test_a_traced_call_shows_its_jaxpr(jax):
-    """As `make_jaxpr` of Flax."""
-    traced = nn.jit(lambda one, x: one(x)).trace(layer(nn, 2), 1.0)
-    assert "tanh" in str(traced.jaxpr)
-
-
 def test_modules_are_trees_of_jax(jax):
     """Loops and branches of jax take them as they are, where nothing is shared."""
     one, xs = layer(nn, 2), as_array([1.0, 2.0, 3.0])
@@ -183,28 +162,6 @@ def test_modules_are_trees_of_jax(jax):
     assert again.count.value.tolist() == [9.0, 9.0]
     chosen = jax.lax.switch(1, [lambda one: one, lambda one: step(one, 1.0)[0]], again)
     assert chosen.count.value.tolist() == [10.0, 10.0]
-
-
-def test_control_flow_in_transforms(jax):
-    """Loops of jax stand in compiled functions, which write back as always."""
-    one = layer(nn, 2)
-    one.tied = one.w
-
-    @nn.jit
-    def train(one, xs):
-        graphdef, state = nn.split(one)
-
-        def step(state, x):
-            one = nn.merge(graphdef, state)
-            return nn.state(one), one(x)
-
-        state, ys = jax.lax.scan(step, state, xs)
-        nn.update(one, state)
-        return ys
-
-    assert train(one, as_array([1.0, 2.0])).shape == (2, 2)
-    assert one.count.value.tolist() == [2.0, 2.0]
-    assert one.tied is one.w
 
 
 def test_names_of_functions_in_logs(jax, caplog):
@@ -236,22 +193,6 @@ def test_names_of_functions_in_logs(jax, caplog):
     assert my_step.__wrapped__.__name__ == "my_step"
     text = str(jax.make_jaxpr(lambda w: my_step(nn.Dict(w=nn.Param(w))))(1.0))
     assert "name=my_step" in text
-
-
-@pytest.mark.filterwarnings("ignore:Some donated buffers")
-def test_donated_once_and_for_all(jax):
-    """What is donated to a step is gone, and what came back is in the object."""
-    one = layer(nn, 2)
-
-    @nn.jit(donate_argnames="one")
-    def train(one, x):
-        one.w[...] = one.w[...] * 2
-        return one(x)
-
-    before = one.w.get_raw_value(), one.count.get_raw_value()
-    assert train(one, 1.0).shape == (2,)
-    assert [x.is_deleted() for x in before] == [True, True]
-    assert one.count.value.tolist() == [1.0, 1.0]
 
 
 def test_objects_that_were_captured(jax):
@@ -287,36 +228,6 @@ def test_objects_that_were_captured(jax):
 
     found = plain(inside(1.0))
     assert found == [[1.5, 3.0], *[[0.5, 1.0]] * 2, [1, 1], [0.5, 1]]
-
-
-def test_without_compilation(jax):
-    """The same when jax runs Python as it stands."""
-    with jax.disable_jit():
-        one = layer(nn, 3)
-        assert nn.jit(lambda one, x: one(x))(one, 1.0).shape == (3,)
-        assert one.count.value.tolist() == [1.0, 1.0, 1.0]
-        nn.remat(lambda one: one(1.0))(one)
-        nn.jit(lambda one: one.w[...])(one)
-        assert one.count.value.tolist() == [2.0, 2.0, 2.0]
-
-
-def test_objects_that_are_no_trees(jax):
-    """Those with `pytree=False`, and lists in them."""
-
-    class Loose(lw.Pytree, pytree=False):
-        def __init__(self):
-            self.items = [as_array(1.0), as_array(2.0)]
-            self.b = as_array(3.0)
-
-    def double(loose):
-        loose.items = [x * 2 for x in loose.items]
-        loose.b = loose.b + 1
-        return loose
-
-    loose = Loose()
-    for transform in (nn.jit, nn.remat, nn.share(lambda f: f)):
-        assert transform(double)(loose) is loose
-    assert [float(x) for x in (*loose.items, loose.b)] == [8.0, 16.0, 6.0]
 
 
 def test_no_tracer_is_left_behind(jax):

@@ -15,7 +15,7 @@ from leafwise import nn
 from leafwise.nn.graph import GraphDef, flatten_graph
 
 
-FEW = settings(max_examples=25, deadline=None)
+FEW = settings(max_examples=10, deadline=None)
 
 
 class Node(nn.Module):
@@ -118,51 +118,6 @@ def assert_same(ours, theirs):
 XS = np.asarray([0.5, -1.0, 0.25], np.float32)
 
 
-@given(graphs(), programs(KEEPING), st.booleans())
-@FEW
-def test_scan_of_jax_is_for(jax, graph, program, reverse):
-    """The state of the objects is carried; split and merge keep what is shared."""
-
-    def step(objects, x):
-        return run_program(program, objects, x)
-
-    ours, theirs = build(graph), build(graph)
-    graphdef, state = nn.split(nn.List(ours))
-
-    def inside(state, x):
-        objects = nn.merge(graphdef, state)
-        y = step(objects, x)
-        return nn.state(objects), y
-
-    state, ys = jax.lax.scan(inside, state, XS, reverse=reverse)
-    nn.update(nn.List(ours), state)
-    order = XS[::-1] if reverse else XS
-    found = [step(theirs, x) for x in jax.numpy.asarray(order)]
-    assert_same((ours, [*ys]), (theirs, found[::-1] if reverse else found))
-
-
-@given(graphs(), programs(KEEPING), programs(KEEPING), st.booleans())
-@FEW
-def test_cond_of_jax_is_if(jax, graph, program, other, condition):
-    """Both branches return the state of the objects."""
-    ours, theirs = build(graph), build(graph)
-    graphdef, state = nn.split(nn.List(ours))
-
-    def branch(program):
-        def inside(state, x):
-            objects = nn.merge(graphdef, state)
-            y = run_program(program, objects, x)
-            return nn.state(objects), jax.numpy.asarray(y)
-
-        return inside
-
-    x = jax.numpy.float32(0.5)
-    state, y = jax.lax.cond(condition, branch(program), branch(other), state, x)
-    nn.update(nn.List(ours), state)
-    expected = run_program(program if condition else other, theirs, x)
-    assert_same((ours, y), (theirs, expected))
-
-
 def slices(graph, count):
     """Return objects like those of a graph, one for each place of their arrays."""
     found = []
@@ -218,6 +173,21 @@ def test_vmap_is_a_loop_and_a_stack(jax, graph, program):
     parts = slices(graph, len(XS))
     found = [call(one, x) for one, x in zip(parts, jax.numpy.asarray(XS), strict=True)]
     assert_stacked(jax, (ours, result), [*zip(parts, found, strict=True)])
+
+
+@given(graphs(), programs(KEEPING + CHANGING))
+@FEW
+def test_jit_is_nothing(jax, graph, program):
+    """Call after call, while the structure changes."""
+
+    def call(objects, x):
+        return run_program(program, objects, x), objects[0]
+
+    ours, theirs, compiled = build(graph), build(graph), nn.jit(call)
+    for x in jax.numpy.asarray(XS):
+        result = compiled(ours, x)
+        assert result[1] is ours[0]
+        assert_same((ours, result), (theirs, call(theirs, x)))
 
 
 @given(graphs(), programs(KEEPING + CHANGING))

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-import uuid
 
 import pytest
 
@@ -67,26 +66,6 @@ def pair(path, leaf):
     return [path, leaf]
 
 
-def test_equal_leaves_are_two_calls(executor):
-    """By itself dask takes equal calls for one."""
-    first, second = lw.parallel(executor).tree_map(unlike, [1, 1])
-    assert first != second
-
-
-def unlike(_x):
-    """Return something else each time."""
-    return uuid.uuid4()
-
-
-@pytest.mark.parametrize("chunk", [None, 2])
-def test_exceptions_stand_in_their_places(executor, chunk):
-    """Each with its path; the other results are there."""
-    maps = lw.parallel(executor, chunk=chunk, errors="collect")
-    first, failed, last = maps.tree_map(power, [2, 3, 4], [1, 1, 1])
-    assert (first, last, type(failed)) == (2, 4, ValueError)
-    assert "at key path [1]" in failed.__notes__
-
-
 def test_the_first_failure_cancels_the_rest(executor):
     """What has not begun is forgotten by the cluster."""
     with pytest.raises(ValueError, match=r"^three"):
@@ -108,12 +87,6 @@ def fail_or_wait(x):
     time.sleep(1.2)
 
 
-def test_a_client_itself_is_refused(executor):
-    """Its futures cannot be waited for as those of an executor."""
-    with pytest.raises(TypeError, match=r"client.get_executor\(pure=False\)"):
-        lw.parallel(executor._client).tree_map(abs, [-1])
-
-
 def test_gather_of_what_runs_on_a_cluster(executor):
     """The executor's futures give their results."""
 
@@ -126,14 +99,3 @@ def test_gather_of_what_runs_on_a_cluster(executor):
     with pytest.raises(ValueError, match=r"^three") as caught:
         asyncio.run(gather({"a": failing}))
     assert "at key path ['a'][1]" in caught.value.__notes__
-
-
-def test_gather_with_an_asynchronous_client(executor, distributed):
-    """The same where the client itself runs under asyncio."""
-
-    async def run():
-        address = executor._client.scheduler.address
-        async with distributed.Client(address, asynchronous=True) as other:
-            return await lw.tree.gather([other.submit(power, 2, 3), 1])
-
-    assert asyncio.run(run()) == [8, 1]

@@ -2,7 +2,6 @@
 
 import dataclasses
 
-import numpy as np
 import pytest
 
 import leafwise as lw
@@ -102,52 +101,3 @@ def test_under_flax_nnx(nnx, jax, plain):
     leaves = jax.tree_util.tree_leaves(Layer(ones))
     assert len(leaves) == 2
     assert 2.0 in leaves
-
-
-def test_under_ours_as_a_pytree():
-    """What is said decides; what is not said is what the values make it."""
-
-    @lw.dataclass
-    class Layer(lw.Pytree):
-        weight: object
-        size: int = lw.static(default=3)
-        bias: object = lw.data(default=2.0)
-        scale: float = nn.parameter(default=0.5)
-
-    layer = Layer(np.ones(2))
-    assert [kind.name for kind in nn.name_to_kind(layer).values()] == [
-        "DATA",
-        "STATIC",
-        "DATA",
-        "PARAMETER",
-    ]
-
-
-def test_the_metadata():
-    """Both words where something is said, and what is given otherwise stays."""
-    assert dict(lw.field().metadata) == {}
-    for made, is_data in (
-        (lw.static(), False),
-        (lw.data(), True),
-        (lw.field(pytree_node=True), True),
-        (lw.field(kind=nn.Kind.STATIC), False),
-        (lw.field(metadata={"static": True}), False),
-        (lw.field(metadata={"pytree_node": True}), True),
-        (nn.parameter(), True),
-        (nn.state_value(metadata={"unit": "m"}), True),
-    ):
-        assert made.metadata["pytree_node"] is is_data
-        assert made.metadata["static"] is not is_data
-    assert lw.static(metadata={"unit": "m"}).metadata["unit"] == "m"
-    assert lw.data(metadata={"static": 0}).metadata["static"] == 0
-
-
-def test_what_disagrees_is_refused():
-    """Whoever reads it later would believe one half."""
-    for wrong in (
-        lambda: lw.data(metadata={"static": True}),
-        lambda: lw.static(metadata={"pytree_node": True}),
-        lambda: lw.field(pytree_node=True, metadata={"static": True}),
-    ):
-        with pytest.raises(ValueError, match="disagree"):
-            wrong()

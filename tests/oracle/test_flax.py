@@ -60,42 +60,6 @@ def test_states(nnx):
         assert canonical(found) == canonical(expected)
 
 
-def no_trees(library):
-    """Return an object that is no tree, with texts and numbers in its containers."""
-
-    class Layer(library.Module):
-        def __init__(self):
-            self.w = library.Param(np.full(2, 0.5, np.float32))
-
-    class Net(library.Module, pytree=False):
-        def __init__(self):
-            self.layers = [("sin", Layer()), ("cos", Layer())]
-            self.table = {"size": 2, "scale": np.ones(2, np.float32)}
-
-        def __call__(self, x):
-            import jax.numpy as jnp
-
-            for name, layer in self.layers:
-                x = getattr(jnp, name)(x * layer.w[...])
-                layer.w[...] = layer.w[...] + 1
-            return x.reshape(self.table["size"]) * self.table["scale"]
-
-    return Net()
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_texts_beside_layers_in_objects_that_are_no_trees(nnx):
-    """The same states, results and changes under `jit` as in Flax."""
-    results = []
-    for library, jit in ((nn, nn.jit), (nnx, nnx.jit)):
-        net = no_trees(library)
-        found = flat(library, library.state(net))
-        made = jit(lambda net, x: net(x))(net, np.ones(2, np.float32))
-        assert net.layers[0][0] == "sin"
-        results.append((found, made.tolist(), flat(library, library.state(net))))
-    assert results[0] == results[1]
-
-
 def test_duplicates(nnx):
     """The same groups of paths, in whatever order."""
 
@@ -363,37 +327,3 @@ def test_sown_intermediates(nnx, jax):
         for name in ("mean", "var"):
             stats = [getattr(m.blocks[place].bn, name)[...] for m in (ours, theirs)]
             np.testing.assert_allclose(*stats, rtol=1e-4, atol=1e-6)
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_training_with_perturbations(nnx, jax, optax):
-    """Losses and inner gradients of the training step are those of Flax."""
-    import nnx_models
-
-    theirs = flax_models(nnx)[1](nnx.Rngs(0))
-    ours = nnx_models.Perturbed(nn.Rngs(1))
-    take_over(nnx, theirs, ours)
-    x, y = (jax.random.uniform(jax.random.key(n), (1, 2 * n)) for n in (1, 2))
-    theirs(x), ours(x)
-    optimizer = nnx.Optimizer(theirs, tx=optax.adam(1e-1), wrt=nnx.Param)
-    mine = nn.Optimizer(ours, optax.adam(1e-1), wrt=nn.Param)
-
-    @nnx.jit
-    def their_step(model, optimizer, x, y):
-        graphdef, params, perturbations = nnx.split(model, nnx.Param, nnx.Perturbation)
-
-        def loss_fn(params, perturbations):
-            model = nnx.merge(graphdef, params, perturbations)
-            return ((model(x) - y) ** 2).mean()
-
-        step = nnx.value_and_grad(loss_fn, argnums=(0, 1))
-        loss, (gradients, inner) = step(params, perturbations)
-        optimizer.update(model, gradients)
-        return loss, inner
-
-    our_step = nn.jit(nnx_models.train_step)
-    for _ in range(4):
-        loss, inner = our_step(ours, mine, x, y)
-        expected, their_inner = their_step(theirs, optimizer, x, y)
-        np.testing.assert_allclose(loss, expected, rtol=1e-4)
-        np.testing.assert_allclose(inner.xgrad[...], their_inner.xgrad[...], rtol=1e-3)

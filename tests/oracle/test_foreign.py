@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise import integrations, nn
+from leafwise import nn
 
 
 class Box:
@@ -89,20 +89,6 @@ def test_without_data_it_is_static(box):
     assert nn.name_to_kind(model)["box"] is nn.Kind.STATIC
 
 
-def test_it_can_be_said_to_be_data(box):
-    """It is a leaf here; in a class that is not strict nobody needs to say it."""
-
-    class Loose(lw.Pytree, strict=False):
-        pass
-
-    cls, _ = box
-    model, loose = Model(), Loose()
-    model.box = lw.data(cls(np.ones(2)))
-    loose.box = cls(np.ones(2))
-    assert lw.tree_leaves(model) == [model.box]
-    assert lw.tree_leaves(loose) == [loose.box]
-
-
 def test_what_is_filled_later_is_found(box):
     """After `__init__`, and by `check_pytree`."""
     cls, _ = box
@@ -119,29 +105,6 @@ def test_what_is_filled_later_is_found(box):
     model.boxes.append(cls(np.ones(2)))
     with pytest.raises(lw.errors.KindError, match=r"Found data in Model\.boxes"):
         nn.check_pytree(model)
-
-
-def test_objects_that_are_no_trees_keep_it_as_a_value(box):
-    """With an array in it, and not without, in lists as well."""
-    cls, _ = box
-    obj = nn.Object()
-    obj.boxes = [cls(np.ones(2)), cls(1), "x"]
-    assert nn.to_flat_state(nn.state(obj)).paths == (("boxes", 0),)
-
-
-def test_leaves_of_jax_go_through(jax):
-    """A tree with such data works in jax, where the class is a node."""
-    cls = type("Box", (Box,), {})
-    jax.tree_util.register_pytree_node(
-        cls, lambda box: ((box.content,), None), lambda _, parts: cls(*parts)
-    )
-    model = Model()
-    model.box = lw.data(cls(jax.numpy.ones(2)))
-    doubled = jax.jit(lambda m: jax.tree.map(lambda x: 2 * x, m))(model)
-    assert doubled.box.content.tolist() == [2.0, 2.0]
-    integrations.adopt("jax", namespace="with boxes of jax")
-    leaves = lw.tree_leaves(model, namespace="with boxes of jax")
-    assert leaves[0].tolist() == [1.0, 1.0]
 
 
 def test_as_flax_decides(jax, nnx):
@@ -182,33 +145,6 @@ def test_as_flax_decides(jax, nnx):
         jax.tree_util.Partial(max, ones),
     ):
         assert taken(nn, value) == taken(nnx, value)
-
-
-APART = """
-import optree
-import leafwise as lw
-
-class Box:
-    pass
-
-optree.register_pytree_node(Box, lambda box: ((1.0,), None), lambda _, parts: Box(),
-                            namespace="boxes")
-class Model(lw.Pytree):
-    def __init__(self):
-        self.box = lw.data(Box())
-        self.other = Box()
-try:
-    Model()
-except lw.errors.KindError as error:
-    print(str(error).partition(":")[0])
-"""
-
-
-def test_nothing_has_to_be_loaded_for_it(optree):
-    """It is asked what a framework knows from the first class on."""
-    command = [sys.executable, "-c", APART.replace("1.0", "lw.nn.Param(1.0)")]
-    found = subprocess.check_output(command, text=True)
-    assert found == "Found data in Model.other, a Box that would be static\n"
 
 
 @pytest.mark.parametrize("bridge", ["0", "1"])

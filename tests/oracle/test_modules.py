@@ -31,25 +31,6 @@ def test_the_mode_is_part_of_what_is_compiled(jax):
     assert traced == [True, False]
 
 
-def test_the_methods_satisfy_jax(jax_tree):
-    """They are what its own class protocol asks for, in a class of its own."""
-
-    class Wrapped:
-        def __init__(self, module):
-            self.module = module
-
-        def tree_flatten(self):
-            return self.module.tree_flatten()
-
-        @classmethod
-        def tree_unflatten(cls, aux, children):
-            return cls(Layer.tree_unflatten(aux, children))
-
-    jax_tree.register_pytree_node_class(Wrapped)
-    made = jax_tree.tree_map(lambda x: x * 2, Wrapped(Layer(1)))
-    assert made.module.weight.value.tolist() == [4.0]
-
-
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_filters_by_a_part_of_the_path(nnx):
     """With names, positions and parts of both, exactly and not."""

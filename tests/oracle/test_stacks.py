@@ -83,28 +83,6 @@ def test_torch(torch, dtype):
         lw.tree_stack([made[0], lw.tree_map(lambda x: x.to(torch.uint8), made[1])])
 
 
-def test_gradients_of_torch(torch):
-    """Flow through, also of parameters."""
-    leaves = [torch.nn.Parameter(torch.ones(2)) for _ in range(2)]
-    stacked = lw.tree_stack([[leaf] for leaf in leaves])[0]
-    (stacked * torch.tensor([[1.0], [2.0]])).sum().backward()
-    assert [leaf.grad.tolist() for leaf in leaves] == [[1.0, 1.0], [2.0, 2.0]]
-
-
-def test_keys_of_jax(jax, key):
-    """Stay keys."""
-    trees = [{"key": key(number)} for number in range(3)]
-    stacked = lw.tree_stack(trees)
-    assert stacked["key"].dtype == key(0).dtype
-    assert stacked["key"].shape == (3,)
-    parts = lw.tree_unstack(stacked)
-    assert [jax.random.key_data(part["key"]).tolist() for part in parts] == [
-        jax.random.key_data(tree["key"]).tolist() for tree in trees
-    ]
-    assert lw.tree_concatenate([stacked, stacked])["key"].shape == (6,)
-    assert (lw.tree_size(stacked), lw.tree.nbytes(stacked)) == (3, 24)
-
-
 def test_inside_transforms(jax, jnp):
     """Under jit, grad and vmap of jax; constants of numpy beside what is traced."""
 
@@ -125,19 +103,6 @@ def test_inside_transforms(jax, jnp):
     mapped = jax.vmap(lambda pair: lw.tree_concatenate(pair, 0))(batch)
     assert mapped["w"].shape == (2, 4)
     assert same(lw.tree_unstack(mapped)[0], lw.tree_concatenate(trees))
-
-
-def test_what_is_not_stacked_inside_jit(jax):
-    """Has to be the very same value: two traced ones cannot be compared."""
-
-    def keep(a, b):
-        return lw.tree_stack([{"a": a, "b": b}, {"a": a, "b": b}], {"a": None, "b": 0})
-
-    assert jax.jit(keep)(1.0, 2.0)["b"].shape == (2,)
-    with pytest.raises(
-        lw.StructureError, match=r"at \['a'\]: expected .* \(axis None\)"
-    ):
-        jax.jit(lambda a, b: lw.tree_stack([{"a": a}, {"a": b}], None))(1.0, 2.0)
 
 
 def test_libraries_do_not_mix(jax, jnp, torch):
@@ -183,18 +148,3 @@ def test_an_ensemble_of_models(jax, jnp, key, optax):
     assert both[0].mu["w"].shape == (2, 2)
     assert both[0].count.dtype == states[0][0].count.dtype
     assert same(lw.tree_unstack(both), states)
-
-
-def test_sizes(jax, torch, many):
-    """Those that jax and torch tell themselves."""
-    tree = many(0, "bfloat16")
-    leaves = jax.tree.leaves(tree)
-    assert lw.tree_size(tree) == sum(x.size for x in leaves)
-    assert lw.tree.nbytes(tree) == sum(x.nbytes for x in leaves)
-    shapes = jax.eval_shape(lambda: tree)
-    assert (lw.tree_size(shapes), lw.tree.nbytes(shapes)) == (
-        lw.tree_size(tree),
-        lw.tree.nbytes(tree),
-    )
-    tensor = torch.zeros(2, 3, dtype=torch.bfloat16)
-    assert (lw.tree_size([tensor, tensor]), lw.tree.nbytes([tensor])) == (6, 12)

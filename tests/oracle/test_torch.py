@@ -4,8 +4,6 @@ There None is a leaf and dicts are walked as inserted, which is what a namespace
 with `dict_order="insertion"` and `none_is_leaf=True` does here.
 """
 
-import collections
-import csv
 import dataclasses
 import functools
 import importlib
@@ -15,61 +13,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 import leafwise as lw
 from leafwise import nn
 from leafwise.integrations import torch as traced
 from leafwise.integrations.torch import ravel as torch_ravel
-from strategies import common_trees
-
-
-fixtures = settings(suppress_health_check=list(HealthCheck))
-as_torch = lw.namespace("oracle-torch", dict_order="insertion")
-
-
-@fixtures
-@given(tree=common_trees())
-def test_leaves_and_counts(torch_tree, tree):
-    """Leaves and counts agree."""
-    theirs, spec = torch_tree.tree_flatten(tree)
-    ours, treedef = as_torch.tree_flatten(tree, none_is_leaf=True)
-    assert [*map(id, ours)] == [*map(id, theirs)]
-    assert treedef.num_leaves == spec.num_leaves
-    assert treedef.num_nodes == spec.num_nodes
-
-
-@fixtures
-@given(tree=common_trees())
-def test_map(torch_tree, tree):
-    """A mapped tree reads the same."""
-    theirs = torch_tree.tree_map(repr, tree)
-    assert repr(as_torch.tree_map(repr, tree, none_is_leaf=True)) == repr(theirs)
-
-
-@fixtures
-@given(tree=common_trees())
-def test_map_only(torch_tree, tree):
-    """Mapping by type touches the same leaves."""
-    theirs = torch_tree.tree_map_only(str, str.upper, tree)
-    assert repr(as_torch.tree_map_only(str, str.upper, tree)) == repr(theirs)
-
-
-@fixtures
-@given(a=common_trees(), b=common_trees())
-def test_equality_of_structures(torch_tree, a, b):
-    """Two structures are equal for us exactly when they are for torch."""
-    theirs = torch_tree.tree_structure(a) == torch_tree.tree_structure(b)
-    first = as_torch.tree_structure(a, none_is_leaf=True)
-    assert (first == as_torch.tree_structure(b, none_is_leaf=True)) is theirs
-
-
-def test_every_public_name_has_an_answer(torch_tree):
-    """The table of torch has a row for each public name."""
-    path = Path(__file__).parents[2] / "docs" / "peers" / "torch.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        answered = {row["name"] for row in csv.DictReader(file)}
-    assert {*torch_tree.__all__} - answered == set()
 
 
 def test_tensors_are_data(torch_tree):
@@ -104,68 +52,6 @@ def test_objects_are_trees_in_torch(torch_tree):
     again = torch_tree.tree_unflatten([leaf for _, leaf in pairs], spec)
     assert lw.tree_structure(again) == lw.tree_structure(model)
     assert torch_tree.tree_map(lambda x: x * 2, model).w.value == 2.0
-
-
-def test_adopting_from_torch(torch_tree):
-    """A class that only torch knows is a node where it is adopted."""
-
-    class Output:
-        def __init__(self, a, b):
-            self.a, self.b = a, b
-
-    torch_tree.register_pytree_node(
-        Output, lambda o: ([o.a, o.b], None), lambda kids, _: Output(*kids)
-    )
-    lw.namespace("adopt-torch")
-    lw.integrations.adopt("torch", namespace="adopt-torch")
-    out = Output(1, [2])
-    assert lw.tree_leaves(out) == [out]
-    assert lw.tree_map(lambda x: -x, out, namespace="adopt-torch").b == [-2]
-    treedef = lw.tree_structure({"a": [1, 2]})
-    theirs = torch_tree.tree_structure({"a": [1, 2]})
-    assert lw.integrations.treedef_to("torch", treedef) == theirs
-    assert lw.integrations.treedef_from(theirs) == treedef
-
-
-class ModelOutput(collections.OrderedDict):
-    """What models of transformers give: items that are attributes as well."""
-
-    def __init_subclass__(cls):
-        torch_tree = sys.modules["torch.utils._pytree"]
-        torch_tree.register_pytree_node(
-            cls,
-            torch_tree._dict_flatten,
-            lambda values, keys: cls(**torch_tree._dict_unflatten(values, keys)),
-            serialized_type_name=f"{cls.__module__}.{cls.__name__}",
-            flatten_with_keys_fn=torch_tree._dict_flatten_with_keys,
-        )
-
-    def __getattr__(self, name):
-        return self[name]
-
-
-def test_outputs_as_in_transformers(torch_tree):
-    """A dict-like dataclass registered in torch maps as there, and keeps its type."""
-    import torch
-
-    class Output(ModelOutput):
-        pass
-
-    lw.namespace("adopt-outputs")
-    lw.integrations.adopt("torch", namespace="adopt-outputs")
-    states = (torch.ones(1, 2), torch.zeros(1, 2))
-    tree = [Output(logits=torch.ones(3), hidden_states=states), torch.zeros(1)]
-    ours = lw.tree_leaves_with_path(tree, namespace="adopt-outputs")
-    theirs = torch_tree.tree_flatten_with_path(tree)[0]
-    assert [str(path) for path, _ in ours] == [
-        torch_tree.keystr(path) for path, _ in theirs
-    ]
-    assert all(a is b for (_, a), (_, b) in zip(ours, theirs, strict=True))
-    doubled = lw.tree_map(lambda x: x * 2, tree, namespace="adopt-outputs")
-    expected = torch_tree.tree_map(lambda x: x * 2, tree)
-    assert type(doubled[0]) is Output
-    assert [*doubled[0]] == [*expected[0]] == ["logits", "hidden_states"]
-    assert torch.equal(doubled[0].hidden_states[0], expected[0].hidden_states[0])
 
 
 COMPILED = {
@@ -282,7 +168,6 @@ BROKEN = {
     "key function": lambda tree: max([tree], key=lambda one: len(lw.tree_leaves(one))),
     "partial": lambda tree: [*map(functools.partial(lw.tree_map, double), [tree])],
     "reduce": lambda tree: functools.reduce(lambda a, f: f(a), [lw.tree_leaves], tree),
-    "namespace": lambda tree: [*map(as_torch.tree_leaves, [tree])],
     "unflatten": lambda tree: HOT.unflatten(lw.tree_leaves(tree)),
     "unflatten as a function": lambda tree: [*map(HOT.unflatten, [[1, 2, 3, 4, 5]])],
     "flatten_up_to": lambda tree: HOT.flatten_up_to(tree),
@@ -345,22 +230,6 @@ def test_the_compiler_meets_a_warm_engine(case, torch):
         found = compiled(tree)
         assert lw.tree_structure(found) == lw.tree_structure(expected)
         assert repr(lw.tree_leaves(found)) == repr(lw.tree_leaves(expected))
-
-
-def test_the_compiler_inlines_a_warm_treedef(torch):
-    """What the engine generated can be traced, once it is there."""
-    tree = [{"b": torch.ones(2), "a": (torch.ones(1), None)}, torch.ones(3), [1, 2]]
-    for _ in range(40):
-        HOT.unflatten(HOT.flatten_up_to(tree))
-    if lw.engine.stats()["mode"] == "off":
-        pytest.skip("nothing is generated")
-    again = torch.compile(
-        lambda tree: HOT.unflatten([x * 2 for x in HOT.flatten_up_to(tree)]),
-        fullgraph=True,
-        backend="eager",
-    )(tree)
-    assert lw.tree_structure(again) == HOT
-    assert again[0]["b"].tolist() == [2.0, 2.0]
 
 
 class Scaled(nn.Module):

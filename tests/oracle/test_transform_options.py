@@ -1,6 +1,5 @@
 """Options of the transforms: those that name arguments, axes, captured objects."""
 
-import functools
 import re
 
 import numpy as np
@@ -42,30 +41,6 @@ def static_names(T, library):
     g = T.jit(by_mode, static_argnames="mode")
     one = model(library)
     return g(one), g(one, "b"), g(one, mode="b")
-
-
-def static_number_given_by_name(T, library):
-    g = T.jit(by_mode, static_argnums=1)
-    return g(model(library), mode="b"), g(model(library), "a")
-
-
-def static_negative(T, library):
-    return T.jit(lambda m, mode: by_mode(m, mode), static_argnums=-1)(
-        model(library), "b"
-    )
-
-
-def static_self_of_a_plain_class(T, library):
-    class Trainer:
-        rate = 3
-
-        @functools.partial(T.jit, static_argnums=0)
-        def step(self, m):
-            m.w[...] = m.w[...] * self.rate
-
-    one = model(library)
-    Trainer().step(one)
-    return one.w[...]
 
 
 def by_mode(m, mode="a"):
@@ -141,21 +116,6 @@ def as_decorator(T, library):
     return found, scaled.__name__, mapped.__name__
 
 
-def as_a_method(T, library):
-    class Counter(library.Module):
-        def __init__(self):
-            self.n = library.Param(np.zeros((), np.float32))
-
-        @T.jit
-        def add(self, x):
-            self.n[...] = self.n[...] + x
-
-    one = Counter()
-    one.add(1.0)
-    one.add(2.0)
-    return one.n[...]
-
-
 def lowered(T, library):
     f, one = T.jit(lambda m, x: m.grow(x).w[...]), model(library)
     compiled = f.lower(one, 2.0).compile()
@@ -194,10 +154,6 @@ def mapped_and_returned(T, library):
 
 def mapped_by_size(T, library):
     return T.vmap(lambda x: x * 2, in_axes=None, axis_size=3)(np.ones(2))
-
-
-def mapped_negative_axis(T, library):
-    return T.vmap(lambda x: x.sum(), in_axes=-1)(np.arange(6.0).reshape(2, 3))
 
 
 def made_inside(T, library):
@@ -278,21 +234,16 @@ def refused(T, library):
 CASES = [
     static_number,
     static_names,
-    static_number_given_by_name,
-    static_negative,
-    static_self_of_a_plain_class,
     donated,
     donated_object,
     donated_where_it_stands_again,
     shardings,
     as_decorator,
-    as_a_method,
     lowered,
     mapped_prefix_trees,
     mapped_objects_in_a_dict,
     mapped_and_returned,
     mapped_by_size,
-    mapped_negative_axis,
     made_inside,
     captured_and_read,
     captured_and_changed,
@@ -359,27 +310,6 @@ def test_a_bound_method_carries_its_object(jax):
     before, x = one.w.value, jax_ones(2)
     nn.jit(one.grow, donate_argnums=0)(x)
     assert (before.is_deleted(), x.is_deleted()) == (False, True)
-
-
-def test_objects_that_are_called_and_partials(jax):
-    """Their objects are carried, too; whatever else is bound stays as it is."""
-    one, two = model(nn), model(nn)
-
-    def f(m, mode, x, *, other):
-        return (m.w * x if mode == "a" else x) + other.w
-
-    for partial in (functools.partial, lw.Partial):
-        g = nn.jit(partial(f, one, "a", other=two))
-        one.w[...] = jax_ones(2)
-        assert g(2.0).tolist() == [3.0, 3.0]
-        one.w[...] = jax.numpy.zeros(2)
-        assert g(2.0).tolist() == [1.0, 1.0]
-        assert g(2.0, other=one).tolist() == [0.0, 0.0]
-    called = nn.jit(two)
-    bound = nn.jit(functools.partial(two.__call__, 3.0))
-    assert (called(2.0).tolist(), bound().tolist()) == ([2.0, 2.0], [3.0, 3.0])
-    two.w[...] = jax.numpy.zeros(2)
-    assert (called(2.0).tolist(), bound().tolist()) == ([0.0, 0.0], [0.0, 0.0])
 
 
 def test_objects_of_axes(jax):
@@ -545,37 +475,6 @@ def test_stages_of_a_compiled_function(jax):
         compiled(one, 5.0, 4)
     f.clear_cache()
     assert one.w.value.tolist() == [1.0, 1.0]
-
-
-def test_an_argument_without_parameters_has_an_empty_gradient(jax):
-    """As in Flax; it is an error only if nothing is differentiated at all."""
-    one, other = model(nn), nn.Dict(n=nn.Cache(2.0))
-    both = nn.grad(lambda a, b: (a.w.value * b.n).sum(), argnums=(0, 1))(one, other)
-    assert [len(found) for found in both] == [1, 0]
-    with pytest.raises(ValueError, match="matches no value of argument 1: there is"):
-        nn.grad(lambda a, b: a.w.value.sum(), argnums=1)(one, other)
-
-
-def test_parameters_by_kind_are_trained(jax):
-    """The default filter of `grad` matches them, and so does that of an optimizer."""
-
-    class Both(nn.Module):
-        def __init__(self):
-            self.register_parameter("p", jax.numpy.ones(()))
-            self.register_state("s", jax.numpy.ones(()))
-            self.q = nn.Param(jax.numpy.ones(()))
-
-    class Descent:
-        def init(self, params):
-            return ()
-
-        def update(self, gradients, state, params):
-            return gradients.map(lambda path, x: -0.5 * x), state
-
-    both = Both()
-    optimizer = nn.Optimizer(both, Descent(), wrt=nn.Param)
-    optimizer.update(both, nn.grad(lambda m: m.p * m.q * m.s)(both))
-    assert (float(both.p), float(both.q[...]), float(both.s)) == (0.5, 0.5, 1.0)
 
 
 def test_axes_of_arguments_by_keyword(jax):

@@ -139,25 +139,6 @@ def test_any_transform(case, jax):
         assert case(nn.share(lambda f: f), nn) == case(nn.jit, nn)
 
 
-def test_objects_that_are_no_trees(jax):
-    """The seeds' `double`, on a class with `pytree=False`."""
-
-    class Foo(lw.Pytree, pytree=False):
-        def __init__(self):
-            self.a = [jax.numpy.array(1), jax.numpy.array(2)]
-            self.b = jax.numpy.array(3)
-
-    foo = Foo()
-
-    @nn.jit
-    def double(foo):
-        foo.a = [x * 2 for x in foo.a]
-        foo.b *= 2
-
-    double(foo)
-    assert [int(x) for x in (*foo.a, foo.b)] == [2, 4, 6]
-
-
 def test_no_tracer_leaks(jax):
     """What is written back is concrete."""
     one = layer(nn)

@@ -1,4 +1,4 @@
-"""Each public name of `leafwise.nn`, in use; see `names_tree.py`. Needs jax."""
+"""Each public name of `leafwise.nn`, in use; see `test_programs.py`. Needs jax."""
 
 from __future__ import annotations
 

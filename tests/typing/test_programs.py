@@ -1,85 +1,179 @@
-"""The programs of this folder under mypy and pyright, as strict as can be, and run."""
+"""The programs of this folder under mypy and pyright, as strict as can be, and run.
 
+`nn_names.py` has an example of each name of `leafwise.nn`, `seen(...)`: checkers are
+asked for its type. If that has an `Any` or `Unknown` in it, a comment on the line says
+why: it begins with `# Any:`. A comment without such a type is an error.
+"""
+
+import ast
 import importlib.util
+import inspect
 import json
 import os
 import re
 import runpy
-import shutil
 import subprocess
 import sys
+import types
+import typing
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import leafwise as lw
+from leafwise import bound, hints, nn
+from leafwise.nn import rngs
 
 
-PROGRAMS = sorted(
-    path
-    for path in Path(__file__).parent.glob("*.py")
-    if path.stem != "conftest" and not path.stem.startswith("test_")
-)
-FILES = [str(path) for path in PROGRAMS]
-SOURCE = Path(lw.__file__).parents[1]
+FOLDER = Path(__file__).parent
+PROGRAMS = [p for p in sorted(FOLDER.glob("*.py")) if p.stem[:2] in ("nn", "tr")]
+SOURCE = str(Path(lw.__file__).parents[1])
+USUAL = r"Mapping\[Any, |State\[Any, Any\]|FlatState\[Any\]"
+"""What stands in many types: keys of the mappings in a `PyTree[T]`, variables."""
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
-def test_a_program_of_the_type_checkers_runs(path: Path) -> None:
-    """With the frameworks that it imports."""
-    text = path.read_text(encoding="utf-8")
-    for name, use in (("numpy", "import numpy"), ("jax", "import jax|    @nn.jit")):
-        if re.search(f"^(?:{use})", text, re.MULTILINE):
-            pytest.importorskip(name)
-    assert "assert_type(" in text or "# type: ignore[" in text or "seen(" in text
+def test_a_program_runs(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the frameworks that it imports; values are of the types that are told."""
+    if path.stem.startswith("nn"):
+        pytest.importorskip("jax")
+
+    def check(value: Any, form: Any) -> Any:
+        kind = typing.get_origin(form) or form
+        kinds = (
+            typing.get_args(form) if kind in (typing.Union, types.UnionType) else [kind]
+        )
+        if Any not in kinds and not typing.is_typeddict(kind):
+            wanted = tuple(typing.get_origin(one) or one for one in kinds)
+            assert isinstance(value, (int, *wanted) if float in wanted else wanted)
+        return value
+
+    monkeypatch.setattr(typing, "assert_type", check)
     runpy.run_path(str(path))
 
 
-def test_there_is_as_much_to_check_as_promised() -> None:
-    """Lines of users' code, and what is said of their types."""
-    texts = [path.read_text(encoding="utf-8") for path in PROGRAMS]
-    assert sum(len(text.splitlines()) for text in texts) >= 300
-    assert sum(text.count("assert_type(") for text in texts) >= 150
-
-
-def run(command: list[str]) -> str:
-    """Run a checker that finds the source, and return what it says."""
-    env = {**os.environ, "MYPYPATH": str(SOURCE)}
-    done = subprocess.run(
-        [sys.executable, "-m", *command], capture_output=True, text=True, env=env
-    )
-    return done.stdout
-
-
-def require(checker: str) -> None:
-    """Skip the test if the checker, or what the programs import, is not there."""
+def run(checker: str, folder: Path, *paths: Path) -> str:
+    """Copy programs into a folder, run a checker there, and return what it says."""
     for name in (checker, "numpy", "jax"):
         if importlib.util.find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
-
-
-@pytest.mark.slow
-def test_mypy_accepts_the_programs(tmp_path: Path) -> None:
-    """With `--strict`, and no comment that ignores nothing."""
-    require("mypy")
-    options = ["--strict", "--config-file=", f"--cache-dir={tmp_path}"]
-    said = run(["mypy", *options, *FILES])
-    assert f"Success: no issues found in {len(FILES)} source files" in said, said
-
-
-@pytest.mark.slow
-def test_pyright_accepts_the_programs(tmp_path: Path) -> None:
-    """In its strict mode, and with no comment that ignores nothing."""
-    require("pyright")
-    for path in PROGRAMS:
-        shutil.copy(path, tmp_path)
+    for path in paths:
+        text = path.read_text(encoding="utf-8")
+        asked = re.sub(r"^( *)seen\(", r"\1reveal_type(", text, flags=re.MULTILINE)
+        (folder / path.name).write_text(asked, encoding="utf-8")
     settings = {
-        "extraPaths": [str(SOURCE)],
+        "extraPaths": [SOURCE],
         "typeCheckingMode": "strict",
         "reportUnnecessaryTypeIgnoreComment": True,
     }
-    (tmp_path / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
-    options = ["--pythonpath", sys.executable, "--outputjson"]
-    told = json.loads(run(["pyright", "-p", str(tmp_path), *options]))
-    assert told["generalDiagnostics"] == []
-    assert told["summary"]["filesAnalyzed"] == len(PROGRAMS)
+    (folder / "pyrightconfig.json").write_text(json.dumps(settings), encoding="utf-8")
+    options = {
+        "mypy": ["--strict", "--config-file=", f"--cache-dir={folder / 'cache'}"],
+        "pyright": ["-p", str(folder), "--pythonpath", sys.executable],
+    }
+    files = [str(folder / path.name) for path in paths] if checker == "mypy" else []
+    return subprocess.run(
+        [sys.executable, "-m", checker, *options[checker], *files],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "MYPYPATH": SOURCE},
+    ).stdout
+
+
+def examples(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield each line of a `seen(...)` in a program, and the whole of its text."""
+    text = path.read_text(encoding="utf-8")
+    lines = text.splitlines()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Expr) and ast.unparse(node).startswith("seen("):
+            last = node.end_lineno or node.lineno
+            whole = "\n".join(lines[node.lineno - 1 : last])
+            yield from ((n, whole) for n in range(node.lineno, last + 1))
+
+
+@pytest.mark.slow
+def test_checkers_accept_the_programs(tmp_path: Path) -> None:
+    """No comment ignores nothing, and no type is Any without a reason."""
+    names = FOLDER / "nn_names.py"
+    asked, vague = dict(examples(names)), set[str]()
+    place = re.compile(r"(\w+\.py):(\d+)(?::\d+)?(?: -|:) (\w+): ?(.*)")
+    for checker in ("mypy", "pyright"):
+        (tmp_path / checker).mkdir()
+        said = run(checker, tmp_path / checker, *PROGRAMS)
+        assert re.search(r"^Success|\b0 errors", said, re.MULTILINE), said
+        seen = set[str]()
+        for file, line, sort, text in place.findall(said):
+            assert (file, sort in ("note", "information")) == (names.name, True), text
+            plain = re.sub(r"\b(\w+\.)+(?=\w)", "", text.rpartition(" is ")[2])
+            seen.add(asked[int(line)])
+            if re.search(r"\b(Any|Unknown|Never)\b", re.sub(USUAL, "", plain)):
+                vague.add(asked[int(line)])
+        assert seen == {*asked.values()}
+    assert vague == {text for text in asked.values() if "  # Any: " in text}
+
+
+def test_each_public_name_has_an_example() -> None:
+    """By the name under which it is imported."""
+    text = (FOLDER / "nn_names.py").read_text(encoding="utf-8")
+    used = {*re.findall(r"\bnn\.(\w+)", text)}
+    assert [name for name in nn.__all__ if name not in used] == []
+
+
+def test_an_overload_takes_what_the_function_takes() -> None:
+    """At most six, with parameters of the same names; together they have all."""
+    functions = [getattr(home, n) for home in (lw, lw.selection) for n in home.__all__]
+    found = 0
+    for function in functions:
+        is_function = isinstance(function, types.FunctionType)
+        overloads = typing.get_overloads(function) if is_function else []
+        if not overloads or not function.__name__.startswith(("tree_", "to_flat")):
+            continue
+        found += 1
+        taken, told = inspect.signature(function).parameters, set[str]()
+        assert 2 <= len(overloads) <= 6
+        for overload in overloads:
+            seen = dict(inspect.signature(overload).parameters)
+            if seen.pop("options", None):
+                told |= {*hints.Options.__annotations__}
+            for name, parameter in seen.items():
+                kinds = (taken[name].kind, inspect.Parameter.KEYWORD_ONLY)
+                assert parameter.kind in kinds, function
+            told |= {*seen}
+        assert told == {*taken}, function
+    assert found > 5
+
+
+def test_checkers_see_each_function_of_a_namespace() -> None:
+    """Those that are there, by all of their names, and no other."""
+    text = Path(bound.__file__).read_text(encoding="utf-8")
+    seen = {*re.findall(r"self\.(\w+) = ", text), "dataclass"}
+    there = {name for name in dir(lw.namespace("tests.typing.seen")) if name[0] != "_"}
+    assert seen == there - {"name"}
+
+
+def test_checkers_see_each_name_of_what_a_stream_draws() -> None:
+    """Those that a stream knows, and no other: each other name is a stream."""
+    text = Path(rngs.__file__).read_text(encoding="utf-8")
+    drawing = text.partition("class _Drawing")[2].partition("\nelse:")[0]
+    names = re.findall(r"(\w+) =", drawing)
+    assert sorted(names) == sorted(rngs.__dict__["_DRAWS"])
+
+
+@pytest.mark.slow
+def test_no_public_name_is_unknown_to_checkers() -> None:
+    """By what pyright says of a package that others are to use."""
+    pytest.importorskip("pyright")
+    command = [sys.executable, "-m", "pyright", "--outputjson", "--ignoreexternal"]
+    done = subprocess.run(
+        [*command, "--verifytypes", "leafwise"],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": SOURCE},
+    )
+    symbols = json.loads(done.stdout)["typeCompleteness"]["symbols"]
+    known = {s["name"]: s["isTypeKnown"] or s["isTypeAmbiguous"] for s in symbols}
+    rooms = [lw, lw.selection, lw.tree, lw.typing]
+    wanted = [f"{room.__name__}.{name}" for room in rooms for name in room.__all__]
+    assert [name for name in wanted if not known[name]] == []

@@ -4,7 +4,6 @@ The first ones are those of its page on pytrees, then transforms inside transfor
 at last the examples in the docstrings of all its modules.
 """
 
-import builtins
 import doctest
 import importlib
 import pkgutil
@@ -94,32 +93,6 @@ def transforms():
     )
 
 
-def loop():
-    """Show a loop whose state is a registered class, by itself and in a batch."""
-    going = af.trace(lambda state: af.match(state.draft, "go"))(State("t", "d"))
-    step = af.trace(lambda state: State(af.concat(state.topic, "."), state.draft))
-    stop = af.trace(lambda state: State(af.concat(state.topic, "."), "stop"))
-    for body in (step, stop):
-        inner = body(State("t", "d"))
-        whole = af.trace(
-            lambda state, inner=inner: af.while_loop(going, inner, state, max_iters=3)
-        )(State("t", "d"))
-        print(whole.call(State("a", "go")), whole.call(State("a", "no")))
-        both = af.batch(whole, in_axes=True)
-        print(both.call(State(["a", "b"], ["go", "no"])))
-
-
-def refusals():
-    """Show the types of errors."""
-    traced = af.trace(lambda state: state.topic)(State("t", "d"))
-    for args in ((("t", "d"),), (State("t", "d"), 1), ({"topic": "t"},)):
-        try:
-            print(traced.call(*args))
-        except Exception as error:
-            kinds = [cls.__name__ for cls in type(error).__mro__]
-            print(next(name for name in kinds if hasattr(builtins, name)))
-
-
 def docstrings():
     """Run the examples in all docstrings."""
     flags = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -129,6 +102,6 @@ def docstrings():
 
 
 if __name__ == "__main__":
-    for part in (page, transforms, loop, refusals, docstrings):
+    for part in (page, transforms, docstrings):
         print(part.__name__)
         part()

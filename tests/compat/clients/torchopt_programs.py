@@ -1,7 +1,6 @@
 """Programs of users of torchopt; what they print is compared. Run as a script."""
 
 import collections
-import importlib
 
 import torch
 import torchopt
@@ -41,21 +40,6 @@ def optimizers():
         print(make.__name__, spec, round(float(loss_of(tree)), 5))
 
 
-def chains():
-    """Clip, scale and schedule gradients."""
-    schedule = torchopt.schedule.linear_schedule(0.2, 0.01, 4, 0)
-    chain = torchopt.chain(torchopt.clip.clip_grad_norm(1.0), torchopt.sgd(schedule))
-    tree = params()
-    state = chain.init(tree)
-    for _ in range(3):
-        updates, state = chain.update(tree, state, inplace=False)
-        print(
-            pytree.tree_map(
-                lambda leaf: [round(x, 4) for x in leaf.flatten().tolist()], updates
-            )
-        )
-
-
 def modules():
     """Optimize a module through an optimizer that can be differentiated."""
     torch.manual_seed(0)
@@ -71,19 +55,7 @@ def modules():
     torchopt.stop_gradient(model)
 
 
-def arithmetic():
-    """Calculate with trees."""
-    one, other = params(), pytree.tree_map(torch.ones_like, params())
-    for name in ("tree_add", "tree_sub", "tree_mul", "tree_truediv"):
-        total = loss_of(getattr(pytree, name)(one, other))
-        print(name, round(float(total), 4))
-    print(round(float(pytree.tree_vdot_real(one, other)), 4))
-    print(pytree.tree_flatten_as_tuple({"b": 1, "a": (2, None)}))
-    typing = importlib.import_module("torchopt.typing")
-    print(len(pytree.__all__), hasattr(typing, "TensorTree"))
-
-
 if __name__ == "__main__":
-    for part in (optimizers, chains, modules, arithmetic):
+    for part in (optimizers, modules):
         print(part.__name__)
         part()

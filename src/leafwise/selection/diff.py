@@ -10,7 +10,7 @@ when somebody asks (`difference`); how a diff is printed is the affair of
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, overload
 
@@ -45,7 +45,7 @@ from .align import (
     rows_of,
 )
 from .change import Change, as_json, edit_of, inverse, note, of_values
-from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
+from .find import DEPTH_IN_DOUBT, check_cycles, keys_of, static_names
 from .patch import operations, patched
 from .pattern import Selector, read_selector
 from .rebuild import at_places, rebuild
@@ -423,7 +423,7 @@ class _Comparing:
         self.options = options
         self.ignored = any(options.ignored)
         self.above = above
-        self.check_cycles: Callable[[], None] = lambda: None
+        self.unchecked: list[Any] = []
         asked = values.asked
         self.numbering = Numbering(
             context, typematch=asked.typematch, equal_nan=asked.equal_nan
@@ -449,7 +449,7 @@ class _Comparing:
         Raises:
             CycleError: A tree contains itself.
         """
-        self.check_cycles = CycleCheck(self.context, a, b)
+        self.unchecked = [a, b]
         return self.walk((), a, b)
 
     def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
@@ -465,7 +465,7 @@ class _Comparing:
             if (one is two and skips) or (ignored and self.is_ignored(link)):
                 continue
             if depth == DEPTH_IN_DOUBT:
-                self.check_cycles()
+                check_cycles(self.unchecked, self.context)
             try:
                 kind, rows = self.compare(one, two, link)
             except Undecided as why:
@@ -655,7 +655,7 @@ class _Comparing:
 
         options = DiffOptions(False, self.options.ignored)
         by_position = _Comparing(self.context, self.values, options, self.above)
-        by_position.check_cycles = self.check_cycles
+        by_position.unchecked = self.unchecked
         least = min(sizes)
         start = next((n for n in range(least) if not same(n, n)), least)
         rest = range(1, least - start + 1)

@@ -27,7 +27,7 @@ from ..safely import MISSING, class_name, clip, printed, type_name
 from .align import Numbering, numbers_by_key
 from .diff import differ
 from .fields import fields_of, no_field
-from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, call_at, find, has_kinds, keys_of
+from .find import DEEP, DEPTH_IN_DOUBT, call_at, check_cycles, find, has_kinds, keys_of
 from .pattern import with_article
 from .policy import CONFLICTS, JOINS, LISTS, Policy, Rules, placed
 from .rebuild import (
@@ -198,7 +198,7 @@ def join_trees(
     )
     joints = [root]
     stack = [settle(root, state)]
-    check_cycles = None
+    unchecked = [*trees]
     while stack:
         opened = next(stack[-1], None)
         if opened is None:
@@ -206,8 +206,7 @@ def join_trees(
             continue
         joint, state = opened
         if joint.depth == DEPTH_IN_DOUBT:
-            check_cycles = check_cycles or CycleCheck(context, *trees)
-            check_cycles()
+            check_cycles(unchecked, context)
         joints.append(joint)
         stack.append(settle(joint, state))
     for joint in joints[:0:-1]:  # those farthest down first

@@ -22,11 +22,10 @@ from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
-from .fields import declared_at
 from .find import DEPTH_IN_DOUBT, END, Place, Step, check_cycles, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
 from .rebuild import Delete, Edited, Set, key_for, rebuild
-from .values import as_declared, as_replaced, described, guess, number_type
+from .values import as_declared, as_replaced, declared_at, described, guess, number_type
 
 
 if TYPE_CHECKING:

@@ -14,14 +14,15 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from types import NoneType, UnionType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from ..core.keypath import end_of_quote, parse_literal
-from ..core.keys import DictKey, SequenceKey
+from ..core.keypath import KeyPath, end_of_quote, parse_literal
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..errors import EditError, PathError
+from ..ops.context import Context
 from ..safely import FAULTS, MISSING, class_name, clip
-from .rebuild import data_keys, entries_of, item_key, remade
+from .rebuild import children_by_key, data_keys, entries_of, item_key, remade
 
 
 # --------------------------------------------------------------- texts of one type
@@ -388,6 +389,48 @@ def child_hint(hint: Any, key: Any) -> Any:
         if issubclass(cls, Iterable):
             return arguments[0]
     return Any
+
+
+# ------------------------------------------------------------------- declared types
+
+
+Declared: TypeAlias = dict[str, tuple[Any, bool]]
+
+
+def declared_at(
+    tree: Any, path: KeyPath, context: Context, known: dict[type, Declared]
+) -> tuple[Any, bool]:
+    """Return the annotation for a place in a tree, `Any` if there is none.
+
+    Args:
+        tree: The tree.
+        path: The place.
+        context: What is a leaf.
+        known: A cache of facts about classes, which is extended.
+
+    Returns:
+        The annotation, and whether the class of the parent converts its arguments.
+    """
+    node, hint, converts = tree, Any, False
+    for key in path:
+        rule: Any = context.view.resolve(type(node))
+        if isinstance(key, GetAttrKey):
+            cls = type(node)
+            if cls not in known:
+                known[cls] = _declared(cls, rule)
+            hint, converts = known[cls].get(key.name, (Any, False))
+        else:
+            hint, converts = child_hint(hint, key.entry), False
+        node = children_by_key(node, context)(key)
+    return hint, converts
+
+
+def _declared(cls: Any, rule: Rule) -> Declared:
+    """Return the annotations of a class, as far as they can be read."""
+    found = {name: (hint, False) for name, hint in hints_of(cls).items()}
+    if rule.declared is not None:
+        found.update(rule.declared(cls))
+    return found
 
 
 # ------------------------------------------------------------------ without a type

@@ -145,7 +145,6 @@ LATER = {
     "shutil": "shutil",
     "selection.align": "leafwise.selection",
     "selection.names": "leafwise.selection",
-    "selection.policy": "leafwise.selection",
     "selection.values": "leafwise.selection",
 }
 """What is imported where it is needed first, since it brings much with it."""

@@ -132,7 +132,7 @@ def test_diff_shows_where_long_texts_differ(write):
     text = "first line\\nsecond line\\n" * 5
     write(a_json=f'{{"x": "{text}"}}', b_json=f'{{"x": "{text}third"}}')
     assert output_of("diff a.json b.json --color never") == (
-        "~ ['x']: 115 -> 120 characters, which differ from character 116 "
+        "~ ['x']: 115 characters -> 120 characters, which differ from character 116 "
         "(line 11, column 1) on\n"
         r"    - ...'st line\nsecond line\n'"
         "\n"

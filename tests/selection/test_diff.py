@@ -344,7 +344,7 @@ def test_two_values_that_print_the_same_are_told_apart():
         texts(many, many.astype("f4")) == "f64[100] -> f32[100], with the same values"
     )
     assert texts("x" * 100, "x" * 101).startswith(
-        "100 -> 101 characters, which differ from character 101 on\n"
+        "100 characters -> 101 characters, which differ from character 101 on\n"
     )
     assert (
         texts(made(), made())

@@ -82,7 +82,7 @@ relative 2
     "short of another shape": (
         np.array([1, 2]),
         np.array([1]),
-        "~ ['x']: array([1, 2]) (i64[2]) -> array([1]) (i64[1])",
+        "~ ['x']: i64[2] -> i64[1]",
     ),
     "dtype": (
         ZEROS,
@@ -119,27 +119,11 @@ relative 0.95
         np.array(["a", "c"]),
         "~ ['x']: <U1[2], 1 of 2 places differs\n            [1]: 'b' -> 'c'",
     ),
-    "objects": (
-        np.array([1, "x", None], object),
-        np.array([1, "x", "None"], object),
-        "~ ['x']: object[3], 1 of 3 places differs\n            [2]: None -> 'None'",
-    ),
-    "objects that print the same": (
-        np.array([Thing("it"), 1], object),
-        np.array([Thing("it"), 1], object),
-        "~ ['x']: object[2], 1 of 2 places differs\n            [0]: it -> it "
-        "(a different value with the same repr)",
-    ),
-    "fields": (
+    "objects, fields, masks": (
         ROWS,
         changed(ROWS, _1=(3, 9.0)),
-        "~ ['x']: [('id', '<i4'), ('x', '<f8')][2], 1 of 2 places differs\n"
-        "            [1]: (3, 4.5) -> (3, 9.0)",
-    ),
-    "masks": (
-        MASKED,
-        np.ma.array([1, 2, 3], mask=[0, 0, 0]),
-        "~ ['x']: i64[3], 1 of 3 places differs\n            [1]: -- -> 2",
+        "~ ['x']: [('id', '<i4'), ('x', '<f8')][2], which cannot be compared by "
+        "element",
     ),
     "empty": (
         np.zeros((0, 99)),
@@ -150,7 +134,8 @@ relative 0.95
     "no dimensions, close": (
         np.array(0.1),
         np.array(0.1 + 1e-12),
-        "~ ['x']: 0.1 -> 0.10000000000100001",
+        "~ ['x']: f64[], 1 of 1 place differs: largest error 1.00001e-12, relative "
+        "1e-11\n            []: 0.1 -> 0.10000000000100001",
     ),
     "a scalar": (
         np.float64(1),
@@ -166,7 +151,7 @@ relative 0.95
     "spaces": (
         "a  b",
         "a b",
-        """~ ['x']: 4 -> 3 characters, which differ from character 3 on
+        """~ ['x']: 4 characters -> 3 characters, which differ from character 3 on
             - 'a  b'
             + 'a b'""",
     ),
@@ -182,7 +167,7 @@ relative 0.95
     "bytes": (
         b"x" * 100,
         b"x" * 99,
-        """~ ['x']: 100 -> 99 bytes, which differ from byte 100 on
+        """~ ['x']: 100 bytes -> 99 bytes, which differ from byte 100 on
             - ...b'xxxxxxxxxxxxxxxxxxxxx'
             + ...b'xxxxxxxxxxxxxxxxxxxx'""",
     ),
@@ -190,7 +175,7 @@ relative 0.95
     "large sets": (
         {*range(100)},
         {*range(4, 101)},
-        """~ ['x']: set of 100 -> set of 97 items, 4 removed, 1 added
+        """~ ['x']: set of 100 -> set of 97, 4 removed, 1 added
             - 0
             - 1
             - 2
@@ -200,13 +185,13 @@ relative 0.95
     "a set of another type": (
         frozenset(range(50)),
         {*range(50)} | {"z"},
-        """~ ['x']: frozenset of 50 -> set of 51 items, 1 added
+        """~ ['x']: frozenset of 50 -> set of 51, 1 added
             + 'z'""",
     ),
     "texts of objects": (
         Thing("Thing(" + "x" * 80 + "1)"),
         Thing("Thing(" + "x" * 80 + "2)"),
-        f"""~ ['x']: Thing({"x" * 51}..., of which the texts differ from character 87 on
+        f"""~ ['x']: Thing({"x" * 51}..., which differ from character 87 on
             - ...{"x" * 20}1)
             + ...{"x" * 20}2)""",
     ),
@@ -342,10 +327,6 @@ def test_what_values_contain_is_escaped():
         str(lw.tree_diff({"a": bad}, {"b": bad})) == f"- ['a']: {text}\n+ ['b']: {text}"
     )
     assert str(lw.tree_diff([1], [bad])) == f"~ [0]: 1 (int) -> {text} (Thing)"
-    objects = np.array([bad, 1], object)
-    assert str(lw.tree_diff(objects, np.array([0, 1], object))).endswith(
-        rf"[0]: {text} -> 0"
-    )
     long = Thing("x" * 80 + "\033[0m"), Thing("x" * 80 + "\nend")
     assert str(lw.tree_diff([long[0]], [long[1]])).splitlines()[1:] == [
         rf"    - ...{'x' * 20}\x1b[0m",

@@ -61,15 +61,6 @@ def test_anything_else_is_a_string(text):
         lw.selection.override({"a": ["b"]}, f"a={text}")
 
 
-def test_deep_words_are_read():
-    """At any depth."""
-    value = guess("[a, " * 10_000 + "b" + "]" * 10_000)
-    for _ in range(10_000):
-        first, value = value
-        assert first == "a"
-    assert value == "b"
-
-
 def test_equal_keys_are_refused():
     """As in JSON."""
     with pytest.raises(EditError, match="equal keys, 'a' and 'a'"):

@@ -389,9 +389,9 @@ def test_a_diff_has_old_and_new_side_by_side(read):
         ["[3, 5]", "0.0", "0.5"],
         ["", "{1, 2}", "{2, 3}"],
         ["", "1", ""],
+        ["", "81 characters", "81 characters"],
         ["", f"...'{'x' * 20}a'", f"...'{'x' * 20}b'"],
-        ["", "'1'", "1"],
-        ["type", "str", "int"],
+        ["", "'1' (str)", "1 (int)"],
         ["", "", "2"],
     ]
     assert "and 4 more" in checked(read(to_html(diff, max_leaves=2)))

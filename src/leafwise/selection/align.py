@@ -1,14 +1,12 @@
 """Items of two lists that belong together, found in bounded time for any lists.
 
 Owns the numbers that stand for equal values (`Numbering`), the search for equal items
-(`aligned`) and for items that replace each other (`filled`), and where items are before
-and after changes (`Shifts`). What is a change, and how it is recorded, is not known
-here.
+(`aligned`), and where items are before and after changes (`Shifts`). What is a change,
+and how it is recorded, is not known here.
 
 A longest common subsequence is found with the method of Hunt and Szymanski (A fast
 algorithm for computing longest common subsequences, 1977). Its time grows with the
-number of pairs of equal items, so items that have too many equals are left out, and
-paired by position.
+number of pairs of equal items; if there are too many, items are paired by position.
 """
 
 from __future__ import annotations
@@ -47,7 +45,7 @@ class Row(NamedTuple):
 
     before: int
     after: int
-    has_moved: bool
+    has_moved: bool = False
 
     @property
     def key(self) -> Any:
@@ -57,12 +55,6 @@ class Row(NamedTuple):
             return SequenceKey(after)
         return SequenceKey(before) if after < 0 else Shifted(before, after)
 
-    def beyond(self, start: int) -> Row:
-        """Return the row for lists with this many more items in front."""
-        before, after, has_moved = self
-        before = before if before < 0 else before + start
-        return Row(before, after if after < 0 else after + start, has_moved)
-
 
 # ------------------------------------------------------------------- equal items
 
@@ -71,15 +63,11 @@ class Numbering:
     """Assigns equal numbers to equal values.
 
     Different values may get one number in rare cases. Leaves are compared exactly,
-    whatever tolerance a comparison has.
+    whatever tolerance a comparison has; what only its class can compare equals nothing.
 
     Args:
         context: What is a leaf.
         typematch, equal_nan: As for `tree_equal`.
-
-    Attributes:
-        in_doubt: Whether there are values that may equal others with another number,
-            since only their class knows what equals them.
     """
 
     def __init__(
@@ -88,10 +76,7 @@ class Numbering:
         self.context = context
         self.typematch = typematch
         self.equal_nan = equal_nan
-        self.in_doubt = False
         self._numbers: dict[Hashable, int] = {}
-        known = () if context.stop is not None else context.view.leaf_types
-        self._quick = {str, int}.intersection(known)
 
     def of(self, value: Any) -> int:
         """Return the number of a value.
@@ -99,62 +84,51 @@ class Numbering:
         Raises:
             CycleError: It contains itself.
         """
-        key: Hashable
-        if type(value) in self._quick:
-            key = value
-        else:
-            leaves, treedef = self.context.flatten(value)
-            keys = map(self._key, leaves)
-            is_node = treedef.num_nodes > 1 or not leaves
-            key = (treedef, *keys) if is_node else next(keys)
+        leaves, treedef = self.context.flatten(value)
+        keys = map(self._key, leaves)
+        is_node = treedef.num_nodes > 1 or not leaves
+        key: Hashable = (treedef, *keys) if is_node else next(keys)
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def parts(self, node: Any) -> Counter[Any]:
-        """Return the parts of a node: numbers of children, with keys if it has names.
-
-        Those of a leaf are none.
-        """
-        rule = self.context.rule_of(node)
-        if rule is None:
-            return Counter()
-        numbers = map(self.of, rule.flatten(node)[0])
-        if rule.is_sequence:
-            return Counter(numbers)
-        return Counter(zip(keys_of(node, rule), numbers, strict=True))
+    def shared(self, a: Any, b: Any) -> int:
+        """Return how many children two nodes share, by key if they have names."""
+        parts = []
+        for node in (a, b):
+            rule = self.context.rule_of(node)
+            children = () if rule is None else rule.flatten(node)[0]
+            numbers = [*map(self.of, children)]
+            keys: Sequence[Any] = [None] * len(numbers)
+            if rule is not None and not rule.is_sequence:
+                keys = keys_of(node, rule)
+            parts.append(Counter(zip(keys, numbers, strict=True)))
+        return (parts[0] & parts[1]).total()
 
     def _key(self, leaf: Any) -> Hashable:
         """Return what stands for a leaf: it is equal for equal leaves."""
         cls = type(leaf)
         if cls is str or cls is int:
             return leaf  # type: ignore[no-any-return]  # it has a hash
-        key: Hashable
-        if cls is bool or cls is bytes or leaf is None:
-            key = cls, leaf
-        elif cls is float:
-            key = leaf if leaf == leaf else _NAN
-        else:
-            try:
-                key = self._of_other(leaf)
-                hash(key)
-            except FAULTS:  # of its class: it may have neither `==` nor a hash
-                self.in_doubt = True
-                return object()
+        key: Hashable = leaf
+        try:
+            if cls is bool or cls is bytes:
+                key = cls, leaf
+            elif cls is set:
+                key = frozenset(leaf)
+            elif is_array(leaf) and not is_traced(leaf) and not is_table(leaf):
+                key = self._of_array(as_numpy(leaf))
+            elif leaf != leaf:
+                key = _NAN
+            hash(key)
+        except FAULTS:  # of its class: it may have neither `==` nor a hash
+            return object()
         if key is _NAN and not self.equal_nan:
             return object()
         return (cls, key) if self.typematch else key
 
-    def _of_other(self, leaf: Any) -> Hashable:
-        if not is_array(leaf) or is_traced(leaf) or is_table(leaf):
-            self.in_doubt = True
-            return frozenset(leaf) if type(leaf) is set else leaf
-        array = as_numpy(leaf)
+    def _of_array(self, array: Any) -> Hashable:
         if not array.shape:
-            item = array.item()
-            if type(item) is bool or type(item) is bytes:
-                return type(item), item
-            return item if item == item else _NAN
+            return self._key(array.item())
         if array.dtype.kind not in "biufcSUmM":
-            self.in_doubt = True
             return "array", array.shape
         few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
         if array.dtype.kind in "fc":
@@ -165,6 +139,7 @@ class Numbering:
 
 _MOST_ELEMENTS: Final = 1_000
 _NAN: Final = ("nan",)
+_MOST_PAIRS: Final = 1_000_000
 
 
 def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
@@ -174,62 +149,44 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
         mine, theirs: Numbers that identify the items.
 
     Returns:
-        The pairs of equal items in the same order in both lists, as many as possible,
-        unless that would take too long; and the other pairs of equal items.
+        The pairs of equal items in the same order in both lists, as many as possible;
+        those at equal positions, if there are more than a million pairs of equal items.
+        And the other pairs of equal items.
 
     Example:
         >>> from leafwise.selection.align import aligned
         >>> aligned([1, 2, 3, 4], [4, 1, 3])
         ([(0, 1), (2, 2)], [(3, 0)])
     """
-    start, end, other_end = 0, len(mine), len(theirs)
-    least = min(end, other_end)
-    while start < least and mine[start] == theirs[start]:
-        start += 1
-    while min(end, other_end) > start and mine[end - 1] == theirs[other_end - 1]:
-        end, other_end = end - 1, other_end - 1
-    kept = [(i, i) for i in range(start)]
-    inner = _longest_common(mine[start:end], theirs[start:other_end])
-    kept += [(start + i, start + j) for i, j in inner]
-    kept += zip(range(end, len(mine)), range(other_end, len(theirs)), strict=True)
-    in_place = _by_position(mine, theirs, (0, 0), (len(mine), len(theirs)))
-    kept = in_place if len(in_place) >= len(kept) else kept
-    mine_kept, theirs_kept = {i for i, _ in kept}, {j for _, j in kept}
-    left: defaultdict[int, list[int]] = defaultdict(list)
+    places: defaultdict[int, list[int]] = defaultdict(list)
     for j in range(len(theirs) - 1, -1, -1):
-        if j not in theirs_kept:
-            left[theirs[j]].append(j)
+        places[theirs[j]].append(j)
+    kept = [
+        (n, n) for n, (x, y) in enumerate(zip(mine, theirs, strict=False)) if x == y
+    ]
+    if sum(len(places.get(number, ())) for number in mine) <= _MOST_PAIRS:
+        longest = _longest_common(mine, places)
+        kept = longest if len(longest) > len(kept) else kept
+    ours, others = {i for i, _ in kept}, {j for _, j in kept}
+    left = {number: [j for j in js if j not in others] for number, js in places.items()}
     moved = []
     for i, number in enumerate(mine):
-        if i not in mine_kept and left.get(number):
+        if i not in ours and left.get(number):
             moved.append((i, left[number].pop()))
     return kept, moved
 
 
-_MOST_PAIRS: Final = 1_000_000
-
-
-def _longest_common(x: Sequence[int], y: Sequence[int]) -> Pairs:
+def _longest_common(mine: Sequence[int], places: Mapping[int, Sequence[int]]) -> Pairs:
     """Return the pairs of a longest common subsequence.
 
-    Numbers with too many equals are paired only between the pairs of the other ones,
-    where they are at the same distance from the pair before.
+    Args:
+        mine: The numbers of one list.
+        places: The positions of the numbers in the other one, the last ones first.
     """
-    counts, others = Counter(x), Counter(y)
-    sizes = {number: n * others[number] for number, n in counts.items()}
-    places: dict[int, list[int]] = {}
-    pairs = 0
-    for number in sorted(sizes, key=sizes.__getitem__):
-        pairs += sizes[number]
-        if sizes[number] and pairs <= _MOST_PAIRS:
-            places[number] = []
-    for j in range(len(y) - 1, -1, -1):
-        if y[j] in places:
-            places[y[j]].append(j)
-    ends: list[int] = []  # ends[k] is where the best sequence of length k + 1 ends in y
+    ends: list[int] = []  # ends[k] is where the best sequence of length k + 1 ends
     tips: list[int] = []
     steps: list[tuple[int, int, int]] = []
-    for i, number in enumerate(x):
+    for i, number in enumerate(mine):
         for j in places.get(number, ()):
             k = bisect_left(ends, j)
             if k == len(ends):
@@ -245,94 +202,69 @@ def _longest_common(x: Sequence[int], y: Sequence[int]) -> Pairs:
     while tip >= 0:
         i, j, tip = steps[tip]
         found.append((i, j))
-    found.reverse()
-    if pairs <= _MOST_PAIRS:
-        return found
-    between: Pairs = []
-    before = 0, 0
-    for stop in [*found, (len(x), len(y))]:
-        between += [*_by_position(x, y, before, stop), stop]
-        before = stop[0] + 1, stop[1] + 1
-    return between[:-1]
-
-
-def _by_position(
-    x: Sequence[int], y: Sequence[int], start: tuple[int, int], stop: tuple[int, int]
-) -> Pairs:
-    """Return the pairs of equal items at the same distance from a start."""
-    rows = zip(range(start[0], stop[0]), range(start[1], stop[1]), strict=False)
-    return [(i, j) for i, j in rows if x[i] == y[j]]
-
-
-# ---------------------------------------------------------- items that are replaced
-
-
-_MOST_FITTED: Final = 4_096
-
-
-def fitted(
-    mine: Sequence[int],
-    theirs: Sequence[int],
-    parts: Callable[[int, int], Counter[Any]],
-) -> Pairs:
-    """Return pairs of items that replace each other, in the order of both lists.
-
-    There are as many pairs as possible. They are paired by position, unless one list is
-    longer and the items have parts; then as many parts as possible are shared.
-
-    Args:
-        mine, theirs: Positions in two lists.
-        parts: Takes 0 or 1 for the list, and a position.
-    """
-    if len(mine) > len(theirs):
-        turned = fitted(theirs, mine, lambda side, place: parts(1 - side, place))
-        return [(i, j) for j, i in turned]
-    size = len(theirs)
-    if not 0 < len(mine) < size or len(mine) * size > _MOST_FITTED:
-        return [*zip(mine, theirs, strict=False)]
-    others = [parts(1, j) for j in theirs]
-    table = [[0] * (size + 1)]
-    for row, i in enumerate(mine):
-        known = parts(0, i)
-        line = [-1] * (size + 1)
-        for column in range(row, size):
-            shared = table[row][column] + (known & others[column]).total()
-            line[column + 1] = max(line[column], shared)
-        table.append(line)
-    found = []
-    column = size
-    for row in range(len(mine), 0, -1):
-        while column > row and table[row][column] == table[row][column - 1]:
-            column -= 1
-        column -= 1
-        found.append((mine[row - 1], theirs[column]))
     return found[::-1]
 
 
-def filled(
+def rows_of(
     sizes: tuple[int, int],
     kept: Pairs,
     moved: Pairs,
-    parts: Callable[[int, int], Counter[Any]],
-) -> Pairs:
-    """Return pairs of equal items, and between them pairs that replace each other.
+    start: int = 0,
+    shared: Callable[[int, int], int] = lambda _i, _j: 0,
+) -> Iterator[Row]:
+    """Yield the items of two lists in leaf order, those of the first list first.
+
+    Items between those that stay replace each other.
 
     Args:
-        sizes: The lengths of two lists.
-        kept: The pairs of equal items, in the order of both lists.
-        moved: Other pairs of equal items, which are excluded.
-        parts: As for `fitted`.
+        sizes: The lengths of the lists.
+        kept: The paired items, in the order of both lists.
+        moved: The other paired items.
+        start: How many more items are in front of both lists.
+        shared: Says of an item of each list how many parts they share.
     """
-    gone, new = {i for i, _ in moved}, {j for _, j in moved}
-    found: Pairs = []
+    targets = dict(moved)
+    taken = {*targets.values()}
+    pairs: Pairs = []
     i = j = 0
     for stop, other in [*kept, sizes]:
-        rest = [n for n in range(i, stop) if n not in gone]
-        found += fitted(rest, [n for n in range(j, other) if n not in new], parts)
-        if stop < sizes[0]:
-            found.append((stop, other))
+        gone = [n for n in range(i, stop) if n not in targets]
+        new = [n for n in range(j, other) if n not in taken]
+        pairs += [*_replaced(gone, new, shared), (stop, other)]
         i, j = stop + 1, other + 1
-    return found
+    i = j = 0
+    for stop, other in pairs:
+        for n in range(i, stop):
+            yield Row(n + start, targets.get(n, -1 - start) + start, n in targets)
+        yield from (Row(-1, n + start) for n in range(j, other) if n not in taken)
+        if stop < sizes[0]:
+            yield Row(stop + start, other + start)
+        i, j = stop + 1, other + 1
+
+
+_MOST_COMPARED: Final = 1_024
+
+
+def _replaced(
+    gone: list[int], new: list[int], shared: Callable[[int, int], int]
+) -> Pairs:
+    """Return pairs of items that replace each other, in the order of both lists.
+
+    Each item of the shorter list takes that of the others which is most like it, as
+    long as enough are left.
+    """
+    if len(gone) > len(new):
+        turned = _replaced(new, gone, lambda j, i: shared(i, j))
+        return [(i, j) for j, i in turned]
+    if len(gone) == len(new) or len(gone) * len(new) > _MOST_COMPARED:
+        return [*zip(gone, new, strict=False)]
+    pairs, first = [], 0
+    for number, i in enumerate(gone):
+        choice = range(first, len(new) - len(gone) + number + 1)
+        best = max(choice, key=lambda at: shared(i, new[at]))
+        pairs.append((i, new[best]))
+        first = best + 1
+    return pairs
 
 
 # ------------------------------------------------------------ items with a key
@@ -470,25 +402,3 @@ class _Shift:
         rank = place - bisect_left(self.gone, place)
         new = self.new
         return rank + bisect_right(range(len(new)), rank, key=lambda n: new[n] - n)
-
-
-def rows_of(sizes: tuple[int, int], kept: Pairs, moved: Pairs) -> Iterator[Row]:
-    """Yield the items of two lists in leaf order, those of the first list first.
-
-    Args:
-        sizes: The lengths of the lists.
-        kept: The paired items, in the order of both lists.
-        moved: The other paired items.
-    """
-    targets = dict(moved)
-    taken = {*targets.values()}
-    i = j = 0
-    for stop, other in [*kept, sizes]:
-        for place in range(i, stop):
-            yield Row(place, targets.get(place, -1), place in targets)
-        for place in range(j, other):
-            if place not in taken:
-                yield Row(-1, place, False)
-        if stop < sizes[0]:
-            yield Row(stop, other, False)
-        i, j = stop + 1, other + 1

@@ -54,6 +54,7 @@ class Change(Frozen):
     before: Any
     after: Any
     index: int | None
+    _asked: Asked
 
     def __init__(
         self,
@@ -64,6 +65,7 @@ class Change(Frozen):
         index: int | None = None,
     ) -> None:
         self._set(kind, path, before, after, index)
+        object.__setattr__(self, "_asked", PLAIN)
 
     def detail(self, places: int = FEW) -> Detail | None:
         """Return how the two values differ, for arrays, texts and sets.
@@ -85,7 +87,7 @@ class Change(Frozen):
         """
         if self.kind not in ("value", "aux"):
             return None
-        return difference(self.before, self.after, asked_of(self), places)
+        return difference(self.before, self.after, self._asked, places)
 
     def __str__(self) -> str:
         return "\n".join(difftext.lines_of(self, Paint("never")))
@@ -103,7 +105,7 @@ class Change(Frozen):
         return hash((self.kind, self.path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return of_values, (self._values(), asked_of(self))
+        return of_values, (self._values(), self._asked)
 
 
 def of_values(values: tuple[Any, ...], asked: Asked) -> Change:
@@ -111,11 +113,6 @@ def of_values(values: tuple[Any, ...], asked: Asked) -> Change:
     change = Change(*values)
     object.__setattr__(change, "_asked", asked)
     return change
-
-
-def asked_of(change: Change) -> Asked:
-    """Return the options of the comparison that found a change."""
-    return getattr(change, "_asked", PLAIN)
 
 
 def _is_in_list(change: Change) -> bool:
@@ -142,7 +139,7 @@ def inverse(change: Change, shifts: Shifts) -> Change:
     if kind == "moved":
         index = change.path[-1].idx
     values = _OPPOSITE.get(kind, kind), path, change.after, change.before, index
-    return of_values(values, asked_of(change))
+    return of_values(values, change._asked)
 
 
 def as_json(change: Change) -> dict[str, Any]:

@@ -10,10 +10,9 @@ when somebody asks (`difference`); how a diff is printed is the affair of
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import repeat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, overload
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -22,7 +21,6 @@ from ..core.registry import GLOBAL, View
 from ..core.walk import ROOT, unlink
 from ..equality import exact
 from ..equality.leaves import (
-    PLAIN,
     Undecided,
     Values,
     alike,
@@ -38,18 +36,16 @@ from . import difftext
 from .align import (
     LISTS,
     Numbering,
-    Pairs,
     Row,
     Shifts,
     aligned,
-    filled,
     keyed_lists,
     numbers_by_key,
     plain_keys,
     rows_of,
 )
 from .change import Change, as_json, edit_of, inverse, note, of_values
-from .find import DEPTH_IN_DOUBT, CycleCheck, keys_of, static_names
+from .find import DEPTH_IN_DOUBT, check_cycles, keys_of, static_names
 from .patch import operations, patched
 from .pattern import Selector, read_selector
 from .rebuild import at_places, rebuild
@@ -378,10 +374,7 @@ def changes_between(
     if isinstance(lists, Mapping):
         keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
         options = options._replace(keys=keys)
-    found = [*_Comparing(context, values, options).run(a, b)]
-    if values.asked is PLAIN:
-        return found
-    return [of_values(c._values(), values.asked_of(c.before, c.after)) for c in found]
+    return [*_Comparing(context, values, options).run(a, b)]
 
 
 class DiffOptions(NamedTuple):
@@ -430,8 +423,8 @@ class _Comparing:
         self.options = options
         self.ignored = any(options.ignored)
         self.above = above
+        self.unchecked: list[Any] = []
         asked = values.asked
-        self.check_cycles: Callable[[], None] = lambda: None
         self.numbering = Numbering(
             context, typematch=asked.typematch, equal_nan=asked.equal_nan
         )
@@ -445,51 +438,58 @@ class _Comparing:
         """Return a path from the root down, in the first tree or in the second."""
         return KeyPath((*self.above, *plain_keys(unlink(link), side)))
 
-    def run(self, a: Any, b: Any) -> Iterator[Change]:
-        """Yield the changes.
-
-        Raises:
-            CompareError: Two leaves cannot be compared.
-        """
-        self.check_cycles = CycleCheck(self.context, a, b)
-        return self.walk((), a, b)
-
-    def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
-        """Yield the changes below a place."""
-        stack: list[Any] = [(link, a, b, 0)]
-        skips = self.skips
-        while stack:
-            link, one, two, depth = stack.pop()
-            if (one is two and skips) or (self.ignored and self.is_ignored(link)):
-                continue
-            if depth == DEPTH_IN_DOUBT:
-                self.check_cycles()
-            if type(one) is _Aux:
-                yield Change("aux", self.path(link), one.value, two.value)
-                continue
-            if type(one) is _Moved:
-                path = self.path(link)
-                yield Change("moved", path, one.value, two.value, two.place)
-                one, two = one.value, two.value
-            try:
-                kind, pairs = self.compare(one, two, link)
-            except Undecided as why:
-                error = cannot_compare(self.path(link), one, two, why)
-                raise error from why.__cause__
-            if kind:
-                yield _change(kind, self.path(link), one, two)
-            depth += 1
-            stack += [((link, key), x, y, depth) for key, x, y in reversed(pairs)]
-
     def is_ignored(self, link: Any) -> bool:
         """Return whether a place is to be ignored."""
         ignored = self.options.ignored
         return any(self.path(link, side) in ignored[side] for side in (0, 1))
 
+    def run(self, a: Any, b: Any) -> Iterator[Change]:
+        """Yield the changes.
+
+        Raises:
+            CycleError: A tree contains itself.
+        """
+        self.unchecked = [a, b]
+        return self.walk((), a, b)
+
+    def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
+        """Yield the changes below a place."""
+        stack: list[Any] = [(link, a, b, 0)]
+        skips, ignored = self.skips, self.ignored
+        while stack:
+            item = stack.pop()
+            if type(item) is Change:
+                yield item
+                continue
+            link, one, two, depth = item
+            if (one is two and skips) or (ignored and self.is_ignored(link)):
+                continue
+            if depth == DEPTH_IN_DOUBT:
+                check_cycles(self.unchecked, self.context)
+            try:
+                kind, rows = self.compare(one, two, link)
+            except Undecided as why:
+                error = cannot_compare(self.path(link), one, two, why)
+                raise error from why.__cause__
+            if kind:
+                yield self.change(kind, link, one, two)
+            depth += 1
+            for row in reversed(rows):
+                if type(row) is Change:
+                    stack.append(row)
+                else:
+                    key, x, y = row
+                    stack.append(((link, key), x, y, depth))
+
+    def change(
+        self, kind: str, link: Any, one: Any, two: Any, index: int | None = None
+    ) -> Change:
+        """Return the record of a difference."""
+        values = kind, self.path(link), one, two, index
+        return of_values(values, self.values.asked_of(one, two))
+
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Rows]:
-        """Return the kind of difference here, "" for none, and the pairs below."""
-        if type(a) is _Absent or type(b) is _Absent:
-            return ("added" if type(a) is _Absent else "removed"), ()
+        """Return the kind of difference here, "" for none, and the rows below."""
         if self.asks:
             rule, other = self.context.rule_of(a), self.context.rule_of(b)
         else:
@@ -499,11 +499,16 @@ class _Comparing:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
             return "type", ()
+        items = rule.is_mapping or (
+            rule.is_sequence and (self.options.aligns or not rule.is_fixed)
+        )
+        if items and not rule.same_rest(rule.rest(a), rule.rest(b)):
+            return "aux", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule, link)
-        if rule.is_sequence and (self.options.aligns or not rule.is_fixed):
-            return self.sequences(a, b, rule, link)
-        return self.nodes(a, b, rule)
+        return (
+            self.sequences(a, b, rule, link) if items else self.nodes(a, b, rule, link)
+        )
 
     def differing(
         self, keys: Iterable[Any], ours: Iterable[Any], others: Iterable[Any]
@@ -530,141 +535,80 @@ class _Comparing:
         lead to the order of the other mapping and back; else the record holds both as a
         whole.
         """
-        if not rule.same_rest(rule.rest(a), rule.rest(b)):
-            return "aux", ()
         mine, others = rule.items(a), rule.items(b)
-        if _same_keys(mine, others):
-            rows = self.differing(mine, mine.values(), others.values())
-            return "", [(DictKey(key), x, y) for key, x, y in rows]
-        found = map(others.get, mine, repeat(_NOTHING))
-        rows = self.differing(enumerate(mine), mine.values(), found)
-        pairs = [
-            (DictKey(key), x, _Absent(index) if y is _NOTHING else y)
-            for (index, key), x, y in rows
-        ]
-        new = [
-            (DictKey(k), _Absent(index), y)
-            for index, (k, y) in enumerate(others.items())
-            if k not in mine
-        ]
-        if new or len(mine) != len(others):
-            keys = [
-                [k for k in table if not self.is_ignored((link, DictKey(k)))]
-                if self.ignored
-                else [*table]
-                for table in (mine, others)
-            ]
-            kept = [k for k in keys[0] if k in others]
-            if kept != [k for k in keys[1] if k in mine] and not (
-                _leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)
+        if mine.keys() == others.keys():
+            keys, theirs = [*mine], [*others]
+            is_surely_same = all(map(is_, keys, theirs)) or (
+                keys == theirs and {str}.issuperset(map(type, keys + theirs))
+            )
+            if not is_surely_same and not rule.same_aux(
+                rule.flatten(a)[1], rule.flatten(b)[1]
             ):
                 return "aux", ()
-        elif not rule.same_aux(rule.flatten(a)[1], rule.flatten(b)[1]):
+            found = map(others.__getitem__, mine)
+            rows = self.differing(mine, mine.values(), found)
+            return "", [(DictKey(key), x, y) for key, x, y in rows]
+        pairs: list[Any] = []
+        for index, (key, x) in enumerate(mine.items()):
+            if key in others:
+                pairs.append((DictKey(key), x, others[key]))
+            elif not (self.ignored and self.is_ignored((link, DictKey(key)))):
+                pairs.append(
+                    self.change("removed", (link, DictKey(key)), x, MISSING, index)
+                )
+        for index, (key, y) in enumerate(others.items()):
+            if key not in mine:
+                below = (link, DictKey(key))
+                if not (self.ignored and self.is_ignored(below)):
+                    pairs.append(self.change("added", below, MISSING, y, index))
+        sides = [
+            [
+                k
+                for k in table
+                if not (self.ignored and self.is_ignored((link, DictKey(k))))
+            ]
+            for table in (mine, others)
+        ]
+        kept = [k for k in sides[0] if k in others]
+        if kept != [k for k in sides[1] if k in mine] and not (
+            _leads(sides[0], sides[1], rule) and _leads(sides[1], sides[0], rule)
+        ):
             return "aux", ()
-        return "", pairs + new
+        return "", pairs
 
     def sequences(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
         """Compare two sequences: after equal items are found, or by position."""
-        if not rule.same_rest(rule.rest(a), rule.rest(b)):
-            return "aux", ()
         ours, others = rule.items(a), rule.items(b)
+        rows: Iterable[Row] | None = None
         if self.options.aligns:
-            pairs = self.aligned(ours, others, link)
-            if pairs is not None:
-                return "", pairs
-            if rule.is_fixed:
-                return self.nodes(a, b, rule)
-        if len(ours) != len(others):
-            absent = repeat(_Absent(None), abs(len(ours) - len(others)))
-            (ours if len(ours) < len(others) else others).extend(absent)
-        rows = self.differing(range(len(ours)), ours, others)
-        return "", [(SequenceKey(index), x, y) for index, x, y in rows]
-
-    def aligned(
-        self, ours: list[Any], others: list[Any], link: Any
-    ) -> list[tuple[Any, Any, Any]] | None:
-        """Return the items of two lists that differ, and with what.
-
-        None if they are to be compared by position, since some of them are ignored.
-        """
-        key: Selector | None = None
-        for side, table in enumerate(self.options.keys):
-            if key is None and table:
-                key = table.get(self.path(link, side))
-        if key:
-            rows: Iterable[Row] = self.paired_by_key(ours, others, link, key)
-        elif self.ignored and any(
-            self.path((link, SequenceKey(place)), side) in self.options.ignored[side]
-            for side, items in enumerate((ours, others))
-            for place in range(len(items))
-        ):
-            return None
-        else:
-            if len(ours) == len(others):
-                if self.of_one_type(ours, others) and ours == others:
-                    return []
-                pairs = self.differing(range(len(ours)), ours, others)
-                if len(pairs) < 2:
-                    return [(SequenceKey(index), x, y) for index, x, y in pairs]
-            rows = self.rows(ours, others, link)
-        found: list[tuple[Any, Any, Any]] = []
-        nothing = _Absent(None)
+            if self.of_one_type(ours, others) and ours == others:
+                return "", ()
+            rows = self.aligned(ours, others, link)
+            if rows is None and rule.is_fixed:
+                return self.nodes(a, b, rule, link)
+        if rows is None:
+            sizes = len(ours), len(others)
+            pairs = self.differing(
+                range(min(sizes)), ours[: sizes[1]], others[: sizes[0]]
+            )
+            rows = [Row(n, n) for n, _, _ in pairs]
+            rows += [Row(n, -1) for n in range(sizes[1], sizes[0])]
+            rows += [Row(-1, n) for n in range(sizes[0], sizes[1])]
+        found: list[Any] = []
         for row in rows:
             i, j, has_moved = row
-            x = nothing if i < 0 else ours[i]
-            y = nothing if j < 0 else others[j]
-            if has_moved:
-                x, y = _Moved(x, j), _Moved(y, j)
-            found.append((row.key, x, y))
-        return found
-
-    def paired_by_key(
-        self, ours: list[Any], others: list[Any], link: Any, key: Selector
-    ) -> Iterator[Row]:
-        """Return the items of two lists, paired by a key that they have."""
-        numbers = [
-            numbers_by_key(items, key, self.context, self.names.of, self.path(link, n))
-            for n, items in enumerate((ours, others))
-        ]
-        return rows_of((len(ours), len(others)), *aligned(*numbers))
-
-    def rows(self, ours: list[Any], others: list[Any], link: Any) -> Iterable[Row]:
-        """Return the items of two lists that may differ, and their counterparts."""
-
-        def same_at_sight(i: int, j: int) -> bool:
-            if ours[i] is others[j] and self.skips:
-                return True
-            return not self.asks and equal_at_sight(ours[i], others[j])
-
-        def same(i: int, j: int) -> bool:
-            key = Row(i, j, False).key
-            try:
-                return not any(by_position.walk((link, key), ours[i], others[j]))
-            except CompareError:
-                return False
-
-        numbering = self.numbering
-        options = DiffOptions(False, self.options.ignored)
-        by_position = _Comparing(self.context, self.values, options, self.above)
-        by_position.check_cycles = self.check_cycles
-        start, end = _equal_ends(len(ours), len(others), same_at_sight)
-        if self.values.asked.tolerant or self.ignored:
-            start, end = _equal_ends(len(ours), len(others), same)
-        sides = ours[start : len(ours) - end], others[start : len(others) - end]
-        kept: Pairs = []
-        moved: Pairs = []
-        sizes = len(sides[0]), len(sides[1])
-        if sizes == (1, 1):
-            kept = [(0, 0)]
-        elif 0 not in sizes:
-            kept, moved = aligned(*([*map(numbering.of, side)] for side in sides))
-            if numbering.in_doubt and sizes[0] == sizes[1]:
-                places = range(start, start + sizes[0])
-                if all(map(same, places, places)):
-                    return []
-            parts = lambda side, n: numbering.parts(sides[side][n])  # noqa: E731
-            kept = filled(sizes, kept, moved, parts)
-        return [row.beyond(start) for row in rows_of(sizes, kept, moved)]
+            below = (link, row.key)
+            if i >= 0 and j >= 0:
+                if has_moved and not (self.ignored and self.is_ignored(below)):
+                    found.append(self.change("moved", below, ours[i], others[j], j))
+                found.append((row.key, ours[i], others[j]))
+            elif not (self.ignored and self.is_ignored(below)):
+                found.append(
+                    self.change("added", below, MISSING, others[j])
+                    if i < 0
+                    else self.change("removed", below, ours[i], MISSING)
+                )
+        return "", found
 
     def of_one_type(self, ours: list[Any], others: list[Any]) -> bool:
         """Return whether `==` compares two lists: all items are of one plain type."""
@@ -672,85 +616,84 @@ class _Comparing:
         is_plain = len(kinds) == 1 and kinds <= {str, int, bytes, bool}
         return is_plain and self.skips and not self.asks
 
-    def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
+    def aligned(
+        self, ours: list[Any], others: list[Any], link: Any
+    ) -> Iterable[Row] | None:
+        """Return the items of two lists that may differ, and their counterparts.
+
+        None if they are to be compared by position: some of them are ignored, or at
+        most one pair of them differs.
+        """
+        sizes = len(ours), len(others)
+        for side, table in enumerate(self.options.keys):
+            key = table.get(self.path(link, side)) if table else None
+            if key is not None:
+                numbers = [
+                    numbers_by_key(
+                        items, key, self.context, self.names.of, self.path(link, n)
+                    )
+                    for n, items in enumerate((ours, others))
+                ]
+                return rows_of(sizes, *aligned(*numbers))
+        if self.ignored and any(
+            self.path((link, SequenceKey(place)), side) in self.options.ignored[side]
+            for side in (0, 1)
+            for place in range(sizes[side])
+        ):
+            return None
+        if sizes[0] == sizes[1] and len(self.differing(ours, ours, others)) < 2:
+            return None
+
+        def same(i: int, j: int) -> bool:
+            x, y = ours[i], others[j]
+            if (x is y and self.skips) or (not self.asks and equal_at_sight(x, y)):
+                return True
+            try:
+                return not any(by_position.walk((link, Row(i, j).key), x, y))
+            except CompareError:
+                return False
+
+        options = DiffOptions(False, self.options.ignored)
+        by_position = _Comparing(self.context, self.values, options, self.above)
+        by_position.unchecked = self.unchecked
+        least = min(sizes)
+        start = next((n for n in range(least) if not same(n, n)), least)
+        rest = range(1, least - start + 1)
+        ends = (n - 1 for n in rest if not same(sizes[0] - n, sizes[1] - n))
+        end = next(ends, len(rest))
+        sides = ours[start : sizes[0] - end], others[start : sizes[1] - end]
+        numbers = [[*map(self.numbering.of, side)] for side in sides]
+        shared = lambda i, j: self.numbering.shared(sides[0][i], sides[1][j])  # noqa: E731
+        sizes = len(sides[0]), len(sides[1])
+        return rows_of(sizes, *aligned(*numbers), start, shared)
+
+    def nodes(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
         """Compare two nodes with a fixed number of children."""
         (mine, aux), (others, other_aux) = rule.flatten(a), rule.flatten(b)
         keys = keys_of(a, rule)
         if keys != keys_of(b, rule):
             return ("type" if isinstance(a, tuple) else "aux"), ()
-        pairs = self.differing(keys, mine, others)
+        rows: list[Any] = self.differing(keys, mine, others)
         if rule.same_aux(aux, other_aux):
-            return "", pairs
+            return "", rows
         names = static_names(a, rule)
         if not names or names != static_names(b, rule):
             return "aux", ()
         statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
-        differing = [row for row in statics if not _same_static(row[1], row[2])]
-        if not differing:  # the kinds differ, or something inside static values
+        changes = [
+            self.change("aux", (link, GetAttrKey(name)), x, y)
+            for name, x, y in statics
+            if x is not y and not (type(x) is type(y) and alike(x, y, typematch=True))
+        ]
+        if not changes:  # the kinds differ, or something inside static values
             return "aux", ()
-        return "", pairs + [(GetAttrKey(k), _Aux(x), _Aux(y)) for k, x, y in differing]
+        if self.ignored:
+            changes = [c for c in changes if not self.is_ignored((link, c.path[-1]))]
+        return "", rows + changes
 
 
-def _equal_ends(
-    size: int, other: int, same: Callable[[int, int], bool]
-) -> tuple[int, int]:
-    """Return how many items of two lists are the same at the start, and at the end."""
-    least = min(size, other)
-    start = next((n for n in range(least) if not same(n, n)), least)
-    rest = range(1, least - start + 1)
-    differing = (n - 1 for n in rest if not same(size - n, other - n))
-    return start, next(differing, len(rest))
-
-
-def _same_keys(mine: Mapping[Any, Any], others: Mapping[Any, Any]) -> bool:
-    """Return whether the keys of two tables are surely the same, in the same order."""
-    if len(mine) != len(others):
-        return False
-    if all(map(is_, mine, others)):
-        return True
-    keys, theirs = [*mine], [*others]
-    return keys == theirs and {str}.issuperset(map(type, keys + theirs))
-
-
-Rows = Sequence[tuple[Any, Any, Any]]
-
-
-_NOTHING: Final = object()
-
-
-class _Absent:
-    """What one tree does not have; `MISSING` could be one of its leaves.
-
-    Attributes:
-        index: The position of the key in the other mapping, None for a sequence.
-    """
-
-    __slots__ = ("index",)
-
-    def __init__(self, index: int | None) -> None:
-        self.index = index
-
-
-def _change(kind: str, path: KeyPath, one: Any, two: Any) -> Change:
-    """Return the record of a difference."""
-    if type(one) is _Absent:
-        return Change(kind, path, MISSING, two, one.index)
-    if type(two) is _Absent:
-        return Change(kind, path, one, MISSING, two.index)
-    return Change(kind, path, one, two)
-
-
-class _Moved(NamedTuple):
-    """An item that is at another position of its list, and at which one."""
-
-    value: Any
-    place: int
-
-
-class _Aux(NamedTuple):
-    """A static value that is known to differ."""
-
-    value: Any
+Rows: TypeAlias = Sequence[Any]
+"""Changes, and rows of a key and two values to compare."""
 
 
 def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
@@ -764,11 +707,6 @@ def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
     made = at_places(kept, new)
     orders = (rule.order_keys(tuple(dict.fromkeys(keys))) for keys in (made, others))
     return exact.same(*orders)
-
-
-def _same_static(a: Any, b: Any) -> bool:
-    """Return whether two static values are the same."""
-    return a is b or (type(a) is type(b) and alike(a, b, typematch=True))
 
 
 _IN_REPR: Final = 10

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -33,13 +32,12 @@ from ..equality.content import (
     quiet,
     same_places,
 )
-from ..equality.leaves import PLAIN, Values
+from ..equality.leaves import PLAIN
 from ..safely import FAULTS, printable, printed, shown, type_name
 
 
 FEW: Final = 3
 """How many places of an array are told, if nobody asks for more."""
-_BLOCK: Final = 1 << 20
 _LONGEST: Final = 60
 _BEFORE: Final = 20
 _AROUND: Final = 60
@@ -215,7 +213,7 @@ def difference(
 ) -> Detail | None:
     """Return how two values differ that are known to differ. Never raises.
 
-    Takes time in proportion to their size, and memory for a few blocks of an array.
+    Takes time and memory in proportion to their size.
 
     Args:
         before, after: The values.
@@ -261,164 +259,37 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         return ArrayDifference(*forms, why="jax is tracing: the values are not known")
     if forms[0] == forms[1] and not (is_readable(a) and is_readable(b)):
         return None  # all that can be seen of them is the same
-    found = _Tally(forms[0].shape, places)
     try:
-        found.compare(a, b, asked)
+        x, y = as_numpy(a), as_numpy(b)
+        if any(is_masked(one) or one.dtype.kind in "OV" for one in (x, y)):
+            return ArrayDifference(*forms, why="which cannot be compared by element")
+        numpy: Any = sys.modules["numpy"]
+        differ = numpy.asarray(~same_places(x, y, asked))
     except Undecided:
         return ArrayDifference(*forms)
     except FAULTS as error:
         told = f"{type_name(error)}: {printed(error)}"
         return ArrayDifference(*forms, why=f"the elements cannot be read ({told})")
-    if not found.count and forms[0] == forms[1] and type(a) is type(b):
+    count = int(differ.sum())
+    if not count and forms[0] == forms[1] and type(a) is type(b):
         return None  # it is not the elements that differ
-    return ArrayDifference(
-        *forms,
-        found.count,
-        tuple(found.places),
-        found.absolute,
-        found.relative,
-        found.not_finite,
-        at=found.at,
-    )
-
-
-class _Tally:
-    """Counts and measures where two arrays of one shape differ, block by block."""
-
-    def __init__(self, shape: tuple[int, ...], wanted: int) -> None:
-        self.shape = shape
-        self.wanted = wanted
-        self.count = 0
-        self.places: list[Place] = []
-        self.absolute: float | None = None
-        self.relative: float | None = None
-        self.not_finite = 0
-        self.at: tuple[int, ...] | None = None
-
-    def compare(self, a: Any, b: Any, asked: Asked) -> None:
-        """Compare all elements.
-
-        Raises:
-            Undecided: The elements are of two sorts.
-            Exception: They cannot be read.
-        """
-        try:
-            x, y = _flat(a), _flat(b)
-        except FAULTS:
-            if not self.ask(a, b):
-                raise
-            return
-        for start in range(0, x.size, _BLOCK):
-            xs, ys = x[start : start + _BLOCK], y[start : start + _BLOCK]
-            differ = _differing(xs, ys, asked)
-            count = int(differ.sum())
-            if not count:
-                continue
-            self.count += count
-            for place in _first(differ, self.wanted - len(self.places)):
-                self.places.append(
-                    Place(_index(start + place, self.shape), xs[place], ys[place])
-                )
-            if is_number_dtype(x.dtype) and is_number_dtype(y.dtype):
-                self.measure(xs, ys, differ, start)
-
-    def ask(self, a: Any, b: Any) -> bool:
-        """Compare elements that only their own library can read; False if none can."""
-        same = _flat(a == b)
-        if same.dtype != bool or same.size != math.prod(self.shape):
-            return False
-        self.count = int((~same).sum())
-        indices = (_index(place, self.shape) for place in _first(~same, self.wanted))
-        self.places = [Place(index, a[index], b[index]) for index in indices]
-        return True
-
-    def measure(self, x: Any, y: Any, differ: Any, start: int) -> None:
-        """Take the numbers of a block into account, where they differ."""
-        numpy: Any = sys.modules["numpy"]
-        if is_masked(x) or is_masked(y):
-            differ = differ & ~(numpy.ma.getmaskarray(x) | numpy.ma.getmaskarray(y))
-        differ = numpy.asarray(differ)
-        with quiet():
-            apart, sizes = distances(*(numpy.asarray(side)[differ] for side in (x, y)))
-            finite = numpy.isfinite(sizes)
-            self.not_finite += int((~finite).sum())
-            apart, sizes = apart[finite], sizes[finite]
-            if not apart.size:
-                return
-            worst = apart.argmax()
-            absolute = apart[worst].item()
-            relative = float((apart / sizes).max())
-        if self.absolute is None or absolute > self.absolute:
-            place = numpy.flatnonzero(differ)[finite][worst]
-            self.absolute, self.at = absolute, _index(start + int(place), self.shape)
-        self.relative = max(relative, self.relative or 0.0)
-
-
-def _flat(array: Any) -> Any:
-    """Return the elements in a row, masked ones as such."""
-    numpy: Any = sys.modules["numpy"]
-    made = as_numpy(array)
-    return (made if is_masked(made) else numpy.asarray(made)).reshape(-1)
-
-
-def _first(found: Any, wanted: int) -> list[int]:
-    """Return the first places where it is true."""
-    numpy: Any = sys.modules["numpy"]
-    return [int(place) for place in numpy.flatnonzero(found)[:wanted]]
-
-
-def _index(place: int, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return the index of an element, given its number."""
-    index: list[int] = []
-    for length in reversed(shape):
-        place, at = divmod(place, length)
-        index.append(at)
-    return tuple(reversed(index))
-
-
-def _differing(x: Any, y: Any, asked: Asked) -> Any:
-    """Return which elements of two numpy arrays without further dimensions differ.
-
-    Raises:
-        Undecided: They are of two sorts.
-    """
-    numpy: Any = sys.modules["numpy"]
-    names = x.dtype.names
-    if names != y.dtype.names:
-        raise Undecided("they have different fields")
-    if names is not None:
-        columns = [_differing_field(x[name], y[name], asked) for name in names]
-        return numpy.any([numpy.zeros(x.size, bool), *columns], axis=0)
-    if is_masked(x) or is_masked(y):
-        hidden = numpy.ma.getmaskarray(x), numpy.ma.getmaskarray(y)
-        differ = _differing(numpy.ma.getdata(x), numpy.ma.getdata(y), asked)
-        return (hidden[0] != hidden[1]) | (differ & ~hidden[0])
-    if x.dtype == object and y.dtype == object:
-        return numpy.fromiter(_differing_objects(x, y, asked), bool, x.size)
-    return ~same_places(x, y, asked)
-
-
-def _differing_field(x: Any, y: Any, asked: Asked) -> Any:
-    """Return which elements differ in a field, which may be an array itself."""
-    rows, others = x.reshape(len(x), -1), y.reshape(len(y), -1)
-    if rows.shape != others.shape:
-        raise Undecided("they have different fields")
-    differ = _differing(rows.reshape(-1), others.reshape(-1), asked)
-    return differ.reshape(rows.shape).any(axis=1)
-
-
-def _differing_objects(x: Any, y: Any, asked: Asked) -> Iterator[bool]:
-    values = Values(
-        typematch=asked.typematch,
-        rtol=asked.rtol,
-        atol=asked.atol,
-        equal_nan=asked.equal_nan,
-    )
-    for one, other in zip(x, y, strict=True):
-        try:
-            yield not values.same(one, other)
-        except Undecided:
-            yield True
+    indices = numpy.argwhere(differ)
+    first = [tuple(map(int, index)) for index in indices[:places]]
+    found = ArrayDifference(*forms, count, tuple(Place(n, x[n], y[n]) for n in first))
+    if not count or not (is_number_dtype(x.dtype) and is_number_dtype(y.dtype)):
+        return found
+    with quiet():
+        apart, sizes = distances(x[differ], y[differ])
+        finite = numpy.isfinite(sizes)
+        found = found._replace(not_finite=int((~finite).sum()))
+        if not finite.any():
+            return found
+        worst = apart[finite].argmax()
+        return found._replace(
+            absolute=apart[finite][worst].item(),
+            relative=float((apart[finite] / sizes[finite]).max()),
+            at=tuple(map(int, indices[finite][worst])),
+        )
 
 
 # --------------------------------------------------------------------- texts and sets
@@ -428,7 +299,8 @@ def _of_texts(
     a: Any, b: Any, what: str, *, quoted: bool = True
 ) -> TextDifference | None:
     """Return where two texts, or two of bytes, begin to differ."""
-    position = _shared(a, b)
+    pairs = enumerate(zip(a, b, strict=False))
+    position = next((n for n, (x, y) in pairs if x != y), min(len(a), len(b)))
     if position == len(a) == len(b):
         return None
     end: Any = b"\n" if isinstance(a, bytes) else "\n"
@@ -436,18 +308,6 @@ def _of_texts(
     column = position - a.rfind(end, 0, position)
     around = (_around(text, position, quoted=quoted) for text in (a, b))
     return TextDifference(what, (len(a), len(b)), position, line, column, *around)
-
-
-def _shared(a: Any, b: Any) -> int:
-    """Return how many characters two texts begin with alike."""
-    low, high = 0, min(len(a), len(b))
-    while low < high:  # each step compares half of what is left
-        middle = (low + high + 1) // 2
-        if a[low:middle] == b[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
 
 
 def _around(text: Any, position: int, *, quoted: bool) -> str:

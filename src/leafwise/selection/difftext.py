@@ -1,9 +1,10 @@
 """Differences as lines of text, in colour if that is wanted.
 
-Owns how a change is printed: a line that begins with its sign and the key path, and
-below it, indented, where arrays, texts and sets differ; and the same in two columns,
-for what shows old and new side by side. What values contain is escaped, so that it is
-never mistaken for lines or colours. What differs is found elsewhere.
+Owns what there is to say of a change (`told`): the old and the new text, a note, and
+below them rows of places at which arrays, texts and sets differ; and how that is
+printed, as a line that begins with its sign and the key path, and indented lines. What
+values contain is escaped, so that it is never mistaken for lines or colours. What
+differs is found elsewhere.
 """
 
 from __future__ import annotations
@@ -17,13 +18,7 @@ from ..equality.content import is_array, is_readable, is_table
 from ..equality.leaves import contrast, type_names
 from ..paint import Paint
 from ..safely import FAULTS, clip, printable, printed, shown, type_name
-from .difference import (
-    ArrayDifference,
-    Place,
-    SetDifference,
-    TextDifference,
-    form_of,
-)
+from .difference import ArrayDifference, SetDifference, TextDifference, form_of
 
 
 if TYPE_CHECKING:
@@ -38,7 +33,7 @@ SIGNS: Final = {
     "aux": "~",
     "value": "~",
 }
-_WORDS: Final = {"added", "removed", "moved"}
+_WORDS: Final = "changed", "added", "removed", "moved"
 _INDENT: Final = "    "
 _SHORT: Final = 60
 _ITEMS: Final = 3
@@ -57,11 +52,10 @@ def counted(number: int, noun: str) -> str:
 
 def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
     """Return the text of an error about two trees, up to the differences."""
-    sorts = [change.kind if change.kind in _WORDS else "changed" for change in diff]
-    words = "changed", "added", "removed", "moved"
-    counts = {word: sorts.count(word) for word in words}
-    told = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
-    which = "" if len(diff) in counts.values() else f": {told}"
+    kinds = [c.kind if c.kind in _WORDS else "changed" for c in diff]
+    counts = {word: kinds.count(word) for word in _WORDS}
+    parts = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    which = "" if len(diff) in counts.values() else f": {parts}"
     return f"the trees differ in {counted(len(diff), 'place')}{which} ({sides}):"
 
 
@@ -94,56 +88,103 @@ def lines_of(change: Change, paint: Paint) -> list[str]:
         change: The change.
         paint: The colours.
     """
-    kind, sign = change.kind, SIGNS[change.kind]
-    where = printable(change.path.where())
-    start = f"{paint(sign, sign)} {paint(where, 'path')}: "
-    if kind == "moved":
-        start = f"{start[:-2]} -> {paint(f'[{change.index}]', 'path')}: "
-    if kind in _WORDS:
-        value = change.before if kind == "removed" else change.after
-        return [f"{start}{paint(_brief(value), sign)}"]
-    try:
-        first, *rest = _difference(change, paint)
-    except FAULTS:  # a class that only looks like one of those known here
-        first, rest = _arrow((clip(change.before), clip(change.after)), paint), []
-    return [f"{start}{first}", *(f"{_INDENT}{line}" for line in rest)]
+    sign, found = SIGNS[change.kind], told(change)
+    where = paint(printable(change.path.where()), "path")
+    if change.kind == "moved":
+        where += f" -> {paint(f'[{change.index}]', 'path')}"
+    (_, old, new), *rows = found.rows
+    if change.kind in _WORDS:
+        said = paint(old if new is None else new, sign)
+    else:
+        said = _arrow(old, new, paint) if old != new or not found.note else old
+    lines = [f"{paint(sign, sign)} {where}: {said}{found.note and f', {found.note}'}"]
+    for place, old, new in rows:
+        if place:
+            lines.append(f"{_INDENT}{paint(place, 'path')}: {_arrow(old, new, paint)}")
+    for side, sign in ((1, "-"), (2, "+")):
+        texts = [row[side] for row in rows if not row[0] and row[side] is not None]
+        lines += [f"{_INDENT}{paint(f'{sign} {text}', sign)}" for text in texts]
+    if found.more:
+        lines.append(f"{_INDENT}{paint(f'and {found.more} more', 'dim')}")
+    return lines
 
 
-def _difference(change: Change, paint: Paint) -> list[str]:
-    """Return what there is to say about two values, and the lines below it."""
+def _arrow(old: Any, new: Any, paint: Paint) -> str:
+    return f"{paint(old, '-')} -> {paint(new, '+')}"
+
+
+# ------------------------------------------------------------ what there is to say
+
+
+Row: TypeAlias = "tuple[str, Any, Any]"
+"""A place inside, "" for none; the old text, the new one; None on a side without."""
+
+
+class Told(NamedTuple):
+    """What there is to say of a change.
+
+    Attributes:
+        rows: The texts of the two values, and below them what differs inside.
+        note: A note about both values, "" if there is none.
+        more: How many places are not among the rows.
+    """
+
+    rows: list[Row]
+    note: str = ""
+    more: int = 0
+
+
+def told(change: Change) -> Told:
+    """Return what there is to say of a change. Never raises.
+
+    Args:
+        change: The change.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.selection.difftext import told
+        >>> told(lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0]).rows
+        [('', '{1, 2}', '{2, 3}')]
+    """
     before, after = change.before, change.after
-    if not _needs_detail(before, after):
-        return [_from_to(before, after, paint)]
-    match change.detail():
-        case ArrayDifference() as found:
-            return _of_arrays(before, after, found, paint)
-        case TextDifference() as found:
-            return _of_texts(before, after, found, paint)
-        case SetDifference() as found:
-            return _of_sets(before, after, found, paint)
-    return [_from_to(before, after, paint)]
+    if change.kind in _WORDS:
+        sides = ("added", None, _brief(after)), ("removed", _brief(before), None)
+        rows = {kind: Told([("", old, new)]) for kind, old, new in sides}
+        return rows.get(change.kind, Told([("", _brief(before), _brief(after))]))
+    try:
+        whole = _whole(before), _whole(after)
+        is_clear = None not in whole and whole[0] != whole[1]
+        if not is_clear or (_is_many(before) and _is_many(after)):
+            match change.detail():
+                case ArrayDifference() as found:
+                    return _of_arrays(before, after, found)
+                case TextDifference() as found:
+                    return _of_texts(before, after, found)
+                case SetDifference() as found:
+                    return _of_sets(before, after, found)
+        return Told([("", *_apart(before, after, _brief(before), _brief(after)))])
+    except FAULTS:  # a class that only looks like one of those known here
+        return Told([("", clip(before), clip(after))])
 
 
-def _needs_detail(before: Any, after: Any) -> bool:
-    """Return whether the texts of two values do not show how they differ."""
-    if _is_many(before) and _is_many(after):
-        return True
-    texts = _whole(before), _whole(after)
-    if texts[0] != texts[1] and None not in texts:
-        return False
-    if isinstance(before, _SHOWN_BY_PLACE) and isinstance(after, _SHOWN_BY_PLACE):
-        return True
-    return clip(before) == clip(after) and type(before) is type(after)
-
-
-_SHOWN_BY_PLACE: Final = (str, bytes, set, frozenset)
+def _apart(before: Any, after: Any, old: str, new: str) -> tuple[str, str]:
+    """Return the texts of two values, and what else tells them apart."""
+    labels: Any = ("", "")
+    if old == new:
+        labels = contrast(before, after)
+    elif type(before) is not type(after):
+        labels = type_names(type(before), type(after))
+    if isinstance(labels, str):
+        return old, f"{new} ({printable(labels)})"
+    marks = [f" ({printable(label)})" if label else "" for label in labels]
+    return old + marks[0], new + marks[1]
 
 
 def _whole(value: Any) -> str | None:
     """Return the text of a value if it is short, else None."""
-    if (isinstance(value, _SHOWN_BY_PLACE) or _is_many(value)) and _size(
-        value
-    ) > _SHORT:
+    if isinstance(value, str | bytes | set | frozenset) and len(value) > _SHORT:
+        return None
+    if _is_many(value) and math.prod(value.shape) > _SHORT:
         return None
     text = shown(value)
     return text if text == clip(value) else None
@@ -155,257 +196,74 @@ def _is_many(value: Any) -> bool:
     return is_plain and len(value.shape) > 0
 
 
-def _size(value: Any) -> int:
-    return math.prod(value.shape) if is_array(value) else len(value)
-
-
 def _brief(value: Any) -> str:
     """Return the text of a value, or what an array is if its text is not short."""
     try:
-        is_many = _is_many(value)
-        text = _whole(value) if is_many else clip(value)
-        return str(form_of(value)) if text is None else text
+        if _is_many(value):
+            return _whole(value) or str(form_of(value))
     except FAULTS:  # it only looks like an array
-        return clip(value)
+        pass
+    return clip(value)
 
 
-def _arrow(texts: Sequence[str], paint: Paint, labels: Sequence[str] = ()) -> str:
-    """Return two texts with an arrow between them, and what else each of them is."""
-    said = [paint(text, sign) for text, sign in zip(texts, "-+", strict=True)]
-    if labels:
-        said = [f"{text} ({label})" for text, label in zip(said, labels, strict=True)]
-    return " -> ".join(said)
-
-
-def _from_to(before: Any, after: Any, paint: Paint) -> str:
-    """Return the text of two values that differ, and how, if the texts are equal."""
-    texts = _brief(before), _brief(after)
-    labels = _labels(before, after, texts)
-    if isinstance(labels, str):
-        return _arrow(texts, paint) + (f" ({printable(labels)})" if labels else "")
-    return _arrow(texts, paint, [*map(printable, labels)])
-
-
-def _labels(before: Any, after: Any, texts: tuple[str, str]) -> Sequence[str]:
-    """Return what else to say of two values: one text about both, or one of each."""
-    if texts[0] == texts[1]:
-        return contrast(before, after)
-    same = type(before) is type(after)
-    return "" if same else type_names(type(before), type(after))
-
-
-# --------------------------------------------------------------------------- arrays
-
-
-def _of_arrays(
-    before: Any, after: Any, found: ArrayDifference, paint: Paint
-) -> list[str]:
-    if not found.before.shape and found.places:
-        return [_elements(found.places[0], paint)]
-    rest = len(found.places) and (found.differing or 0) - len(found.places)
-    told = _summary(found)
-    return [
-        _forms(before, after, found, paint) + (f", {told}" if told else ""),
-        *(
-            f"{paint(str([*place.at]), 'path')}: {_elements(place, paint)}"
-            for place in found.places
-        ),
-        *([paint(f"and {rest} more", "dim")] if rest else []),
-    ]
-
-
-def _forms(before: Any, after: Any, found: ArrayDifference, paint: Paint) -> str:
-    """Return what two arrays are: once, if they are the same in this."""
+def _of_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
     forms = str(found.before), str(found.after)
-    if forms[0] == forms[1]:
-        if type(before) is type(after):
-            return forms[0]
-        return _arrow(forms, paint, type_names(type(before), type(after)))
+    if type(before) is not type(after):
+        forms = _apart(before, after, *forms)
+    elements = [(str([*p.at]), *_elements(p.before, p.after)) for p in found.places]
+    rows: list[Row] = [("", *forms), *elements]
     if found.differing is None:
-        texts = _whole(before), _whole(after)
-        if texts[0] is not None and texts[1] is not None:
-            return _arrow((texts[0], texts[1]), paint, forms)
-    return _arrow(forms, paint)
-
-
-def _summary(found: ArrayDifference) -> str:
-    """Return at how many places arrays differ, and by how much at most."""
-    if found.differing is None:
-        return printable(found.why)
+        return Told(rows, printable(found.why))
     if not found.differing:
-        return "with the same values" * (found.size > 0)
-    told = f"{found.differing} of {counted(found.size, 'place')} "
-    told += "differs" if found.differing == 1 else "differ"
+        return Told(rows, "with the same values" * (found.size > 0))
+    note = f"{found.differing} of {counted(found.size, 'place')} "
+    note += "differs" if found.differing == 1 else "differ"
     errors = []
     if found.absolute is not None:
-        absolute, relative = found.absolute, found.relative
-        size = str(absolute) if isinstance(absolute, int) else f"{absolute:.6g}"
-        is_shown = found.at in [None, *(place.at for place in found.places)]
-        where = "" if is_shown else f" at {[*(found.at or ())]}"
-        errors += [f"largest error {size}{where}", f"relative {relative:.3g}"]
+        size = found.absolute
+        said = str(size) if isinstance(size, int) else f"{size:.6g}"
+        is_below = found.at in [place.at for place in found.places]
+        where = "" if is_below else f" at {[*(found.at or ())]}"
+        errors = [f"largest error {said}{where}", f"relative {found.relative:.3g}"]
     if found.not_finite:
         errors.append(f"{found.not_finite} with NaN or infinity")
-    return f"{told}: {', '.join(errors)}" if errors else told
+    note += f": {', '.join(errors)}" if errors else ""
+    return Told(rows, note, found.differing - len(found.places))
 
 
-def _elements(place: Place, paint: Paint) -> str:
-    """Return both elements of a place."""
-    texts = _both(place)
-    # equal texts: NaN that is not to be the same as NaN, or objects
-    if texts[0] != texts[1] or hasattr(place.before, "dtype"):
-        return _arrow(texts, paint)
-    return _from_to(place.before, place.after, paint)
+def _elements(before: Any, after: Any) -> tuple[str, str]:
+    """Return both elements of a place, as exactly as it takes to tell them apart."""
+    old, new = printed(before), printed(after)
+    if (
+        old == new
+        or max(len(old), len(new)) > _SHORT
+        or isinstance(before, str | bytes)
+    ):
+        return clip(before.item()), clip(after.item())  # as objects of Python
+    return printable(" ".join(old.split())), printable(" ".join(new.split()))
 
 
-def _both(place: Place) -> tuple[str, str]:
-    """Return both elements, as exactly as it takes to tell them apart."""
-    texts = _element(place.before), _element(place.after)
-    if texts[0] != texts[1]:
-        return texts
-    return _exactly(place.before), _exactly(place.after)
-
-
-def _element(value: Any) -> str:
-    """Return an element of an array, without the name of its type."""
-    dtype = getattr(value, "dtype", None)
-    if dtype is None:
-        return clip(value)
-    if getattr(dtype, "kind", "") in ("S", "U") or getattr(dtype, "names", None):
-        return _exactly(value)
-    line = " ".join(printed(value).split())
-    return printable(line) if len(line) <= _SHORT else clip(value)
-
-
-def _exactly(value: Any) -> str:
-    """Return an element as an object of Python."""
-    try:
-        return clip(value.item())
-    except FAULTS:  # it has no such form
-        return clip(value)
-
-
-# --------------------------------------------------------------------- texts and sets
-
-
-def _of_texts(
-    before: Any, after: Any, found: TextDifference, paint: Paint
-) -> list[str]:
-    what, place = found.what, _start_of(found)
-    if isinstance(before, str | bytes):
-        sizes = str(found.sizes[0])
-        if found.sizes[0] != found.sizes[1]:
-            sizes = _arrow([*map(str, found.sizes)], paint)
-        said = f"{sizes} {what}s, which differ from {place} on"
-    else:
-        said = f"{clip(before)}, of which the texts differ from {place} on"
-    sides = (("-", found.before), ("+", found.after))
-    return [said, *(paint(f"{sign} {text}", sign) for sign, text in sides)]
-
-
-def _start_of(found: TextDifference) -> str:
-    """Return where two texts begin to differ."""
+def _of_texts(before: Any, after: Any, found: TextDifference) -> Told:
     place = f"{found.what} {found.position + 1}"
     if found.line > 1:
         place += f" (line {found.line}, column {found.column})"
-    return place
+    old, new = (counted(size, found.what) for size in found.sizes)
+    if not isinstance(before, str | bytes):
+        old, new = clip(before), clip(after)
+    rows = [("", old, new), ("", found.before, found.after)]
+    return Told(rows, f"which differ from {place} on")
 
 
-def _of_sets(before: Any, after: Any, found: SetDifference, paint: Paint) -> list[str]:
-    sides = (("-", "removed", found.removed), ("+", "added", found.added))
-    names = type_name(before), type_name(after)
-    sizes = f"{names[0]} of {found.before}", f"{names[1]} of {found.after}"
-    counts = [f"{len(items)} {word}" for _, word, items in sides if items]
-    lines = [f"{_arrow(sizes, paint)} items, {', '.join(counts)}"]
-    for sign, _, items in sides:
-        lines += [paint(f"{sign} {clip(item)}", sign) for item in items[:_ITEMS]]
+def _of_sets(before: Any, after: Any, found: SetDifference) -> Told:
+    sizes = zip((before, after), (found.before, found.after), strict=True)
+    names = [f"{type_name(items)} of {size}" for items, size in sizes]
+    note, columns = [], []
+    for word, items in (("removed", found.removed), ("added", found.added)):
+        texts = [clip(item) for item in items[:_ITEMS]]
         if len(items) > _ITEMS:
-            lines.append(paint(f"{sign} and {len(items) - _ITEMS} more", "dim"))
-    return lines
-
-
-# --------------------------------------------------------------------- side by side
-
-
-Line: TypeAlias = tuple[str, str | None, str | None]
-"""Where it is, the old text, the new one; None on the side that has none."""
-
-
-class Sides(NamedTuple):
-    """A change with the old and the new value side by side.
-
-    Attributes:
-        note: A note about both values, "" if there is none.
-        lines: The texts of both, line by line.
-    """
-
-    note: str
-    lines: list[Line]
-
-
-def sides_of(change: Change) -> Sides:
-    """Return a change with the old and the new value side by side. Never raises.
-
-    Args:
-        change: The change.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise.selection.difftext import sides_of
-        >>> sides_of(lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0]).lines
-        [('', '{1, 2}', '{2, 3}')]
-    """
-    before, after = change.before, change.after
-    if change.kind == "added":
-        return Sides("", [("", None, _brief(after))])
-    if change.kind == "removed":
-        return Sides("", [("", _brief(before), None)])
-    if change.kind == "moved":
-        return Sides(f"to [{change.index}]", [("", _brief(before), _brief(after))])
-    try:
-        return _sides(change)
-    except FAULTS:  # a class that only looks like one of those known here
-        return Sides("", [("", clip(before), clip(after))])
-
-
-def _sides(change: Change) -> Sides:
-    before, after = change.before, change.after
-    if _needs_detail(before, after):
-        match change.detail():
-            case ArrayDifference() as found:
-                return _sides_of_arrays(before, after, found)
-            case TextDifference() as found:
-                note = f"differ from {_start_of(found)} on"
-                return Sides(note, [("", found.before, found.after)])
-            case SetDifference() as found:
-                return _sides_of_sets(found)
-    texts = _brief(before), _brief(after)
-    labels = _labels(before, after, texts)
-    if isinstance(labels, str):
-        return Sides(printable(labels), [("", *texts)])
-    old, new = map(printable, labels)
-    return Sides("", [("", *texts), ("type", old, new)])
-
-
-def _sides_of_arrays(before: Any, after: Any, found: ArrayDifference) -> Sides:
-    if not found.before.shape and found.places:
-        return Sides("", [("", *_both(found.places[0]))])
-    lines: list[Line] = [("", str(found.before), str(found.after))]
-    if type(before) is not type(after):
-        old, new = type_names(type(before), type(after))
-        lines.append(("type", printable(old), printable(new)))
-    lines += [(str([*place.at]), *_both(place)) for place in found.places]
-    rest = len(found.places) and (found.differing or 0) - len(found.places)
-    note = _summary(found)
-    return Sides(note + f" (and {rest} more places)" * (rest > 0), lines)
-
-
-def _sides_of_sets(found: SetDifference) -> Sides:
-    lines: list[Line] = [("size", str(found.before), str(found.after))]
-    sides = [[clip(item) for item in items[:_ITEMS]] for items in found[2:]]
-    lines += [("", old, new) for old, new in zip_longest(*sides)]
-    for place, items in enumerate(found[2:]):
-        if len(items) > _ITEMS:
-            rest: list[str | None] = [None, None]
-            rest[place] = f"and {len(items) - _ITEMS} more"
-            lines.append(("", rest[0], rest[1]))
-    return Sides("", lines)
+            texts.append(f"and {len(items) - _ITEMS} more")
+        note += [f"{len(items)} {word}"] if items else []
+        columns.append(texts)
+    rows = [("", names[0], names[1])]
+    rows += [("", old, new) for old, new in zip_longest(*columns)]
+    return Told(rows, ", ".join(note))

@@ -41,7 +41,7 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
 from ..errors import PathError
 from ..ops.context import Context, link_key, path_of
-from ..safely import FAULTS, MISSING, Frozen, clip, printed
+from ..safely import FAULTS, MISSING, clip
 
 
 KINDS: Final[dict[Any, str]] = {
@@ -57,69 +57,49 @@ def key_kind(key: Any) -> str:
     return KINDS.get(type(key), "other")
 
 
+Raw: TypeAlias = "tuple[str, Any, int, int]"
+"""The kind of a key, its value, its place among its siblings, and their number."""
 Test: TypeAlias = "Callable[[str, Any, int, int], bool]"
+
+
+class Step(NamedTuple):
+    """One step of a pattern: which keys it matches.
+
+    Attributes:
+        text: The step as it was written.
+        test: Takes the parts of a `Raw`; returns whether the step matches that key.
+        key: The only key that it matches, a str if its kind is open, else None.
+        having: The key and the text of a value that the child must have, or None.
+        name: The only name that it matches, else None.
+        is_direct: Whether a dict may be asked for the name.
+    """
+
+    text: str
+    test: Test
+    key: Any = None
+    having: tuple[str, str] | None = None
+    name: str | None = None
+    is_direct: bool = False
+
+    def matches(self, child: Any, raw: Raw) -> bool:
+        """Return whether it matches a child with this key."""
+        if not self.test(*raw):
+            return False
+        if self.having is None:
+            return True
+        key, text = self.having
+        is_mapping = isinstance(child, Mapping)
+        found = child.get(key, MISSING) if is_mapping else getattr(child, key, MISSING)
+        if found is None or type(found) is bool:
+            return text == {None: "null", False: "false", True: "true"}[found]
+        return isinstance(found, str | int | float) and str(found) == text
 
 
 def _any(_kind: str, _value: Any, _place: int, _count: int) -> bool:
     return True
 
 
-class Step(Frozen):
-    """One step of a pattern: which keys it matches.
-
-    Attributes:
-        text: The step as it was written.
-        test: Takes the kind of a key, its value, its place among its siblings and
-            their number; returns whether the step matches it.
-        key: The only key that it matches, a str if its kind is open, else None.
-        name: The only name that it matches, else None.
-        is_direct: Whether a dict may be asked for the name.
-        is_any: Whether it matches every key.
-        having: The key and the text of a value that the child must have, or None.
-    """
-
-    __slots__ = ("having", "is_any", "is_direct", "key", "name", "test", "text")
-    __match_args__ = ("text", "test", "key", "name", "is_direct", "is_any", "having")
-
-    text: str
-    test: Test
-    key: Any
-    name: str | None
-    is_direct: bool
-    is_any: bool
-    having: tuple[str, str] | None
-
-    def __init__(
-        self, text: str, test: Test, key: Any = None, having: Any = None
-    ) -> None:
-        is_name = type(key) is str
-        name = key if is_name else getattr(key, "name", None)
-        is_direct = is_name and not _is_number(key)
-        self._set(text, test, key, name, is_direct, test is _any, having)
-
-    def matches(self, child: Any, raw: tuple[str, Any, int, int]) -> bool:
-        """Return whether it matches a child, whose key `raw` describes for `test`."""
-        if not self.test(*raw):
-            return False
-        if self.having is None:
-            return True
-        key, text = self.having
-        if isinstance(child, Mapping):
-            found = child.get(key, MISSING)
-        else:
-            found = getattr(child, key, MISSING)
-        if found is None or type(found) is bool:
-            return text == {None: "null", False: "false", True: "true"}[found]
-        return isinstance(found, str | int | float) and str(found) == text
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Step) and self.text == other.text
-
-    def __hash__(self) -> int:
-        return hash(self.text)
-
-
-DEEP: Final = Step("**", lambda *_: True)
+DEEP: Final = Step("**", _any)
 """Any number of keys."""
 END: Final = SequenceKey(sys.maxsize)
 """The key of `[+]`, where nothing is."""
@@ -133,16 +113,12 @@ def _any_item(kind: str, _value: Any, _place: int, _count: int) -> bool:
 
 
 def _named(name: str) -> Test:
-    if not _is_number(name):
-        return lambda kind, value, _place, _count: (
-            kind != "position" and isinstance(value, str) and value == name
-        )
-    number = int(name)
+    number = int(name) if _is_number(name) else None
 
-    def test(_kind: str, value: Any, _place: int, _count: int) -> bool:
+    def test(kind: str, value: Any, _place: int, _count: int) -> bool:
         if isinstance(value, str):
-            return value == name
-        return type(value) is int and value == number
+            return value == name and (number is not None or kind != "position")
+        return number is not None and type(value) is int and value == number
 
     return test
 
@@ -157,16 +133,11 @@ def _like(glob: str) -> Test:
 
     def test(_kind: str, value: Any, _place: int, _count: int) -> bool:
         try:
-            text = str(value)
+            return matches(str(value)) is not None
         except FAULTS:  # a key that has no text matches no name
             return False
-        return matches(text) is not None
 
     return test
-
-
-def _attribute(name: str) -> Test:
-    return lambda kind, value, _place, _count: kind == "attribute" and value == name
 
 
 def _item(wanted: Any) -> Test:
@@ -200,11 +171,16 @@ def _span(span: slice) -> Test:
     )
 
 
+def _attribute(text: str, key: GetAttrKey) -> Step:
+    test: Test = lambda kind, value, *_: kind == "attribute" and value == key.name  # noqa: E731
+    return Step(text, test, key, name=key.name)
+
+
 def step_of(key: Any) -> Step:
     """Return the step that matches only this key."""
     kind = key_kind(key)
     if kind == "attribute":
-        return Step(str(key), _attribute(key.entry), key)
+        return _attribute(str(key), key)
     if kind == "other":
         return Step(str(key), lambda _kind, found, *_: bool(found == key), key)
     return Step(str(key), _item(key.entry), key)
@@ -212,8 +188,10 @@ def step_of(key: Any) -> Step:
 
 # ---------------------------------------------------------------------- parsing
 
-_SPECIAL: Final = ".[]{},@"
-_BOUND: Final = re.compile(r"-?[0-9]+")
+_SPECIAL: Final = re.compile(r"[^.\[\]{},@]*")
+_BOUND: Final = re.compile(r"(-?[0-9]+)?")
+_FLAT: Final = "<flat index "
+_HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
 
 
 def parse(text: str) -> tuple[Step, ...]:
@@ -239,77 +217,52 @@ def parse(text: str) -> tuple[Step, ...]:
     steps = []
     place = 0
     while place < len(text):
-        if text[place] == "[":
-            step, place = _bracket(text, place)
-        elif text[place] == ".":
-            step, place = _name(text, place + 1)
-        elif place == 0:
-            step, place = _name(text, place)
-        else:
+        start = place
+        if text[place] not in "[." and place:
             why = "a step begins with . or [; other keys need quotes: ['a@b']"
             raise _error(text, place, why)
+        try:
+            if text[place] == "[":
+                step, place = _bracket(text, place)
+            else:
+                step, place = _name(text, place + (text[place] == "."))
+        except PathError:
+            raise
+        except ValueError:  # of `int`
+            raise _error(text, start, "this number has too many digits") from None
         steps.append(step)
     return tuple(steps)
 
 
 def _name(text: str, start: int) -> tuple[Step, int]:
-    if text[start : start + 1] == "{":
+    """Read the name, or the names in braces, that begin at a place."""
+    first = text[start : start + 1]
+    if first == "{":
         return _braces(text, start)
-    if text[start : start + 1] in ("'", '"'):
+    if first in ("'", '"'):
         end = _end_of_string(text, start)
-        name = _literal(text, start, end)
-        return Step(text[start:end], _attribute(name), GetAttrKey(name)), end
-    strict = text[start : start + 1] == "@"
-    begin = start + strict
-    end = begin
-    while end < len(text) and text[end] not in _SPECIAL:
-        end += 1
-    name = text[begin:end]
+        key = GetAttrKey(_literal(text, start, end))
+        return _attribute(text[start:end], key), end
+    begin = start + (first == "@")
+    found: Any = _SPECIAL.match(text, begin)
+    name, end = found[0], found.end()
     if not name:
         raise _error(text, begin, "a name is missing here")
-    if strict:
-        return Step(text[start:end], _attribute(name), GetAttrKey(name)), end
-    if name == "**":
-        return DEEP, end
-    if name == "*":
-        return Step("*", _any), end
-    return Step(
-        name,
-        _test_of(name, text, begin, name.find("**")),
-        name if _is_plain(name) else None,
-    ), end
+    if first == "@":
+        return _attribute(text[start:end], GetAttrKey(name)), end
+    if name in ("*", "**"):
+        return (DEEP if name == "**" else Step("*", _any)), end
+    test = _test_of(name, text, begin + max(name.find("**"), 0))
+    if "*" in name or "?" in name:
+        return Step(name, test), end
+    return Step(name, test, name, None, name, not _is_number(name)), end
 
 
-def _is_plain(name: str) -> bool:
-    return "*" not in name and "?" not in name
-
-
-def _test_of(name: str, text: str, start: int, index: int = 0) -> Test:
-    """Return the test of a name, which may have wildcards.
-
-    Raises:
-        PathError: It has `**`, or is a number with too many digits.
-    """
+def _test_of(name: str, text: str, place: int) -> Test:
+    """Return the test of a name, which may have wildcards."""
     if "**" in name:
-        raise _error(text, start + index, "** must be a step of its own, between dots")
-    if not _is_plain(name):
-        return _like(name)
-    _check_digits(name, text, start)
-    return _named(name)
-
-
-def _check_digits(number: str, text: str, start: int) -> None:
-    """Raise an error for a number that Python does not read, as it would take too long.
-
-    Raises:
-        PathError: The number has too many digits.
-    """
-    if _BOUND.fullmatch(number):
-        try:
-            int(number)
-        except ValueError:
-            why = "this number has too many digits"
-            raise _error(text, start, why) from None
+        raise _error(text, place, "** must be a step of its own, between dots")
+    return _like(name) if "*" in name or "?" in name else _named(name)
 
 
 def _braces(text: str, start: int) -> tuple[Step, int]:
@@ -317,11 +270,10 @@ def _braces(text: str, start: int) -> tuple[Step, int]:
     if end < 0:
         raise _error(text, start, "this { is not closed")
     names = [name.strip() for name in text[start + 1 : end].split(",")]
-    for name in names:
-        if not name:
-            raise _error(text, start, "these braces have an empty name")
-        if any(letter in "[].{@" for letter in name):
-            raise _error(text, start, "braces hold names, separated by commas")
+    if not all(names):
+        raise _error(text, start, "these braces have an empty name")
+    if any(letter in "[].{@" for name in names for letter in name):
+        raise _error(text, start, "braces hold names, separated by commas")
     tests = [_test_of(name, text, start) for name in names]
     return Step(text[start : end + 1], _one_of(tests)), end + 1
 
@@ -329,56 +281,39 @@ def _braces(text: str, start: int) -> tuple[Step, int]:
 def _bracket(text: str, start: int) -> tuple[Step, int]:
     end = _closing(text, start)
     inside, shown = text[start + 1 : end], text[start : end + 1]
-    if inside.strip() == "*":
-        return Step(shown, _any_item), end + 1
-    span = _bounds(inside, text, start)
-    if span is not None:
-        return Step(shown, _span(span)), end + 1
-    if inside.strip() == "+":
-        return Step(shown, _item(END.idx), END), end + 1
+    bare = inside.strip()
     having = _HAVING.fullmatch(inside)
-    if having is not None:
+    bounds = [part.strip() for part in inside.split(":", 3)]
+    if not bare:
+        raise _error(text, start, "these brackets are empty")
+    if bare == "*":
+        step = Step(shown, _any_item)
+    elif bare == "+":
+        step = Step(shown, _item(END.idx), END)
+    elif len(bounds) in (2, 3) and all(map(_BOUND.fullmatch, bounds)):
+        numbers = [int(part) if part else None for part in bounds]
+        if numbers[2:] == [0]:
+            raise _error(text, start, "the step of a range cannot be 0")
+        step = Step(shown, _span(slice(*numbers)))
+    elif having is not None:
         key, value = having.groups()
         if value[:1] in ("'", '"'):
             value = str(_literal(text, start + 1 + having.start(2), end))
-        return Step(shown, _any_item, having=(key, value)), end + 1
-    if inside.startswith(_FLAT) and inside.endswith(">"):
+        step = Step(shown, _any_item, having=(key, value))
+    elif inside.startswith(_FLAT) and inside.endswith(">"):
         digits = inside[len(_FLAT) : -1]
-        place = start + 1 + len(_FLAT)
         if not _is_number(digits):
+            place = start + 1 + len(_FLAT)
             raise _error(text, place, "a flat index must be a number")
-        _check_digits(digits, text, place)
-        number = int(digits)
-        return Step(shown, _item(number), FlattenedIndexKey(number)), end + 1
-    if not inside.strip():
-        raise _error(text, start, "these brackets are empty")
-    value = _literal(text, start + 1, end)
-    if type(value) is tuple and not inside.lstrip().startswith("("):
-        return Step(shown, _one_of([*map(_item, value)])), end + 1
-    key = SequenceKey(value) if type(value) is int else DictKey(value)
-    return Step(shown, _item(value), key), end + 1
-
-
-_FLAT: Final = "<flat index "
-_HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
-
-
-def _bounds(inside: str, text: str, start: int) -> slice | None:
-    """Return the range in a pair of brackets, None if it is not a range.
-
-    Raises:
-        PathError: Its step is 0, or a number has too many digits.
-    """
-    parts = [part.strip() for part in inside.split(":", 3)]
-    are_bounds = all(not part or _BOUND.fullmatch(part) for part in parts)
-    if len(parts) not in (2, 3) or not are_bounds:
-        return None
-    for part in parts:
-        _check_digits(part, text, start)
-    numbers = [int(part) if part else None for part in (*parts, "")][:3]
-    if numbers[2] == 0:
-        raise _error(text, start, "the step of a range cannot be 0")
-    return slice(*numbers)
+        step = Step(shown, _item(int(digits)), FlattenedIndexKey(int(digits)))
+    else:
+        wanted = _literal(text, start + 1, end)
+        if type(wanted) is tuple and not bare.startswith("("):
+            step = Step(shown, _one_of([*map(_item, wanted)]))
+        else:
+            cls = SequenceKey if type(wanted) is int else DictKey
+            step = Step(shown, _item(wanted), cls(wanted))
+    return step, end + 1
 
 
 def _closing(text: str, start: int) -> int:
@@ -443,12 +378,9 @@ class Place:
     def path(self) -> KeyPath:
         """The path from the root, made on demand."""
         link = self._link
-        if type(link) is tuple:
-            link = self._link = path_of(link)
-        elif type(link) is partial:
-            link = self._link = link()
-        path: KeyPath = link
-        return path
+        if type(link) is not KeyPath:
+            link = self._link = link() if type(link) is partial else path_of(link)
+        return link  # type: ignore[no-any-return]
 
 
 def leaf_places(
@@ -469,46 +401,30 @@ def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
     """
     try:
         return f(*values)
-    except Exception as error:
+    except Exception as error:  # of the user's function, which is told where
         locate(error, [*reversed(place.path)])
         raise
-
-
-class CycleCheck:
-    """Checks whether trees contain themselves, before a walk that would not end.
-
-    Called at each node as deep as `DEPTH_IN_DOUBT`, it checks only the first time.
-    """
-
-    __slots__ = ("context", "trees")
-
-    def __init__(self, context: Context, *trees: Any) -> None:
-        self.context = context
-        self.trees = trees
-
-    def __call__(self) -> None:
-        """Check, unless that was done.
-
-        Raises:
-            CycleError: A tree contains itself.
-        """
-        for tree in self.trees:
-            flatten(tree, self.context.view, self.context.stop)
-        self.trees = ()
 
 
 DEPTH_IN_DOUBT: Final = 500
 """How deep a walk goes before it checks for cycles: few trees are that deep."""
 
 
+def check_cycles(trees: list[Any], context: Context) -> None:
+    """Check that trees do not contain themselves, before a walk that would not end.
+
+    Args:
+        trees: The trees that are not yet checked; it is emptied.
+        context: What is a leaf.
+
+    Raises:
+        CycleError: A tree contains itself.
+    """
+    while trees:
+        flatten(trees.pop(), context.view, context.stop)
+
+
 # --------------------------------------------------------------- children of a node
-
-
-def children_of(node: Any, rule: Rule) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Return the children of a node, and their keys: bare, if the rule reads items."""
-    children, aux = rule.flatten(node)
-    keys = rule.bare_keys if rule.reads_items else rule.keys
-    return children, keys(aux, len(children))
 
 
 def static_names(node: Any, rule: Rule) -> Sequence[str]:
@@ -522,16 +438,52 @@ def static_names(node: Any, rule: Rule) -> Sequence[str]:
     return ()
 
 
-def keys_of(node: Any, rule: Rule) -> list[Any]:
+def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
     """Return the keys of a node's children."""
-    return [link_key(_linked(rule, key)) for key in children_of(node, rule)[1]]
+    children, aux = rule.flatten(node)
+    return rule.keys(aux, len(children))
 
 
-def _linked(rule: Rule, key: Any) -> Any:
-    """Return a key that `children_of` gave as links have it."""
-    if type(key) is str or not (rule.reads_items and rule.is_mapping):
-        return key
-    return DictKey(key)
+def has_kinds(node: Any) -> bool:
+    """Return whether an object knows which of its attributes or items are data."""
+    return hasattr(node, "_leafwise_fields")
+
+
+def _children(node: Any, rule: Rule) -> Iterator[tuple[Any, Any, Raw]]:
+    """Yield each child after its key in a linked list, and with what tests take."""
+    children, aux = rule.flatten(node)
+    count = len(children)
+    if rule.reads_items:
+        is_mapping = rule.is_mapping
+        kind = "key" if is_mapping else "position"
+        keys = rule.bare_keys(aux, count)
+        for place, (key, child) in enumerate(zip(keys, children, strict=True)):
+            linked = DictKey(key) if is_mapping and type(key) is not str else key
+            yield linked, child, (kind, key, place, count)
+        return
+    keys = rule.keys(aux, count)
+    if has_kinds(node) and isinstance(node, Sequence):
+        count = len(node)
+    for place, (key, child) in enumerate(zip(keys, children, strict=True)):
+        kind = key_kind(key)
+        value = key if kind == "other" else key.entry
+        at = key.idx if type(key) is SequenceKey else place
+        yield key, child, (kind, value, at, count)
+
+
+def _static_child(node: Any, rule: Rule, step: Step) -> list[tuple[Any, Any]]:
+    """Return the key and value of a static field or item that a step matches."""
+    if step.name is not None and step.name in static_names(node, rule):
+        return [(GetAttrKey(step.name), getattr(node, step.name))]
+    items: list[tuple[Any, Any]] = []
+    if has_kinds(node) and isinstance(node, Mapping):
+        items = [(DictKey(key), value) for key, value in node.items()]
+    elif has_kinds(node) and isinstance(node, Sequence):
+        items = [(SequenceKey(place), value) for place, value in enumerate(node)]
+    for place, (key, value) in enumerate(items):
+        if step.matches(value, (key_kind(key), key.entry, place, len(items))):
+            return [(key, value)]
+    return []
 
 
 # ------------------------------------------------------------------------- the walk
@@ -548,128 +500,45 @@ def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
     Raises:
         CycleError: The tree contains itself, below `**`.
     """
-    if DEEP not in steps:
-        return _find_flat(tree, steps, context)
-    return [*_Deep(steps, context).find(tree)]
-
-
-def _find_flat(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
-    """Find level by level: every step goes one level down."""
-    places = [((), tree)]
+    if DEEP in steps:
+        return _Deep(steps, context).find(tree)
+    places: list[tuple[Any, Any]] = [((), tree)]
     rules = context.view.rules
     for step in steps:
         below: list[tuple[Any, Any]] = []
         name = step.name if step.is_direct and context.stop is None else None
-        last: type | None = None
-        is_table = False
         for link, node in places:
-            if name is not None and type(node) is not last:
-                last = type(node)
-                rule = rules.get(last)
-                is_table = rule is not None and rule.reads_items and rule.is_mapping
-            if is_table:
-                if name in node:
-                    below.append(((link, name), node[name]))
-            else:
+            rule = rules.get(type(node)) if name is not None else None
+            if rule is None or not (rule.reads_items and rule.is_mapping):
                 below += _one_step(link, node, step, context)
+            elif name in node:
+                below.append(((link, name), node[name]))
         places = below
-        if not places:
-            break
     return [Place(link, value) for link, value in places]
 
 
 def _one_step(
     link: Any, node: Any, step: Step, context: Context
-) -> Sequence[tuple[Any, Any]]:
+) -> list[tuple[Any, Any]]:
     """Return the children of a node that a step matches, with their links."""
     rule = context.rule_of(node, link)
     if rule is None:
-        return ()
-    name = step.name
-    if step.is_direct and rule.reads_items and rule.is_mapping:
-        return (((link, name), node[name]),) if name in node else ()
-    if step.is_any and rule.reads_items:
-        children, keys = children_of(node, rule)
-        pairs = zip(keys, children, strict=True)
-        return [((link, _linked(rule, key)), child) for key, child in pairs]
+        return []
     found = [
-        ((link, _linked(rule, key)), child)
-        for key, child, raw in _keyed(node, rule)
+        (key, child)
+        for key, child, raw in _children(node, rule)
         if step.matches(child, raw)
     ]
     if len(found) > 1 and step.name is not None and rule.is_mapping:
         wanted = DictKey(step.name)  # rather than the number with these digits
-        return [pair for pair in found if link_key(pair[0][1]) == wanted]
+        found = [pair for pair in found if link_key(pair[0]) == wanted]
     if not found and step.key is not None:
-        static = _static_child(node, rule, step)
-        if static is not None:
-            return (((link, static[0]), static[1]),)
-    return found
-
-
-def _static_child(node: Any, rule: Rule, step: Step) -> tuple[Any, Any] | None:
-    """Return the key and value of a static field or item that a step matches."""
-    if step.name is not None and step.name in static_names(node, rule):
-        return GetAttrKey(step.name), getattr(node, step.name)
-    if not has_kinds(node):
-        return None
-    items: Sequence[tuple[Any, Any]] = ()
-    if isinstance(node, Mapping):
-        items = [(DictKey(key), value) for key, value in node.items()]
-    elif isinstance(node, Sequence):
-        items = [(SequenceKey(place), value) for place, value in enumerate(node)]
-    for place, (key, value) in enumerate(items):
-        if step.matches(value, (key_kind(key), key.entry, place, len(items))):
-            return key, value
-    return None
-
-
-def has_kinds(node: Any) -> bool:
-    """Return whether an object knows which of its attributes or items are data."""
-    return hasattr(node, "_leafwise_fields")
-
-
-def _keyed(
-    node: Any, rule: Rule
-) -> Iterator[tuple[Any, Any, tuple[str, Any, int, int]]]:
-    """Yield each child with its key, and with what the test of a step takes."""
-    children, keys = children_of(node, rule)
-    count = len(children)
-    if rule.reads_items:
-        kind = "key" if rule.is_mapping else "position"
-        for place, (key, child) in enumerate(zip(keys, children, strict=True)):
-            yield key, child, (kind, key, place, count)
-        return
-    if has_kinds(node) and isinstance(node, Sequence):
-        count = len(node)
-    for place, (key, child) in enumerate(zip(keys, children, strict=True)):
-        kind = key_kind(key)
-        value = key if kind == "other" else key.entry
-        is_position = type(key) is SequenceKey
-        yield key, child, (kind, value, key.idx if is_position else place, count)
-
-
-# ------------------------------------------------------- patterns with `**` in them
-
-
-class _Transitions(NamedTuple):
-    """Where an automaton goes from a state: which steps may come next below a node.
-
-    Attributes:
-        kept: The steps that stay, since they are `**`.
-        stay: Those, with the steps that may come after them.
-        move: The other steps, each after the number of the next one.
-        names: If all of these match one name each: the next state after each name.
-    """
-
-    kept: tuple[int, ...]
-    stay: tuple[int, ...]
-    move: Sequence[tuple[int, Step]]
-    names: dict[str, tuple[int, ...]] | None
+        found = _static_child(node, rule, step)
+    return [((link, key), child) for key, child in found]
 
 
 class _Deep:
-    """A walk that runs the pattern as an automaton.
+    """A walk that runs a pattern with `**` in it as an automaton.
 
     A state is the numbers of the steps that may come next. `**` stays in a state, and
     the step after it may come as well.
@@ -679,12 +548,11 @@ class _Deep:
         self.steps = steps
         self.context = context
         self.end = len(steps)
-        self.leaves_only = steps[-1] is DEEP
         self.leaf_types: set[type] | frozenset[type] = (
             frozenset() if context.stop is not None else context.view.leaf_types
         )
         self.closures: dict[tuple[int, ...], tuple[int, ...]] = {}
-        self.tables: dict[tuple[int, ...], _Transitions] = {}
+        self.tables: dict[tuple[int, ...], Any] = {}
 
     def closure(self, states: tuple[int, ...]) -> tuple[int, ...]:
         """Return the steps that may come next, those after a `**` included."""
@@ -699,77 +567,72 @@ class _Deep:
             known = self.closures[states] = tuple(found)
         return known
 
-    def transitions(self, states: tuple[int, ...]) -> _Transitions:
-        """Return where the automaton goes from a state."""
-        known = self.tables.get(states)
-        if known is not None:
-            return known
-        steps, next_ones = self.steps, [s for s in states if s < self.end]
-        stay = tuple([s for s in next_ones if steps[s] is DEEP])
-        moves = [s for s in next_ones if s not in stay]
-        names: dict[str, tuple[int, ...]] | None = None
-        if all(steps[s].is_direct for s in moves):
-            names = {}
-            for s in moves:
-                name = printed(steps[s].name)
-                names[name] = (*names.get(name, stay), s + 1)
-            names = {name: self.closure(after) for name, after in names.items()}
-        following = [(s + 1, steps[s]) for s in moves]
-        made = _Transitions(stay, self.closure(stay), following, names)
-        self.tables[states] = made
-        return made
+    def table(self, states: tuple[int, ...]) -> Any:
+        """Return where the automaton goes from a state.
 
-    def find(self, tree: Any) -> Iterator[Place]:
-        """Yield the places, a node before those below it."""
-        end, context, rule_of = self.end, self.context, self.context.rule_of
-        check_cycles = CycleCheck(context, tree)
+        Returns:
+            The steps that stay, as they are `**`; the other steps, each after the
+            number of the next one; and if all of these match one name each, the next
+            state after each name.
+        """
+        known = self.tables.get(states)
+        if known is None:
+            steps = self.steps
+            stay = tuple([s for s in states if s < self.end and steps[s] is DEEP])
+            moves = [s for s in states if s < self.end and s not in stay]
+            names: dict[Any, tuple[int, ...]] | None = None
+            if all(steps[s].is_direct for s in moves):
+                names = {}
+                for s in moves:
+                    name = steps[s].name
+                    names[name] = (*names.get(name, stay), s + 1)
+                names = {name: self.closure(after) for name, after in names.items()}
+            known = stay, [(s + 1, steps[s]) for s in moves], names
+            self.tables[states] = known
+        return known
+
+    def find(self, tree: Any) -> list[Place]:
+        """Return the places, a node before those below it."""
+        end, rule_of, leaf_types = self.end, self.context.rule_of, self.leaf_types
+        leaves_only = self.steps[-1] is DEEP
+        found, unchecked = [], [tree]
         stack: list[tuple[Any, Any, tuple[int, ...], int]] = [
             ((), tree, self.closure((0,)), 0)
         ]
         while stack:
             link, node, states, depth = stack.pop()
-            rule = None if type(node) in self.leaf_types else rule_of(node, link)
-            if end in states and (rule is None or not self.leaves_only):
-                yield Place(link, node)
+            rule = None if type(node) in leaf_types else rule_of(node, link)
+            if end in states and (rule is None or not leaves_only):
+                found.append(Place(link, node))
             if rule is None or states == (end,):
                 continue
             if depth == DEPTH_IN_DOUBT:
-                check_cycles()
+                check_cycles(unchecked, self.context)
             stack += self.below(link, node, rule, states, depth + 1)[::-1]
+        return found
 
     def below(
         self, link: Any, node: Any, rule: Rule, states: tuple[int, ...], depth: int
     ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
         """Return the children in which the walk goes on."""
-        end, leaf_types, table = self.end, self.leaf_types, self.transitions(states)
-        stay, names = table.stay, table.names
-        if names is None or not rule.reads_items:
-            return self.tested(link, node, rule, table, depth)
-        if not rule.is_mapping:
-            names = _NO_NAMES
-        elif end not in stay and leaf_types.issuperset(map(type, node.values())):
+        kept, moves, names = self.table(states)
+        end, leaf_types, stay = self.end, self.leaf_types, self.closure(kept)
+        by_name = names is not None and rule.reads_items and rule.is_mapping
+        if (
+            by_name
+            and end not in stay
+            and leaf_types.issuperset(map(type, node.values()))
+        ):
             hits = [name for name in names if name in node]
             if len(hits) < 2:  # else they have an order
                 return [((link, n), node[n], names[n], depth) for n in hits]
         found = []
-        children, keys = children_of(node, rule)
-        for key, child in zip(keys, children, strict=True):
-            after = names.get(key, stay)
+        for key, child, raw in _children(node, rule):
+            if by_name:
+                after = names.get(key, stay)
+            else:
+                moved = tuple([n for n, step in moves if step.matches(child, raw)])
+                after = self.closure(kept + moved) if moved else stay
             if after and (type(child) not in leaf_types or end in after):
-                found.append(((link, _linked(rule, key)), child, after, depth))
+                found.append(((link, key), child, after, depth))
         return found
-
-    def tested(
-        self, link: Any, node: Any, rule: Rule, table: _Transitions, depth: int
-    ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
-        """Return the children in which the walk goes on, each key being tested."""
-        end, leaf_types, found = self.end, self.leaf_types, []
-        for key, child, raw in _keyed(node, rule):
-            moved = tuple([n for n, step in table.move if step.matches(child, raw)])
-            after = self.closure(table.kept + moved) if moved else table.stay
-            if after and (type(child) not in leaf_types or end in after):
-                found.append(((link, _linked(rule, key)), child, after, depth))
-        return found
-
-
-_NO_NAMES: Final[dict[Any, tuple[int, ...]]] = {}

@@ -1,35 +1,45 @@
 """Trees merged into one: node by node, by a rule for each place, or as an outer join.
 
-Owns what nodes need to have in common to be joined and how the joined nodes are built
-from the bottom up; `tree_merge`, in which one value wins: mappings are merged key by
-key, other nodes of one type child by child; and `tree_map_outer` and `tree_zip_outer`,
-in which no tree wins. How a node of a kind is made is defined in `rebuild`.
+Owns `tree_merge`, in which one value wins: mappings are merged key by key, other nodes
+of one type child by child; the policy for each place; and `tree_map_outer` and
+`tree_zip_outer`, in which no tree wins. How a node of a kind is made is defined in
+`rebuild`.
+
+Both walks are generators that yield the walk of a child and receive its result
+(`run`): they read like recursive functions, and trees may be of any depth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import repeat
-from operator import is_
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
-from ..core.keypath import KeyPath
+from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.walk import flatten, locate, unlink
+from ..core.walk import flatten, unlink
 from ..equality.leaves import Values, type_names
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
-from ..safely import MISSING, class_name, clip, printed, type_name
+from ..safely import MISSING, brief, class_name, clip, nearest, printed, type_name
 from .align import Numbering, numbers_by_key
 from .diff import differ
-from .fields import fields_of, no_field
-from .find import DEEP, DEPTH_IN_DOUBT, CycleCheck, call_at, find, has_kinds, keys_of
-from .pattern import with_article
-from .policy import CONFLICTS, JOINS, LISTS, Policy, Rules, placed
+from .find import (
+    DEEP,
+    DEPTH_IN_DOUBT,
+    Place,
+    call_at,
+    check_cycles,
+    find,
+    has_kinds,
+    keys_of,
+    static_names,
+)
+from .pattern import Selector, read_selector, selector, with_article
 from .rebuild import (
     Delete,
     Edit,
@@ -50,290 +60,69 @@ if TYPE_CHECKING:
     from ..hints import Class, K, Node, T
 
 
-Make: TypeAlias = Callable[[Sequence[Any], Sequence[Any]], Any]
-"""Makes a node from the keys and the values of its children."""
+Walk: TypeAlias = "Generator[Walk, Any, Any]"
+"""Yields the walks of children, receives their results and returns its own."""
 
 
-class Parts:
-    """The children of nodes that are joined.
-
-    Attributes:
-        keys: The keys of all children, bare.
-        as_key: Makes a key object of one.
-        columns: For each node, what it has at these keys; MISSING for nothing.
-        places: For each child, its key in each of two nodes, None for nothing; None
-            where all nodes have the same keys.
-        make: Rebuilds the node from the bare keys and children that remain.
-        is_fixed: Whether all children must remain.
-    """
-
-    is_fixed = False
-    places: Sequence[Sequence[Any]] | None = None
-
-    def __init__(
-        self,
-        keys: Sequence[Any],
-        as_key: Callable[[Any], Any],
-        columns: Sequence[Sequence[Any]],
-        make: Make,
-    ) -> None:
-        self.keys = keys
-        self.as_key = as_key
-        self.columns = columns
-        self.make = make
-
-
-class Joint:
-    """A node of the result that is being built.
-
-    Attributes:
-        parts: The children of the nodes that are joined.
-        above: The joint of the parent.
-        slot: The position among the children of the parent.
-        values: The children, as far as they are known; MISSING for nothing.
-        depth: How many joints are above it.
-    """
-
-    __slots__ = ("_link", "above", "depth", "parts", "slot", "values")
-
-    def __init__(self, parts: Parts, above: Joint | None, slot: int) -> None:
-        self.parts = parts
-        self.above = above
-        self.slot = slot
-        self.values: list[Any] = [MISSING] * len(parts.keys)
-        self.depth: int = 0 if above is None else above.depth + 1
-        self._link: Any = () if above is None or above.above is None else None
-
-    @property
-    def link(self) -> Any:
-        """The path to it, as a linked list, made when it is first asked for."""
-        joints: list[Any] = [self]
-        while joints[-1]._link is None:
-            joints.append(joints[-1].above)
-        link = joints.pop()._link
-        while joints:
-            joint = joints.pop()
-            link = joint._link = (link, joint.above.key_of(joint.slot))
-        return link
-
-    def link_to(self, slot: int) -> Any:
-        """Return the path to a child, as a linked list."""
-        return () if self.above is None else (self.link, self.key_of(slot))
-
-    def key_of(self, slot: int) -> Any:
-        """Return the key of a child."""
-        return self.parts.as_key(self.parts.keys[slot])
-
-    def made(self) -> Any:
-        """Return the node.
-
-        Raises:
-            EditError: A child is missing that the node must have.
-        """
-        keys, values, parts = self.parts.keys, self.values, self.parts
-        if any(map(is_, values, repeat(MISSING))):
-            there = [number for number, x in enumerate(values) if x is not MISSING]
-            if parts.is_fixed:
-                gone = next(n for n, x in enumerate(values) if x is MISSING)
-                path = KeyPath(unlink(self.link_to(gone)))
-                raise EditError(
-                    f"{path.where()} cannot be deleted: its parent has a fixed number "
-                    "of children",
-                    path=path,
-                )
-            keys, values = [keys[n] for n in there], [values[n] for n in there]
-        try:
-            return parts.make(keys, values)
-        except EditError:
-            raise
-        except Exception as error:  # of the class, which is told where
-            locate(error, [*unlink(self.link)][::-1])
-            raise
-
-
-class Spot(NamedTuple):
-    """A place in the trees that are joined."""
-
-    joint: Joint
-    slot: int
-
-    @property
-    def link(self) -> Any:
-        """The path to it, as a linked list."""
-        return self.joint.link_to(self.slot)
-
-    @property
-    def path(self) -> KeyPath:
-        """The path to it."""
-        return KeyPath(unlink(self.link))
-
-
-def _same(key: Any) -> Any:
-    return key
-
-
-def join_trees(
-    trees: Sequence[Any],
-    context: Context,
-    settle: Callable[[Joint, Any], Iterator[tuple[Joint, Any]]],
-    state: Any = None,
-) -> Any:
-    """Return trees joined into one; `MISSING` if nothing of them remains.
-
-    Args:
-        trees: The trees.
-        context: What is a leaf.
-        settle: Takes a joint and a state; sets the values of children that need no
-            further walk, and yields a joint and a state for each other child. It
-            continues once that child is settled, so that places are settled in leaf
-            order.
-        state: The state for the joint that holds the root.
+def run(walk: Walk, trees: Sequence[Any], context: Context) -> Any:
+    """Return the result of a walk of trees, of any depth.
 
     Raises:
         CycleError: A tree contains itself.
-        EditError: A child is missing that a node must have.
     """
-    root = Joint(
-        Parts([None], _same, [*zip(trees)], lambda _, values: values[0]), None, 0
-    )
-    joints = [root]
-    stack = [settle(root, state)]
-    check_cycles = None
+    stack, unchecked, value = [walk], [*trees], None
     while stack:
-        opened = next(stack[-1], None)
-        if opened is None:
+        try:
+            stack.append(stack[-1].send(value))
+            value = None
+        except StopIteration as stop:
             stack.pop()
-            continue
-        joint, state = opened
-        if joint.depth == DEPTH_IN_DOUBT:
-            check_cycles = check_cycles or CycleCheck(context, *trees)
-            check_cycles()
-        joints.append(joint)
-        stack.append(settle(joint, state))
-    for joint in joints[:0:-1]:  # those farthest down first
-        above: Any = joint.above
-        above.values[joint.slot] = joint.made()
-    return root.values[0]
+            value = stop.value
+        if len(stack) == DEPTH_IN_DOUBT:
+            check_cycles(unchecked, context)
+    return value
 
 
-def called(f: Callable[..., Any], values: Sequence[Any], spot: Spot) -> Any:
+def _path(link: Any) -> KeyPath:
+    return KeyPath(unlink(link))
+
+
+def _called(f: Callable[..., Any], values: Sequence[Any], link: Any) -> Any:
     """Call a function with the values at a place; MISSING if it returns `DELETE`."""
-    found = call_at(f, values, spot)
+    found = call_at(f, values, Place(link, None))
     return MISSING if found is DELETE else found
 
 
-def shown(node: Any, context: Context, link: Any = ()) -> str:
+def _described(node: Any, context: Context) -> str:
     """Describe a node or leaf in a message."""
-    if context.rule_of(node, link) is None:
+    if context.rule_of(node) is None:
         return f"the leaf {clip(node)}"
     return with_article(type_name(node))
 
 
-# ------------------------------------------------------------------- nodes, joined
-
-
-def by_key(nodes: Sequence[Any], rules: Sequence[Rule], as_key: Any) -> Parts:
-    """Join mappings, or sequences position by position.
-
-    The keys are in the order in which the nodes bring them.
-    """
-    tables = [*map(entries_of, nodes, rules)]
-    keys = [*dict.fromkeys(key for table in tables for key in table)]
-    columns = [[*map(table.get, keys, repeat(MISSING))] for table in tables]
-
-    def make(found: Sequence[Any], values: Sequence[Any]) -> Any:
-        entries = dict(zip(found, values, strict=True))
-        return remade(nodes[0], rules[0], tables[0], entries, lambda: data_keys(nodes))
-
-    return Parts(keys, as_key, columns, make)
-
-
-def by_numbers(
-    nodes: Sequence[Any], rules: Sequence[Rule], numbers: Sequence[Sequence[int]]
-) -> Parts:
-    """Join sequences by numbers that stand for their items."""
-    parts = by_key(nodes, rules, SequenceKey)
-    tables = [{n: place for place, n in enumerate(row)} for row in numbers]
-    known = dict.fromkeys(number for table in tables for number in table)
-    rows: list[Any] = [[table.get(number) for table in tables] for number in known]
-    parts.keys = [next(place for place in row if place is not None) for row in rows]
-    parts.columns = [
-        [MISSING if row[n] is None else column[row[n]] for row in rows]
-        for n, column in enumerate(parts.columns)
-    ]
-    parts.places = [
-        [place if place is None else SequenceKey(place) for place in row]
-        for row in rows
-    ]
-    make = parts.make
-    parts.make = lambda _, values: make(range(len(values)), values)
-    return parts
-
-
-def by_shape(
-    nodes: Sequence[Any], rule: Rule, pick: Callable[[Sequence[Any]], Any]
-) -> Parts | None:
-    """Join nodes of one type; None if they do not have the same keys.
-
-    Args:
-        nodes: The nodes.
-        rule: The rule of all of them.
-        pick: Takes the aux data of the nodes and returns that of the new node.
-    """
-    keys = keys_of(nodes[0], rule)
-    if any(keys_of(node, rule) != keys for node in nodes[1:]):
-        return None
-    columns, auxes = zip(*map(rule.flatten, nodes), strict=True)
-    aux = pick(auxes)
-    first, children = nodes[0], columns[0]
-
-    def make(_: Sequence[Any], values: Sequence[Any]) -> Any:
-        if aux is auxes[0] and all(map(is_, values, children)):
-            return first
-        return rule.unflatten(aux, values)
-
-    parts = Parts(keys, _same, columns, make)
-    parts.is_fixed = True
-    return parts
-
-
-def by_field(
-    spot: Spot, node: Any, rule: Rule, table: Mapping[Any, Any], policy: Policy
-) -> Parts | None:
-    """Join an object with a mapping that is merged onto it; None if one of them wins.
+def _unflattened(
+    link: Any, node: Any, rule: Rule, aux: Any, keys: Sequence[Any], values: list[Any]
+) -> Any:
+    """Return a node like another one with other children; the node if it has them.
 
     Raises:
-        EditError: A name is no field, and no rule decides.
+        EditError: A child is missing.
     """
-    fields = fields_of(node, rule)
-    if not fields:
-        return None
-    is_fixed = rule.extras is None or rule.extras(node) is None
-    unknown = [name for name in table if name not in fields]
-    if unknown and policy.join in ("left", "inner"):
-        table = {name: x for name, x in table.items() if name in fields}
-    elif unknown and is_fixed:
-        if policy.decides:
-            return None
-        raise no_field(spot.path, node, unknown[0], fields)
-    names = dict.fromkeys([*fields, *table])
-    old = [fields.get(name, MISSING) for name in names]
-    new = [table.get(name, value) for name, value in zip(names, old, strict=True)]
+    for key, value in zip(keys, values, strict=True):
+        if value is MISSING:
+            raise _required((link, key))
+    children, known = rule.flatten(node)
+    if aux is known and all(map(is_, values, children)):
+        return node
+    return call_at(rule.unflatten, (aux, values), Place(link, None))
 
-    def make(keys: Sequence[Any], values: Sequence[Any]) -> Any:
-        kept = dict(zip(keys, values, strict=True))
-        edits: list[tuple[Any, Edit]] = []
-        for key, before in zip(parts.keys, old, strict=True):
-            value = kept.get(key, MISSING)
-            if value is MISSING and before is not MISSING:
-                edits.append((key, Delete()))
-            elif value is not before:
-                edits.append((key, (Insert if before is MISSING else Set)(value)))
-        return changed_node(spot.link, node, rule, edits) if edits else node
 
-    parts = Parts([*map(GetAttrKey, names)], _same, (old, new), make)
-    parts.is_fixed = is_fixed
-    return parts
+def _required(link: Any) -> EditError:
+    path = _path(link)
+    return EditError(
+        f"{path.where()} cannot be deleted: its parent has a fixed number of children",
+        path=path,
+    )
 
 
 # ------------------------------------------------------------------- the outer join
@@ -376,57 +165,46 @@ def tree_map_outer(
         raise TypeError("tree_map_outer takes at least one tree")
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
 
-    def settle(joint: Joint, _state: None) -> Iterator[tuple[Joint, None]]:
-        for slot, row in enumerate(zip(*joint.parts.columns, strict=True)):
-            spot = Spot(joint, slot)
-            parts = _parts_at(spot, row, context)
-            if parts is None:
-                filled = [fill if value is MISSING else value for value in row]
-                joint.values[slot] = called(f, filled, spot)
-            else:
-                yield Joint(parts, joint, slot), None
-
-    return join_trees(trees, context, settle)
-
-
-def _parts_at(spot: Spot, row: Sequence[Any], context: Context) -> Parts | None:
-    """Return the parts of what the trees have at a place; None if these are leaves.
-
-    Raises:
-        EditError: They cannot be joined.
-    """
-    nodes = [value for value in row if value is not MISSING]
-    link = () if context.stop is None else spot.link
-    found = [context.rule_of(node, link) for node in nodes]
-    rules = [rule for rule in found if rule is not None]
-    if not rules:
-        return None
-    parts = _joined(nodes, rules) if len(rules) == len(nodes) else None
-    if parts is None:
-        path = spot.path
-        sorts = " and ".join(
-            dict.fromkeys(shown(node, context, link) for node in nodes)
+    def joined(link: Any, row: Sequence[Any]) -> Walk:
+        nodes = [value for value in row if value is not MISSING]
+        rules: list[Any] = [context.rule_of(node) for node in nodes]
+        first, rule, key_type = nodes[0], rules[0], None
+        if rules.count(None) == len(rules):
+            return _called(f, [fill if x is MISSING else x for x in row], link)
+        if None not in rules and not any(map(has_kinds, nodes)):
+            key_types = {*map(item_key, nodes, rules)}
+            key_type = key_types.pop() if len(key_types) == 1 else None
+        if key_type is not None:
+            there = map(entries_of, nodes, rules)
+            tables = [{} if x is MISSING else next(there) for x in row]
+            made = {}
+            for key in dict.fromkeys(key for table in tables for key in table):
+                children = [table.get(key, MISSING) for table in tables]
+                value = yield joined((link, key_type(key)), children)
+                if value is not MISSING:
+                    made[key] = value
+            old, data = entries_of(first, rule), lambda: data_keys(nodes)
+            return call_at(remade, (first, rule, old, made, data), Place(link, None))
+        keys = () if rule is None else keys_of(first, rule)
+        alike = (
+            x is rule and keys_of(node, rule) == keys
+            for x, node in zip(rules, nodes, strict=True)
         )
-        raise EditError(f"cannot join {sorts} at {path.where()}", path=path)
-    if len(nodes) < len(row):
-        nothing = [MISSING] * len(parts.keys)
-        there = iter(parts.columns)
-        parts.columns = [nothing if x is MISSING else next(there) for x in row]
-    return parts
+        if rule is not None and all(alike):
+            nothing = [MISSING] * len(keys)
+            columns = [nothing if x is MISSING else rule.flatten(x)[0] for x in row]
+            values = []
+            for key, *children in zip(keys, *columns, strict=True):
+                values.append((yield joined((link, key), children)))
+            aux = rule.flatten(first)[1]
+            return _unflattened(link, first, rule, aux, keys, values)
+        path = _path(link)
+        kinds = dict.fromkeys(_described(node, context) for node in nodes)
+        raise EditError(
+            f"cannot join {' and '.join(kinds)} at {path.where()}", path=path
+        )
 
-
-def _joined(nodes: Sequence[Any], rules: Sequence[Rule]) -> Parts | None:
-    """Return the parts of nodes; None if they are of different types.
-
-    Objects with kinds, whose static items are not leaves, must have one shape.
-    """
-    if not any(map(has_kinds, nodes)):
-        (as_key, *others) = {*map(item_key, nodes, rules)}
-        if as_key is not None and not others:
-            return by_key(nodes, rules, as_key)
-    if any(rule is not rules[0] for rule in rules):
-        return None
-    return by_shape(nodes, rules[0], lambda auxes: auxes[0])
+    return run(joined((), trees), trees, context)
 
 
 def tree_zip_outer(
@@ -461,6 +239,98 @@ def tree_zip_outer(
         none_is_leaf=none_is_leaf,
         namespace=namespace,
     )
+
+
+# -------------------------------------------------------------- what counts at a place
+
+
+JOINS: Final = ("outer", "left", "inner", "right")
+LISTS: Final = ("replace", "extend", "position")
+CONFLICTS: Final = ("overlay", "base", "error")
+
+
+class Policy(NamedTuple):
+    """How to merge at one place, and below it unless a rule says otherwise.
+
+    Attributes:
+        join: Which keys remain.
+        lists: How lists are merged.
+        conflict: Which value wins.
+        function: A function from two values to the new one, at this place only.
+        pairs: Picks in the items of two lists what pairs them, at this place only.
+        decides: Whether a rule said which value wins, even if their types differ.
+    """
+
+    join: str
+    lists: str
+    conflict: str
+    function: Callable[[Any, Any], Any] | None = None
+    pairs: Selector | None = None
+    decides: bool = False
+
+    def changed(self, rule: Any) -> Policy:
+        """Return the policy changed by a rule.
+
+        Raises:
+            ValueError: The rule is unknown.
+        """
+        here = self._replace(function=None, pairs=None)
+        if callable(rule):
+            return here._replace(function=rule)
+        if isinstance(rule, Selector):
+            return here._replace(pairs=rule)
+        if rule in LISTS:
+            return here._replace(lists=rule)
+        if rule in JOINS:
+            return here._replace(join=rule, pairs=self.pairs)
+        if rule in CONFLICTS:
+            return here._replace(conflict=rule, decides=True, pairs=self.pairs)
+        known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
+        raise ValueError(
+            f"a rule must be one of {known}, or a function; got {clip(rule)}"
+        )
+
+
+Rules: TypeAlias = "tuple[dict[Any, Any], ...]"
+"""The rules at and below a place in two trees: tables of tables by key.
+
+The rules for the place itself are under None, each after its number.
+"""
+
+
+class Spot(NamedTuple):
+    """A place in two trees, and how to merge there.
+
+    Attributes:
+        link: The path, as a linked list.
+        policy: The policy.
+        rules: The rules at and below the place, None if there are none.
+    """
+
+    link: Any
+    policy: Policy
+    rules: Rules | None
+
+    @property
+    def path(self) -> KeyPath:
+        """The path."""
+        return _path(self.link)
+
+
+def _placed(
+    rules: Sequence[tuple[Any, Any]], trees: tuple[Any, Any], context: Context
+) -> Rules:
+    """Return rules by the places that they are for."""
+    roots: Rules = ({}, {})
+    for number, (what, rule) in enumerate(rules):
+        chosen = read_selector(what, context.view)
+        for root, tree in zip(roots, trees, strict=True):
+            for place in chosen.targets(tree, context):
+                table = root
+                for key in place.path:
+                    table = table.setdefault(key, {})
+                table.setdefault(None, []).append((number, rule))
+    return roots
 
 
 # -------------------------------------------------------------------------- deep merges
@@ -585,17 +455,19 @@ add a rule for this path, "overlay" or "base", to choose which one wins
                 f"{clip(word)} is not one of {', '.join(map(repr, known))}"
             )
     policy = Policy(join, lists, conflict)
-    for rule in (rules or {}).values():
+    listed = [(what, selector(key)) for what, key in keyed.items()]
+    listed += (rules or {}).items()
+    for _, rule in listed:
         policy.changed(rule)
     context = context_of(none_is_leaf=True, namespace=namespace)
     merged = base
     record = Edited(validate)
     for overlay in overlays:
-        there = None
-        if rules or keyed:
-            there = placed(rules or {}, keyed, (merged, overlay), context)
-        settle = _Merging(context, record).settle
-        merged = join_trees((merged, overlay), context, settle, (policy, there))
+        trees = merged, overlay
+        placed = _placed(listed, trees, context) if listed else None
+        spot = Spot((), policy, placed)
+        walk = _Merging(context, record).merged(spot, *trees)
+        merged = run(walk, trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
     record.complete_in(merged, context)
@@ -615,35 +487,178 @@ class _Merging:
         self.leaf_types = context.view.leaf_types
         self.numbering = Numbering(context)
 
-    def settle(
-        self, joint: Joint, state: tuple[Policy, Rules | None]
-    ) -> Iterator[tuple[Joint, Any]]:
-        """Settle the children of a joint, by a policy and the rules from there on."""
-        policy, rules = state
-        ours, others = joint.parts.columns
+    def merged(self, spot: Spot, below: Any, above: Any) -> Walk:
+        """Return the merge of what two trees have at a place; MISSING for nothing."""
+        link, policy, rules = spot
+        if rules is not None:
+            found = [one for table in rules for one in table.get(None, ())]
+            for _, changed in sorted(found, key=itemgetter(0)):
+                policy = policy.changed(changed)
+            spot = Spot(link, policy, rules)
+        if below is above:
+            return below
+        if below is MISSING:
+            keeps = policy.join in ("outer", "right")
+            return self.cleaned(spot, above) if keeps else MISSING
+        if above is MISSING:
+            return below if policy.join in ("outer", "left") else MISSING
+        if above is DELETE:
+            return MISSING
+        if policy.function is not None:
+            return _called(policy.function, (below, above), link)
+        rule, other = self.resolve(type(below)), self.resolve(type(above))
+        if rule is None or other is None:
+            fits = rule is other or below is None or above is None
+            return self.chosen(spot, below, above, fits=fits)
+        key_type, other_type = item_key(below, rule), item_key(above, other)
+        if key_type is not None and key_type is other_type:
+            return (yield from self.items(spot, below, above, rule, other))
+        if rule is other and keys_of(below, rule) == keys_of(above, rule):
+            return (yield from self.nodes(spot, below, above, rule))
+        table = None
+        if rule is other and rule.extras is not None:
+            table = fields_of(above, other)
+        elif other_type is DictKey:
+            table = entries_of(above, other)
+        if table is not None and fields_of(below, rule):
+            return (yield from self.fields(spot, below, above, table))
+        return self.chosen(spot, below, above, fits=False)
+
+    def children(
+        self,
+        spot: Spot,
+        mine: dict[Any, Any],
+        theirs: dict[Any, Any],
+        pairs: Iterable[Sequence[Any]],
+        as_key: Callable[[Any], Any] = lambda key: key,
+    ) -> Walk:
+        """Return the merged children of two nodes, without those that do not remain.
+
+        Args:
+            spot: The place of the nodes.
+            mine, theirs: The children of each node.
+            pairs: The keys of a child in both tables; MISSING for none.
+            as_key: Makes the key of a path of one of a table.
+        """
+        rules = spot.rules
+        policy = spot.policy._replace(function=None, pairs=None)
         keeps = rules is None and policy.join in ("outer", "left")
-        joint.values[:] = ours
-        rows = [
-            (slot, below, above)
-            for slot, (below, above) in enumerate(zip(ours, others, strict=True))
-            if below is not above and (above is not MISSING or not keeps)
-        ]
-        overlays = keeps and policy.is_plain
-        for slot, below, above in rows:
-            here, inner = policy, rules
-            if overlays:
-                merged = self.overlaid(below, above)
-                if merged is not MISSING:
-                    joint.values[slot] = merged
-                    continue
-            if rules is not None:
-                inner = rules if joint.above is None else rules.at(joint, slot)
-                here = policy if inner is None else inner.applied(policy)
-            found = self.settled(Spot(joint, slot), below, above, here)
-            if type(found) is Parts:
-                yield Joint(found, joint, slot), (here.below(), inner)
-            else:
-                joint.values[slot] = found
+        overlays = keeps and policy[:3:2] == ("outer", "overlay")
+        made: dict[Any, Any] = {}
+        for one, other in pairs:
+            below, above = mine.get(one, MISSING), theirs.get(other, MISSING)
+            key, value = other if one is MISSING else one, MISSING
+            if below is above or (above is MISSING and keeps):
+                value = below
+            elif overlays:
+                value = self.overlaid(below, above)
+            if value is MISSING:
+                inner: Any = None
+                if rules is not None:
+                    sides = zip(rules, (one, other), strict=True)
+                    inner = tuple([table.get(as_key(k), {}) for table, k in sides])
+                here = Spot((spot.link, as_key(key)), policy, inner)
+                value = yield self.merged(here, below, above)
+            if value is not MISSING:
+                made[key if one is other else (key, len(made))] = value
+        return made
+
+    def items(
+        self, spot: Spot, below: Any, above: Any, rule: Rule, other: Rule
+    ) -> Walk:
+        """Return the merge of two mappings, or of two sequences."""
+        mine, theirs = entries_of(below, rule), entries_of(above, other)
+        pairs: Iterable[Sequence[Any]] = [(key, key) for key in {**mine, **theirs}]
+        data = lambda: data_keys([below, above])  # noqa: E731
+        key_type: Any = item_key(below, rule)
+        by, lists = spot.policy.pairs, spot.policy.lists
+        if key_type is SequenceKey and by is not None:
+            numbers = [
+                numbers_by_key([*x], by, self.context, self.numbering.of, spot.path)
+                for x in (mine.values(), theirs.values())
+            ]
+            places = [{n: at for at, n in enumerate(row)} for row in numbers]
+            known = dict.fromkeys([*numbers[0], *numbers[1]])
+            pairs = [[row.get(n, MISSING) for row in places] for n in known]
+        elif key_type is SequenceKey and lists == "extend":
+            more, size = self.cleaned(spot, above), len(mine)
+            added = {size + n: x for n, x in entries_of(more, other).items()}
+            data = lambda: {size + n for n in data_keys([more])}  # noqa: E731
+            return remade(below, rule, mine, {**mine, **added}, data)
+        elif key_type is SequenceKey and lists == "replace":
+            return self.chosen(spot, below, above, fits=True)
+        made = yield from self.children(spot, mine, theirs, pairs, key_type)
+        return call_at(remade, (below, rule, mine, made, data), spot)
+
+    def nodes(self, spot: Spot, below: Any, above: Any, rule: Rule) -> Walk:
+        """Return the merge of two nodes of one type that have the same keys."""
+        keys, conflict = keys_of(below, rule), spot.policy.conflict
+        (ours, aux), (others, other_aux) = rule.flatten(below), rule.flatten(above)
+        if conflict != "base" and not rule.same_aux(aux, other_aux):
+            if conflict == "error":
+                name = class_name(rule.cls, qualified=False)
+                raise EditError(
+                    f"the static fields of two {name} nodes differ at "
+                    f"{spot.path.where()}",
+                    path=spot.path,
+                )
+            aux = other_aux
+        mine = dict(zip(keys, ours, strict=True))
+        theirs = dict(zip(keys, others, strict=True))
+        found = yield from self.children(
+            spot, mine, theirs, zip(keys, keys, strict=True)
+        )
+        values = [found.get(key, MISSING) for key in keys]
+        made = _unflattened(spot.link, below, rule, aux, keys, values)
+        if made is not below and rule.edited is not None:
+            names = [key.name for key in keys if found[key] is not mine[key]]
+            self.record.add((), below, made, rule, names)
+        return made
+
+    def fields(
+        self, spot: Spot, below: Any, above: Any, table: Mapping[Any, Any]
+    ) -> Walk:
+        """Return the merge of an object with a mapping of its fields.
+
+        Raises:
+            EditError: A name is no field, and no rule decides.
+        """
+        rule: Any = self.resolve(type(below))
+        fields = fields_of(below, rule)
+        is_fixed = rule.extras is None or rule.extras(below) is None
+        unknown = [name for name in table if name not in fields]
+        if unknown and spot.policy.join in ("left", "inner"):
+            table = {name: x for name, x in table.items() if name in fields}
+        elif unknown and is_fixed:
+            if spot.policy.decides:
+                return self.chosen(spot, below, above, fits=False)
+            name, near = unknown[0], nearest(str(unknown[0]), fields)
+            more = f" and {len(near) - 5} more" if len(near) > 5 else ""
+            key = GetAttrKey(name) if isinstance(name, str) else DictKey(name)
+            raise EditError(
+                f"the {type_name(below)} at {spot.path.where()} has no field "
+                f"{clip(name)}; it has {brief(near[:5])}{more}",
+                path=path_below(spot.path, key),
+            )
+        mine = {GetAttrKey(name): x for name, x in fields.items()}
+        theirs = {**mine, **{GetAttrKey(name): x for name, x in table.items()}}
+        pairs = zip(theirs, theirs, strict=True)
+        found = yield from self.children(spot, mine, theirs, pairs)
+        edits: list[tuple[Any, Edit]] = []
+        for key in theirs:
+            value, old = found.get(key, MISSING), mine.get(key, MISSING)
+            if value is MISSING and is_fixed:
+                raise _required((spot.link, key))
+            if value is not old:
+                sort = Insert if old is MISSING else Set
+                edits.append((key, Delete() if value is MISSING else sort(value)))
+        if not edits:
+            return below
+        made = call_at(changed_node, (spot.link, below, rule, edits), spot)
+        if rule.edited is not None:
+            names = [key.name for key, edit in edits if type(edit) is not Delete]
+            self.record.add((), below, made, rule, names)
+        return made
 
     def overlaid(self, below: Any, above: Any) -> Any:
         """Return the merge of two leaves, or of two mappings of nothing but leaves.
@@ -666,99 +681,17 @@ class _Merging:
             return below
         return rule.from_items(rule.rest(below), merged)
 
-    def settled(self, spot: Spot, below: Any, above: Any, policy: Policy) -> Any:
-        """Return the value of a place, or the parts to merge."""
-        if below is MISSING:
-            keeps = policy.join in ("outer", "right")
-            return self.cleaned(spot, above) if keeps else MISSING
-        if above is MISSING:
-            return below if policy.join in ("outer", "left") else MISSING
-        if above is DELETE:
-            return MISSING
-        if policy.function is not None:
-            return called(policy.function, (below, above), spot)
-        rule, other = self.resolve(type(below)), self.resolve(type(above))
-        if rule is None or other is None:
-            fits = rule is other or below is None or above is None
-            if fits and other is None and policy.conflict == "overlay":
-                return above
-            return self.chosen(spot, below, above, policy, fits=fits)
-        as_key, other_key = item_key(below, rule), item_key(above, other)
-        if as_key is other_key is DictKey:
-            return by_key((below, above), (rule, other), DictKey)
-        if as_key is other_key is SequenceKey:
-            return self.items(spot, (below, above), (rule, other), policy)
-        if rule is other:
-            parts = by_shape((below, above), rule, _picker(spot, rule, policy))
-            if parts is not None:
-                return self.noted(below, rule, parts)
-        table = entries_of(above, other) if other_key is DictKey else None
-        if rule is other and rule.extras is not None:
-            table = fields_of(above, other)
-        if table is not None:
-            parts = by_field(spot, below, rule, table, policy)
-            if parts is not None:
-                return self.noted(below, rule, parts)
-        return self.chosen(spot, below, above, policy, fits=False)
-
-    def noted(self, node: Any, rule: Rule, parts: Parts) -> Parts:
-        """Return parts whose object is noted as edited, if its class cares."""
-        if rule.edited is None:
-            return parts
-        make, old = parts.make, dict(zip(parts.keys, parts.columns[0], strict=True))
-
-        def make_noted(keys: Sequence[Any], values: Sequence[Any]) -> Any:
-            made = make(keys, values)
-            if made is not node:
-                pairs = zip(keys, values, strict=True)
-                names = [key.name for key, value in pairs if value is not old[key]]
-                self.record.add((), node, made, rule, names)
-            return made
-
-        parts.make = make_noted
-        return parts
-
-    def items(
-        self,
-        spot: Spot,
-        nodes: tuple[Any, Any],
-        rules: tuple[Rule, Rule],
-        policy: Policy,
-    ) -> Any:
-        """Return the merge of two sequences, or the parts to merge."""
-        key = policy.pairs
-        if key is not None and rules[0].is_sequence and rules[1].is_sequence:
-            number_of, path = self.numbering.of, spot.path
-            pairs = zip(nodes, rules, strict=True)
-            numbers = [
-                numbers_by_key(row, key, self.context, number_of, path)
-                for row in ([*entries_of(*one).values()] for one in pairs)
-            ]
-            return by_numbers(nodes, rules, numbers)
-        if policy.lists == "position":
-            return by_key(nodes, rules, SequenceKey)
-        if policy.lists == "extend":
-            old = entries_of(nodes[0], rules[0])
-            more = self.cleaned(spot, nodes[1])
-            size, added = len(old), entries_of(more, rules[1])
-            items = {**old, **{size + place: x for place, x in added.items()}}
-            data = lambda: {size + place for place in data_keys([more])}  # noqa: E731
-            return remade(nodes[0], rules[0], old, items, data)
-        return self.chosen(spot, *nodes, policy, fits=True)
-
-    def chosen(
-        self, spot: Spot, below: Any, above: Any, policy: Policy, *, fits: bool
-    ) -> Any:
+    def chosen(self, spot: Spot, below: Any, above: Any, *, fits: bool) -> Any:
         """Return one of two values.
 
         Raises:
             EditError: It is undecided which.
         """
-        if not (fits or policy.decides):
+        if not (fits or spot.policy.decides):
             raise _misfit(spot, below, above, self.context)
-        if policy.conflict == "base":
+        if spot.policy.conflict == "base":
             return below
-        if policy.conflict == "overlay":
+        if spot.policy.conflict == "overlay":
             return self.cleaned(spot, above)
         path = spot.path
         if differ(below, above, self.context, Values(), path):
@@ -785,27 +718,8 @@ class _Merging:
             raise EditError(f"in {path.where()}: {printed(error)}", path=path) from None
 
 
-def _picker(spot: Spot, rule: Rule, policy: Policy) -> Callable[[Sequence[Any]], Any]:
-    """Return a function that picks the aux data of the merged node."""
-
-    def pick(auxes: Sequence[Any]) -> Any:
-        below, above = auxes
-        if policy.conflict == "base" or rule.same_aux(below, above):
-            return below
-        if policy.conflict == "overlay":
-            return above
-        path = spot.path
-        raise EditError(
-            f"the static fields of two {class_name(rule.cls, qualified=False)} nodes "
-            f"differ at {path.where()}",
-            path=path,
-        )
-
-    return pick
-
-
 def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
-    over, under = (shown(node, context) for node in (above, below))
+    over, under = (_described(node, context) for node in (above, below))
     if over == under and type(above) is not type(below):
         names = type_names(type(above), type(below))
         over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"
@@ -818,3 +732,17 @@ def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
         '"overlay" or "base", to choose which one wins',
         path=path,
     )
+
+
+# -------------------------------------------------------------------- fields of objects
+
+
+def fields_of(node: Any, rule: Rule) -> dict[str, Any]:
+    """Return the fields of an object by name; none if its children have other keys."""
+    keys = keys_of(node, rule)
+    if any(type(key) is not GetAttrKey for key in keys):
+        return {}
+    children = rule.flatten(node)[0]
+    fields = {key.name: child for key, child in zip(keys, children, strict=True)}
+    fields.update((name, getattr(node, name)) for name in static_names(node, rule))
+    return fields

@@ -22,11 +22,10 @@ from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
-from .fields import declared_at
-from .find import DEPTH_IN_DOUBT, END, CycleCheck, Place, Step, find, keys_of, parse
+from .find import DEPTH_IN_DOUBT, END, Place, Step, check_cycles, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
 from .rebuild import Delete, Edited, Set, key_for, rebuild
-from .values import as_declared, as_replaced, described, guess, number_type
+from .values import as_declared, as_replaced, declared_at, described, guess, number_type
 
 
 if TYPE_CHECKING:
@@ -196,12 +195,12 @@ def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_R
     """Yield the leaves and empty nodes of a tree, in its own order."""
     if type(tree) is dict and not tree:
         return
-    check_cycles = CycleCheck(context, tree)
+    unchecked = [tree]
     stack: list[tuple[Any, Any, int]] = [((), tree, 0)]
     while stack:
         link, node, depth = stack.pop()
         if depth == DEPTH_IN_DOUBT:
-            check_cycles()
+            check_cycles(unchecked, context)
         pairs = _children(link, node, context, strict=strict)
         if pairs:
             stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]

@@ -7,7 +7,6 @@ and the error when one has no match. Patterns are parsed and matched in `find`.
 
 from __future__ import annotations
 
-import copy
 import functools
 import re
 from collections.abc import Callable, Iterable, Sequence
@@ -19,7 +18,7 @@ from ..core.keys import literal
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..equality.exact import is_array_like
-from ..errors import EditError, PathError, StructureError
+from ..errors import EditError, PathError
 from ..ops.context import Context, plain_context, stopping_context
 from ..ops.inspect import how_to_register
 from ..safely import brief, class_name, clip, nearest, printed, type_name
@@ -46,7 +45,9 @@ class Selector:
     Attributes:
         text: The selector as it was written, or a description.
         is_single: Whether its form allows at most one match.
-        namespace: Where to look up classes in values that it is combined with.
+        is_level: Whether all targets have the same depth, so that none is inside
+            another.
+        may_be_empty: Whether it is no error that it has no match.
 
     Example:
         >>> import leafwise as lw
@@ -57,26 +58,23 @@ class Selector:
         [3]
     """
 
-    __slots__ = ("is_single", "namespace", "text")
-
-    may_be_empty = False
-    """Whether it is no error that it has no match."""
+    __slots__ = ("_find", "is_level", "is_single", "may_be_empty", "text")
 
     def __init__(
-        self, text: str, *, is_single: bool = False, namespace: str = GLOBAL
+        self,
+        text: str,
+        find: Callable[[Any, Context], list[Place]],
+        *,
+        may_be_empty: bool = False,
     ) -> None:
         self.text = text
-        self.is_single = is_single
-        self.namespace = namespace
-
-    @property
-    def is_level(self) -> bool:
-        """Whether all targets have the same depth, so that none is inside another."""
-        return self.is_single
+        self._find = find
+        self.is_single = self.is_level = False
+        self.may_be_empty = may_be_empty
 
     def targets(self, tree: Any, context: Context) -> list[Place]:
         """Return the targets in a tree."""
-        raise NotImplementedError
+        return self._find(tree, context)
 
     def split_last(self) -> tuple[Selector, Any]:
         """Return the selector of the parents, and the last key (a str for a name).
@@ -99,21 +97,18 @@ class Selector:
         return f"the tree has {_count(len(leaves))}, no match among them"
 
     def __and__(self, other: Any) -> Selector:
-        return _Both(self, self._beside(other))
+        return _both(self, selector(other))
 
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Selector:
-        return _Either((self, self._beside(other)))
+        return _either((self, selector(other)))
 
     def __ror__(self, other: Any) -> Selector:
-        return _Either((self._beside(other), self))
+        return _either((selector(other), self))
 
     def __invert__(self) -> Selector:
-        return _Outside(self)
-
-    def _beside(self, other: Any) -> Selector:
-        return selector(other, namespace=self.namespace)
+        return _outside(self)
 
     def __repr__(self) -> str:
         return f"<selector {self.text}>"
@@ -128,16 +123,10 @@ class _Path(Selector):
     __slots__ = ("steps",)
 
     def __init__(self, text: str, steps: Sequence[Step]) -> None:
-        super().__init__(text, is_single=all(step.key is not None for step in steps))
+        super().__init__(text, lambda tree, context: find(tree, steps, context))
         self.steps = steps
-
-    @property
-    def is_level(self) -> bool:
-        """Whether all targets are equally deep: each step but `**` is a level."""
-        return DEEP not in self.steps
-
-    def targets(self, tree: Any, context: Context) -> list[Place]:
-        return find(tree, self.steps, context)
+        self.is_single = all(step.key is not None for step in steps)
+        self.is_level = DEEP not in steps
 
     def split_last(self) -> tuple[Selector, Any]:
         if not self.steps or self.steps[-1].key is None:
@@ -146,8 +135,12 @@ class _Path(Selector):
 
     def explain_miss(self, start: Place, context: Context) -> str:
         if DEEP in self.steps:
-            treedef = context.flatten(start.value)[1]
-            return _nearest_leaves(self.text, treedef)
+            paths = context.flatten(start.value)[1].paths()
+            last = self.text.rpartition(".")[2].strip("[]'\"@*")
+            names = {keystr(p[-1:], simple=True): p for p in paths[_SEARCHED::-1]}
+            near = nearest(last, names)[:_SHOWN]
+            shown = brief(str(names[name]) or "the root" for name in near)
+            return f"the tree has {_count(len(paths))}{shown and f'; nearest: {shown}'}"
         above = [Place((), start.value)]
         for done, step in enumerate(self.steps, start=1):
             below = find(start.value, self.steps[:done], context)
@@ -158,41 +151,25 @@ class _Path(Selector):
         return "the tree is empty"
 
 
-class _Leaves(Selector):
-    """Leaves that pass a test, of the value or of path and value."""
+def _leaves(text: str, test: Callable[..., object], *, takes_path: bool) -> Selector:
+    """Return the selector of leaves that pass a test, of value or of path and value."""
 
-    __slots__ = ("takes_path", "test")
-
-    def __init__(
-        self, text: str, test: Callable[..., object], *, takes_path: bool
-    ) -> None:
-        super().__init__(text)
-        self.test = test
-        self.takes_path = takes_path
-
-    def targets(self, tree: Any, context: Context) -> list[Place]:
+    def found(tree: Any, context: Context) -> list[Place]:
         leaves, treedef = context.flatten(tree)
-        test, root = self.test, context.root
-        if not self.takes_path:
+        if not takes_path:
             chosen = [number for number, leaf in enumerate(leaves) if test(leaf)]
             return leaf_places(leaves, treedef, chosen)
-        pairs = zip(treedef.paths(), leaves, strict=True)
+        pairs, root = zip(treedef.paths(), leaves, strict=True), context.root
         return [Place(path, leaf) for path, leaf in pairs if test(root + path, leaf)]
 
+    return Selector(text, found)
 
-class _OfType(Selector):
-    """The outermost nodes or leaves that are of some types."""
 
-    __slots__ = ("types",)
+def _of_types(types: tuple[type, ...]) -> Selector:
+    """Return the selector of the outermost nodes or leaves that are of some types."""
+    names = " or ".join(class_name(cls, qualified=False) for cls in types)
 
-    def __init__(self, types: tuple[type, ...]) -> None:
-        super().__init__(
-            f"of type {' or '.join(class_name(cls, qualified=False) for cls in types)}"
-        )
-        self.types = types
-
-    def targets(self, tree: Any, context: Context) -> list[Place]:
-        types = self.types
+    def found(tree: Any, context: Context) -> list[Place]:
         if context.stop is None and all(type(cls) is type for cls in types):
             context = stopping_context(context.view, types)
         else:
@@ -201,109 +178,63 @@ class _OfType(Selector):
         chosen = [n for n, leaf in enumerate(leaves) if isinstance(leaf, types)]
         return leaf_places(leaves, treedef, chosen)
 
+    return Selector(f"of type {names}", found)
 
-class _Mask(Selector):
-    """What a tree of bools and selectors picks of the subtrees at its leaves.
 
-    All of a subtree for True, nothing for False, and what a selector picks in it.
+def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
+    """Return the selector of a tree of bools and selectors, a prefix of the tree.
+
+    It picks all of a subtree for True, nothing for False, and what a selector picks in
+    the subtree.
     """
+    also = "" if _BOOL.issuperset(map(type, parts)) else " and predicates"
 
-    __slots__ = ("are_bools", "parts", "treedef")
-
-    def __init__(self, treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> None:
-        self.are_bools = _BOOL.issuperset(map(type, parts))
-        also = "" if self.are_bools else " and predicates"
-        super().__init__(f"a tree of bools{also}")
-        self.treedef = treedef
-        self.parts = parts
-
-    def targets(self, tree: Any, context: Context) -> list[Place]:
-        values = self.treedef.flatten_up_to(tree)
-        paths = self.treedef.paths()
-        is_foreign = self.treedef.namespace != context.view.mode.namespace
-        if is_foreign or context.stop is not None:
-            _check_depth(paths, tree, context)
-        rows = zip(paths, self.parts, values, strict=True)
-        if self.are_bools:
-            return [Place(path, value) for path, part, value in rows if part]
-        found: list[Place] = []
-        for path, part, value in rows:
+    def found(tree: Any, context: Context) -> list[Place]:
+        values = treedef.flatten_up_to(tree)
+        places: list[Place] = []
+        for path, part, value in zip(treedef.paths(), parts, values, strict=True):
             if isinstance(part, Selector):
-                found += follow(Place(path, value), part, context)
+                places += follow(Place(path, value), part, context)
             elif part:
-                found.append(Place(path, value))
-        return found
+                places.append(Place(path, value))
+        return places
+
+    return Selector(f"a tree of bools{also}", found)
 
 
-def _check_depth(paths: Iterable[KeyPath], tree: Any, context: Context) -> None:
-    """Raise an error for a mask that goes into a leaf (of `is_leaf` or a namespace).
+def _either(parts: Sequence[Selector]) -> Selector:
+    """Return the selector of the targets of several selectors, each once."""
 
-    Raises:
-        StructureError: The mask goes into a leaf.
-    """
-    leaves = {*context.flatten(tree)[1].paths()}
-    for path in paths:
-        for size in range(len(path)):
-            if path[:size] in leaves:
-                where = path[:size].where()
-                raise StructureError(
-                    "the tree of bools is deeper than the tree, which has a leaf at "
-                    f"{where}",
-                    path=path[:size],
-                )
+    def found(tree: Any, context: Context) -> list[Place]:
+        return unique([x for part in parts for x in part.targets(tree, context)])
+
+    text = " | ".join(part.text for part in parts)
+    return Selector(text, found, may_be_empty=not parts)
 
 
-class _Either(Selector):
-    """The targets of several selectors, each once."""
+def _both(*parts: Selector) -> Selector:
+    """Return the selector of what is in a target of both of two selectors."""
 
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: Sequence[Selector]) -> None:
-        text = " | ".join(part.text for part in parts)
-        super().__init__(text, namespace=parts[0].namespace if parts else GLOBAL)
-        self.parts = parts
-
-    @property
-    def may_be_empty(self) -> bool:  # type: ignore[override]  # a property here
-        return not self.parts
-
-    def targets(self, tree: Any, context: Context) -> list[Place]:
-        found = [place for part in self.parts for place in part.targets(tree, context)]
-        return unique(found)
-
-
-class _Both(Selector):
-    """What is in a target of both of two selectors."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, *parts: Selector) -> None:
-        text = " & ".join(f"({part.text})" for part in parts)
-        super().__init__(text, namespace=parts[0].namespace)
-        self.parts = parts
-
-    def targets(self, tree: Any, context: Context) -> list[Place]:
-        first, second = (part.targets(tree, context) for part in self.parts)
+    def found(tree: Any, context: Context) -> list[Place]:
+        first, second = (part.targets(tree, context) for part in parts)
         in_first, in_second = Region(first), Region(second)
         found = [place for place in first if place.path in in_second]
         found += [place for place in second if place.path in in_first]
         return unique(found)
 
+    return Selector(" & ".join(f"({part.text})" for part in parts), found)
 
-class _Outside(Selector):
-    """The leaves that are in no target of a selector."""
 
-    __slots__ = ("part",)
+def _outside(part: Selector) -> Selector:
+    """Return the selector of the leaves that are in no target of a selector."""
 
-    def __init__(self, part: Selector) -> None:
-        super().__init__(f"~({part.text})", namespace=part.namespace)
-        self.part = part
-
-    def targets(self, tree: Any, context: Context) -> list[Place]:
-        region = Region(self.part.targets(tree, context))
+    def found(tree: Any, context: Context) -> list[Place]:
+        region = Region(part.targets(tree, context))
         leaves, treedef = context.flatten(tree)
         pairs = zip(treedef.paths(), leaves, strict=True)
         return [Place(path, leaf) for path, leaf in pairs if path not in region]
+
+    return Selector(f"~({part.text})", found)
 
 
 # ------------------------------------------------------------------------- regions
@@ -365,11 +296,7 @@ def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
         >>> lw.at(config)[large].get()
         [100]
     """
-    made = read_selector(what, view_of(namespace))
-    if made.namespace != namespace and not isinstance(what, Selector):
-        made = copy.copy(made)
-        made.namespace = namespace
-    return made
+    return read_selector(what, view_of(namespace))
 
 
 def read_selector(what: Any, view: View) -> Selector:
@@ -385,15 +312,15 @@ def read_selector(what: Any, view: View) -> Selector:
         return what
     if type(what) is tuple or type(what) is list:
         if what and all(isinstance(item, type) for item in what):
-            return _OfType(tuple(what))
+            return _of_types(tuple(what))
         if all(isinstance(x, _IN_TUPLES) and type(x) is not bool for x in what):
-            return _Either([read_selector(item, view) for item in what])
+            return _either([read_selector(item, view) for item in what])
     if view.resolve(type(what)) is None:
         return _of_leaf(what)
     leaves, treedef = plain_context(view).flatten(what)
     if _BOOL.issuperset(map(type, leaves)):
-        return _Mask(treedef, leaves)
-    return _Mask(treedef, [_part(leaf, what, view) for leaf in leaves])
+        return _mask(treedef, leaves)
+    return _mask(treedef, [_part(leaf, what, view) for leaf in leaves])
 
 
 _IN_TUPLES: Final = (str, int, slice, KeyPath, Selector, re.Pattern)
@@ -425,14 +352,14 @@ def _of_leaf(what: Any) -> Selector:
     if isinstance(what, re.Pattern):
         search = what.search
         found = lambda path, _leaf: search(str(path))  # noqa: E731
-        return _Leaves(repr(what.pattern), found, takes_path=True)
+        return _leaves(repr(what.pattern), found, takes_path=True)
     if isinstance(what, type):
-        return _OfType((what,))
+        return _of_types((what,))
     if callable(what):
         name = getattr(what, "__name__", type(what).__name__)
-        return _Leaves(f"where {name}", what, takes_path=_takes_path(what))
+        return _leaves(f"where {name}", what, takes_path=_takes_path(what))
     if _is_flag(what):
-        return _Mask(PyTreeDef.leaf(), [bool(what)])
+        return _mask(PyTreeDef.leaf(), [bool(what)])
     raise _no_selector(what, what)
 
 
@@ -538,18 +465,6 @@ def follow(start: Place, what: Selector, context: Context) -> list[Place]:
 
 _SHOWN: Final = 5
 _SEARCHED: Final = 2000
-
-
-def _nearest_leaves(text: str, treedef: PyTreeDef) -> str:
-    paths = treedef.paths()
-    last = text.rpartition(".")[2].strip("[]'\"@*")
-    names = {
-        keystr(path[-1:], simple=True): path for path in reversed(paths[:_SEARCHED])
-    }
-    near = nearest(last, names)[:_SHOWN]
-    shown = brief(str(names[name]) or "the root" for name in near)
-    nearest_ = f"; nearest: {shown}" if shown else ""
-    return f"the tree has {_count(len(paths))}{nearest_}"
 
 
 def _nearest_keys(text: str, rest: str, place: Place, context: Context) -> str:

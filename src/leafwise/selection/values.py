@@ -14,14 +14,92 @@ import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from types import NoneType, UnionType
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
-from ..core.keypath import end_of_quote, parse_literal
-from ..core.keys import DictKey, SequenceKey
+from ..core.keypath import KeyPath, end_of_quote, parse_literal
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..errors import EditError, PathError
+from ..ops.context import Context
 from ..safely import FAULTS, MISSING, class_name, clip
-from .rebuild import data_keys, entries_of, item_key, remade
+from .rebuild import children_by_key, data_keys, entries_of, item_key, remade
+
+
+# --------------------------------------------------------------- texts of one type
+
+_NULL: Final = ("null", "None")
+_FLAGS: Final = {
+    **dict.fromkeys(("true", "yes", "on", "1"), True),
+    **dict.fromkeys(("false", "no", "off", "0"), False),
+}
+_WIDER: Final[dict[Any, tuple[type, ...]]] = {float: (int,), complex: (int, float)}
+"""The types whose values count as values of another one."""
+_TEXTUAL: Final = frozenset(
+    {"datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid"}
+)
+"""Modules whose classes have values that are written as text."""
+
+
+def _flag(text: str) -> bool:
+    if text.lower() not in _FLAGS:
+        raise ValueError(text)
+    return _FLAGS[text.lower()]
+
+
+def _integer(text: str) -> int:
+    return int(text, 0)  # which refuses 0600: octal for some, not for others
+
+
+def _float(text: str) -> float:
+    if re.match(r"[-+]?0[0-9_]", text):
+        raise ValueError(text)
+    return float(text)
+
+
+def _text(text: str) -> str:
+    is_quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "'\""
+    return str(parse_literal(text)) if is_quoted else text
+
+
+def _set(text: str) -> Iterable[Any]:
+    value = _literal(text)
+    if not isinstance(value, list | tuple | set):
+        raise TypeError(value)
+    return value
+
+
+_READERS: Final[dict[Any, Callable[[str], Any]]] = {
+    bool: _flag,
+    int: _integer,
+    float: _float,
+    complex: complex,
+    str: _text,
+    set: lambda text: {*_set(text)},
+    frozenset: lambda text: frozenset(_set(text)),
+}
+_SCALARS: Final = frozenset({bool, int, float, complex, str})
+
+
+def _read(cls: Any, text: str) -> Any:
+    """Return a text as a value of a class.
+
+    Raises:
+        Exception: The text does not represent such a value, as the class says.
+    """
+    if cls in _READERS:
+        return _READERS[cls](text)
+    if not issubclass(cls, enum.Enum):
+        return getattr(cls, "fromisoformat", cls)(text)
+    for member in cls:
+        if text == str(member.value) and text not in cls.__members__:
+            return member
+    return cls[text]
+
+
+def number_type(value: Any) -> type:
+    """Return the type of a value; of a number that knows its text, int or float."""
+    plain: Any = getattr(type(value), "plain", None)
+    return plain if plain in (int, float) else type(value)
 
 
 # ------------------------------------------------------- the value that is replaced
@@ -41,119 +119,26 @@ def as_replaced(text: str, old: Any, rule: Rule | None) -> Any:
         Exception: It cannot be cast, as the type of a leaf says; `EditError` if a dict
             in it has equal keys.
     """
-    if rule is None:
-        return _leaf_like(old, text)
-    return _node_like(old, rule, _literal(text), is_typed=False)
-
-
-_NULL: Final = ("null", "None")
-_FLAGS: Final = {
-    **dict.fromkeys(("true", "yes", "on", "1"), True),
-    **dict.fromkeys(("false", "no", "off", "0"), False),
-}
-
-
-def _flag(text: str) -> bool:
-    if text.lower() not in _FLAGS:
-        raise ValueError(text)
-    return _FLAGS[text.lower()]
-
-
-def number_type(value: Any) -> type:
-    """Return the type of a value; of a number that knows its text, int or float."""
-    plain: Any = getattr(type(value), "plain", None)
-    return plain if plain in (int, float) else type(value)
-
-
-def _integer(text: str) -> int:
-    return int(text, 0)  # which refuses 0600: octal for some, not for others
-
-
-_INFINITE: Final = float("inf")
-
-
-def _number(text: str) -> int | float:
-    try:
-        return _integer(text)
-    except ValueError:
-        if not any(letter.isdigit() for letter in text):
-            raise  # "inf" is no number of steps
-        number = _float(text)
-        if number in (_INFINITE, -_INFINITE):
-            raise
-        return number
-
-
-def _float(text: str) -> float:
-    if re.match(r"[-+]?0[0-9_]", text):
-        raise ValueError(text)
-    return float(text)
-
-
-def _text(text: str) -> str:
-    if len(text) > 1 and text[0] == text[-1] and text[0] in "'\"":
-        return str(parse_literal(text))
-    return text
-
-
-_CASTS: Final[dict[type, Callable[[str], Any]]] = {
-    bool: _flag,
-    int: _integer,
-    float: _float,
-    complex: complex,
-    str: _text,
-}
-
-
-def _leaf_like(old: Any, text: str) -> Any:
-    """Return a text as a leaf of the type of another one.
-
-    Raises:
-        Exception: The text does not represent such a leaf, as its type says; or the
-            type has no values written as text.
-    """
+    if rule is not None:
+        return _node_like(old, rule, _literal(text), is_typed=False)
     cls = number_type(old)
     if old is None:
         return guess(text)
     if text in _NULL:
         return None
-    if cls is int:
-        return _number(text)
-    if cls in _CASTS:
-        return _CASTS[cls](text)
-    if isinstance(old, enum.Enum):
-        return _member(cls, text)
-    if cls in _SETS:
-        return cls(_items(_literal(text)))
-    if isinstance(old, type):  # of which one argument makes no other class
-        raise TypeError(text)
+    if isinstance(old, type) or getattr(old, "shape", ()) != ():
+        raise TypeError(text)  # of which one argument makes no other one
     if hasattr(old, "dtype"):
-        if getattr(old, "shape", ()) != ():
-            raise TypeError(text)
-        item = old.item()
-        return cls(_integer(text) if type(item) is int else _leaf_like(item, text))
-    if hasattr(cls, "fromisoformat"):
-        return cls.fromisoformat(text)
-    return cls(text)
-
-
-_SETS: Final = (set, frozenset)
-
-
-def _items(value: Any) -> Any:
-    if not isinstance(value, list | tuple | set):
-        raise TypeError(value)
-    return value
-
-
-def _member(cls: Any, text: str) -> Any:
-    """Return the member of an enum with a name, or else a value."""
-    if text in cls.__members__:
-        return cls[text]
-    for member in cls:
-        if str(member.value) == text:
-            return member
-    raise ValueError(text)
+        item = type(old.item())
+        return cls(_integer(text) if item is int else _read(item, text))
+    if cls is int:
+        with contextlib.suppress(ValueError):
+            return _integer(text)
+        number = _float(text)
+        if number - number != 0:
+            raise ValueError(text)  # infinity and NaN are no number of steps
+        return number
+    return _read(cls, text)
 
 
 def _node_like(old: Any, rule: Rule, new: Any, *, is_typed: bool) -> Any:
@@ -171,31 +156,34 @@ def _node_like(old: Any, rule: Rule, new: Any, *, is_typed: bool) -> Any:
     if new is None:
         return None
     key_type = item_key(old, rule)
-    if key_type is DictKey and isinstance(new, Mapping):
-        entries = entries_of(old, rule)
-        sorts = {} if is_typed else {k: number_type(x) for k, x in entries.items()}
-        items = {key: _of_type(sorts.get(key), child) for key, child in new.items()}
-    elif key_type is SequenceKey and isinstance(new, list | tuple):
-        entries = entries_of(old, rule)
-        types = set() if is_typed else {*map(number_type, entries.values())}
-        sort = types.pop() if len(types) == 1 else None
-        items = dict(enumerate([_of_type(sort, item) for item in new]))
-    else:
+    if not (key_type is DictKey and isinstance(new, Mapping)) and not (
+        key_type is SequenceKey and isinstance(new, list | tuple)
+    ):
         raise ValueError(new)
+    entries = entries_of(old, rule)
+    types = {key: number_type(x) for key, x in entries.items()}
+    pairs = new.items() if isinstance(new, Mapping) else enumerate(new)
+    first = next(iter(types.values()), None)
+    items = {}
+    for key, value in pairs:
+        cls = types.get(key)
+        if key_type is SequenceKey:
+            cls = first if len({*types.values()}) == 1 else None
+        items[key] = value if is_typed else _of_type(cls, value)
     return remade(old, rule, entries, items, lambda: data_keys([old]))
 
 
-def _of_type(sort: type | None, value: Any) -> Any:
+def _of_type(cls: type | None, value: Any) -> Any:
     """Return a value if it is of a type, or one number as another.
 
     Raises:
         ValueError: It is of another type.
     """
-    if sort is None or sort is NoneType or value is None or type(value) is sort:
+    if cls in (None, NoneType, type(value)) or value is None:
         return value
-    if sort is float and type(value) is int:
+    if cls is float and type(value) is int:
         return float(value)
-    if sort is int and type(value) is float:
+    if cls is int and type(value) is float:
         return value
     raise ValueError(value)
 
@@ -219,34 +207,19 @@ def as_declared(text: str, hint: Any, old: Any, rule: Rule | None) -> Any:
         Exception: The text is not of that type.
     """
     members = _members(hint)
-    if not all(map(_is_known, members)) or _is_finer(old, members):
-        return MISSING
+    scalars = tuple(m for m in members if isinstance(m, type) and m in _SCALARS)
+    is_finer = isinstance(old, scalars) and type(old) not in scalars
+    if not all(map(_is_known, members)) or is_finer or hasattr(old, "dtype"):
+        return MISSING  # a scalar of numpy, or a member of an enum, keeps its type
     if old is None:
         members.append(NoneType)
-    if all(member in (str, NoneType) for member in members):
-        is_null = NoneType in members and text in _NULL
-        return None if is_null else _text(text)
-    value = _fitted(guess(text), [m for m in members if m is not str], MISSING)
-    if value is MISSING:
-        value = _read_as(text, members)
-    is_node = rule is not None and isinstance(value, list | tuple | dict)
-    if rule is None or not is_node:
-        return value
-    try:
-        return _node_like(old, rule, value, is_typed=True)
-    except ValueError:  # a list where there was a dict
-        return value
-
-
-def _is_finer(old: Any, members: list[Any]) -> bool:
-    """Return whether a value is of a type of its own among those of an annotation.
-
-    Such as a scalar of numpy, or a member of an enum, where a float or str is declared.
-    """
-    if hasattr(old, "dtype"):
-        return True
-    scalars = tuple(filter(_is_scalar, members))
-    return isinstance(old, scalars) and type(old) not in scalars
+    if {str, NoneType}.issuperset(members):
+        return None if NoneType in members and text in _NULL else _text(text)
+    value = _fitted(guess(text), text, members)
+    if rule is not None and isinstance(value, list | tuple | dict):
+        with contextlib.suppress(ValueError):  # a list where there was a dict
+            return _node_like(old, rule, value, is_typed=True)
+    return value
 
 
 def described(hint: Any) -> str:
@@ -257,16 +230,17 @@ def described(hint: Any) -> str:
         >>> described(int), described(float | None), described(list[int])
         ('int', 'float | None', 'list[int]')
     """
-    return " | ".join(map(_name, _members(hint)))
-
-
-def _name(member: Any) -> str:
-    if typing.get_origin(member) is typing.Literal:
-        return " | ".join(map(clip, typing.get_args(member)))
-    if member is NoneType:
-        return "None"
-    is_class = isinstance(member, type) and not typing.get_args(member)
-    return class_name(member, qualified=False) if is_class else clip(member)
+    names: list[str] = []
+    for member in _members(hint):
+        arguments = typing.get_args(member)
+        if typing.get_origin(member) is typing.Literal:
+            names += map(clip, arguments)
+        elif isinstance(member, type) and not arguments:
+            name = class_name(member, qualified=False)
+            names.append("None" if member is NoneType else name)
+        else:
+            names.append(clip(member))
+    return " | ".join(names)
 
 
 _QUALIFIERS: Final = (typing.Annotated, typing.Final, typing.ClassVar)
@@ -285,117 +259,98 @@ def _members(hint: Any) -> list[Any]:
     return [NoneType if hint is None else hint]
 
 
-_TEXTUAL: Final = frozenset(
-    {"datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid"}
-)
-"""Modules whose classes have values that are written as text."""
-
-
-def _is_scalar(member: Any) -> bool:
-    return isinstance(member, type) and member in _CASTS  # others may have no hash
-
-
 def _is_table(cls: Any) -> bool:
     """Return whether a class is a typed dict, of `typing` or of `typing_extensions`."""
     return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__total__")
 
 
+_CONTAINERS: Final = (
+    *((cls, cls) for cls in (list, tuple, dict, set, frozenset)),
+    *((Mapping, dict), (Sequence, list), (Set, set), (Iterable, list)),
+)
+
+
+def _container(cls: Any) -> Any:
+    """Return the built-in container that stands for a class; None for other classes."""
+    if _is_table(cls):
+        return dict
+    is_abstract = getattr(cls, "__module__", "") == "collections.abc"
+    return next(
+        (
+            made
+            for c, made in _CONTAINERS
+            if c is cls or (is_abstract and issubclass(cls, c))
+        ),
+        None,
+    )
+
+
 def _is_known(member: Any) -> bool:
     """Return whether an annotation says how to read a text."""
-    if typing.get_origin(member) is typing.Literal or member is NoneType:
-        return True
     cls = typing.get_origin(member) or member
-    if not isinstance(cls, type):
-        return False
-    if cls in _CASTS or issubclass(cls, enum.Enum) or _is_table(cls):
+    if cls is typing.Literal or cls is NoneType or _container(cls) is not None:
         return True
-    return cls.__module__.partition(".")[0] in _TEXTUAL or _container(cls) is not None
+    return isinstance(cls, type) and (
+        cls in _SCALARS
+        or issubclass(cls, enum.Enum)
+        or cls.__module__.partition(".")[0] in _TEXTUAL
+    )
 
 
-def _container(cls: Any) -> type | None:
-    """Return the built-in container that stands for a class; None for other classes."""
-    if cls in (list, tuple, dict, set, frozenset):
-        return cls  # type: ignore[no-any-return]
-    if getattr(cls, "__module__", "") != "collections.abc":
-        return None
-    known = ((Mapping, dict), (Sequence, list), (Set, set), (Iterable, list))
-    return next((made for sort, made in known if issubclass(cls, sort)), None)
+def _fitted(value: Any, text: str | None, members: list[Any]) -> Any:
+    """Return a value as one of some types, those first that it is of.
 
-
-def _fitted(value: Any, members: list[Any], default: Any) -> Any:
-    """Return a value as one of some types, those first that it is of."""
-    for is_exact in (True, False):
-        for member in members:
-            try:
-                return _fit(value, member, is_exact=is_exact)
-            except ValueError:
-                continue
-    return default
-
-
-def _fit(value: Any, member: Any, *, is_exact: bool) -> Any:
-    """Return a value that was read as one of a type.
+    Args:
+        value: The value.
+        text: The text that it was read from; None for an item of a container.
+        members: The types.
 
     Raises:
-        ValueError: It is of another type.
+        ValueError: It is of no such type.
     """
-    origin = typing.get_origin(member)
-    if origin is typing.Literal:
-        for known in typing.get_args(member):
-            if type(known) is type(value) and known == value:
-                return value
-        raise ValueError(value)
-    cls = origin or member
-    if type(value) is cls and cls in (*_CASTS, NoneType):
-        return value
-    wider = (int,) if cls is float else (int, float) if cls is complex else ()
-    if not is_exact and type(value) in wider:
-        return cls(value)
-    made = dict if _is_table(cls) else _container(cls)
-    if made is dict and isinstance(value, dict):
-        return {key: _item(x, child_hint(member, key)) for key, x in value.items()}
-    if made in (None, dict) or not isinstance(value, list | tuple | set):
-        raise ValueError(value)
-    items = [_item(x, child_hint(member, place)) for place, x in enumerate(value)]
-    return made(items)
-
-
-def _item(value: Any, hint: Any) -> Any:
-    """Return an item of a container as its annotation says.
-
-    Raises:
-        ValueError: It is of another type.
-    """
-    members = _members(hint)
     if not all(map(_is_known, members)):
         return value
-    found = _fitted(value, members, MISSING)
-    if found is MISSING and isinstance(value, str):
-        return _read_as(value, members)
-    if found is MISSING:
+    some = [m for m in members if m is not str or text is None]
+    written = value if text is None else text
+    for attempt in (_exactly, _widened, _from_text):
+        for member in some if attempt is not _from_text else members:
+            given = written if attempt is _from_text else value
+            with contextlib.suppress(*FAULTS):  # it is not of this type
+                return attempt(given, member)
+    raise ValueError(value)
+
+
+def _exactly(value: Any, member: Any) -> Any:
+    """Return a value that is of a type, its items as those of the type."""
+    cls = typing.get_origin(member) or member
+    if cls is typing.Literal:
+        known = [(type(x), x) for x in typing.get_args(member)]
+        if (type(value), value) in known:
+            return value
+    made = _container(cls)
+    if made is dict and isinstance(value, dict):
+        hints = {key: _members(child_hint(member, key)) for key in value}
+        return {key: _fitted(x, None, hints[key]) for key, x in value.items()}
+    if made not in (None, dict) and isinstance(value, list | tuple | set):
+        items = enumerate(value)
+        return made(_fitted(x, None, _members(child_hint(member, n))) for n, x in items)
+    if type(value) is not cls or made is not None:
         raise ValueError(value)
-    return found
+    return value
 
 
-def _read_as(text: str, members: list[Any]) -> Any:
-    """Return a text as the first type that takes it, a string at last.
+def _widened(value: Any, member: Any) -> Any:
+    if type(value) not in _WIDER.get(member, ()):
+        raise ValueError(value)
+    return member(value)
 
-    Raises:
-        ValueError: None does.
-    """
-    for member in sorted(members, key=lambda member: member is str):
-        try:
-            if _is_scalar(member):
-                return _CASTS[member](text)
-            if isinstance(member, type) and issubclass(member, enum.Enum):
-                return _member(member, text)
-            if getattr(member, "__module__", "").partition(".")[0] in _TEXTUAL:
-                return getattr(member, "fromisoformat", member)(text)
-            if typing.get_origin(member) is typing.Literal:
-                return _fit(_text(text), member, is_exact=True)
-        except FAULTS:  # whatever a class says of a text
-            continue
-    raise ValueError(text)
+
+def _from_text(text: Any, member: Any) -> Any:
+    if not isinstance(text, str) or _container(typing.get_origin(member) or member):
+        raise TypeError(text)
+    if typing.get_origin(member) is typing.Literal:
+        return _exactly(_text(text), member)
+    return _read(member, text)
 
 
 def hints_of(cls: Any) -> dict[str, Any]:
@@ -424,67 +379,61 @@ def child_hint(hint: Any, key: Any) -> Any:
     for member in _members(hint):
         cls, arguments = typing.get_origin(member) or member, typing.get_args(member)
         if _is_table(cls):
-            found = hints_of(cls).get(key, Any)
-        elif not arguments or not isinstance(cls, type):
+            return hints_of(cls).get(key, Any)
+        if not arguments or not isinstance(cls, type):
             continue
-        elif issubclass(cls, Mapping) and len(arguments) == 2:
-            found = arguments[1]
-        elif cls is tuple and arguments[-1] is not Ellipsis:
-            found = arguments[key] if key in range(len(arguments)) else Any
-        elif issubclass(cls, Iterable):
-            found = arguments[0]
-        else:
-            continue
-        return found
+        if issubclass(cls, Mapping) and len(arguments) == 2:
+            return arguments[1]
+        if cls is tuple and arguments[-1] is not Ellipsis:
+            return arguments[key] if key in range(len(arguments)) else Any
+        if issubclass(cls, Iterable):
+            return arguments[0]
     return Any
 
 
+# ------------------------------------------------------------------- declared types
+
+
+Declared: TypeAlias = dict[str, tuple[Any, bool]]
+
+
+def declared_at(
+    tree: Any, path: KeyPath, context: Context, known: dict[type, Declared]
+) -> tuple[Any, bool]:
+    """Return the annotation for a place in a tree, `Any` if there is none.
+
+    Args:
+        tree: The tree.
+        path: The place.
+        context: What is a leaf.
+        known: A cache of facts about classes, which is extended.
+
+    Returns:
+        The annotation, and whether the class of the parent converts its arguments.
+    """
+    node, hint, converts = tree, Any, False
+    for key in path:
+        rule: Any = context.view.resolve(type(node))
+        if isinstance(key, GetAttrKey):
+            cls = type(node)
+            if cls not in known:
+                known[cls] = _declared(cls, rule)
+            hint, converts = known[cls].get(key.name, (Any, False))
+        else:
+            hint, converts = child_hint(hint, key.entry), False
+        node = children_by_key(node, context)(key)
+    return hint, converts
+
+
+def _declared(cls: Any, rule: Rule) -> Declared:
+    """Return the annotations of a class, as far as they can be read."""
+    found = {name: (hint, False) for name, hint in hints_of(cls).items()}
+    if rule.declared is not None:
+        found.update(rule.declared(cls))
+    return found
+
+
 # ------------------------------------------------------------------ without a type
-
-
-def _literal(text: str) -> Any:
-    """Read a value as JSON, as a Python literal, or as a list or dict of words.
-
-    Raises:
-        ValueError: It is none of these.
-        EditError: A dict in it has equal keys.
-    """
-    for read in (_json, _python_literal):
-        try:
-            return read(text)
-        except EditError:
-            raise
-        except (ValueError, RecursionError):
-            continue
-    return _words(text)
-
-
-def _json(text: str) -> Any:
-    return json.loads(text, object_pairs_hook=_dict_of)
-
-
-def _python_literal(text: str) -> Any:
-    from ..core.literals import read_python  # and with it ast
-
-    try:
-        return read_python(text, _dict_of)
-    except (SyntaxError, TypeError, MemoryError, RecursionError) as error:
-        raise ValueError(text) from error
-
-
-def _dict_of(items: list[tuple[Any, Any]]) -> dict[Any, Any]:
-    """Return items as a dict.
-
-    Raises:
-        EditError: Two keys are equal.
-    """
-    known: dict[Any, Any] = {}
-    for key, _ in items:
-        if key in known:
-            pair = f"{clip(known[key])} and {clip(key)}"
-            raise EditError(f"the value has a dict with equal keys, {pair}")
-        known[key] = key
-    return dict(items)
 
 
 def guess(text: str) -> Any:
@@ -506,14 +455,58 @@ def guess(text: str) -> Any:
         return text
 
 
+def _literal(text: str) -> Any:
+    """Read a value as JSON, as a Python literal, or as a list or dict of words.
+
+    Raises:
+        ValueError: It is none of these.
+        EditError: A dict in it has equal keys.
+    """
+    for read in (_json, _python_literal, _words):
+        try:
+            return read(text)
+        except EditError:
+            raise
+        except (ValueError, RecursionError):
+            continue
+    raise ValueError(text)
+
+
+def _json(text: str) -> Any:
+    return json.loads(text, object_pairs_hook=_dict_of)
+
+
+def _python_literal(text: str) -> Any:
+    from ..core.literals import read_python  # and with it ast
+
+    try:
+        return read_python(text, _dict_of)
+    except (SyntaxError, TypeError, MemoryError) as error:
+        raise ValueError(text) from error
+
+
+def _dict_of(items: list[tuple[Any, Any]]) -> dict[Any, Any]:
+    """Return items as a dict.
+
+    Raises:
+        EditError: Two keys are equal.
+    """
+    known: dict[Any, Any] = {}
+    for key, _ in items:
+        if key in known:
+            pair = f"{clip(known[key])} and {clip(key)}"
+            raise EditError(f"the value has a dict with equal keys, {pair}")
+        known[key] = key
+    return dict(items)
+
+
 _KEY: Final = re.compile(r"(?:\\.|\$\{[^}]*\}|[^\\,:\[\]{}()])+", re.DOTALL)
 _VALUE: Final = re.compile(r"(?:\\.|\$\{[^}]*\}|[^\\,\[\]{}()])+", re.DOTALL)
 _ESCAPED: Final = re.compile(r"\\([\\()\[\]{}:=, \t'\"])")
-_CLOSING: Final = {"[": "]", "{": "}"}
 
 
 def _words(text: str) -> Any:
-    """Read a list or dict, of any depth, in which strings need no quotes.
+    """Read a list or dict in which strings need no quotes.
 
     They are written as on the command line of Hydra: `[a, b c, {x: 1, y: null}]`. A
     backslash makes the next bracket, comma, colon, quote or space a part of a word.
@@ -522,46 +515,39 @@ def _words(text: str) -> Any:
         ValueError: It is not such a text.
         EditError: A dict has equal keys.
     """
-    wrong = ValueError(text)
-    open_: list[tuple[str, list[Any]]] = []  # the bracket that closes it, and its items
-    letter, place = _letter(text, 0)
-    while True:
-        closing, items = open_[-1] if open_ else ("none", [])
-        if letter == closing:  # empty, or after the last comma
-            open_.pop()
-            value = _dict_of(items) if closing == "}" else items
-            letter, place = _letter(text, place + 1)
-        else:
-            if closing == "}":
-                key, place = _word(text, place, _KEY)
-                letter, place = _letter(text, place)
-                if letter != ":":
-                    raise wrong
-                items.append(key)
-                letter, place = _letter(text, place + 1)
-            if letter in _CLOSING:
-                open_.append((_CLOSING[letter], []))
-                letter, place = _letter(text, place + 1)
-                continue
-            if not open_:
-                raise wrong
-            value, place = _word(text, place, _VALUE)
+    value, place = _container_at(text, 0)
+    if text[place:].strip():
+        raise ValueError(text)
+    return value
+
+
+def _container_at(text: str, place: int) -> tuple[Any, int]:
+    """Return the list or dict that begins at a place, and where it ends."""
+    opening, place = _letter(text, place)
+    if opening not in ("[", "{"):
+        raise ValueError(text)
+    closing, items = "]" if opening == "[" else "}", []
+    letter, place = _letter(text, place + 1)
+    while letter != closing:
+        key: Any = None
+        if closing == "}":
+            key, place = _word(text, place, _KEY)
             letter, place = _letter(text, place)
-        while open_:
-            closing, items = open_[-1]
-            items.append((items.pop(), value) if closing == "}" else value)
-            if letter not in (",", closing):
-                raise wrong
-            is_closed = letter == closing
+            if letter != ":":
+                raise ValueError(text)
             letter, place = _letter(text, place + 1)
-            if not is_closed:
-                break
-            open_.pop()
-            value = _dict_of(items) if closing == "}" else items
-        else:
-            if letter:
-                raise wrong
-            return value
+        is_inside = letter in ("[", "{")
+        value, place = (
+            _container_at(text, place) if is_inside else _word(text, place, _VALUE)
+        )
+        items.append((key, value))
+        letter, place = _letter(text, place)
+        if letter == ",":
+            letter, place = _letter(text, place + 1)
+        elif letter != closing:
+            raise ValueError(text)
+    made = _dict_of(items) if closing == "}" else [value for _, value in items]
+    return made, place + 1
 
 
 def _letter(text: str, place: int) -> tuple[str, int]:
@@ -585,23 +571,10 @@ def _word(text: str, start: int, pattern: re.Pattern[str]) -> tuple[Any, int]:
     bare, end = word.strip(), start + len(word)
     if not bare:
         raise ValueError(text)
-    if "\\" not in bare:
-        return _scalar(bare), end
-    ends_in_space = bare.endswith("\\") and len(bare) < len(word)
-    return _ESCAPED.sub(r"\1", f"{bare} " if ends_in_space else bare), end
-
-
-_CONSTANTS: Final = frozenset(
-    ["true", "false", "null", "NaN", "Infinity", "True", "False", "None"]
-)
-
-
-def _scalar(word: str) -> Any:
-    if word.isidentifier() and word not in _CONSTANTS:
-        return word  # as most are
+    if "\\" in bare:
+        ends_in_space = bare.endswith("\\") and len(bare) < len(word)
+        return _ESCAPED.sub(r"\1", f"{bare} " if ends_in_space else bare), end
     for read in (_json, _python_literal):
-        try:
-            return read(word)
-        except ValueError:
-            continue
-    return word
+        with contextlib.suppress(ValueError):
+            return read(bare), end
+    return bare, end

@@ -24,7 +24,7 @@ from ..safely import class_name, module_name, printable, printed, shown, type_na
 from ..selection.change import Change
 from ..selection.diff import TreeDiff
 from ..selection.difftext import SIGNS as KINDS
-from ..selection.difftext import counted, sides_of
+from ..selection.difftext import counted, told
 from ..selection.edit import Selection
 from .outline import Arrays, Item, outline
 from .page import STYLE, caption, framed, safe, span
@@ -303,17 +303,19 @@ def _of_diff(diff: TreeDiff, most: int, _flat: bool) -> str:
 
 def _of_change(change: Change) -> str:
     """Return the rows of a change."""
-    sides = sides_of(change)
+    found = told(change)
     sign = KINDS[change.kind]
+    note = f"to [{change.index}]" if change.kind == "moved" else found.note
+    note += f" (and {found.more} more places)" if found.more else ""
     path = printable(change.path.where())
     if len(path) > _LONGEST_PATH:
         path = f"{path[: _LONGEST_PATH - 3]}..."
     rows = [
         f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" scope="rowgroup">'
         f"{span('sign', sign)} <code>{escape(path)}</code> "
-        f"{span('dim', sides.note)}</th></tr>"
+        f"{span('dim', note)}</th></tr>"
     ]
-    for where, *texts in sides.lines:
+    for where, *texts in found.rows:
         cells = [
             '<td class="lw-none"></td>'
             if text is None

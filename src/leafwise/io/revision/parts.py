@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from ...ops.context import context_of
-from ...selection.align import Numbering, aligned, filled, rows_of
+from ...selection.align import Numbering, aligned, rows_of
 
 
 __all__ = ["GONE", "MERGE", "Made", "Removed", "RevisionError", "Step"]
@@ -179,10 +179,9 @@ def _of_lists(old: list[Any], new: list[Any]) -> Iterator[Step]:
     kept: list[tuple[int, int]] = []
     if min(sizes) > 0 and max(sizes) > 1:  # otherwise there is nothing to align
         kept, _ = aligned(*([*map(numbering.of, side)] for side in sides))
-    pairs = filled(sizes, kept, [], lambda side, n: numbering.parts(sides[side][n]))
     yield from ((n, n) for n in range(start))
-    for row in rows_of(sizes, pairs, []):
-        before, after, _ = row.beyond(start)
+    shared = lambda i, j: numbering.shared(sides[0][i], sides[1][j])  # noqa: E731
+    for before, after, _ in rows_of(sizes, kept, [], start, shared):
         yield before if before >= 0 else None, after if after >= 0 else GONE
     yield from ((len(old) - n, len(new) - n) for n in range(end, 0, -1))
 

@@ -13,7 +13,17 @@ from typing import Any, Final, NamedTuple
 from .parts import GONE, MERGE, RevisionError, same, steps
 
 
-__all__ = ["ALIAS", "BLOCK", "FLOW", "LEAF", "Editor", "Entry", "Part", "scan"]
+__all__ = [
+    "ALIAS",
+    "BLOCK",
+    "FLOW",
+    "LEAF",
+    "Editor",
+    "Entry",
+    "Part",
+    "scan",
+    "start_of",
+]
 
 LEAF: Final = "leaf"
 """A scalar, or what is replaced as a whole."""
@@ -124,7 +134,10 @@ class Editor:
             pattern: It has a group for the comment.
         """
         gone = [
-            (entry.start, max(entry.end, self.text.find("\n", entry.end - 1)))
+            (
+                start_of(text, entry.start, 1),
+                max(entry.end, text.find("\n", entry.end - 1)),
+            )
             for _, entry, _ in self.removed
         ]
         return [
@@ -248,7 +261,8 @@ class Editor:
 
     def fresh(self, part: Part, key: Any, value: Any) -> str:
         """Return a new entry."""
-        made = self.inline(value, self.item_indent(part), self.quote(part))
+        indent = self.item_indent(part) if self.has_lines else None
+        made = self.inline(value, indent, self.quote(part))
         return made if part.is_list else f"{self.key(key)}{self.colon}{made}"
 
     def quote(self, part: Part) -> str:
@@ -315,6 +329,27 @@ class Editor:
             + (inner + tail if pieces else "")
             + text[part.end - 1]
         )
+
+
+def start_of(text: str, head: int, least: int) -> int:
+    """Return where an entry begins, with the comments directly above it.
+
+    Args:
+        text: The text.
+        head: Where its key, its dash or its item begins.
+        least: Where it may begin at the earliest; 0 at the top of a file, where
+            comments are rather about the file.
+    """
+    start = text.rfind("\n", 0, head) + 1
+    if text[start:head].strip(" "):
+        return head
+    comment = f"{text[start:head]}#"
+    while least and start > least:
+        above = text.rfind("\n", 0, start - 1) + 1
+        if above < least or not text.startswith(comment, above):
+            break
+        start = above
+    return start
 
 
 def scan(text: str, token: re.Pattern[str], key_of: Callable[[str], Any]) -> Part:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from .. import formats
 from ..formats import Document
-from .editor import ALIAS, BLOCK, FLOW, LEAF, Editor, Entry, Part
+from .editor import ALIAS, BLOCK, FLOW, LEAF, Editor, Entry, Part, start_of
 from .parts import GONE, MERGE, Made, RevisionError, same
 
 
@@ -150,8 +150,8 @@ class _Scanner:
                     key = self.key(node)
                 else:
                     is_known = False
-            column = column if entries else head - self.line_start(head)
-            first = head if is_flow else self.start(place, head, column)
+            column = column if entries else head - text.rfind("\n", 0, head) - 1
+            first = head if is_flow else start_of(text, head, place)
             value = self.part(after, after)
             if is_list and is_flow:
                 first = head = after = value.start
@@ -192,24 +192,6 @@ class _Scanner:
         found = dash.search(self.text, place)
         assert found
         return found.end() - 1
-
-    def start(self, least: int, head: int, column: int) -> int:
-        """Return where an entry begins, with the comments directly above it.
-
-        At the top of a file they are rather about the file.
-        """
-        start = self.line_start(head)
-        if self.text[start:head].strip(" "):
-            return head  # behind a dash
-        while least and start > least:
-            above = self.line_start(start - 1)
-            if above < least or not self.text.startswith(" " * column + "#", above):
-                break
-            start = above
-        return start
-
-    def line_start(self, place: int) -> int:
-        return self.text.rfind("\n", 0, max(place, 0)) + 1
 
     def line_end(self, place: int) -> int:
         return self.text.index("\n", place) + 1

@@ -301,9 +301,12 @@ def test_what_moves_keeps_its_comments(edit):
         "# About the file.\n# above d\nd: [x, y]   # flow\n"
         "e:   # first\n  b: 1   # one\n\n  # above c\n  c: 'two'\n"
     )
-    text = "x:\n  # why\n  y:\n    # deep\n    - 1 # one\n    - k: v\nz:\n- q\n"
-    assert edit("yaml", text, "move", "x.y", "z[0]") == (
-        "x: {}\nz:\n# why\n-\n  # deep\n  - 1 # one\n  - k: v\n- q\n"
+    text = "x:\n  # why\n  y:\n    # deep\n    - 1 # one\n    - k: v\nz:\n  q: 1\n"
+    assert edit("yaml", text, "move", "x.y", "n") == (
+        "x: {}\nz:\n  q: 1\n# why\nn:\n  # deep\n  - 1 # one\n  - k: v\n"
+    )
+    assert "'# why' would be lost" in edit(
+        "yaml", text + "l:\n- 1\n", "move", "x.y", "l[0]"
     )
 
 
@@ -336,11 +339,9 @@ def test_aliases(edit, command, old, new):
 
 
 def test_anchors_that_are_deleted(edit):
-    """The first alias that remains gets the value; one that `<<` names is kept."""
-    text = "x: &x\n  a: 1   # one\n  b: [2]\ny:\n  z: *x\nw: *x\n"
-    assert edit("yaml", text, "delete", "x") == (
-        "y:\n  z: &x\n    a: 1   # one\n    b: [2]\nw: *x\n"
-    )
+    """Are refused while something stands for them."""
+    told = edit("yaml", "x: &x\n  a: 1\ny:\n  z: *x\n", "delete", "x")
+    assert "cannot be kept: *x stands for what would be removed" in told
     told = edit("yaml", "x: &x {a: 1}\ny:\n  <<: *x\n", "delete", "x")
     assert "cannot be kept: what the merge key << names would be removed" in told
 

@@ -110,6 +110,22 @@ class WrittenFloat(float):
     __repr__ = WrittenInt.__repr__
 
 
+class _QuotedText(str):
+    """A text that YAML is to write in quotes."""
+
+    __slots__ = ("quote",)
+    quote: str
+
+
+def quoted(value: Any, quote: str) -> Any:
+    """Return a value; if it is a text of one line, YAML writes it in this quote."""
+    if type(value) is not str or "\n" in value or quote not in ("'", '"'):
+        return value
+    made = _QuotedText(value)
+    made.quote = quote
+    return made
+
+
 def as_written(text: str, value: Any) -> Any:
     """Return a number that knows its text, or the value if its `repr` is that text."""
     is_long = type(value) is int and value.bit_length() > 2000  # Python may refuse it
@@ -799,7 +815,8 @@ def yaml_dumper(*, is_ascii: bool = False) -> Any:
     base = yaml.representer.SafeRepresenter
     representer: Any = type("Representer", (base,), {})
     text = r"[^\n\t -~]" if is_ascii else r"[\r\x85\u2028\u2029]"
-    representer.add_representer(str, _represent_text(re.compile(text).search))
+    for text_type in (str, _QuotedText):
+        representer.add_representer(text_type, _represent_text(re.compile(text).search))
     for cls in (WrittenInt, WrittenFloat):
         tag = f"tag:yaml.org,2002:{cls.plain.__name__}"
         representer.add_representer(cls, partial(_represent_number, tag))
@@ -833,7 +850,7 @@ def _represent_text(has_more: Callable[[str], object]) -> Callable[[Any, str], A
 
     def represented(dumper: Any, text: str) -> Any:
         text.encode("utf-8")  # readers of YAML refuse a lone surrogate
-        style = "|" if "\n" in text else None
+        style = "|" if "\n" in text else getattr(text, "quote", None)
         return dumper.represent_scalar(
             "tag:yaml.org,2002:str", text, '"' if has_more(text) else style
         )

@@ -8,6 +8,7 @@ and line ends are kept.
 from __future__ import annotations
 
 import importlib
+from collections import Counter
 from typing import Any, Final
 
 from .. import formats
@@ -69,7 +70,8 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
         raise RevisionError(f"the new text would not be valid: {error}") from error
     if not same(found, made.tree, written=False):
         raise RevisionError("the new text would have other values than the edit")
-    made.check_comments(writer.comments(made.text))
+    if lost := Counter(made.comments) - Counter(writer.comments(made.text)):
+        raise RevisionError(f"the comment {next(iter(lost))!r} would be lost")
     return made.text.replace("\n", "\r\n") if is_windows else made.text
 
 

@@ -1,6 +1,6 @@
 """A TOML text with another tree: tomlkit reads it, holds its entries and writes it.
 
-Comments directly above an entry become the start of its own text, so that they move and
+Comments directly above an entry become the start of its own text, so that they stay and
 go with it. A form that tomlkit would rewrite elsewhere is refused.
 """
 
@@ -13,13 +13,18 @@ from typing import Any, Final
 
 from .. import formats
 from ..formats import Document
-from .parts import GONE, Made, Removed, RevisionError, same, steps
+from .editor import Editor, scan
+from .parts import GONE, Made, RevisionError, same, steps
 
 
 __all__ = ["comments", "remade"]
 
 _STRING: Final = r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
 _COMMENT: Final = re.compile(rf"{_STRING}|(#[^\n]*)")
+_TOKEN: Final = re.compile(
+    r"(?:[\s,]|#[^\n]*)*((?P<open>[{\[])|(?P<close>[}\]])"
+    rf"|(?P<leaf>{_STRING}|\d[\d:-]+ \d[\d:.]+|[^\s,={{}}\[\]#]+)(?P<colon>\s*=)?)"
+)
 
 Body = list[tuple[Any, Any]]
 """Keys and items of a table of tomlkit; the key of comments and blank lines is None."""
@@ -29,20 +34,18 @@ def remade(text: str, document: Document, new: Any) -> Made:
     """Return a TOML text with another tree; see `revise`."""
     kit, end = formats.toml_writer(), "" if text.endswith("\n") else "\n"
     root = kit.parse(text + end)
-    editor = _Editor(kit)
+    editor = _Tables(kit)
     editor.attach(root.body, [])
     if root.as_string() != text + end:
         raise RevisionError("tomlkit does not reproduce its layout")
     editor.change_table([root.body], document.tree, new)
     for write in editor.todo:
         write()
-    for body, pair in (place for places, _ in editor.removed.all for place in places):
-        body[:] = [one for one in body if one is not pair]
-    left = kit.container.Container()
-    left.body.extend(pair for places, _ in editor.removed.left for _, pair in places)
     made = root.as_string().removesuffix(end)
-    dropped = comments(left.as_string()) + editor.comments
-    return Made(made, new, comments(text), dropped)
+    left = kit.container.Container()
+    left.body.extend(pair for pairs, _ in editor.removed for pair in pairs)
+    kept = Counter(comments(text)) - Counter(comments(left.as_string()))
+    return Made(made, new, [*(kept - editor.dropped).elements()])
 
 
 def comments(text: str) -> list[str]:
@@ -50,19 +53,31 @@ def comments(text: str) -> list[str]:
     return [found for found in _COMMENT.findall(text) if found]
 
 
-class _Editor:
-    """Changes tables in place; notes first what is removed and what has to be added."""
+class _Tables:
+    """Changes tables in place; notes first what is removed and what has to be added.
+
+    Attributes:
+        removed: Removed entries, and their values; those that come back are taken.
+        dropped: The comments of deleted items of arrays.
+    """
 
     def __init__(self, kit: Any) -> None:
         self.kit, self.kinds = kit, kit.items
-        self.removed, self.todo, self.is_first = Removed(), list[Any](), True
-        self.comments: list[str] = []  # of items of arrays that were deleted
+        self.removed: list[tuple[Body, Any]] = []
+        self.dropped = Counter[str]()
+        self.todo: list[partial[None]] = []
+        self.is_first = True
 
     def is_section(self, item: Any) -> bool:
         return isinstance(item, self.kinds.Table | self.kinds.AoT)
 
     def attach(self, body: Body, held: list[tuple[Body, Any]]) -> None:
-        """Make the comments directly above an entry a part of it."""
+        """Make the comments directly above an entry a part of it.
+
+        Args:
+            body: The entries of a table.
+            held: Comments and blank lines before it, with the table that has them.
+        """
         for pair in [*body]:
             key, item = pair
             if key is None:
@@ -90,25 +105,33 @@ class _Editor:
         held.clear()
         self.is_first = False
 
+    # -------------------------------------------------------------------------- tables
+
     def change_table(self, bodies: list[Body], old: Any, new: Any) -> None:
-        """Note what is to be done in a table, which may have several parts."""
+        """Change a table, which may have several parts."""
+        names = [*old]
         for index, key in steps(old, new):
             if index is None:
                 self.todo.append(partial(self.add, bodies[-1], key, new[key]))
                 continue
-            name = [*old][index]
+            name = names[index]
             places = [(body, pair) for body in bodies for pair in body
                       if pair[0] is not None and pair[0].key == name]  # fmt: skip
             if key is GONE:
-                self.removed.add(places, old[name])
+                self.remove(places, old[name])
                 continue
             if not same(old[name], new[key]):
                 self.change(places, old[name], new[key])
             if key != name:
                 self.todo.append(partial(self.rename, places, key))
 
+    def remove(self, places: list[tuple[Body, Any]], value: Any) -> None:
+        self.removed.append(([pair for _, pair in places], value))
+        for body, pair in places:
+            body[:] = [one for one in body if one is not pair]
+
     def change(self, places: list[tuple[Body, Any]], old: Any, new: Any) -> None:
-        """Note what is to be done to change a value."""
+        """Change the value of an entry of a table."""
         (body, (key, item)), *more = places
         if isinstance(item, self.kinds.Table) and type(new) is dict:
             # entries are added to the last part: not to one that only names tables
@@ -122,26 +145,31 @@ class _Editor:
         elif (self.is_section(item) and isinstance(new, dict | list)) or more:
             raise RevisionError(f"the table {key.key} would have another form")
         elif self.is_section(item):
-            self.removed.add(places, old)
+            self.remove(places, old)
             self.todo.append(partial(self.add, body, key.key, new))
         else:
             self.todo.append(partial(self.put, body, key, item, old, new))
 
     def put(self, body: Body, key: Any, item: Any, old: Any, new: Any) -> None:
-        """Change a value after `=`."""
-        made = self.edited(item, old, new)
+        """Change a value behind `=`."""
+        values = _Values(item.as_string(), self)
+        root = scan(values.text, _TOKEN, self.read_key)
+        values.find_removed(root, old, new)
+        made = self.kit.value(values.edited(root, old, new))
+        kept = values.comments(values.text, _COMMENT)
+        self.dropped += Counter(comments(values.text)) - Counter(kept)
         made._trivia = item.trivia
         body[:] = [(key, made) if pair[1] is item else pair for pair in body]
 
     def change_tables(self, key: Any, made: list[Any], old: Any, new: Any) -> None:
-        """Bring an array of tables to another value."""
+        """Change an array of tables."""
         if not all(type(one) is dict for one in new):
             raise RevisionError(f"the array of tables {key.key} would have other items")
         tables = [*made]
         made.clear()
         for was, now in steps(old, new):
             if now is GONE:
-                self.removed.add([(made, (key, tables[was]))], old[was])
+                self.removed.append(([(key, tables[was])], old[was]))
             elif was is not None:
                 made.append(tables[was])
                 self.change_table([tables[was].value.body], old[was], new[now])
@@ -167,87 +195,69 @@ class _Editor:
 
     def add(self, body: Body, key: Any, value: Any) -> None:
         """Add an entry: what was removed elsewhere, with its comments, or a new one."""
-        pairs = [(k, item) for k, item in body if k is not None]
-        quotes = {one.as_string()[0] for _, one in pairs
-                  if isinstance(one, self.kinds.String)}  # fmt: skip
-        name, source = self.key(key), self.removed.take(value)
-        if source:
-            (_, (old, made)), *more = source
-            is_item = getattr(made, "is_aot_element", bool)
-            if more or old.is_dotted() or is_item():
-                raise RevisionError(f"the parts of {old.key} cannot be moved")
-            name.sep = " = "
-            self.unname(made)
+        source = self.taken(value)
+        if len(source) == 1 and not self.is_section(source[0][1]):
+            made = source[0][1]
         elif isinstance(value, dict) and value:
             made = self.kit.item(value)
             made.trivia.indent = "\n"
         else:
-            made = self.item(value, quotes.pop() if len(quotes) == 1 else "")
+            texts = [x.as_string() for _, x in body if isinstance(x, self.kinds.String)]
+            quotes = {text[0] for text in texts}
+            like = quotes.pop() if len(quotes) == 1 else ""
+            made = self.kit.value(_Values("", self).inline(value, None, like))
         is_section = self.is_section(made)
         places = [n for n, (k, item) in enumerate(body) if k is not None and (
             is_section or k.is_dotted() or not self.is_section(item))]  # fmt: skip
-        at = max(places, default=-1) + 1
+        at = max(places, default=len(body) - 1 if is_section else -1) + 1
         if not is_section:
-            made.trivia.trail = "\n" if places or not pairs else "\n\n"
-        elif not places:
-            at = len(body)
-        body.insert(at, (name, made))
+            made.trivia.trail = "\n" if places or at == len(body) else "\n\n"
+        body.insert(at, (self.key(key), made))
 
-    def edited(self, item: Any, old: Any, new: Any) -> Any:
-        """Return an item with another value; entries that stay are kept as they are."""
-        inside, is_list = item.as_string(), type(new) is list
-        if same(old, new):
-            return item
-        if type(old) is not type(new) or new in ({}, []) or old in ({}, []) or not (
-            is_list or type(new) is dict):  # fmt: skip
-            return self.item(new, inside[:1])
-        if is_list:
-            children, olds = [*map(item.item, range(len(old)))], old
-        elif any(k and k.is_dotted() for k, _ in item.value.body):
-            raise RevisionError("an inline table with dotted keys would change")
-        else:
-            children, olds = [item.value.item(key) for key in old], [*old.values()]
-        place, texts, in_place = 0, list[str](), is_list and "\n" in inside
-        for was, now in steps(old, new):
-            if now is GONE:
-                if in_place:  # tomlkit deletes the comment on its line with it
-                    before = Counter(comments(item.as_string()))
-                    del item[place]
-                    gone = before - Counter(comments(item.as_string()))
-                    self.comments.extend(gone.elements())
-                continue
-            made = (self.item(new[now]) if was is None
-                    else self.edited(children[was], olds[was], new[now]))  # fmt: skip
-            if in_place and was is None:
-                item.insert(place, made)
-            elif in_place:
-                item[place] = made
-            place += 1
-            lead = "" if is_list else f"{self.key(now).as_string()} = "
-            texts.append(lead + made.as_string())
-        if in_place:
-            return item
-        pad = " " if inside[1:2] == " " else ""
-        return self.kit.value(f"{inside[0]}{pad}{', '.join(texts)}{pad}{inside[-1]}")
+    def read_key(self, text: str) -> Any:
+        """Return the key of an entry between braces."""
+        (name,) = self.kit.parse(f"{text} = 1").body[0][0]
+        return name.key
+
+    def taken(self, value: Any) -> Body:
+        """Return the removed entry of a value that comes back, in its parts.
+
+        Equal scalars are one only if nothing else was removed.
+        """
+        is_one = len(self.removed) == 1
+        for place, (pairs, old) in enumerate(self.removed):
+            if (is_one or isinstance(value, dict | list)) and same(old, value):
+                del self.removed[place]
+                return pairs
+        return []
 
     def key(self, key: Any) -> Any:
         if not isinstance(key, str):
             raise RevisionError(f"TOML has no key {key!r}")
         return self.kit.key([key])
 
-    def item(self, value: Any, quote: str = "") -> Any:
-        """Return an item for a value, in one line."""
-        self.removed.take(value)
-        if isinstance(value, dict):
-            made = self.kit.inline_table()
-            for key, one in value.items():
-                made.append(self.key(key), self.item(one))
-            return made
-        if isinstance(value, list):
-            made = self.kit.array()
-            made.extend(map(self.item, value))
-            return made
-        is_literal = quote == "'" and isinstance(value, str) and "'" not in value
+
+class _Values(Editor):
+    """Writes a value that stands behind `=`."""
+
+    colon = " = "
+
+    def __init__(self, text: str, tables: _Tables) -> None:
+        super().__init__(text)
+        self.kit, self.taken = tables.kit, tables.taken
+
+    def inline(self, value: Any, indent: str | None, like: str = "") -> str:
+        """Return the text of a value; see `Editor`."""
+        self.taken(value)
+        return super().inline(value, indent, like)
+
+    def key(self, key: Any) -> str:
+        """Return the text of a key."""
+        return str(self.kit.key([key]).as_string())
+
+    def leaf(self, value: Any, like: str) -> str:
+        """Return the text of a value without entries."""
+        is_literal = like == "'" and isinstance(value, str) and "'" not in value
         if is_literal and value.isprintable():
-            return self.kit.string(value, literal=True)
-        return self.kit.item(value)
+            return f"'{value}'"
+        return str(self.kit.item(value).as_string()) if value != {} else "{}"

@@ -1,58 +1,59 @@
 """Where the values of a YAML text stand, and how new ones are written there.
 
-Owns what ruamel.yaml's marks mean: which lines are those of an entry, with comments;
-how scalars, keys and blocks look that are new.
+Owns what the marks of ruamel.yaml's events mean: which lines are those of an entry,
+with comments. Owns lines, anchors and aliases, and entries that move.
 """
 
 from __future__ import annotations
 
 import importlib
-import json
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import StringIO
 from typing import Any, Final
 
 from .. import formats
-from ..formats import Document, FormatError
-from .parts import Made, RevisionError
-from .render import Editor
-from .spans import ALIAS, BLOCK, FLOW, LEAF, Entry, Part
+from ..formats import Document
+from .editor import ALIAS, BLOCK, FLOW, LEAF, Editor, Entry, Part, start_of
+from .parts import GONE, MERGE, Made, RevisionError, same
 
 
 __all__ = ["comments", "remade"]
 
-_PLAIN: Final = {f"tag:yaml.org,2002:{name}" for name in ("map", "seq")}
-_MERGE: Final = "tag:yaml.org,2002:merge"
+_PLAIN: Final = ("None", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
-_COLON: Final = re.compile(r"[ \t]*:(?=\s|\Z)")
-_FLOW_COLON: Final = re.compile(r"[ \t]*:")
+_COLON: Final = re.compile(r"[ \t]*:")
 _SPACE: Final = re.compile(r"(?:\s|#[^\n]*+)*+")
 _COMMENTS: Final = re.compile(r"(?:^|[ \t])(?=(#.*))", re.MULTILINE)
-_COMMENT: Final = re.compile(r"( *)#")
 
 
 def remade(text: str, document: Document, tree: Any) -> Made:
     """Return a YAML text with another tree; see `revise`."""
     lines = text if text.endswith("\n") else f"{text}\n"
-    loader = formats.yaml_loader()
-    scanner = _Scanner(lines, loader)
+    scanner = _Scanner(lines)
     roots = [*scanner.roots()]
     if not roots:
-        written = formats.dump(document._replace(tree=tree))
-        return Made(text + written, tree, (), ())
+        return Made(text + formats.dump(document._replace(tree=tree)), tree)
     old, new = (
         (document.tree, tree) if document.is_stream else ([document.tree], [tree])
     )
     if type(new) is not list or len(new) != len(roots):
         raise RevisionError("the number of documents would change")
-    editor = Editor(lines, _Style(roots))
-    made, results = editor.run(zip(roots, old, new, strict=True))
-    made = made if text.endswith("\n") else made.removesuffix("\n")
-    expected = results if document.is_stream else results[0]
-    dropped = [one for lines in editor.dropped() for one in comments(lines)]
-    return Made(made, expected, comments(scanner.without_scalars()), dropped)
+    editor = _Editor(lines, roots)
+    parts, results, place = [], [], 0
+    for root, was, now in zip(roots, old, new, strict=True):
+        editor.find_removed(root, was, now)
+        made = editor.edited(root, was, now)
+        if root.kind is BLOCK and not root.fits(now):
+            made += "\n"
+        parts += [lines[place : root.start], made]
+        results.append(editor.results[root.start])
+        place = root.end
+    whole = "".join([*parts, lines[place:]])
+    whole = whole if text.endswith("\n") else whole.removesuffix("\n")
+    kept = editor.comments(scanner.without_scalars(), _COMMENTS)
+    return Made(whole, results if document.is_stream else results[0], kept)
 
 
 def comments(text: str) -> list[str]:
@@ -60,90 +61,64 @@ def comments(text: str) -> list[str]:
     return _COMMENTS.findall(text)
 
 
-class _Unknown(Exception):
-    """A form of a collection of which no entries can be changed."""
-
-
 class _Scanner:
-    """Turns nodes into parts."""
+    """Turns events into parts."""
 
-    def __init__(self, text: str, loader: Any) -> None:
-        self.text, self.loader = text, loader
-        self.known: dict[int, Part] = {}
-        """The parts of nodes, which aliases stand for."""
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.loader = formats.yaml_loader()
+        self.events = [*self.loader.parse(text)][::-1]
+        self.anchors: dict[str, Part] = {}
         self.scalars: list[tuple[int, int]] = []
 
     def roots(self) -> Iterator[Part]:
         """Yield the roots of the documents."""
-        loader, base = self.loader, self.loader.Composer
-
-        def compose_node(self: Any, parent: Any, index: Any) -> Any:
-            event = self.parser.peek_event()
-            node = base.compose_node(self, parent, index)
-            return (event, node) if type(event).__name__ == "AliasEvent" else node
-
-        loader.Composer = type("Composer", (base,), {"compose_node": compose_node})
-        del loader._composer  # the one of the class before
-        loader.composer.warn_double_anchors = False
-        info = importlib.import_module("ruamel.yaml.docinfo").DocInfo()
-        loader.tags, loader.doc_infos = {}, [info]  # for directives
-        loader.get_constructor_parser(self.text)
-        while loader.composer.check_node():
-            yield self.part(loader.composer.get_node(), 0)
+        while self.events:
+            if type(self.events.pop()).__name__ == "DocumentStartEvent":
+                yield self.part(0, self.events[-1].start_mark.index)
 
     def without_scalars(self) -> str:
-        """Return the text without its scalars, which may have number signs in them."""
+        """Return the text with others in place of its scalars, with number signs."""
         parts, place = [], 0
         for start, end in sorted(self.scalars):
-            parts.append(self.text[place : max(start, place)])
-            place = max(end, place)
-        return "\n".join([*parts, self.text[place:]])
+            blank = re.sub(r"[^\n]", "x", self.text[start:end])
+            parts += [self.text[place:start], blank]
+            place = end
+        return "".join([*parts, self.text[place:]])
 
-    def part(self, node: Any, least: int, empty_at: int | None = None) -> Part:
-        """Return the part of a node.
+    def part(self, least: int, empty_at: int) -> Part:
+        """Return the next part.
 
         Args:
-            node: A node; with its event if an alias stands for it.
             least: Where its first entry may begin at the earliest, comments included.
             empty_at: Where it is if it has no text of its own.
         """
-        if isinstance(node, tuple):
-            event, target = node
-            span = event.start_mark.index, event.end_mark.index
-            return Part(ALIAS, *span, bare=span[1], target=self.known.get(id(target)))
-        made = self._part(node, least, empty_at)
-        self.known[id(node)] = made
+        event = self.events.pop()
+        kind = type(event).__name__
+        start, end = event.start_mark.index, event.end_mark.index
+        if kind == "AliasEvent":
+            target = self.anchors.get(event.anchor)
+            return Part(ALIAS, start, end, bare=end, target=target)
+        found = _PROPERTIES.match(self.text, start)
+        has_properties = event.anchor is not None or self.text[start : start + 1] == "!"
+        bare = found.end() if found and has_properties else start
+        if kind != "ScalarEvent":
+            is_list = kind == "SequenceStartEvent"
+            made = self.collection(event, bare, least, is_list)
+        elif event.style in ("|", ">"):
+            end = self.end_of_lines(bare, end)
+            self.scalars.append((self.text.index("\n", bare), end))
+            made = Part(LEAF, start, end, bare=bare)
+        else:
+            if not self.text[start:end].strip():
+                start = end = bare = empty_at
+            self.scalars.append((start, end))
+            made = Part(LEAF, start, end, bare=min(bare, end))
+        if event.anchor is not None:
+            self.anchors[event.anchor] = made
         return made
 
-    def _part(self, node: Any, least: int, empty_at: int | None) -> Part:
-        start, end = node.start_mark.index, node.end_mark.index
-        bare = self._behind_properties(node, start)
-        if node.id != "scalar" and node.tag in _PLAIN and node.value:
-            try:
-                return (self.flow if node.flow_style else self.block)(node, bare, least)
-            except _Unknown:
-                end = end if node.flow_style else self._line_end(self._last(node)) - 1
-                return Part(LEAF, start, end, bare=bare)
-        if node.id != "scalar":
-            kind = FLOW if node.tag in _PLAIN and self.text[bare] in "[{" else LEAF
-            return Part(kind, start, end, is_list=node.id == "sequence", bare=bare)
-        head = start
-        if node.style in ("|", ">"):
-            end = self._end_of_lines(bare, end)
-            head = self.text.find("\n", bare)
-        elif not self.text[start:end].strip() and empty_at is not None:
-            start = end = bare = head = empty_at
-        self.scalars.append((head, end))
-        return Part(LEAF, start, end, bare=min(bare, end))
-
-    def _behind_properties(self, node: Any, start: int) -> int:
-        """Return where the text of a node begins, behind its anchor and its tag."""
-        if node.anchor is None and self.text[start : start + 1] != "!":
-            return start
-        found = _PROPERTIES.match(self.text, start)
-        return found.end() if found else start
-
-    def _end_of_lines(self, start: int, end: int) -> int:
+    def end_of_lines(self, start: int, end: int) -> int:
         """Return where a scalar of several lines ends, before its last line break."""
         lines = self.text[start:end]
         if "+" in lines.split("\n", 1)[0].split("#")[0]:
@@ -152,204 +127,226 @@ class _Scanner:
             lines = lines.rstrip(" \r\n")
         return start + len(lines)
 
-    def _last(self, node: Any) -> int:
-        """Return where the last scalar below a node ends."""
-        while not isinstance(node, tuple):
-            if node.id == "scalar" or node.flow_style or not node.value:
-                end: int = self._part(node, 0, None).end
-                return end
-            last = node.value[-1]
-            if node.id == "mapping":
-                key, last = last
-                if (
-                    not isinstance(last, tuple)
-                    and last.id == "scalar"
-                    and not last.value
-                ):
-                    return int(key.end_mark.index)
-            node = last
-        return int(node[0].end_mark.index)
-
-    # -------------------------------------------------------------------- in brackets
-
-    def flow(self, node: Any, bare: int, _least: int) -> Part:
-        """Return the part of a collection in brackets."""
-        end = node.end_mark.index
-        if self.text[bare] not in "[{":
-            raise _Unknown  # a pair without braces
-        entries = []
-        for item in node.value:
-            if node.id == "sequence":
-                value = self.part(item, 0)
-                at = value.start
-                entries.append(Entry(None, at, at, at, value, value.end))
-                continue
-            key, head, colon = self._key(item[0], _FLOW_COLON)
-            value = self.part(item[1], 0, colon)
-            merges = self._is_merge(item[0])
-            entries.append(Entry(key, head, head, colon, value, value.end, merges))
-        start = node.start_mark.index
-        return Part(FLOW, start, end, entries, node.id == "sequence", bare=bare)
-
-    def _key(self, node: Any, colon: re.Pattern[str]) -> tuple[Any, int, int]:
-        """Return a key, where it begins, and where its colon ends."""
-        if isinstance(node, tuple) or node.id != "scalar":
-            raise _Unknown
-        start = node.start_mark.index
-        before = self.text[:start].rstrip(" \t")[-1:] if start else ""
-        found = colon.match(self.text, node.end_mark.index)
-        if not found or before == "?":
-            raise _Unknown
-        self.scalars.append((start, node.end_mark.index))
-        key = None
-        if not self._is_merge(node):
-            key = self.loader.constructor.construct_object(node)
-        return key, start, found.end()
-
-    @staticmethod
-    def _is_merge(node: Any) -> bool:
-        return bool(node.tag == _MERGE)
-
-    # ----------------------------------------------------------------------- on lines
-
-    def block(self, node: Any, bare: int, least: int) -> Part:
-        """Return the part of a collection on lines."""
+    def collection(self, event: Any, bare: int, least: int, is_list: bool) -> Part:
+        """Return the part of a collection, `LEAF` if its form cannot be changed."""
+        start, is_flow, text = event.start_mark.index, event.flow_style, self.text
+        is_known = str(event.tag) in _PLAIN and (not is_flow or text[bare] in "[{")
         entries: list[Entry] = []
-        is_list = node.id == "sequence"
         place, column = least, 0
-        for item in node.value:
-            key, merges = None, False
-            if is_list:
-                head = self._dash(place, column) if entries else self._past(bare)
+        while not type(self.events[-1]).__name__.endswith("EndEvent"):
+            key = None
+            if is_list and is_flow:
+                head = after = self.events[-1].start_mark.index
+            elif is_list:
+                head = self.dash(place, column) if entries else self.past(bare)
                 after = head + 1
             else:
-                key, head, after = self._key(item[0], _COLON)
-                merges = self._is_merge(item[0])
-            column = column if entries else head - self._line_start(head)
-            start = self._start(place, head, column)
-            value = self.part(item if is_list else item[1], after, after)
+                node = self.events[-1]
+                name = self.part(place, node.start_mark.index)
+                head, colon = name.start, _COLON.match(text, name.end)
+                after = colon.end() if colon else name.end
+                is_odd = text[:head].rstrip(" \t").endswith("?") if head else False
+                if type(node).__name__ == "ScalarEvent" and colon and not is_odd:
+                    key = self.key(node)
+                else:
+                    is_known = False
+            column = column if entries else head - text.rfind("\n", 0, head) - 1
+            first = head if is_flow else start_of(text, head, place)
+            value = self.part(after, after)
+            if is_list and is_flow:
+                first = head = after = value.start
             end = value.end
-            if value.kind != BLOCK:
-                end = self._line_end(end)
-            entries.append(Entry(key, start, head, after, value, end, merges))
+            if value.kind is not BLOCK and not is_flow:
+                end = self.line_end(end)
+            entries.append(Entry(key, first, head, after, value, end))
             place = end
-        first, last = entries[0].start, entries[-1].end
-        return Part(BLOCK, first, last, entries, is_list, column, bare=first)
+        last = self.events.pop().end_mark.index
+        if is_flow:
+            kind = FLOW if is_known else LEAF
+            return Part(kind, start, last, entries, is_list, bare=bare)
+        if not is_known:
+            return Part(LEAF, start, place - 1, bare=bare)
+        first = entries[0].start
+        return Part(BLOCK, first, place, entries, is_list, column, first)
 
-    def _past(self, place: int) -> int:
+    def key(self, event: Any) -> Any:
+        """Return the key of a scalar."""
+        nodes, loader = importlib.import_module("ruamel.yaml.nodes"), self.loader
+        tag = event.ctag or loader.resolver.resolve(
+            nodes.ScalarNode, event.value, event.implicit
+        )
+        marks = event.start_mark, event.end_mark
+        node = nodes.ScalarNode(tag, event.value, *marks, style=event.style)
+        if node.tag == "tag:yaml.org,2002:merge":
+            return MERGE
+        return loader.constructor.construct_object(node)
+
+    def past(self, place: int) -> int:
         """Return where the next text is, behind blanks and comments."""
         found = _SPACE.match(self.text, place)
         return found.end() if found else place
 
-    def _dash(self, place: int, column: int) -> int:
+    def dash(self, place: int, column: int) -> int:
         """Return where the next dash at a column is."""
-        found = re.compile(rf"^ {{{column}}}-(?=\s)", re.MULTILINE).search(
-            self.text, place
-        )
-        if not found:
-            raise _Unknown
+        dash = re.compile(rf"^ {{{column}}}-(?=\s)", re.MULTILINE)
+        found = dash.search(self.text, place)
+        assert found
         return found.end() - 1
 
-    def _start(self, least: int, head: int, column: int) -> int:
-        """Return where an entry begins, with the comments directly above it.
-
-        At the top of a file they are rather about the file.
-        """
-        start = self._line_start(head)
-        if self.text[start:head].strip(" "):
-            return head  # behind a dash
-        while least and start > least:
-            above = self._line_start(start - 1)
-            comment = _COMMENT.match(self.text, above)
-            if above < least or not comment or len(comment[1]) != column:
-                break
-            start = above
-        return start
-
-    def _line_start(self, place: int) -> int:
-        return self.text.rfind("\n", 0, max(place, 0)) + 1
-
-    def _line_end(self, place: int) -> int:
-        found = self.text.find("\n", place)
-        return found + 1 if found >= 0 else len(self.text)
+    def line_end(self, place: int) -> int:
+        return self.text.index("\n", place) + 1
 
 
-class _Style:
-    """How values are written into a YAML text."""
+class _Editor(Editor):
+    """Writes lines, and knows aliases."""
 
-    comment: Final = "#"
-    sign: Final = ":"
-    colon: Final = ": "
-    comma: Final = ", "
-    has_lines: Final = True
-
-    def __init__(self, roots: list[Part]) -> None:
+    def __init__(self, text: str, roots: list[Part]) -> None:
         """Look at documents for what they do."""
-        self.step, self.offset = _indents(roots)
-        self.unit = " " * self.step
-        self.dumper = formats.yaml_dumper()
-        self.dumper.width = sys.maxsize
-        self.dumper.indent(self.step, self.offset + 2, self.offset)
-        self.liner, self.texter = formats.yaml_dumper(), formats.yaml_dumper()
-        self.liner.width = self.texter.width = sys.maxsize
+        super().__init__(text)
+        self.has_aliases = "*" in text
+        self.dumper, self.liner = formats.yaml_dumper(), formats.yaml_dumper()
+        self.dumper.width = self.liner.width = sys.maxsize
+        step, offset = _indents(roots)
+        self.dumper.indent(step, offset + 2, offset)
         self.liner.default_flow_style = True
-        self.liner.brace_single_entry_mapping_in_flow_sequence = True
 
-    def key(self, key: Any) -> str:
-        """Return the text of a key."""
-        text = self.inline(key, "", has_lines=False)
-        if "\n" in text:
-            raise RevisionError("a value has no form in one line")
-        return text
-
-    def inline(
-        self, value: Any, indent: str, *, has_lines: bool, like: str = ""
-    ) -> str:
-        """Return the text of a value in one piece; see `_Style.inline` of JSON."""
-        if isinstance(value, str) and "\n" not in value:
-            quoted = _quoted(value, like[:1])
-            if quoted and _reads(quoted, value):
-                return quoted
-        if isinstance(value, str) and "\n" in value and has_lines:
-            first, *lines = self._dumped(self.texter, [value])
-            return "\n".join([first[2:], *(line and indent + line for line in lines)])
-        line, *lines = self._dumped(self.liner, [value])
-        if lines:
-            raise RevisionError("a value has no form in one line")
-        made = line[1:-1]
-        if isinstance(value, str) and not _reads(made, value):
-            return json.dumps(value, ensure_ascii=False)  # ruamel writes `: a` plainly
-        return made
+    def leaf(self, value: Any, like: str) -> str:
+        """Return the text of a value without entries, in one line."""
+        return self.dumped(self.liner, [formats.quoted(value, like)])[0][1:-1]
 
     def lines(self, value: Any) -> list[str]:
         """Return the lines of a value as a block, the first one without indentation."""
-        lines = self._dumped(self.dumper, value)
+        lines = self.dumped(self.dumper, value)
         by = len(lines[0]) - len(lines[0].lstrip(" "))
         return [line[by:] for line in lines]
 
     @staticmethod
-    def _dumped(dumper: Any, value: Any) -> list[str]:
-        out, yaml = StringIO(), importlib.import_module("ruamel.yaml")
-        try:
-            dumper.dump(value, out)
-        except yaml.error.YAMLError as error:
-            raise RevisionError(str(error)) from error
+    def dumped(dumper: Any, value: Any) -> list[str]:
+        """Return the lines of a value."""
+        out = StringIO()
+        dumper.dump(value, out)
         return out.getvalue().removesuffix("...\n").removesuffix("\n").split("\n")
 
+    # ------------------------------------------------------------------------ aliases
 
-def _quoted(text: str, quote: str) -> str:
-    if quote == "'" and text.isprintable():
-        return "'" + text.replace("'", "''") + "'"
-    if quote == '"' and text.isprintable():
-        return '"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    return ""
+    def edited(self, part: Part, old: Any, new: Any) -> str:
+        """Return the text of a value; an alias stays where only its anchor changed."""
+        if not self.follows(part, old, new):
+            return super().edited(part, old, new)
+        there = self.results.get(part.target.start, GONE) if part.target else GONE
+        if there is GONE:
+            raise RevisionError(
+                f"{self.text[part.start : part.end]} stands for what would be removed"
+            )
+        self.results[part.start] = there
+        return self.text[part.start : part.end]
 
+    def follows(self, part: Part, old: Any, new: Any) -> bool:
+        """Return whether an alias stays, with the value that its anchor has now."""
+        if part.kind is not ALIAS or part.target is None:
+            return False
+        return same(old, new) or same(new, self.results.get(part.target.start, GONE))
 
-def _reads(text: str, value: Any) -> bool:
-    try:
-        return bool(formats.load(f"[{text}]", "yaml").tree == [value])
-    except FormatError:
-        return False
+    def merged(self, part: Part, old: Any) -> dict[Any, Any]:
+        """Return what `<<` will bring into a mapping."""
+        found: dict[Any, Any] = {}
+        for entry in part.entries:
+            sources = [one.value for one in entry.value.entries]
+            sources = sources if entry.value.is_list else [entry.value]
+            for source in reversed(sources) if entry.key is MERGE else ():
+                result = (
+                    self.results.get(source.target.start) if source.target else
+                    {one.key: old[one.key] for one in source.entries}
+                )  # fmt: skip
+                if type(result) is not dict:
+                    raise RevisionError("what the merge key << names would be removed")
+                found |= result
+        return found
+
+    # ----------------------------------------------------------------------- on lines
+
+    def behind(self, part: Part, entry: Entry, old: Any, new: Any) -> str:
+        """Return an entry from its value on; that on lines may become another block."""
+        value, text = entry.value, self.text
+        is_scalar = not isinstance(new, dict | list) or not new
+        if part.kind is FLOW or value.fits(new) or same(old, new) or (
+            self.follows(value, old, new) or (value.kind is FLOW and not is_scalar)
+        ):  # fmt: skip
+            return super().behind(part, entry, old, new)
+        self.check_known(value, old)
+        self.results[value.start] = new
+        between, behind = text[entry.after : value.start], text[value.end : entry.end]
+        is_lines = text[value.bare : value.bare + 1] in ("|", ">")
+        if value.kind is BLOCK or (is_lines and value.kind is LEAF):
+            header = text[entry.after : entry.end].split("\n")[0]
+            comment = re.search(r"[ \t]+#.*", header)
+            behind = f"{comment[0] if comment else ''}\n"
+        anchor = re.match(r"[ \t]*(&\S+)", text[entry.after : entry.end])
+        like = text[value.bare : value.bare + 1]
+        if part.is_list and (is_scalar or not behind.strip()):
+            first, *lines = self.lines([formats.quoted(new, like)])
+        elif part.is_list:  # a comment is behind the dash
+            first, *lines = "-", *(f"  {line}" for line in self.lines(new))
+        else:
+            first, *lines = self.lines({"k": formats.quoted(new, like)})
+        first = first[1 if part.is_list else 2 :].lstrip(" ")
+        first = " ".join([*([anchor[1]] if anchor else ()), first]).rstrip(" ")
+        between = " " if lines or value.kind is BLOCK else between or " "
+        first = (between if first else "") + first + behind.removesuffix("\n")
+        indent = " " * part.column
+        lines = [f"{indent}{line}" if line else "" for line in lines]
+        return "\n".join([first, *lines, ""])
+
+    def put_together(
+        self, part: Part, made: Sequence[tuple[int | None, str | None]]
+    ) -> str:
+        """Return a collection with other entries; see `Editor`."""
+        if part.kind is FLOW:
+            return super().put_together(part, made)
+        texts: list[str] = []
+        filler, indent = "", " " * part.column
+        is_behind = self.text[part.start - 1 : part.start] not in ("", "\n")
+        for place, body in made:
+            if place is None:
+                texts.append(body or "")
+                continue
+            if body is not None:
+                texts += [filler, indent + body if is_behind and place == 0 else body]
+                filler = ""
+            for following in part.entries[place + 1 : place + 2]:
+                filler += self.text[part.entries[place].end : following.start]
+        text = "".join([*texts, filler])
+        return text.removeprefix(indent) if is_behind else text
+
+    def fresh(self, part: Part, key: Any, value: Any) -> str:
+        """Return a new entry, or one that was removed elsewhere."""
+        source = self.taken(value)
+        if part.kind is FLOW:
+            return super().fresh(part, key, value)
+        indent = " " * part.column
+        if source and source[0].kind is BLOCK and source[0].is_list is part.is_list:
+            above, entry = source
+            name = entry.key if part.is_list else key
+            text = self.head(above, entry, name) + self.text[entry.after : entry.end]
+            was = " " * above.column
+            if self.text[entry.start - 1 : entry.start] not in ("", "\n"):
+                text = was + text  # it was behind a dash
+            return re.sub(rf"^{was}(?=.)", indent, text, flags=re.MULTILINE)
+        value = formats.quoted(value, self.quote(part))
+        lines = self.lines([value] if part.is_list else {key: value})
+        return "".join(f"{indent}{line}\n" if line else "\n" for line in lines)
+
+    def taken(self, value: Any) -> tuple[Part, Entry] | None:
+        """Return where a value was removed that comes back.
+
+        Equal scalars are one only if nothing else was removed.
+        """
+        is_one = len(self.removed) == 1
+        for place, (part, entry, was) in enumerate(self.removed):
+            if (is_one or isinstance(value, dict | list)) and same(was, value):
+                del self.removed[place]
+                return part, entry
+        return None
 
 
 def _indents(roots: list[Part]) -> tuple[int, int]:

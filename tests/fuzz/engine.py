@@ -13,7 +13,7 @@ from typing import Any
 
 import leafwise as lw
 import leafwise.engine
-from leafwise.core.keys import known_orders
+from leafwise.core.keys import known_dicts
 from leafwise.engine import cache
 
 from . import odd
@@ -46,7 +46,7 @@ def play(one: Round) -> None:
 def played(random: Random, mode: str) -> "Program":
     """Return a program that was played in one mode of the engine."""
     odd.unregister_all()
-    known_orders.clear()
+    known_dicts.clear()
     program = Program(random, fresh=mode == "disabled")
     try:
         with getattr(leafwise.engine, mode)():
@@ -137,7 +137,7 @@ class Program:
     def call(self, call: Callable[["Program"], Any]) -> None:
         """Call a function; keep what it gives, and what it called."""
         if self.fresh:
-            known_orders.clear()
+            known_dicts.clear()
         self.calls = []
         result = outcome(call, self)
         options = {name: _shown(value) for name, value in self.options.items()}

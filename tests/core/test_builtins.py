@@ -139,6 +139,15 @@ def test_a_tuple_that_only_pretends_to_be_a_named_tuple_is_a_leaf():
     assert lw.tree_leaves(fake) == [fake]
 
 
+def test_struct_sequences_keep_their_hidden_fields():
+    """They are carried along, and are no structure."""
+    node = os.stat(os.curdir)
+    again = lw.tree_map(lambda x: x, node)
+    assert type(again) is os.stat_result
+    assert again.st_mtime_ns == node.st_mtime_ns
+    assert lw.tree_structure(time.gmtime(0)) == lw.tree_structure(time.localtime(0))
+
+
 def test_struct_sequences_have_attribute_paths():
     """The items of a struct sequence are named by their fields."""
     paths = [str(path) for path in lw.tree_paths(time.gmtime(0))]

@@ -558,7 +558,7 @@ def structseq_names(cls: Any) -> tuple[str, ...]:
 
 
 class _FamilyRule(Rule):
-    """What classes share that are nodes by their form; the class is the aux data."""
+    """What classes share that are nodes by their form; the aux data tells the class."""
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return tuple(node), type(node)
@@ -571,7 +571,13 @@ class _FamilyRule(Rule):
         return tuple(node) if type(node) is aux and len(node) == arity else None
 
     def compared_aux(self, aux: Any) -> Any:
-        return getattr(aux, "_fields", None)
+        return getattr(self.class_of(aux), "_fields", None)
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(self.class_of(aux))
+
+    def node_data(self, aux: Any) -> Any:
+        return self.class_of(aux)
 
     def node_from(self, cls: type, _data: Any, children: list[Any]) -> Any:
         return getattr(cls, "_make", cls)(children)
@@ -580,11 +586,12 @@ class _FamilyRule(Rule):
         return range(arity)
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
-        name = class_name(aux, qualified=False)
+        name = class_name(self.class_of(aux), qualified=False)
         return f"CustomNode({self.name}[{name}], [", None, "])"
 
     def describe(self, aux: Any, arity: int) -> str:
-        return f"{self.name} {class_name(aux)} with {count_of_children(arity)}"
+        name = class_name(self.class_of(aux))
+        return f"{self.name} {name} with {count_of_children(arity)}"
 
     def aux_to_json(self, aux: Any, write: Any) -> Any:
         return write.named(aux)
@@ -608,20 +615,45 @@ class NamedTupleRule(_FamilyRule):
 
 
 class StructSequenceRule(_FamilyRule):
-    """Struct sequences; fields that are no items are None in a new node."""
+    """Struct sequences. The aux data is the class and the fields that are no items."""
 
     name = "structseq"
 
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        cls = type(node)
+        hidden = structseq_names(cls)[cls.n_sequence_fields - cls.n_unnamed_fields :]
+        return tuple(node), (cls, {name: getattr(node, name) for name in hidden})
+
     def unflatten(self, aux: Any, children: Any) -> Any:
-        return aux(children)
+        return aux[0](children, aux[1])
+
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux[0]
+        return cls
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        return super().match(aux[0], arity, node)
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return a[0] is b[0]
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
-        named = aux.n_sequence_fields - aux.n_unnamed_fields
-        names = structseq_names(aux)[:named]
+        cls = aux[0]
+        named = cls.n_sequence_fields - cls.n_unnamed_fields
+        names = structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
 
     def validate(self, arity: int, aux: Any) -> bool:
-        return is_structseq_class(aux) and aux.n_sequence_fields == arity
+        cls, hidden = aux
+        fits = is_structseq_class(cls) and cls.n_sequence_fields == arity
+        return fits and {*map(type, hidden)} <= {str}
+
+    def aux_to_json(self, aux: Any, write: Any) -> Any:
+        return [write.named(aux[0]), write.value(aux[1])]
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        cls, hidden = written
+        return read.named(cls), read.value(hidden)
 
 
 # ------------------------------------------------------------------------ the table

@@ -29,6 +29,7 @@ __all__ = [
     "Leaf",
     "Level",
     "ListOf",
+    "Modes",
     "Node",
     "Nodes",
     "Options",
@@ -205,10 +206,15 @@ PathFunction = TypeAliasType(
 """The same with the key path first."""
 
 
-class Options(TypedDict, total=False):
-    """The common arguments."""
+class Modes(TypedDict, total=False):
+    """The common arguments but for `is_leaf`."""
 
-    is_leaf: IsLeaf
     is_leaf_takes_path: bool
     none_is_leaf: bool
     namespace: str
+
+
+class Options(Modes, total=False):
+    """The common arguments."""
+
+    is_leaf: IsLeaf

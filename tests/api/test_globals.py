@@ -40,12 +40,11 @@ SHARED = {
     "compat.modules._made": "locked",
     "compat.optree.dataclasses.KW_ONLY": "equal",  # marks, which hold nothing
     "compat.optree.dataclasses.MISSING": "equal",
-    "core.keys.AS_GIVEN": "equal",
-    "core.keys._known_attributes": "equal",
-    "core.keys._known_dicts": "equal",
+    "core.keys._known_given": "equal",
     "core.keys._shared": "swapped",
-    "core.keys.known_aux": "equal",
-    "core.keys.known_orders": "equal",
+    "core.keys.attribute_keys": "equal",
+    "core.keys.flat_keys": "equal",
+    "core.keys.known_dicts": "equal",
     "core.registry.announced": "single",
     "core.registry.current": "swapped",
     "core.registry.on_change": "single",
@@ -261,5 +260,5 @@ def test_a_new_table_would_be_found(monkeypatch):
     from leafwise.core import keys
 
     monkeypatch.setattr(keys, "_fresh", {}, raising=False)
-    monkeypatch.setattr(keys.KeyOrder, "fresh", [], raising=False)
-    assert {"core.keys._fresh", "core.keys.KeyOrder.fresh"} <= {*changeable()}
+    monkeypatch.setattr(keys.DictKeys, "fresh", [], raising=False)
+    assert {"core.keys._fresh", "core.keys.DictKeys.fresh"} <= {*changeable()}

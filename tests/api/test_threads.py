@@ -50,8 +50,7 @@ def way(request):
 @pytest.fixture
 def crowded(monkeypatch):
     """Make all caches so small that they are emptied all the time."""
-    monkeypatch.setattr(keys, "_MOST_KNOWN", 4)
-    monkeypatch.setattr(keys, "_MAX_ORDERS", 4)
+    monkeypatch.setattr(keys, "_MAX_KNOWN", 4)
     monkeypatch.setattr(registry, "_MAX_SEEN", 16)
     monkeypatch.setattr(registry, "_MAX_NARROWED", 2)
     if hasattr(lw, "engine"):

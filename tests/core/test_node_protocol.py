@@ -8,7 +8,6 @@ import pytest
 
 import leafwise as lw
 from leafwise.core.builtins import BUILTINS, BY_NAME
-from leafwise.core.keys import dict_keys
 from leafwise.core.node import Rule
 
 
@@ -25,7 +24,7 @@ class ProxyRule(Rule):
         return MappingProxyType(dict(zip(aux, children, strict=True)))
 
     def keys(self, aux, _arity):
-        return dict_keys(aux)
+        return [*map(lw.DictKey, aux)]
 
     def items(self, node):
         return dict(node)

@@ -371,7 +371,7 @@ def test_what_is_matched_is_explained_by_the_same_rules():
 
 def test_a_structure_is_explained_where_its_namespace_is_unknown():
     """A pickled structure of plain nodes matches and is explained anywhere."""
-    state = (1, "treedef.nowhere", False, 2, ((2, "tuple", 2, None),))
+    state = (2, "treedef.nowhere", False, 2, ((2, "tuple", 2, None),))
     function, _ = lw.tree_structure(0).__reduce__()
     read = function(state)
     assert read.namespace == "treedef.nowhere"

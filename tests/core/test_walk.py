@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import leafwise as lw
 from interrupts import at_once
 from leafwise.core.builtins import LIST
-from leafwise.core.keys import find_order, learn_order
 from leafwise.core.registry import current, view_of
 from leafwise.core.walk import (
     _long_leaf_paths,
@@ -459,23 +458,6 @@ def test_mapping_while_registering():
 PLAIN_KEYS = st.lists(
     st.one_of(st.text("ab", max_size=3), st.integers(0, 5)), unique=True, max_size=9
 )
-
-
-@given(PLAIN_KEYS)
-def test_what_is_learned_of_plain_keys_is_what_is_found_of_any(keys):
-    """The order found by one sort is that of the search, and values follow it."""
-    keys = tuple(keys)
-    (kept, order), read, _ = learn_order(keys)
-    found = find_order(keys)
-    assert kept == keys
-    assert (order is None) is (found is None)
-    values = {key: object() for key in keys}
-    if order is None:
-        assert read(values) == tuple(values.values())
-        return
-    assert (order.perm, order.is_structure) == (found.perm, found.is_structure)
-    assert read(values) == order.gather([*values.values()])
-    assert order.scatter(read(values)) == tuple(values.values())
 
 
 @given(PLAIN_KEYS)

@@ -61,7 +61,7 @@ def test_equal_keys_of_another_type_are_another_structure(eager, count, odd):
         _, treedef, _, rebuilt = check(dict.fromkeys(other, 1))
         types = [type(key) for key in other]
         assert [type(key) for key in rebuilt] == types
-        assert [type(key) for key in treedef._code[0][3][0]] == types
+        assert [type(key) for key in treedef._code[0][3].inserted] == types
 
 
 @pytest.mark.parametrize("count", [3, 8, 20, 40])

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 
 import leafwise as lw
-from leafwise.core.keys import key_order
 from leafwise.core.walk import leaf_paths
 from leafwise.integrations import torch
 from leafwise.ops.context import context_of
@@ -59,16 +58,3 @@ def test_paths_in_a_predicate():
     context = torch._context_of(stop, takes_path=True)
     assert context.stops_at([1]) is False
     assert seen == [""]
-
-
-@pytest.mark.parametrize("keys", [("b", "a"), ("a", "b"), (2, "a", 1), (), (1j, 2j)])
-def test_orders_of_keys(keys):
-    """From insertion order to leaf order and back."""
-    ours, expected = torch._key_order(keys), key_order(keys)
-    assert (ours is None) == (expected is None)
-    if expected is None:
-        return
-    assert ours.is_structure == expected.is_structure
-    for order in (ours, expected):
-        assert tuple(order.scatter(order.gather(keys))) == keys
-    assert tuple(ours.gather(keys)) == tuple(expected.gather(keys))

@@ -11,31 +11,24 @@ from __future__ import annotations
 import functools
 import sys
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
-from itertools import repeat
-from operator import is_, itemgetter
+from collections.abc import Callable, Sequence
 from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from ..equality import exact
 from ..safely import class_name, clip, shown
 from .keys import (
-    AS_GIVEN,
+    DictKeys,
     GetAttrKey,
-    KeyOrder,
     attribute_keys,
     dict_keys,
-    key_order,
-    leaf_order,
-    make_dict,
+    given_keys,
     sequence_keys,
 )
-from .node import Brackets, Rule, bracketed, count_of_children, require
+from .node import Brackets, Rule, bracketed, count_of_children
 
 
 # ------------------------------------------------------------- dicts of any kind
 
-_ABSENT: Final = object()
 _MOST_LISTED = 6
 
 
@@ -47,29 +40,42 @@ def listed(keys: Sequence[Any]) -> str:
 
 
 class MappingRule(Rule):
-    """What dicts of all kinds share: their children are items, matched by key."""
+    """Dicts of any kind: their children are items, and match by key.
+
+    The aux data is a `DictKeys`.
+    """
 
     is_mapping = pairs_by_key = reads_items = True
+    arrange: Callable[[tuple[Any, ...]], DictKeys] = staticmethod(dict_keys)
+    """Takes keys as inserted, returns them with their order."""
+
+    def keys_in(self, aux: Any) -> DictKeys:
+        """Return the keys in the aux data."""
+        keys: DictKeys = aux
+        return keys
 
     def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
-        """Return the keys of the children in leaf order, without key objects."""
-        return leaf_order(aux[0], aux[1])
+        return self.keys_in(aux).ordered
 
     def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
-        return dict_keys(self.bare_keys(aux))
+        return self.keys_in(aux).objects
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        held = dict.copy(node)  # in one step: others may change the dict meanwhile
+        aux = self.arrange(tuple(held))
+        return [held[key] for key in aux.ordered], aux
+
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        return self.from_items(None, aux.build(children))
 
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         if type(node) not in _DICTS or len(node) != arity:
             return None
-        keys = self.bare_keys(aux)
-        if arity > 1 and type(node) is not defaultdict:  # which makes what is missing
-            try:
-                children: tuple[Any, ...] = itemgetter(*keys)(node)
-                return children
-            except KeyError:
-                pass
-        values = [*map(node.get, keys, repeat(_ABSENT))]
-        return None if any(map(is_, values, repeat(_ABSENT))) else values
+        held = dict.copy(node) if type(node) is defaultdict else node
+        try:
+            return [held[key] for key in self.bare_keys(aux)]
+        except KeyError:
+            return None
 
     def empty(self, _aux: Any) -> Any:
         return self.cls()
@@ -78,8 +84,29 @@ class MappingRule(Rule):
         node.update(self.unflatten(aux, children))
         return node
 
+    def same_aux(self, a: Any, b: Any) -> bool:
+        first, second = self.keys_in(a), self.keys_in(b)
+        return (
+            first.is_structure is second.is_structure
+            and exact.same(first.ordered, second.ordered)
+            # as another dict would look for them
+            and [*map(hash, first.ordered)] == [*map(hash, second.ordered)]
+        )
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(frozenset(map(exact.digest, self.bare_keys(aux))))
+
+    def compared_aux(self, aux: Any) -> Any:
+        return aux.ordered, aux.is_structure
+
     def items(self, node: Any) -> Any:
         return dict(node)
+
+    def from_items(self, _rest: Any, items: Any) -> Any:
+        return items
+
+    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
+        return self.arrange(keys).ordered
 
     def describe(self, aux: Any, _arity: int) -> str:
         keys, name = self.bare_keys(aux), class_name(self.cls)
@@ -88,127 +115,87 @@ class MappingRule(Rule):
     def contrast(self, _aux: Any, _other: Any) -> tuple[str, str] | str | None:
         return "in another order"
 
-    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
-        return self.from_items(None, dict(zip(data, children, strict=True)))
-
-
-_DICTS = frozenset({dict, OrderedDict, defaultdict})
-
-
-class DictRule(MappingRule):
-    """Dicts. The aux data is `(keys, order)`; keys are in the order of insertion."""
-
-    name = "dict"
-
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        held = dict.copy(node)  # in one step: others may change the dict meanwhile
-        keys = tuple(held)
-        order = key_order(keys)
-        values = [*held.values()]
-        return values if order is None else order.gather(values), (keys, order)
-
-    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
-        if type(node) is dict:
-            held, (keys, order) = node.copy(), aux
-            if hash(there := tuple(held)) == hash(keys) and there == keys:
-                values = [*held.values()]
-                return values if order is None else order.gather(values)
-        return super().match(aux, arity, node)
-
-    def unflatten(self, aux: Any, children: Any) -> Any:
-        keys, order = aux
-        return make_dict(keys, children if order is None else order.scatter(children))
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        first, second = _is_ordered(a[1]), _is_ordered(b[1])
-        if first is not second or len(a[0]) != len(b[0]):
-            return False
-        return _same_keys(self.bare_keys(a), self.bare_keys(b))
-
-    def hash_aux(self, aux: Any) -> int:
-        return hash(frozenset(map(exact.digest, aux[0])))
-
-    def compared_aux(self, aux: Any) -> Any:
-        return self.bare_keys(aux), _is_ordered(aux[1])
-
-    def items(self, node: Any) -> Any:
-        return dict.copy(node)
-
-    def from_items(self, _rest: Any, items: Any) -> Any:
-        return items
-
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         return "{", [f"{shown(key)}: " for key in self.bare_keys(aux)], "}"
 
     def node_data(self, aux: Any) -> Any:
         return [*self.bare_keys(aux)]
 
-    def dump_aux(self, aux: Any) -> Any:
-        return aux[0], _dump_order(aux[1])
+    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
+        return self.from_items(None, dict(zip(data, children, strict=True)))
 
-    def load_aux(self, arity: int, state: Any) -> Any:
-        keys, order = state
-        return _load_keys(arity, keys), _load_order(arity, order)
+    def origin(self) -> str:
+        return "keys as inserted" if self.arrange is given_keys else "keys sorted"
 
-    def aux_to_json(self, state: Any, write: Any) -> Any:
-        keys, order = state
-        places = [*order] if isinstance(order, tuple) else order
-        return [[*map(write.key, keys)], places]
+    def validate(self, arity: int, aux: Any) -> bool:
+        return type(aux) is DictKeys and arity == len({*aux.inserted} & {*aux.ordered})
+
+    def aux_to_json(self, aux: Any, write: Any) -> Any:
+        return [*map(write.key, aux.inserted)]
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
-        keys, order = written
-        places = tuple(order) if type(order) is list else order
-        return tuple(map(read.key, keys)), places
-
-    def origin(self) -> str:
-        return "keys sorted"
+        return self.arrange(tuple(map(read.key, written)))
 
 
-class DictAsGivenRule(DictRule):
-    """Dicts whose insertion order is their structure."""
+_DICTS = frozenset({dict, OrderedDict, defaultdict})
 
-    name = "dict as given"
+
+class OrderedDictRule(MappingRule):
+    """Ordered dicts, whose order is their structure."""
+
+    arrange = staticmethod(given_keys)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        held = dict.copy(node)
-        return [*held.values()], (tuple(held), AS_GIVEN)
+        aux = given_keys(tuple(node))
+        try:
+            return aux.read(node), aux
+        except KeyError:  # another thread took one away
+            pairs = [*node.items()]
+            return [value for _, value in pairs], given_keys(tuple(dict(pairs)))
 
-    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
-        return keys
+    def unflatten(self, aux: Any, children: Any) -> Any:
+        return OrderedDict(zip(aux.ordered, children))  # noqa: B905  # as many
 
-    def origin(self) -> str:
-        return "keys as inserted"
+    def from_items(self, _rest: Any, items: Any) -> Any:
+        return OrderedDict(items)
+
+    def compared_aux(self, aux: Any) -> Any:
+        return aux.ordered
+
+    def node_data(self, aux: Any) -> Any:
+        return aux.ordered
+
+    def brackets(self, aux: Any, arity: int) -> Brackets:
+        return Rule.brackets(self, aux, arity)
+
+    origin = Rule.origin
 
 
 class DefaultDictRule(MappingRule):
     """Defaultdicts. The aux data is that of a dict, and the factory."""
 
-    name = "defaultdict"
-
-    def __init__(self, cls: type, plain: DictRule, **given: Any) -> None:
-        super().__init__(cls, **given)
-        object.__setattr__(self, "plain", plain)
-
-    plain: DictRule
+    def keys_in(self, aux: Any) -> DictKeys:
+        keys: DictKeys = aux[0]
+        return keys
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        children, aux = self.plain.flatten(node)
-        return children, (*aux, node.default_factory)
+        children, keys = super().flatten(node)
+        return children, (keys, node.default_factory)
 
     def unflatten(self, aux: Any, children: Any) -> Any:
-        return defaultdict(aux[2], self.plain.unflatten(aux[:2], children))
+        return defaultdict(aux[1], aux[0].build(children))
 
     def empty(self, aux: Any) -> Any:
-        return defaultdict(aux[2])
+        return defaultdict(aux[1])
 
     def same_aux(self, a: Any, b: Any) -> bool:
-        return self.plain.same_aux(a, b) and exact.same(a[2], b[2])
+        return super().same_aux(a, b) and exact.same(a[1], b[1])
 
     def hash_aux(self, aux: Any) -> int:
-        return hash((self.plain.hash_aux(aux), exact.digest(aux[2])))
+        return hash((super().hash_aux(aux), exact.digest(aux[1])))
 
     def compared_aux(self, aux: Any) -> Any:
-        return *self.plain.compared_aux(aux), aux[2]
+        return *super().compared_aux(aux[0]), aux[1]
 
     def rest(self, node: Any) -> Any:
         return node.default_factory
@@ -216,125 +203,34 @@ class DefaultDictRule(MappingRule):
     def from_items(self, rest: Any, items: Any) -> Any:
         return defaultdict(rest, items)
 
-    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
-        return self.plain.order_keys(keys)
+    def brackets(self, aux: Any, arity: int) -> Brackets:
+        return Rule.brackets(self, aux, arity)
 
     def node_data(self, aux: Any) -> Any:
-        return aux[2], self.bare_keys(aux)
+        return aux[1], self.bare_keys(aux)
 
     def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
         return defaultdict(data[0], zip(data[1], children, strict=True))
 
     def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
-        if exact.same(aux[2], other[2]):
+        if exact.same(aux[1], other[1]):
             return super().contrast(aux, other)
-        names = clip(aux[2]), clip(other[2])
-        if names[0] == names[1]:
+        one, two = clip(aux[1]), clip(other[1])
+        if one == two:
             return "a different factory with the same repr"
-        return f"factory {names[0]}", f"factory {names[1]}"
+        return f"factory {one}", f"factory {two}"
 
-    def origin(self) -> str:
-        return self.plain.origin()
+    def validate(self, arity: int, aux: Any) -> bool:
+        keys, factory = aux
+        is_factory = factory is None or callable(factory)
+        return is_factory and super().validate(arity, keys)
 
-    def dump_aux(self, aux: Any) -> Any:
-        return *self.plain.dump_aux(aux), aux[2]
-
-    def load_aux(self, arity: int, state: Any) -> Any:
-        keys, order, factory = state
-        require(factory is None or callable(factory), "the factory is not callable")
-        return *self.plain.load_aux(arity, (keys, order)), factory
-
-    def aux_to_json(self, state: Any, write: Any) -> Any:
-        *plain, factory = state
-        return [*self.plain.aux_to_json(plain, write), write.named(factory)]
+    def aux_to_json(self, aux: Any, write: Any) -> Any:
+        return [super().aux_to_json(aux[0], write), write.named(aux[1])]
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
-        *plain, factory = written
-        return *self.plain.aux_from_json(plain, read), read.named(factory)
-
-
-class OrderedDictRule(MappingRule):
-    """Ordered dicts. The aux data is their keys in order."""
-
-    name = "OrderedDict"
-
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        """Read each value by its key: others may change the node meanwhile."""
-        keys = tuple(node)
-        if len(keys) > 1:
-            try:
-                return itemgetter(*keys)(node), keys
-            except KeyError:  # one was taken away
-                pass
-        pairs = [*node.items()]
-        return [value for _, value in pairs], tuple([key for key, _ in pairs])
-
-    def unflatten(self, aux: Any, children: Any) -> Any:
-        node: OrderedDict[Any, Any] = OrderedDict()
-        for key, child in zip(aux, children):  # noqa: B905  # as many as keys
-            node[key] = child
-        return node
-
-    def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
-        keys: tuple[Any, ...] = aux
-        return keys
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return _same_keys(a, b)
-
-    def from_items(self, _rest: Any, items: Any) -> Any:
-        return OrderedDict(items)
-
-    def order_keys(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
-        return keys
-
-    def load_aux(self, arity: int, state: Any) -> Any:
-        return _load_keys(arity, state)
-
-    def aux_to_json(self, state: Any, write: Any) -> Any:
-        return [*map(write.key, state)]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        return tuple(map(read.key, written))
-
-
-def _same_keys(a: tuple[Any, ...], b: tuple[Any, ...]) -> bool:
-    """Return whether keys are those of another dict, which looks at the hash first."""
-    return exact.same(a, b) and [*map(hash, a)] == [*map(hash, b)]
-
-
-def _is_ordered(order: KeyOrder | None) -> bool:
-    return order is not None and order.is_structure
-
-
-def _dump_order(order: KeyOrder | None) -> Any:
-    return None if order is None else "as given" if order.is_structure else order.perm
-
-
-def _load_order(arity: int, order: Any) -> KeyOrder | None:
-    if order is None:
-        return None
-    if order == "as given":
-        return AS_GIVEN
-    is_order = type(order) is tuple and all(type(place) is int for place in order)
-    is_order = is_order and sorted(order) == [*range(arity)]
-    require(is_order, "it is not an order of the keys")
-    return KeyOrder(order)
-
-
-def _load_keys(arity: int, keys: Any) -> tuple[Any, ...]:
-    require(type(keys) is tuple and len(keys) == arity, "one key for each child")
-    require(all(map(_is_hashable, keys)), "a key is not hashable")
-    require(len(set(keys)) == arity, "a key occurs twice")
-    return keys  # type: ignore[no-any-return]  # checked above
-
-
-def _is_hashable(key: Any) -> bool:
-    try:
-        hash(key)
-    except TypeError:
-        return False
-    return True
+        keys, factory = written
+        return super().aux_from_json(keys, read), read.named(factory)
 
 
 # ------------------------------------------------------------------- sequences
@@ -361,8 +257,8 @@ class SequenceRule(Rule):
     def describe(self, _aux: Any, arity: int) -> str:
         return f"{self.name} of length {arity}"
 
-    def load_aux(self, _arity: int, state: Any) -> Any:
-        require(state is None, "it must be None")
+    def validate(self, arity: int, aux: Any) -> bool:
+        return aux is None
 
 
 _CONVERT = "a list and a tuple are different nodes; convert one of them"
@@ -453,10 +349,8 @@ class DequeRule(SequenceRule):
     def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
         return f"maxlen {aux}", f"maxlen {other}"
 
-    def load_aux(self, arity: int, state: Any) -> Any:
-        fits = type(state) is int and arity <= state <= sys.maxsize
-        require(state is None or fits, "it is not a valid maxlen")
-        return state
+    def validate(self, arity: int, aux: Any) -> bool:
+        return aux is None or (type(aux) is int and arity <= aux <= sys.maxsize)
 
 
 class NoneRule(Rule):
@@ -485,10 +379,8 @@ class NoneRule(Rule):
             "it a leaf"
         )
 
-    def load_aux(self, arity: int, state: Any) -> Any:
-        require(
-            state is None and arity == 0, "it must have neither children nor aux data"
-        )
+    def validate(self, arity: int, aux: Any) -> bool:
+        return aux is None and arity == 0
 
 
 # ------------------------------------------------------------------ Partial
@@ -595,13 +487,11 @@ class PartialRule(Rule):
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
         return _PARTIAL_KEYS
 
-    def load_aux(self, arity: int, state: Any) -> Any:
-        fits = arity == 2 and callable(state)
-        require(fits, "it is not a function with args and keywords")
-        return state
+    def validate(self, arity: int, aux: Any) -> bool:
+        return arity == 2 and callable(aux)
 
-    def aux_to_json(self, state: Any, write: Any) -> Any:
-        return write.named(state)
+    def aux_to_json(self, aux: Any, write: Any) -> Any:
+        return write.named(aux)
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
         return read.named(written)
@@ -668,26 +558,23 @@ def structseq_names(cls: Any) -> tuple[str, ...]:
 
 
 class _FamilyRule(Rule):
-    """What classes share that are nodes by their form; the class is aux data."""
+    """What classes share that are nodes by their form; the aux data tells the class."""
 
-    family: str
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
+        return tuple(node), type(node)
 
     def class_of(self, aux: Any) -> type:
-        cls: type = aux[0]
+        cls: type = aux
         return cls
 
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
-        cls: Any = self.class_of(aux)
-        return tuple(node) if type(node) is cls and len(node) == arity else None
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return self.class_of(a) is self.class_of(b)
-
-    def hash_aux(self, aux: Any) -> int:
-        return hash(self.class_of(aux))
+        return tuple(node) if type(node) is aux and len(node) == arity else None
 
     def compared_aux(self, aux: Any) -> Any:
         return getattr(self.class_of(aux), "_fields", None)
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(self.class_of(aux))
 
     def node_data(self, aux: Any) -> Any:
         return self.class_of(aux)
@@ -700,87 +587,37 @@ class _FamilyRule(Rule):
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         name = class_name(self.class_of(aux), qualified=False)
-        return f"CustomNode({self.family}[{name}], [", None, "])"
+        return f"CustomNode({self.name}[{name}], [", None, "])"
 
     def describe(self, aux: Any, arity: int) -> str:
         name = class_name(self.class_of(aux))
-        return f"{self.family} {name} with {count_of_children(arity)}"
+        return f"{self.name} {name} with {count_of_children(arity)}"
 
-    def aux_to_json(self, state: Any, write: Any) -> Any:
-        cls, more = state
-        return [write.named(cls), write.value(more)]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        cls, more = written
-        return read.named(cls), read.value(more)
-
-
-class NamedTupleRule(_FamilyRule):
-    """Named tuples. The aux data is the class."""
-
-    name = family = "namedtuple"
-    unflatten: Any = staticmethod(tuple.__new__)
-
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        return tuple(node), type(node)
-
-    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
-        return tuple(node) if type(node) is aux and len(node) == arity else None
-
-    def keys(self, aux: Any, arity: int) -> Sequence[Any]:
-        return _namedtuple_keys(aux, arity)
-
-    def class_of(self, aux: Any) -> type:
-        cls: type = aux
-        return cls
-
-    def load_aux(self, arity: int, state: Any) -> Any:
-        _check_namedtuple(arity, state)
-        require(not _has_attributes(state), "its instances have attributes")
-        return state
-
-    def aux_to_json(self, state: Any, write: Any) -> Any:
-        return write.named(state)
+    def aux_to_json(self, aux: Any, write: Any) -> Any:
+        return write.named(aux)
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
         return read.named(written)
 
 
-class OpenNamedTupleRule(_FamilyRule):
-    """Named tuples with attributes. The aux data is the class and these.
+class NamedTupleRule(_FamilyRule):
+    """Named tuples."""
 
-    As `==` of named tuples, it takes no notice of the attributes: it carries them.
-    """
-
-    name = "namedtuple with attributes"
-    family = "namedtuple"
-
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        cls, attributes = type(node), node.__dict__
-        return tuple(node), (cls, _lasting(cls, attributes) if attributes else ())
-
-    def unflatten(self, aux: Any, children: Any) -> Any:
-        cls, attributes = aux
-        node = tuple.__new__(cls, children)
-        node.__dict__.update(attributes)
-        return node
+    name = "namedtuple"
+    unflatten: Any = staticmethod(tuple.__new__)
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
-        return _namedtuple_keys(aux[0], arity)
+        fits = len(aux._fields) == arity
+        return attribute_keys(aux._fields) if fits else sequence_keys(arity)
 
-    def load_aux(self, arity: int, state: Any) -> Any:
-        cls, attributes = state
-        _check_namedtuple(arity, cls)
-        require(_has_attributes(cls), "its instances have no attributes")
-        names = [name for name, _ in attributes]
-        require(set(map(type, names)) <= {str}, "they are not attributes")
-        return cls, tuple(attributes)
+    def validate(self, arity: int, aux: Any) -> bool:
+        return is_namedtuple_class(aux) and len(aux._fields) == arity
 
 
 class StructSequenceRule(_FamilyRule):
     """Struct sequences. The aux data is the class and the fields that are no items."""
 
-    name = family = "structseq"
+    name = "structseq"
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         cls = type(node)
@@ -790,49 +627,33 @@ class StructSequenceRule(_FamilyRule):
     def unflatten(self, aux: Any, children: Any) -> Any:
         return aux[0](children, aux[1])
 
+    def class_of(self, aux: Any) -> type:
+        cls: type = aux[0]
+        return cls
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        return super().match(aux[0], arity, node)
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return a[0] is b[0]
+
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         cls = aux[0]
         named = cls.n_sequence_fields - cls.n_unnamed_fields
         names = structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
 
-    def load_aux(self, arity: int, state: Any) -> Any:
-        cls, hidden = state
-        is_class = isinstance(cls, type) and is_structseq_class(cls)
-        require(is_class, "it is not a struct sequence")
-        names = set(map(type, hidden)) if type(hidden) is dict else {None}
-        require(names <= {str}, "they are not fields")
-        require(cls.n_sequence_fields == arity, "one child for each field")
-        return cls, hidden
+    def validate(self, arity: int, aux: Any) -> bool:
+        cls, hidden = aux
+        fits = is_structseq_class(cls) and cls.n_sequence_fields == arity
+        return fits and {*map(type, hidden)} <= {str}
 
+    def aux_to_json(self, aux: Any, write: Any) -> Any:
+        return [write.named(aux[0]), write.value(aux[1])]
 
-def _namedtuple_keys(cls: Any, arity: int) -> Sequence[Any]:
-    fits = len(cls._fields) == arity
-    return attribute_keys(cls._fields) if fits else sequence_keys(arity)
-
-
-def _check_namedtuple(arity: int, cls: Any) -> None:
-    require(
-        isinstance(cls, type) and is_namedtuple_class(cls), "it is not a named tuple"
-    )
-    require(len(cls._fields) == arity, "one child for each field")
-
-
-def _has_attributes(cls: type) -> bool:
-    """Return whether instances of a class have a `__dict__`.
-
-    Those of a named tuple have none; those of a subclass do, unless it has `__slots__`.
-    """
-    return cls.__dictoffset__ != 0
-
-
-def _lasting(cls: type, attributes: Mapping[str, Any]) -> tuple[tuple[str, Any], ...]:
-    """Return attributes without those that were computed of the children."""
-    return tuple(
-        (name, value)
-        for name, value in attributes.items()
-        if not isinstance(getattr(cls, name, None), cached_property)
-    )
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        cls, hidden = written
+        return read.named(cls), read.value(hidden)
 
 
 # ------------------------------------------------------------------------ the table
@@ -840,17 +661,16 @@ def _lasting(cls: type, attributes: Mapping[str, Any]) -> tuple[tuple[str, Any],
 NONE: Final = NoneRule(type(None))
 TUPLE: Final = TupleRule(tuple)
 LIST: Final = ListRule(list)
-DICT: Final = DictRule(dict)
-DICT_AS_GIVEN: Final = DictAsGivenRule(dict)
-ORDEREDDICT: Final = OrderedDictRule(OrderedDict)
-DEFAULTDICT: Final = DefaultDictRule(defaultdict, DICT)
+DICT: Final = MappingRule(dict, name="dict")
+DICT_AS_GIVEN: Final = MappingRule(dict, name="dict as given", arrange=given_keys)
+ORDEREDDICT: Final = OrderedDictRule(OrderedDict, name="OrderedDict")
+DEFAULTDICT: Final = DefaultDictRule(defaultdict, name="defaultdict")
 DEFAULTDICT_AS_GIVEN: Final = DefaultDictRule(
-    defaultdict, DICT_AS_GIVEN, name="defaultdict as given"
+    defaultdict, name="defaultdict as given", arrange=given_keys
 )
 DEQUE: Final = DequeRule(deque)
 PARTIAL: Final = PartialRule(Partial)
 NAMEDTUPLE: Final = NamedTupleRule(tuple)
-OPEN_NAMEDTUPLE: Final = OpenNamedTupleRule(tuple)
 STRUCTSEQ: Final = StructSequenceRule(tuple)
 
 BUILTINS: Final[dict[type, Rule]] = {
@@ -868,7 +688,7 @@ BY_NAME: Final[dict[str, Rule]] = {
     rule.name: rule
     for rule in (
         *(*BUILTINS.values(), *INSERTION_ORDERED.values()),
-        *(NAMEDTUPLE, OPEN_NAMEDTUPLE, STRUCTSEQ),
+        *(NAMEDTUPLE, STRUCTSEQ),
     )
 }
 """All rules of built-in nodes by their names, which pickles and JSON texts have."""
@@ -879,5 +699,5 @@ def structural_rule(cls: type) -> Rule | None:
     if not issubclass(cls, tuple):
         return None
     if is_namedtuple_class(cls):
-        return OPEN_NAMEDTUPLE if _has_attributes(cls) else NAMEDTUPLE
+        return NAMEDTUPLE
     return STRUCTSEQ if is_structseq_class(cls) else None

@@ -5,9 +5,9 @@ refinements that make a text say one thing only: Enum members print by their qua
 name, and names that are not identifiers print quoted. What a key holds is called `idx`,
 `key` or `name` as in jax, and `entry` in all of them.
 
-Owns the order in which the leaves of a dict are walked (law L3): `KeyOrder`, which
-takes the keys of a dict from insertion order to leaf order and back, and the search
-for that order: sorted where the keys have one order, by families of types where they
+Owns the order in which the leaves of a dict are walked (law L3): `DictKeys`, which
+has the keys of a dict in insertion order and in leaf order, and the search for that
+order: sorted where the keys have one order, by families of types where they
 mix, as inserted where nothing else is the same for equal dicts. Knows nothing of rules
 or registries.
 """
@@ -15,10 +15,11 @@ or registries.
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from ..lazy import is_traced
 from ..safely import Frozen, class_name, shown
@@ -242,163 +243,70 @@ def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
     return shared[:length]
 
 
-_FLAT = tuple(map(FlattenedIndexKey, range(4)))
-
-
+@functools.lru_cache(64)
 def flat_keys(length: int) -> tuple[FlattenedIndexKey, ...]:
-    """Return the keys of that many children without names, shared if they are few."""
-    if length <= len(_FLAT):
-        return _FLAT[:length]
+    """Return the keys of that many children without names, shared."""
     return tuple(map(FlattenedIndexKey, range(length)))
 
 
-_MOST_KNOWN = 4096
-_LONGEST = 256
-_known_dicts: dict[tuple[Any, ...], tuple[DictKey, ...]] = {}
-_known_attributes: dict[tuple[Any, ...], tuple[GetAttrKey, ...]] = {}
-
-
-def dict_keys(keys: tuple[Any, ...]) -> tuple[DictKey, ...]:
-    """Return the keys of a dict; those of exact `str` and `int` keys are shared."""
-    for key in keys:
-        if type(key) is not str and type(key) is not int:
-            return tuple(map(DictKey, keys))
-    return _known_dicts.get(keys) or _share(keys, DictKey, _known_dicts)
-
-
+@functools.lru_cache(4096)
 def attribute_keys(names: tuple[str, ...]) -> tuple[GetAttrKey, ...]:
     """Return the keys of attributes, shared."""
-    return _known_attributes.get(names) or _share(names, GetAttrKey, _known_attributes)
-
-
-def _share(entries: tuple[Any, ...], make: Any, known: dict[Any, Any]) -> Any:
-    """Make keys, and remember those of a node that is not too wide."""
-    made = tuple(map(make, entries))
-    if len(entries) <= _LONGEST:
-        if len(known) >= _MOST_KNOWN:
-            known.clear()
-        known[entries] = made
-    return made
+    return tuple(map(GetAttrKey, names))
 
 
 # ------------------------------------------------------ the order of the keys of a dict
 
 
-Move: TypeAlias = "Callable[[Any], tuple[Any, ...]]"
-
-
-class KeyOrder:
-    """How the keys of a dict, as inserted, are put into leaf order and back.
+class DictKeys:
+    """The keys of a mapping, as inserted and in leaf order: the aux data of dicts.
 
     Attributes:
-        perm: The positions of the inserted keys in leaf order.
-        is_structure: Whether the insertion order is part of the structure,
-            because it was asked for or because the keys have no order.
-        gather: Takes values as inserted, returns them in leaf order.
-        scatter: Takes values in leaf order, returns them as inserted.
+        inserted: The keys in the order of insertion.
+        ordered: The keys in leaf order; the same tuple if that is the same order.
+        is_structure: Whether the insertion order is part of the structure, because it
+            was asked for or because the keys have no order.
+        read: Takes a mapping and returns the values of these keys in leaf order, read
+            in one step: where a key is gone there is a `KeyError`.
     """
 
-    __slots__ = ("_gather", "_scatter", "is_structure", "perm")
+    __slots__ = ("_objects", "inserted", "is_structure", "ordered", "read")
 
-    def __init__(self, perm: tuple[int, ...], *, is_structure: bool = False) -> None:
-        self.perm = perm
+    def __init__(
+        self,
+        inserted: tuple[Any, ...],
+        ordered: tuple[Any, ...] | None = None,
+        *,
+        is_structure: bool = False,
+    ) -> None:
+        self.inserted = inserted
+        self.ordered = inserted if ordered is None else ordered
         self.is_structure = is_structure
-        self._gather: Move | None = None
-        self._scatter: Move | None = None
+        self.read = _reader(self.ordered)
+        self._objects: tuple[DictKey, ...] | None = None
 
     @property
-    def gather(self) -> Move:
-        """Made when it is first wanted, as `scatter` is: making them takes longest."""
-        if self._gather is None:
-            self._gather = self._mover(self.perm)
-        return self._gather
+    def objects(self) -> tuple[DictKey, ...]:
+        """A `DictKey` for each key, in leaf order."""
+        if self._objects is None:
+            self._objects = tuple(map(DictKey, self.ordered))
+        return self._objects
 
-    @property
-    def scatter(self) -> Move:
-        """The way back."""
-        if self._scatter is None:
-            places = range(len(self.perm))
-            self._scatter = self._mover(sorted(places, key=self.perm.__getitem__))
-        return self._scatter
+    def build(self, values: Sequence[Any]) -> dict[Any, Any]:
+        """Return a dict, in insertion order, of values in leaf order."""
+        found = dict(zip(self.ordered, values))  # noqa: B905  # as many
+        if self.ordered is self.inserted:
+            return found
+        return {key: found[key] for key in self.inserted}
 
-    def _mover(self, places: Sequence[int]) -> Move:
-        moves = len(places) > 1 and not self.is_structure
-        return itemgetter(*places) if moves else tuple
+    def __reduce__(self) -> Any:
+        return (given_keys if self.is_structure else dict_keys), (self.inserted,)
 
-
-AS_GIVEN: Final = KeyOrder((), is_structure=True)
-"""The order of dicts whose insertion order is their structure."""
-
-_MAX_ORDERS = 4096
-_MAX_KEYS = 256
-are_plain: Final = frozenset({str, int}).issuperset
-"""Takes the types of keys, says whether these are all exact `str` or `int`."""
+    def __repr__(self) -> str:
+        return shown(self.inserted)
 
 
-Aux: TypeAlias = "tuple[tuple[Any, ...], KeyOrder | None]"
-Read: TypeAlias = "Callable[[Any], tuple[Any, ...]]"
-Known: TypeAlias = "tuple[Aux, Read, list[tuple[DictKey, ...]]]"
-
-known_orders: Final[dict[tuple[Any, ...], Known]] = {}
-"""What is known of plain keys, and to be asked for plain keys only.
-
-The aux data of such dicts: the keys as inserted, and their order. A function that
-reads the values of these keys off a dict, in leaf order and in one step: each value is
-that of its key, whatever another thread does meanwhile, and where a key is gone there
-is a `KeyError`. And a list that has the key objects in leaf order, in one tuple, once
-`find_keys` made them.
-
-Keys of other types may equal plain ones and still have an order of their own, as
-an Enum whose members are strings and that defines `__lt__`.
-"""
-
-known_aux: Final[dict[int, Known]] = {}
-"""The same by the identity of the aux data, and to be asked for any."""
-
-
-def key_order(keys: tuple[Any, ...]) -> KeyOrder | None:
-    """Return how these keys are ordered, None when they stand in order already.
-
-    Sorted, if `<` puts them into one chain; otherwise by family of types, an
-    Enum by definition order; otherwise as given, and then order is structure.
-    The answer for plain keys is remembered.
-    """
-    if not are_plain(map(type, keys)):
-        return find_order(keys)
-    return (known_orders.get(keys) or learn_order(keys))[0][1]
-
-
-def learn_order(keys: tuple[Any, ...]) -> Known:
-    """Return what is known of plain keys that were not met before, and remember it."""
-    order: KeyOrder | None = None
-    try:
-        leaf_keys = tuple(sorted(keys))
-    except TypeError:  # both kinds
-        order = find_order(keys)
-        leaf_keys = leaf_order(keys, order)
-    else:
-        if leaf_keys != keys:
-            places = dict(zip(keys, range(len(keys)), strict=True))
-            order = KeyOrder(tuple([places[key] for key in leaf_keys]))
-    aux = keys, order
-    known: Known = aux, _reader(leaf_keys), []
-    if len(keys) <= _MAX_KEYS and not is_traced():
-        if len(known_aux) >= _MAX_ORDERS:
-            known_orders.clear()
-            known_aux.clear()
-        known_orders[keys] = known_aux[id(aux)] = known
-    return known
-
-
-def find_keys(known: Known) -> tuple[DictKey, ...]:
-    """Return the key objects of known keys, in leaf order; they are remembered."""
-    aux, _, found = known
-    if not found:
-        found.append(dict_keys(leaf_order(*aux)))  # in one step, and whole
-    return found[0]
-
-
-def _reader(keys: tuple[Any, ...]) -> Read:
+def _reader(keys: tuple[Any, ...]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that reads the values of these keys into a tuple."""
     if len(keys) > 1:
         return itemgetter(*keys)
@@ -408,60 +316,57 @@ def _reader(keys: tuple[Any, ...]) -> Read:
     return lambda node: (node[key],)
 
 
-def make_dict(keys: Sequence[Any], values: Sequence[Any]) -> dict[Any, Any]:
-    """Return a dict of keys and as many values, in their order.
+_MAX_KNOWN = 4096
+_MAX_KEYS = 256
+known_dicts: Final[dict[tuple[Any, ...], DictKeys]] = {}
+"""The keys of dicts that were met, to be asked for exact `str` and `int` keys only.
 
-    Small dicts are written out: that takes a third of the time.
+Keys of other types may equal these and still have an order of their own, as those of an
+Enum whose members are strings and that defines `__lt__`.
+"""
+_known_given: Final[dict[tuple[Any, ...], DictKeys]] = {}
+
+
+def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
+    """Return the keys of a dict, given as inserted, with their order.
+
+    Sorted, if `<` puts them into one chain; otherwise by family of types, an
+    Enum by definition order; otherwise as given, and then order is structure.
     """
-    if len(keys) < len(MAKERS):
-        return MAKERS[len(keys)](keys, values)
-    return dict(zip(keys, values))  # noqa: B905  # as many
+    if are_plain(map(type, keys)):
+        return known_dicts.get(keys) or _remembered(known_dicts, keys, arranged(keys))
+    return arranged(keys)
 
 
-def _make_1(keys: Any, values: Any) -> dict[Any, Any]:
-    return {keys[0]: values[0]}
+def given_keys(keys: tuple[Any, ...]) -> DictKeys:
+    """Return the keys of a mapping whose insertion order is part of its structure."""
+    if not are_plain(map(type, keys)):
+        return DictKeys(keys, is_structure=True)
+    known = _known_given.get(keys)
+    return known or _remembered(_known_given, keys, DictKeys(keys, is_structure=True))
 
 
-def _make_2(keys: Any, values: Any) -> dict[Any, Any]:
-    (a, b), (p, q) = keys, values
-    return {a: p, b: q}
+are_plain: Final = frozenset({str, int}).issuperset
 
 
-def _make_3(keys: Any, values: Any) -> dict[Any, Any]:
-    (a, b, c), (p, q, r) = keys, values
-    return {a: p, b: q, c: r}
+def _remembered(known: Any, keys: tuple[Any, ...], made: DictKeys) -> DictKeys:
+    if len(keys) <= _MAX_KEYS and not is_traced():
+        if len(known) >= _MAX_KNOWN:
+            known.clear()
+        known[keys] = made
+    return made
 
 
-def _make_4(keys: Any, values: Any) -> dict[Any, Any]:
-    (a, b, c, d), (p, q, r, s) = keys, values
-    return {a: p, b: q, c: r, d: s}
-
-
-def _make_5(keys: Any, values: Any) -> dict[Any, Any]:
-    (a, b, c, d, e), (p, q, r, s, t) = keys, values
-    return {a: p, b: q, c: r, d: s, e: t}
-
-
-def _make_6(keys: Any, values: Any) -> dict[Any, Any]:
-    (a, b, c, d, e, f), (p, q, r, s, t, u) = keys, values
-    return {a: p, b: q, c: r, d: s, e: t, f: u}
-
-
-MAKERS: Final[tuple[Callable[[Any, Any], dict[Any, Any]], ...]] = (
-    *(lambda _keys, _values: {}, _make_1, _make_2, _make_3),
-    *(_make_4, _make_5, _make_6),
-)
-"""Make a dict of so many keys and values."""
-
-
-def find_order(keys: tuple[Any, ...]) -> KeyOrder | None:
-    """Find how keys are ordered, as `key_order`, which remembers it."""
-    perm = _chain(keys, range(len(keys)))
-    if perm is None:
-        perm = _by_family(keys)
-    if perm is None:
-        return AS_GIVEN
-    return None if perm == list(range(len(keys))) else KeyOrder(tuple(perm))
+def arranged(keys: tuple[Any, ...]) -> DictKeys:
+    """Find the order of keys, as `dict_keys`, which remembers it."""
+    places = _chain(keys, range(len(keys)))
+    if places is None:
+        places = _by_family(keys)
+    if places is None:
+        return DictKeys(keys, is_structure=True)
+    if places == [*range(len(keys))]:
+        return DictKeys(keys)
+    return DictKeys(keys, tuple([keys[place] for place in places]))
 
 
 def _chain(keys: Sequence[Any], positions: Sequence[int]) -> list[int] | None:
@@ -517,8 +422,3 @@ def _by_definition(keys: Sequence[Any], positions: list[int]) -> list[int] | Non
         return sorted(positions, key=lambda position: rank[keys[position]])
     except KeyError:
         return None
-
-
-def leaf_order(keys: tuple[Any, ...], order: KeyOrder | None) -> tuple[Any, ...]:
-    """Return inserted keys in leaf order."""
-    return keys if order is None else order.gather(keys)

@@ -16,7 +16,7 @@ from weakref import WeakValueDictionary
 
 from ..equality import exact
 from ..safely import Record, class_name, clip, printable, printed, shown
-from .keys import flat_keys, key_order, leaf_order
+from .keys import dict_keys, flat_keys
 
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Rule:
 
     def __init__(self, cls: type, **given: Any) -> None:
         for name in given:
-            if not hasattr(Rule, name):
+            if not hasattr(type(self), name):
                 raise TypeError(f"a rule has no {name}")
         values = {"cls": cls, "derived": WeakValueDictionary(), **given}
         for name, value in values.items():
@@ -208,7 +208,7 @@ class Rule:
 
     def order_keys(self, keys: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Return the keys of a mapping's items in leaf order."""
-        return leaf_order(keys, key_order(keys))
+        return dict_keys(keys).ordered
 
     # ------------------------------------------------------------------ descriptions
 
@@ -251,34 +251,21 @@ class Rule:
 
     # ----------------------------------------------------------------- serialization
 
-    def dump_aux(self, aux: Any, /) -> Any:
-        """Return the aux data in the form that a pickled treedef stores."""
-        return aux
-
-    def load_aux(self, arity: int, state: Any, /) -> Any:
-        """Return the aux data from the result of `dump_aux`.
-
-        Raises:
-            ValueError: It does not fit a node with this number of children.
-        """
-        require(self.validate(arity, state), "wrong number of children or values")
-        return state
-
     def validate(self, arity: int, aux: Any, /) -> bool:
         """Return whether aux data from an untrusted source fits a node."""
         return True
 
-    def aux_to_json(self, state: Any, write: Any, /) -> Any:
-        """Convert the result of `dump_aux` to a value that `json.dumps` accepts.
+    def aux_to_json(self, aux: Any, write: Any, /) -> Any:
+        """Convert aux data to a value that `json.dumps` accepts.
 
         Args:
-            state: The aux data.
+            aux: The aux data.
             write: An object with the functions `key`, `named` and `value`, which write
                 a dict key, a function or class by its name, and anything else. Its
                 function `codec` takes a rule and returns the codec of its class.
         """
         codec = write.codec(self)
-        return write.value(state) if codec is None else ["codec", codec[0](state)]
+        return write.value(aux) if codec is None else ["codec", codec[0](aux)]
 
     def aux_from_json(self, written: Any, read: Any, /) -> Any:
         """Convert the result of `aux_to_json` back, with the functions of `read`."""
@@ -328,16 +315,6 @@ def bracketed(name: str, data: Any) -> Brackets:
 def count_of_children(arity: int) -> str:
     """Return how many children a node has, in words."""
     return "1 child" if arity == 1 else f"{arity} children"
-
-
-def require(condition: bool, why: str) -> None:
-    """Raise an error for aux data that cannot belong to a node.
-
-    Raises:
-        ValueError: The condition does not hold.
-    """
-    if not condition:
-        raise ValueError(why)
 
 
 # ------------------------------------------------------------------------- forms

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, overload
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
 from ..safely import Record, class_name, described, printed
-from .keys import DictKey, GetAttrKey, SequenceKey, as_key, key_order, leaf_order
+from .keys import DictKey, GetAttrKey, SequenceKey, as_key, dict_keys
 from .node import (
     BoundRule,
     Checked,
@@ -116,11 +116,11 @@ class FunctionRule(BoundRule):
             return False
         return aux[1] is None or (type(aux[1]) is tuple and len(aux[1]) == arity)
 
-    def aux_to_json(self, state: Any, write: Any) -> Any:
+    def aux_to_json(self, aux: Any, write: Any) -> Any:
         codec = write.codec(self)
         if codec is None:
-            return write.value(state)
-        return ["codec", codec[0](state[0]), write.value(state[1])]
+            return write.value(aux)
+        return ["codec", codec[0](aux[0]), write.value(aux[1])]
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
         if type(written) is not list or written[:1] != ["codec"]:
@@ -426,11 +426,9 @@ class ItemsRule(AuxKeyedRule):
         items, rest = self.items(node), self.rest(node)
         if not self.is_mapping:
             return items, _Kept(tuple(map(SequenceKey, range(len(items)))), (), rest)
-        own, values = tuple(items), [*items.values()]
-        order = key_order(own)
-        keys = tuple(map(DictKey, leaf_order(own, order)))
-        children = values if order is None else order.gather(values)
-        return children, _Kept(keys, own, rest)
+        keys = dict_keys(tuple(items))
+        values = [items[key] for key in keys.ordered]
+        return values, _Kept(keys.objects, keys.inserted, rest)
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         if not self.is_mapping:

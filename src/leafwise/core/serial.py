@@ -19,10 +19,10 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
-from ..errors import NamespaceError, RegistryError, TreeDefError
+from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
 from ..safely import FAULTS, class_name, clip, named_object, printed, shown, type_name
 from .builtins import BY_NAME
-from .keypath import KeyPath, parse_literal
+from .keypath import parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .node import Rule
 from .registry import Mode, check_callable, check_class, registered_class, view_of
@@ -32,21 +32,17 @@ from .walk import Code, Entry, locate, node_path
 # ------------------------------------------------------------------------------- states
 
 
-_STATE_VERSION: Final = 1
+_STATE_VERSION: Final = 2
 
 
 def dump(code: Code, count: int, mode: Mode) -> tuple[Any, ...]:
     """Return the state of a treedef: nested tuples of plain values and aux data."""
-    entries = tuple(
-        (run, *_name(rule), arity, rule.dump_aux(aux)) for run, rule, arity, aux in code
-    )
+    entries = tuple((run, _name(rule), arity, aux) for run, rule, arity, aux in code)
     return _STATE_VERSION, mode.namespace, mode.none_is_leaf, count, entries
 
 
-def _name(rule: Rule) -> tuple[Any, ...]:
-    if BY_NAME.get(rule.name) is rule:
-        return (rule.name,)
-    return ((rule.cls, rule.namespace),)
+def _name(rule: Rule) -> Any:
+    return rule.name if BY_NAME.get(rule.name) is rule else (rule.cls, rule.namespace)
 
 
 def load(state: Any) -> tuple[tuple[Entry, ...], int, Mode]:
@@ -56,43 +52,37 @@ def load(state: Any) -> tuple[tuple[Entry, ...], int, Mode]:
         TreeDefError: The state is malformed, or names a class that is not
             registered in this process.
     """
-    match state:
-        case (int(version), str(namespace), bool(none_is_leaf), int(count), entries):
-            pass
-        case _:
-            raise _malformed("it is not a tuple of version, mode, count and entries")
-    if version != _STATE_VERSION:
-        raise _malformed(f"version {version} is unknown, only {_STATE_VERSION} is read")
-    if type(entries) is not tuple or type(count) is not int:
-        raise _malformed("its count or its entries have the wrong type")
-    code = tuple(map(_load_entry, entries))
+    try:
+        version, namespace, none_is_leaf, count, entries = state
+        if version != _STATE_VERSION:
+            raise _malformed(f"only version {_STATE_VERSION} is read, got {version!r}")
+        types = type(namespace), type(none_is_leaf), type(count)
+        if types != (str, bool, int):
+            raise _malformed("a part has the wrong type")
+        code = tuple(_load_entry(*entry) for entry in entries)
+    except TreeDefError:
+        raise
+    except (TypeError, ValueError, AttributeError, LookupError) as error:
+        raise _malformed(printed(error)) from None
     _check_arities(code, count)
     return code, count, Mode(namespace, none_is_leaf)
 
 
-def _load_entry(entry: Any) -> Entry:
-    if type(entry) is not tuple or len(entry) != 4:
-        raise _malformed("an entry is not a tuple of four")
-    run, name, arity, aux = entry
+def _load_entry(run: int, name: Any, arity: int, aux: Any) -> Entry:
     if type(run) is not int or type(arity) is not int or run < 0 or arity < 0:
         raise _malformed("a count in an entry is not a natural number")
-    rule = _find_rule(name)
-    try:
-        return run, rule, arity, rule.load_aux(arity, aux)
-    except (TypeError, ValueError, AttributeError, IndexError) as error:
-        raise _malformed(
-            f"aux data does not fit a {rule.name}: {printed(error)}"
-        ) from None
+    rule = BY_NAME[name] if isinstance(name, str) else _find_rule(*name)
+    if not rule.validate(arity, aux):
+        raise _malformed(f"aux data does not fit a {rule.name}")
+    return run, rule, arity, aux
 
 
-def _find_rule(name: Any) -> Rule:
-    if type(name) is str and name in BY_NAME:
-        return BY_NAME[name]
-    if type(name) is not tuple or len(name) != 2 or not isinstance(name[0], type):
-        raise _malformed("an entry does not name a rule")
-    cls, namespace = name
-    if type(namespace) is not str:
-        raise _malformed("an entry does not name a namespace")
+def _find_rule(cls: Any, namespace: str) -> Rule:
+    """Return the rule that a class was registered with.
+
+    Raises:
+        TreeDefError: There is none.
+    """
     try:
         rule = view_of(namespace).resolve(cls)
     except NamespaceError as error:
@@ -126,7 +116,7 @@ def _malformed(why: str) -> TreeDefError:
 # --------------------------------------------------------------------------------- JSON
 
 
-_VERSION: Final = 1
+_VERSION: Final = 2
 _DEPTH: Final = 64
 Codec: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 _codecs: dict[tuple[type, str], Codec] = {}
@@ -177,22 +167,20 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
         TreeDefError: Something in it has no text, or none that could be read again;
             with a note of the key path of the node.
     """
-    _, namespace, none_is_leaf, _, entries = dump(code, count, mode)
     nodes: list[str] = []
-    checked: set[Rule] = set()
+    names: dict[Rule, Any] = {}
     try:
-        for entry, (_, rule, _, _) in zip(entries, code, strict=True):
-            if rule not in checked:
-                _check_found_again(rule, entry[1])
-                checked.add(rule)
-            nodes.append(_json_of(_write_entry(*entry, rule=rule)))
-    except Exception as error:
+        for run, rule, arity, aux in code:
+            if rule not in names:
+                names[rule] = _json_name(rule)
+            nodes.append(_json_of([run, names[rule], arity, _write_aux(rule, aux)]))
+    except Exception as error:  # of a codec too; it is raised with the place
         locate(error, [*reversed(node_path(code, len(nodes)))])
         raise
     head = {
         "leafwise": _VERSION,
-        "namespace": namespace,
-        "none_is_leaf": none_is_leaf,
+        "namespace": mode.namespace,
+        "none_is_leaf": mode.none_is_leaf,
         "leaves": count,
     }
     return f'{_json_of(head)[:-1]},"nodes":[{",".join(nodes)}]}}'
@@ -215,75 +203,57 @@ def _json_of(value: Any, *, in_order: bool = False) -> str:
         raise TreeDefError(f"a node cannot be written as JSON: {error}") from None
 
 
-def _write_entry(run: int, name: Any, arity: int, aux: Any, *, rule: Rule) -> list[Any]:
-    if isinstance(name, str):
-        return [run, name, arity, rule.aux_to_json(aux, _WRITE)]
-    cls, namespace = name
-    return [run, [_class_name(cls), namespace], arity, _write_custom(rule, aux)]
-
-
-def _check_found_again(rule: Rule, name: Any) -> None:
-    """Raise an error for a class that reading would not find or find with another rule.
-
-    Args:
-        rule: The rule of a node.
-        name: A word for the rules of built-in nodes, or class and namespace.
+def _json_name(rule: Rule) -> Any:
+    """Return the name of a rule, by which it is found again.
 
     Raises:
-        TreeDefError: It is one of these.
+        TreeDefError: It would not be.
     """
+    name = _name(rule)
     if isinstance(name, str):
-        return
+        return name
     cls, namespace = name
-    module, qualname = _split(_class_name(cls))
+    written = _class_name(cls)
     try:
-        found = registered_class(module, qualname, namespace)
+        found = registered_class(*_split(written), namespace)
     except RegistryError as error:
         raise TreeDefError(f"{error}, so it could not be read again") from None
-    if found is not cls:
+    if found is not cls or view_of(namespace).resolve(cls) is not rule:
         raise TreeDefError(
-            f"more than one class {qualname!r} of module {module!r} is registered in "
-            "this process, so it is not known which one would be read"
+            f"{written} was registered again, or is the name of more than one class, "
+            "so another structure would be read"
         )
-    if view_of(namespace).resolve(cls) is not rule:
+    return [written, namespace]
+
+
+def _write_aux(rule: Rule, aux: Any) -> Any:
+    try:
+        return rule.aux_to_json(aux, _WRITE)
+    except TreeDefError as error:
+        if BY_NAME.get(rule.name) is rule:
+            raise
         raise TreeDefError(
-            f"{qualname} was registered again since this treedef was made, so "
-            "another structure would be read"
-        )
+            f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
+            f"{error}; register a codec for the class with leafwise.io.register_codec"
+        ) from None
 
 
 def _write_key(key: Any) -> str:
-    """Return the text of a dict key, see `_exact_text`."""
-    return _exact_text(key, literal, parse_literal, "dict key")
-
-
-def _exact_text(
-    key: Any, write: Callable[[Any], str], read: Callable[[str], Any], what: str
-) -> str:
-    """Return the text of a key, if that is read back as the very same key.
+    """Return the text of a dict key, if that is read back as the very same key.
 
     NaN is refused, which is not equal to the NaN that is read back.
 
     Raises:
         TreeDefError: The key has no such text.
     """
-    text = ""
+    text = literal(key)
     try:
-        text = write(key)
-        again = read(text)
-        is_same = _are_alike(again, key) and write(again) == text and again == key
-    except (TypeError, ValueError, AttributeError, LookupError, RecursionError):
-        is_same = False
-    if not is_same:
-        raise TreeDefError(f"the {what} {clip(key)} cannot be written as JSON text")
-    return text
-
-
-def _are_alike(a: Any, b: Any) -> bool:
-    """Return whether two keys are of the same type, and what is in them as well."""
-    if type(a) is not type(b):
-        return False
-    return type(a) is not tuple or (len(a) == len(b) and all(map(_are_alike, a, b)))
+        again = parse_literal(text)
+        if type(again) is type(key) and again == key and literal(again) == text:
+            return text
+    except (PathError, RecursionError):
+        pass
+    raise TreeDefError(f"the dict key {clip(key)} cannot be written as JSON text")
 
 
 def _class_name(cls: type) -> str:
@@ -322,26 +292,14 @@ def written_by_codec(rule: Rule, aux: Any) -> str:
     Raises:
         TreeDefError: The codec does not give what JSON can hold.
     """
-    return _json_of(rule.aux_to_json(rule.dump_aux(aux), _WRITE), in_order=True)
-
-
-def _write_custom(rule: Rule, aux: Any) -> Any:
-    try:
-        return rule.aux_to_json(aux, _WRITE)
-    except TreeDefError as error:
-        raise TreeDefError(
-            f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
-            f"{error}; register a codec for the class with leafwise.io.register_codec"
-        ) from None
+    return _json_of(rule.aux_to_json(aux, _WRITE), in_order=True)
 
 
 _MOST_BITS: Final = 2_000
 """Python reads no longer decimal numbers where its limit is set to the least."""
 
 
-def _read_key_object(text: str) -> Any:
-    (key,) = KeyPath.parse(text)
-    return key
+_KEYS: Final = (DictKey, SequenceKey, GetAttrKey, FlattenedIndexKey)
 
 
 def write_value(value: Any, depth: int = 0) -> Any:
@@ -365,10 +323,8 @@ def write_value(value: Any, depth: int = 0) -> Any:
     if cls is dict:
         items = [[_write_key(k), write_value(v, depth + 1)] for k, v in value.items()]
         return ["dict", *items]
-    if cls is DictKey:
-        return ["dict key", _write_key(value.key)]
-    if cls in (SequenceKey, GetAttrKey, FlattenedIndexKey):
-        return ["key", _exact_text(value, str, _read_key_object, "key")]
+    if cls in _KEYS:
+        return ["key", cls.__name__, write_value(value.entry, depth + 1)]
     if isinstance(value, type):
         return ["class", _object_name(value)]
     try:
@@ -418,17 +374,17 @@ def _read_state(data: Any) -> tuple[Any, ...]:
             f"malformed text of a treedef: no object of version {_VERSION}"
         )
     entries = tuple(_read_entry(*node) for node in data["nodes"])
-    return 1, data["namespace"], data["none_is_leaf"], data["leaves"], entries
+    head = (data[name] for name in ("namespace", "none_is_leaf", "leaves"))
+    return _STATE_VERSION, *head, entries
 
 
 def _read_entry(run: Any, name: Any, arity: Any, aux: Any) -> tuple[Any, ...]:
     if type(name) is str:
-        found = BY_NAME.get(name)  # `load` refuses a name that stands for nothing
-        return run, name, arity, found and found.aux_from_json(aux, _READ)
+        return run, name, arity, BY_NAME[name].aux_from_json(aux, _READ)
     class_name, namespace = name
     cls = registered_class(*_split(class_name), namespace)
-    rule = view_of(namespace).resolve(cls)
-    return run, (cls, namespace), arity, rule and rule.aux_from_json(aux, _READ)
+    rule = _find_rule(cls, namespace)
+    return run, (cls, namespace), arity, rule.aux_from_json(aux, _READ)
 
 
 def _decode(rule: Rule, written: Any) -> Any:
@@ -465,13 +421,12 @@ def read_value(value: Any) -> Any:
         return [*map(read_value, items)]
     if kind == "dict":
         return {parse_literal(key): read_value(item) for key, item in items}
+    if kind == "key":
+        name, entry = items
+        return next(cls for cls in _KEYS if cls.__name__ == name)(read_value(entry))
     (item,) = items
     if kind == "literal":
         return parse_literal(item)
-    if kind == "dict key":
-        return DictKey(parse_literal(item))
-    if kind == "key":
-        return _read_key_object(item)
     if kind in ("class", "object"):
         return _find_named(item)
     raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")

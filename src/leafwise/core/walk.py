@@ -25,7 +25,7 @@ from ..errors import CycleError, FlattenError
 from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
-from .keys import MAKERS, find_keys, known_aux, known_orders, learn_order, make_dict
+from .keys import dict_keys, known_dicts
 from .node import Rule
 from .registry import View
 
@@ -70,16 +70,12 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
                 children = stack[-arity:]
                 del stack[-arity:]
             if rule is DICT:
-                keys, order = aux
                 if arity == 2:
-                    (a, b), (p, q) = keys, children
-                    moved = order is not None and not order.is_structure
+                    (a, b), (p, q) = aux.inserted, children
+                    moved = aux.ordered is not aux.inserted
                     stack.append({a: q, b: p} if moved else {a: p, b: q})
                 else:
-                    if order is not None:
-                        children = order.scatter(children)
-                    make = MAKERS[arity] if arity < _WRITTEN_OUT else make_dict
-                    stack.append(make(keys, children))
+                    stack.append(aux.build(children))
             elif rule is LIST:
                 stack.append(children)
             elif rule is TUPLE:
@@ -129,14 +125,11 @@ def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
         node = stack.pop()
         children = None
         if rule is DICT and type(node) is dict and len(node) == arity:
-            known = known_aux.get(id(aux))
-            if known is not None:
-                read = known[1]
-                try:
-                    children = read(node)
-                except KeyError:
-                    return None
-        if children is None:
+            try:
+                children = aux.read(node)
+            except KeyError:
+                return None
+        else:
             children = rule.match(aux, arity, node)
             if children is None and match is not None:
                 children = match(rule, aux, arity, node)
@@ -209,8 +202,7 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     stack: list[tuple[Any, ...]] = [()]
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
-        known = known_aux.get(id(aux)) if rule is DICT else None
-        keys = find_keys(known) if known else rule.keys(aux, arity)
+        keys = aux.objects if rule is DICT else rule.keys(aux, arity)
         left = run - arity
         if left >= 0:
             for key in reversed(keys):
@@ -326,7 +318,6 @@ class PathPredicate:
 
 Predicate: TypeAlias = "Callable[[Any], object] | PathPredicate | None"
 
-_WRITTEN_OUT = len(MAKERS)
 _LONG = 50
 _MOST_NOTES = 16  # of an exception object that is raised again and again
 _SUSPICIOUS = 1_000
@@ -386,8 +377,8 @@ def flatten(
                         for key in keys:
                             if type(key) is not str and type(key) is not int:
                                 raise KeyError
-                        aux, read, _ = known_orders.get(keys) or learn_order(keys)
-                        children: Any = read(node)
+                        aux = known_dicts.get(keys) or dict_keys(keys)
+                        children: Any = aux.read(node)
                     except KeyError:  # other keys, or another thread took one away
                         children, aux = rule.flatten(node)
                 elif rule is LIST or rule is TUPLE:

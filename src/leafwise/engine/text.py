@@ -36,7 +36,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core import builtins, keys
 from ..core import node as nodes
-from ..core.builtins import BUILTINS, DICT, DefaultDictRule, DictRule
+from ..core.builtins import BUILTINS, DICT, MappingRule
 from ..core.walk import Code, Failed, reference
 from ..safely import clip
 
@@ -105,7 +105,6 @@ _KINDS: Final = {
     builtins.LIST: "list",
     builtins.TUPLE: "tuple",
     builtins.NONE: "none",
-    builtins.ORDEREDDICT: "OrderedDict",
     builtins.NAMEDTUPLE: "namedtuple",
 }
 _MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
@@ -167,14 +166,9 @@ class Part:
             self.calls_user |= part.calls_user
 
     @property
-    def keys(self) -> tuple[Any, ...]:
-        """The keys of a mapping, as they were inserted."""
-        return self.aux if self.kind == "OrderedDict" else self.aux[0]  # type: ignore[no-any-return]  # a tuple
-
-    def ordered_keys(self) -> tuple[Any, ...]:
-        """Return the keys of a mapping in the order of its leaves."""
-        order = None if self.kind == "OrderedDict" else self.aux[1]
-        return keys.leaf_order(self.keys, order)
+    def keys(self) -> keys.DictKeys:
+        """The keys of a mapping."""
+        return self.rule.keys_in(self.aux)  # type: ignore[attr-defined,no-any-return]
 
 
 class Plan(NamedTuple):
@@ -208,21 +202,23 @@ def _kind_of(rule: nodes.Rule, aux: Any) -> str:
         return "shaped"
     if isinstance(form, nodes.Functions):
         return "custom" if aux[1] is None else "keyed"
-    if isinstance(rule, DictRule | DefaultDictRule):  # they differ in the order only
-        return "dict" if isinstance(rule, DictRule) else "defaultdict"
+    if isinstance(rule, MappingRule):
+        return rule.name.partition(" ")[0]
     return _KINDS.get(rule, "called")
 
 
 def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
     """Return the kind of a node, and a key for its aux data."""
-    if rule is DICT and _ALL_STR.issuperset(map(type, aux[0])):
-        return "dict", aux[0]  # the commonest, with fewer calls
+    if rule is DICT and _ALL_STR.issuperset(map(type, aux.inserted)):
+        return "dict", aux.inserted  # the commonest, with fewer calls
     kind = _kind_of(rule, aux)
     try:
         if kind == "shaped":
             return kind, (aux.field_layout, _exact_key(aux.values))
-        if kind in ("dict", "defaultdict"):  # their order follows from their keys
-            return kind, _exact_key((aux[0], *aux[2:]))
+        if kind == "defaultdict":  # the order follows from the keys
+            return kind, _exact_key((aux[0].inserted, aux[1]))
+        if kind in _MAPPINGS:
+            return kind, _exact_key(aux.inserted)
         return kind, _exact_key(aux)
     except (_NotInertError, RecursionError):
         if kind == "shaped":
@@ -763,12 +759,12 @@ class Reader(Text):
         Others may change it meanwhile, so keys and values that are to be paired by
         their order come from a copy, which is made in one step.
         """
-        ordered = part.ordered_keys()
+        ordered = part.keys.ordered
         is_short = part.arity <= _FEW_KEYS
         if self._exact:
             if not is_short and part.kind == "dict":
                 var = self.kept(f"copy_dict({var})", "copy")
-            self._compare_keys(part.keys, var)
+            self._compare_keys(part.keys.inserted, var)
         else:
             self._refuse_if(f"len({var}) != {part.arity}")
         if is_short:
@@ -776,7 +772,7 @@ class Reader(Text):
             self._children(part, self._named_values(part, values))
             return
         items = f"{self.name(itemgetter(*ordered))}({var})"
-        if self._exact and ordered == part.keys and part.kind != "OrderedDict":
+        if self._exact and ordered is part.keys.inserted and part.kind != "OrderedDict":
             items = f"[*{var}.values()]"
         self._children(part, self.kept(items, "values"))
 
@@ -784,7 +780,7 @@ class Reader(Text):
 
     def _read_defaultdict(self, part: Part, var: str) -> None:
         """Read a defaultdict by a copy: a missing key would be made."""
-        self._refuse_if(f"{var}.default_factory is not {self.name(part.aux[2])}")
+        self._refuse_if(f"{var}.default_factory is not {self.name(part.aux[1])}")
         self._read_dict(part, self.kept(f"copy_dict({var})", "copy"))
 
     def _compare_keys(self, keys: tuple[Any, ...], var: str) -> None:
@@ -1104,16 +1100,16 @@ class Builder(Text):
         CPython makes a display of few keys in one step, of more key by key. Filled in
         takes 0.8 of the time for 16 keys, 0.6 to 0.75 for 20, 0.4 for 200.
         """
-        keys = part.keys
+        keys = part.keys.inserted
         if part.arity >= _WIDE:
             return self._filled(part, f"{self.name(dict.fromkeys(keys))}.copy()", items)
-        ordered = zip(part.ordered_keys(), self._single(part, items), strict=True)
+        ordered = zip(part.keys.ordered, self._single(part, items), strict=True)
         values = {id(key): value for key, value in ordered}
         pairs = [f"{self.written(key)}: {values[id(key)]}" for key in keys]
         return f"{{{', '.join(pairs)}}}"
 
     def _build_defaultdict(self, part: Part, items: list[str]) -> str:
-        factory = self.name(part.aux[2])
+        factory = self.name(part.aux[1])
         return f"defaultdict({factory}, {self._build_dict(part, items)})"
 
     def _build_OrderedDict(self, part: Part, items: list[str]) -> str:
@@ -1121,7 +1117,7 @@ class Builder(Text):
 
     def _filled(self, part: Part, mapping: str, items: list[str]) -> str:
         """Write that the children of a mapping are put into it."""
-        ordered = part.ordered_keys()
+        ordered = part.keys.ordered
         if part.arity > _STORED:
             node = self.kept(mapping)
             self.add(f"{node}.update(zip({self.name(ordered)}, {_joined(items)}))")

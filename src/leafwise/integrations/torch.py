@@ -18,7 +18,7 @@ from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptor
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
-from ..core.keys import GetAttrKey, KeyOrder, SequenceKey, find_order, key_order
+from ..core.keys import GetAttrKey, SequenceKey, arranged, dict_keys
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import ROOT, Code, Step, flatten_up_to, leaf_paths, rebuild, reference
@@ -179,7 +179,7 @@ def tell_compiler(name: str) -> None:
 
 def _substitute(_ops: ModuleType) -> None:
     replace = sys.modules["torch"].compiler.substitute_in_graph
-    replace(key_order)(_key_order)
+    replace(dict_keys)(arranged)
     replace(leaf_paths)(_leaf_paths)
     replace(flatten_up_to)(_flatten_up_to)
     replace(context_of)(_context_of)
@@ -323,8 +323,7 @@ def _flatten_with_path(
 
 
 def _build(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    code = [(*entry[:3], _traceable(entry[3])) for entry in treedef._code]
-    return rebuild(code, treedef._checked(leaves))
+    return rebuild(treedef._code, treedef._checked(leaves))
 
 
 def _leaf_paths(code: Code, count: int) -> list[KeyPath]:
@@ -350,34 +349,3 @@ def _flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None
         stack += children
         found += [stack.pop() for _ in range(run)]
     return found[::-1] if code else stack
-
-
-class _Order:
-    """A `KeyOrder` whose functions are plain Python."""
-
-    def __init__(self, perm: tuple[int, ...], is_structure: bool) -> None:
-        self.perm = perm
-        self.is_structure = is_structure
-
-    def gather(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Put values as inserted into leaf order."""
-        return tuple([values[place] for place in self.perm or range(len(values))])
-
-    def scatter(self, values: Sequence[Any]) -> tuple[Any, ...]:
-        """Put values in leaf order into the order of insertion."""
-        found = [*values]
-        for place, value in zip(self.perm, values, strict=False):
-            found[place] = value
-        return tuple(found)
-
-
-def _key_order(keys: tuple[Any, ...]) -> Any:
-    order = find_order(keys)
-    return None if order is None else _Order(order.perm, order.is_structure)
-
-
-def _traceable(aux: Any) -> Any:
-    """Return aux data with an order that can be traced, if it has one."""
-    if type(aux) is tuple and len(aux) > 1 and type(aux[1]) is KeyOrder:
-        return aux[0], _Order(aux[1].perm, aux[1].is_structure), *aux[2:]
-    return aux

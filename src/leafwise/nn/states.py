@@ -732,7 +732,6 @@ class _StateRule(Rule):
     keys = _dict.keys
     same_aux, hash_aux = _dict.same_aux, _dict.hash_aux
     compared_aux, node_data = _dict.compared_aux, _dict.node_data
-    dump_aux, load_aux = _dict.dump_aux, _dict.load_aux
     aux_to_json, aux_from_json = _dict.aux_to_json, _dict.aux_from_json
     validate = _dict.validate
 

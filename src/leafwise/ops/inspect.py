@@ -7,7 +7,7 @@ that most functions share see `map`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
 
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
@@ -26,7 +26,7 @@ from .context import context_of
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import T
+    from ..hints import Modes, T
 
 __all__ = [
     "all_leaves",
@@ -169,10 +169,7 @@ def tree_children(tree: Mapping[Any, T], *, namespace: str = ...) -> list[T]: ..
 def tree_children(
     tree: Any,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> list[Any]: ...
 def tree_children(
     tree: Any,

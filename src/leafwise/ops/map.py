@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         Leaf,
         Level,
         ListOf,
+        Modes,
         Node,
         Nodes,
         Options,
@@ -107,10 +108,7 @@ def tree_flatten(
 def tree_flatten(
     tree: Any,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> tuple[list[Any], PyTreeDef[Any]]: ...
 def tree_flatten(
     tree: Any,
@@ -154,10 +152,7 @@ def tree_leaves(tree: Level[PyTree[T]], *, namespace: str = ...) -> list[T]: ...
 def tree_leaves(
     tree: Any,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> list[Any]: ...
 def tree_leaves(
     tree: Any,
@@ -215,10 +210,7 @@ def tree_structure(tree: Class, *, namespace: str = ...) -> PyTreeDef[Class]: ..
 def tree_structure(
     tree: Any,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> PyTreeDef[Any]: ...
 def tree_structure(
     tree: Any,
@@ -262,10 +254,7 @@ def tree_iter(tree: Level[PyTree[T]], *, namespace: str = ...) -> Iterator[T]: .
 def tree_iter(
     tree: Any,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> Iterator[Any]: ...
 def tree_iter(
     tree: Any,
@@ -390,11 +379,8 @@ def tree_map(
     f: Function[Any, Any],
     tree: Any,
     *rest: Any,
-    is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
     strict: bool = ...,
+    **options: Unpack[Options],
 ) -> Any: ...
 def tree_map(
     f: Callable[..., Any],
@@ -640,10 +626,7 @@ def tree_flatten_with_path(
 def tree_flatten_with_path(
     tree: Any,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
 def tree_flatten_with_path(
     tree: Any,
@@ -696,10 +679,7 @@ def tree_leaves_with_path(
 def tree_leaves_with_path(
     tree: Any,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> list[tuple[KeyPath, Any]]: ...
 def tree_leaves_with_path(
     tree: Any,
@@ -803,11 +783,8 @@ def tree_map_with_path(
     f: PathFunction[Any, Any],
     tree: Any,
     *rest: Any,
-    is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
     strict: bool = ...,
+    **options: Unpack[Options],
 ) -> Any: ...
 def tree_map_with_path(
     f: Callable[..., Any],
@@ -905,38 +882,11 @@ def tree_map_shared(
 ) -> Nodes: ...
 @overload
 def tree_map_shared(
-    f: Function[Leaf, R],
-    tree: dict[K, Leaf],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
-) -> dict[K, R]: ...
-@overload
-def tree_map_shared(
-    f: Function[Leaf, R],
-    tree: list[Leaf],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
-) -> list[R]: ...
-@overload
-def tree_map_shared(
-    f: Function[Leaf, R],
-    tree: tuple[Leaf, ...],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
-) -> tuple[R, ...]: ...
-@overload
-def tree_map_shared(
     f: Function[Any, Any],
     tree: Any,
     *rest: Any,
-    is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
     strict: bool = ...,
+    **options: Unpack[Options],
 ) -> Any: ...
 def tree_map_shared(
     f: Callable[..., Any],

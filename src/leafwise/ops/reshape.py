@@ -31,7 +31,7 @@ from .context import Context, context_of, stopping_context
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Function, Hashed, K, Leaf, Node, Nodes, Options
+    from ..hints import Function, Hashed, K, Leaf, Modes, Node, Nodes, Options
 
 __all__ = [
     "broadcast_leaves",
@@ -78,10 +78,7 @@ def tree_broadcast_prefix(
     prefix_tree: object,
     full_tree: Any,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> Any: ...
 def tree_broadcast_prefix(
     prefix_tree: Any,

@@ -22,7 +22,7 @@ from .context import Context, context_of
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Level, Options, S, T, Tree
+    from ..hints import Level, Modes, Options, S, T, Tree
     from ..typing import PyTree
 
 __all__ = [
@@ -51,20 +51,13 @@ def tree_reduce(
     tree: Any,
     initializer: S,
     is_leaf: IsLeaf = ...,
-    *,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Modes],
 ) -> S: ...
 @overload
 def tree_reduce(
     function: Callable[[Any, Any], Any],
     tree: Any,
-    *,
-    is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
-    none_is_leaf: bool = ...,
-    namespace: str = ...,
+    **options: Unpack[Options],
 ) -> Any: ...
 def tree_reduce(
     function: Callable[[Any, Any], Any],

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import is_dataclass
 from typing import Any, Final, TypeVar
 
-from ...core.builtins import BY_NAME
+from ...core.builtins import BY_NAME, MappingRule
 from ...core.keys import DictKey, GetAttrKey, SequenceKey
 from ...core.node import Brackets, Rule
 from ...core.treedef import PyTreeDef
@@ -68,13 +68,14 @@ def metadata(rule: Rule, aux: Any, *, keys: Any = None) -> Any:
     """
     kind = kind_of(rule)
     if keys is None:
-        keys = lambda found: DictMetaData(found, original_keys=aux[0])  # noqa: E731
+        original = rule.keys_in(aux).inserted if isinstance(rule, MappingRule) else ()
+        keys = lambda found: DictMetaData(found, original_keys=original)  # noqa: E731
     if kind is PyTreeKind.DICT:
         return keys(rule.bare_keys(aux, 0))
     if kind is PyTreeKind.DEFAULTDICT:
-        return aux[2], keys(rule.bare_keys(aux, 0))
+        return aux[1], keys(rule.bare_keys(aux, 0))
     if kind is PyTreeKind.ORDEREDDICT:
-        return [*aux]
+        return [*aux.ordered]
     return rule.node_data(aux)
 
 
@@ -175,13 +176,13 @@ def _labels(keys: Iterable[Any]) -> list[str]:
 
 
 def _ordereddict(_rule: Rule, aux: Any, _arity: int) -> Brackets:
-    if not aux:
+    if not aux.ordered:
         return "OrderedDict()", None, ""
-    return "OrderedDict({", _labels(aux), "})"
+    return "OrderedDict({", _labels(aux.ordered), "})"
 
 
 def _defaultdict(rule: Rule, aux: Any, _arity: int) -> Brackets:
-    return f"defaultdict({aux[2]!r}, {{", _labels(rule.bare_keys(aux, 0)), "})"
+    return f"defaultdict({aux[1]!r}, {{", _labels(rule.bare_keys(aux, 0)), "})"
 
 
 def _deque(_rule: Rule, aux: Any, arity: int) -> Brackets:

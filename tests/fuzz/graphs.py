@@ -15,7 +15,7 @@ import numpy as np
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.graph import GraphDef, flatten_graph
+from leafwise.nn.graph import flatten_graph
 from leafwise.nn.known import LastGraph
 
 from .runner import Round
@@ -316,18 +316,13 @@ def read_again(one: Round, graph: Any) -> Any:
     templates, roots = LastGraph(), (graph,)
     for _ in range(6):
         flat = flatten_graph(roots)
-        found = templates.read(roots)
-        if found is None:
-            graphdef, _ = templates.flatten(roots)
-        else:
-            graphdef = found[0].graphdef
-            expected = [
-                x.get_raw_value() if isinstance(x, nn.Variable) else x
-                for x in flat.leaves
-            ]
-            one.same("values", [*map(id, expected)], [*map(id, found[1][0])])
-            one.same("objects", [*map(id, flat.tracked)], [*map(id, found[1][1])])
-        one.same("structure", GraphDef(tuple(flat.code)), graphdef)
+        graphdef, values, tracked = templates.flatten(roots)
+        expected = [
+            x.get_raw_value() if isinstance(x, nn.Variable) else x for x in flat.leaves
+        ]
+        one.same("values", [*map(id, expected)], [*map(id, values)])
+        one.same("objects", [*map(id, flat.tracked)], [*map(id, tracked)])
+        one.same("structure", flat.graphdef, graphdef)
         if one.random.random() < 0.4:
             _change(one, graph)
     return graph

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.graph import GraphDef, flatten_graph
+from leafwise.nn.graph import flatten_graph
 
 
 sys.path.append(str(Path(__file__).parents[1] / "nn"))
@@ -97,7 +97,7 @@ def told(roots):
         )
     ]
     names = [[*vars(x)] for x in flat.tracked if isinstance(x, lw.Pytree)]
-    return GraphDef(tuple(flat.code)), values, names
+    return flat.graphdef, values, names
 
 
 def outcome(function, acts, roots, x):
@@ -146,7 +146,7 @@ def test_calls_are_the_same_with_and_without_the_engine(jax, options, seed):
 
 
 def test_what_is_left_alone_stays(jax):
-    """An array is not copied; what is none becomes one, as it would in jax."""
+    """Values are not copied, whether they are arrays of jax or not."""
     numpy, ones = np, jax.numpy.ones(2)
     model = nn.Dict(
         w=nn.Param(ones),
@@ -160,11 +160,9 @@ def test_what_is_left_alone_stays(jax):
         inside, x = model.inside, numpy.float32(turn)
         assert float(total(model, x)) == 2 + turn
         assert model.w.value is model.bare is model.inside[0] is ones
-        assert isinstance(model.number.value, jax.Array)
-        assert model.number.value.weak_type
-        assert isinstance(model.inside[1][0], jax.Array)
-        assert model.table.dtype == jax.numpy.ones(2).dtype
-        assert turn == 0 or model.inside is inside
+        assert (model.number.value, model.inside[1][0]) == (3, 2.5)
+        assert type(model.table) is numpy.ndarray
+        assert model.inside is inside
 
 
 def test_what_only_moves_is_not_copied(jax):
@@ -216,24 +214,20 @@ def test_references_are_left_where_they_are(jax):
     def step(model):
         model.seen.value[...] = model.seen.value[...] + 1
         model.n[...] += 1
-        model.again.value = model.seen.value
 
     for _ in range(4):
-        model.again = nn.Cache(0)
         step(model)
-    assert model.seen.value is model.again.value is held
+    assert model.seen.value is held
     assert (held[...].tolist(), int(model.n)) == ([4.0, 4.0], 4)
 
 
 def test_options_that_place_values_keep_none(jax):
-    """What is donated, or put somewhere, comes back as the function returns it."""
-    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    for options in ({"donate_argnums": 0}, {"in_shardings": place}):
-        array = jax.numpy.ones(2)
-        model = nn.Dict(w=nn.Param(array))
-        nn.jit(lambda model: None, **options)(model)
-        assert model.w.value is not array
-        assert model.w.value.tolist() == [1.0, 1.0]
+    """What is donated comes back as the function returns it."""
+    array = jax.numpy.ones(2)
+    model = nn.Dict(w=nn.Param(array))
+    nn.jit(lambda model: None, donate_argnums=0)(model)
+    assert model.w.value is not array
+    assert model.w.value.tolist() == [1.0, 1.0]
 
 
 def test_hooks_and_setters_are_not_asked(jax):

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from alike import KEYS, Node, Tree, leaves, outcome, told, trees, variants
-from leafwise.core.keys import known_orders
+from leafwise.core.keys import known_dicts
 from leafwise.errors import RegistryError
 
 
@@ -269,7 +269,7 @@ ACTS = CHANGES | CALLS
 
 def played(mode, family, steps):
     """Return as text what each step of a program gave in one mode of the engine."""
-    known_orders.clear()
+    known_dicts.clear()
     found = []
     try:
         with getattr(lw.engine, mode)():
@@ -277,7 +277,7 @@ def played(mode, family, steps):
             for name, n, times in steps:
                 for _ in range(times if name in CALLS else 1):
                     if mode == "disabled":
-                        known_orders.clear()
+                        known_dicts.clear()
                     program.calls = []
                     found.append((outcome(ACTS[name], program, n), program.calls))
                 found.append((told(program.tree), told(program.other)))

@@ -100,7 +100,7 @@ def test_what_is_trained():
 
 def test_frozen_parameters_are_left_out():
     """As everywhere: they are no parameters for the filter."""
-    model = nn.freeze(Model(), "layers")
+    model = nn.freeze(Model(), nn.filters.PathContains("layers"))
     nn.Optimizer(model, Momentum(), wrt=nn.Param).update(model, {"w": GRADS["w"]})
     assert model.layers[0].value == 2.0
     assert model.w.value.tolist() == [0.5, 0.0]

@@ -16,7 +16,6 @@ from leafwise.nn.transforms.options import (
     KWARGS,
     ArgumentSelection,
     Groups,
-    Option,
     named,
 )
 
@@ -54,11 +53,11 @@ def test_functions_without_a_signature():
 def test_static_values_are_told_apart_by_type():
     """So a function is compiled anew for True after 1."""
     values = 1, True, 1.0, "1", float("nan")
-    fixed = [CallKey(None, {(0, 0): value}, False) for value in values]
+    fixed = [CallKey((), {(0, 0): value}, False) for value in values]
     assert len({*fixed, *fixed}) == len(values)
-    assert fixed[0] == CallKey(None, {(0, 0): 1}, False)
+    assert fixed[0] == CallKey((), {(0, 0): 1}, False)
     assert fixed[0] != CallKey((0,), {(0, 0): 1}, False)
-    assert fixed[0] != CallKey(None, {(0, 0): 1}, True)
+    assert fixed[0] != CallKey((), {(0, 0): 1}, True)
 
 
 def test_only_objects_are_carried():
@@ -77,14 +76,14 @@ def test_only_objects_are_carried():
         len,
         "text".join,
         functools.partial(f, 1),
-        CallKey(None, {}, False).__eq__,
+        CallKey((), {}, False).__eq__,
     ):
         assert unbind(plain)[1] in (None, (None, []))
 
 
 def test_places_by_the_longest_path():
     """What is said of a place holds for all below it."""
-    groups = Groups(Option("in_axes", ({"a": 0, "b": [1, None]}, 2)), Option("", 3))
+    groups = Groups(({"a": 0, "b": [1, None]}, 2), 3)
     args = {"a": [5, 5], "b": [6, {"k": 7}]}, (8,)
     places = groups.of_call((args, {"x": 9}, None))
     said = {

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from leafwise import nn
-from leafwise.nn.graph import GraphDef, flatten_graph
+from leafwise.nn.graph import flatten_graph
 
 
 FEW = settings(max_examples=10, deadline=None)
@@ -107,7 +107,7 @@ def build(graph, *shape):
 def assert_same(ours, theirs):
     """The same objects in the same places, and the same values, but for rounding."""
     one, other = flatten_graph(ours), flatten_graph(theirs)
-    assert GraphDef(tuple(one.code)) == GraphDef(tuple(other.code))
+    assert one.graphdef == other.graphdef
     for mine, its in zip(one.leaves, other.leaves, strict=True):
         values = (
             x.get_raw_value() if isinstance(x, nn.Variable) else x for x in (mine, its)
@@ -141,14 +141,14 @@ def stacked(jax, listed):
         bare = [x.get_raw_value() if isinstance(x, nn.Variable) else x for x in leaves]
         return jax.numpy.stack([*map(jax.numpy.asarray, bare)])
 
-    return [GraphDef(tuple(flats[0].code)), *map(together, range(len(flats[0].leaves)))]
+    return [flats[0].graphdef, *map(together, range(len(flats[0].leaves)))]
 
 
 def taken(jax, value):
     """Return what objects are made of, as `stacked` does."""
     flat = flatten_graph(value)
     bare = [x.get_raw_value() if isinstance(x, nn.Variable) else x for x in flat.leaves]
-    return [GraphDef(tuple(flat.code)), *bare]
+    return [flat.graphdef, *bare]
 
 
 def assert_stacked(jax, ours, listed):

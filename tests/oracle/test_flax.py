@@ -239,11 +239,13 @@ def test_frozen_parameters_are_not_differentiated(jax):
     assert gradients(layer) == every
     assert gradients(layer, wrt=...) == every
     assert gradients(layer, wrt=nn.Kind.PARAMETER) == every
-    frozen = nn.freeze(layer, "w")
+    frozen = nn.freeze(layer, nn.filters.PathContains("w"))
     assert gradients(frozen) == {path: every[path] for path in (("bare",), ("b",))}
     assert [*gradients(frozen, wrt=...)] == [("bare",), ("b",)]
     assert [*gradients(frozen, wrt=nn.Kind.PARAMETER)] == [("bare",), ("b",)]
-    assert [*gradients(nn.freeze(frozen, "bare"), wrt=...)] == [("b",)]
+    assert [
+        *gradients(nn.freeze(frozen, nn.filters.PathContains("bare")), wrt=...)
+    ] == [("b",)]
     assert gradients(nn.unfreeze(frozen)) == every
     for wrt in (nn.Param, nn.filters.PathContains("w"), nn.Kind.FROZEN):
         with pytest.raises(ValueError, match=r"differentiate \(3 of its"):

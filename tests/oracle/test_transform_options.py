@@ -84,19 +84,6 @@ def donated_where_it_stands_again(T, library):
     return before.is_deleted(), one.w[...]
 
 
-def shardings(T, library):
-    import jax
-
-    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    f = T.jit(
-        lambda m, k, x: {"y": m.w[...] * k + x["x"]},
-        static_argnums=1,
-        in_shardings=(place, {"x": place}),
-        out_shardings={"y": place},
-    )
-    return f(model(library), 3, {"x": 1.0})["y"]
-
-
 def as_decorator(T, library):
     @T.jit(static_argnums=1, inline=True, keep_unused=True)
     def scaled(m, k):
@@ -237,7 +224,6 @@ CASES = [
     donated,
     donated_object,
     donated_where_it_stands_again,
-    shardings,
     as_decorator,
     lowered,
     mapped_prefix_trees,
@@ -408,9 +394,6 @@ def test_errors_about_arguments_name_the_option(jax):
         jit(lambda m, x: x, static_argnums=0)(one, 1.0)
     with pytest.raises(ValueError, match=r"^keyword x is static and cannot be hashed"):
         jit(lambda m, x: x, static_argnames="x")(one, x=[1])
-    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    with pytest.raises(ValueError, match=r"in_shardings has 2 entries for 1 argument$"):
-        jit(lambda m: m, in_shardings=(place, place))(one)
     with pytest.raises(TypeError, match="a transform takes a function, got int: 3"):
         jit(3)
     with pytest.raises(ValueError, match="wrt has 1 filters for 2 argnums"):

@@ -168,7 +168,9 @@ def test_vmap(jax):
         match="the Layer at argument 0 is the same object as the one at argument 1",
     ):
         nn.vmap(f, in_axes=(0, None, 1))(batched, batched, x)
-    with pytest.raises(ValueError, match="in_axes has 1 entry for 3 arguments"):
+    with pytest.raises(
+        ValueError, match="in_axes is of length 1, and there are 3 arguments"
+    ):
         nn.vmap(f, in_axes=(0,))(batched, fixed, x)
     assert nn.vmap(lambda a, b: a + b)(x, x).shape == (2, 3)
 

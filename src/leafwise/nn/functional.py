@@ -7,51 +7,41 @@ everything before it writes anything, and takes back what it wrote if that fails
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, TypeAlias, TypeVar, overload
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, zip_longest
+from typing import Any, TypeVar, overload
 
-from ..core.treedef import PyTreeDef
-from ..core.walk import unlink
 from ..equality.leaves import type_names
 from ..errors import StructureError
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
-from ..safely import MISSING, class_name, clip, shown, type_name
+from ..safely import MISSING, clip, shown, type_name
 from .checks import check_level, is_data
-from .filters import FROZEN, Filter, judge, needs_kind, needs_path, predicates
+from .filters import FROZEN, Filter, judge, needs_kind, predicates
 from .graph import (
-    FIXED,
     LEAF,
-    REF,
     VARIABLE,
     FlatGraph,
     GraphDef,
     M,
     OnShared,
+    Path,
+    entries_of,
     flatten_graph,
     kinds_of,
     unflatten_graph,
 )
-from .instance import (
-    assign,
-    check,
-    drop,
-    keys_of,
-    kinds_in,
-    refill,
-    rule_of,
-)
+from .instance import assign, check, drop, kinds_in, parts_of, refill, rule_of
 from .pytree import Pytree
-from .spec import key_of, kinds_of_children
-from .states import State, left_over, stored, unknown, view
-from .variables import (
-    Variable,
-    VariableRule,
-    is_frozen,
-    kind_in,
-    make_variable,
-    metadata_in,
+from .spec import key_of
+from .states import (
+    State,
+    from_flat_state,
+    left_over,
+    merge_state,
+    walk_state,
 )
+from .variables import Variable, make_variable, metadata_in
 
 
 __all__ = [
@@ -66,7 +56,7 @@ __all__ = [
     "update_kind",
 ]
 
-Selected = list[list[int]]
+T = TypeVar("T")
 
 
 # ------------------------------------------------------------------ split, state
@@ -82,12 +72,6 @@ def split(
 def split(
     node: M, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
 ) -> tuple[GraphDef[M], State, State]: ...
-
-
-@overload
-def split(
-    node: M, a: Filter, b: Filter, c: Filter, /, *, on_shared: OnShared = ...
-) -> tuple[GraphDef[M], State, State, State]: ...
 
 
 @overload
@@ -136,26 +120,12 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     flat = flatten_whole(node, on_shared)
     chosen, rest = select(flat, filters)
     if rest:
-        raise ValueError(
-            left_over([(unlink(flat.links[i]), flat.leaves[i]) for i in rest])
-        )
-    return GraphDef(tuple(flat.code)), *(nested(flat, places) for places in chosen)
+        raise ValueError(left_over([(flat.paths[i], flat.leaves[i]) for i in rest]))
+    return flat.graphdef, *(part_of(flat, places) for places in chosen)
 
 
 @overload
 def state(node: Any, first: Filter = ..., /, *, on_shared: OnShared = ...) -> State: ...
-
-
-@overload
-def state(
-    node: Any, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
-) -> tuple[State, State]: ...
-
-
-@overload
-def state(
-    node: Any, a: Filter, b: Filter, c: Filter, /, *, on_shared: OnShared = ...
-) -> tuple[State, State, State]: ...
 
 
 @overload
@@ -185,8 +155,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
     Modelled on `flax.nnx.state`.
     """
     flat = flatten_whole(node, on_shared)
-    chosen, _ = select(flat, filters)
-    states = [nested(flat, places) for places in chosen]
+    states = [part_of(flat, places) for places in select(flat, filters)[0]]
     return tuple(states) if len(states) > 1 else states[0]
 
 
@@ -206,7 +175,7 @@ def graphdef(node: M) -> GraphDef[M]:
         >>> nn.graphdef(one) == nn.graphdef(other)
         True
     """
-    return GraphDef(tuple(flatten_whole(node, "allow").code))
+    return flatten_whole(node, "allow").graphdef
 
 
 def flatten_whole(node: Any, on_shared: OnShared) -> FlatGraph:
@@ -228,49 +197,33 @@ def require_whole(node: Any) -> None:
         )
 
 
-def select(flat: FlatGraph, filters: Sequence[Filter]) -> tuple[Selected, list[int]]:
-    """Return the places of the values for each filter, and those of the rest.
+def select(
+    flat: FlatGraph, filters: Sequence[Filter]
+) -> tuple[list[list[int]], list[int]]:
+    """Return the indexes of the values for each filter, and those of the rest.
 
     Without filters there is one part, of all values.
     """
     if not filters:
         return [[*range(len(flat.leaves))]], []
     tests = predicates(filters)
-    chosen: Selected = [[] for _ in tests]
-    rest: list[int] = []
-    look = any(map(needs_path, tests))
-    kinds = kinds_of(flat.code) if any(map(needs_kind, tests)) else None
-    for place, value in enumerate(flat.leaves):
-        path = unlink(flat.links[place]) if look else ()
-        for test, places in zip(tests, chosen, strict=True):
-            if (
-                test(path, value)
-                if kinds is None
-                else judge(test, path, value, kinds[place])
-            ):
-                places.append(place)
-                break
-        else:
-            rest.append(place)
-    return chosen, rest
+    chosen: list[list[int]] = [[] for _ in (*tests, None)]
+    kinds: Iterable[Any] = kinds_of(flat.code) if any(map(needs_kind, tests)) else ()
+    for index, (path, value, kind) in enumerate(
+        zip_longest(flat.paths, flat.leaves, kinds)
+    ):
+        matches = (
+            n
+            for n, test in enumerate(tests)
+            if (test(path, value) if kind is None else judge(test, path, value, kind))
+        )
+        chosen[next(matches, -1)].append(index)
+    return chosen[:-1], chosen[-1]
 
 
-def nested(flat: FlatGraph, places: Iterable[int]) -> State:
-    """Return values as nested dicts; each level is made once."""
-    root: dict[Any, Any] = {}
-    levels: dict[int, dict[Any, Any]] = {id(()): root}
-    for place in places:
-        link, key = flat.links[place]
-        missing = []
-        while link and id(link) not in levels:
-            missing.append(link)
-            link = link[0]
-        level = levels[id(link)] if link else root
-        for inner in reversed(missing):
-            level = level.setdefault(inner[1], {})
-            levels[id(inner)] = level
-        level[key] = flat.leaves[place]
-    return view(root)
+def part_of(flat: FlatGraph, indexes: Iterable[int]) -> State:
+    """Return some values of a graph as a state."""
+    return from_flat_state((flat.paths[i], flat.leaves[i]) for i in indexes)
 
 
 # ------------------------------------------------------------------------ merge
@@ -301,132 +254,41 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
     """
     if not isinstance(graphdef, GraphDef):
         raise TypeError(f"merge takes a GraphDef first, got {type_name(graphdef)}")
-    level = joined(states)
-    leaves = _leaves_for(graphdef, level)
-    if copy:
-        leaves = [x.copy() if isinstance(x, Variable) else x for x in leaves]
+    given: dict[Path, Any] = {}
+    for path, value in chain.from_iterable(map(walk_state, states)):
+        if path in given:
+            raise StructureError(f"two states have a value at {path}", path=path)
+        given[path] = value
+    places = (entry for entry in graphdef._code if entry[0] in (LEAF, VARIABLE))
+    leaves = []
+    for (tag, rule, _, aux), path in zip(places, graphdef.paths, strict=True):
+        value = given.pop(path, MISSING)
+        if value is MISSING:
+            near = next((p for p in given if [*map(str, p)] == [*map(str, path)]), None)
+            hint = f"; did you mean {near}?" if near else ""
+            raise StructureError(f"the state has no value at {path}{hint}", path=path)
+        if tag == LEAF and isinstance(value, Variable):
+            raise wrong(path, "a bare value", type_name(value))
+        if tag == VARIABLE and not isinstance(value, Variable):
+            value = make_variable(rule.cls, value, metadata_in(aux))
+        elif tag == VARIABLE and type(value) is not rule.cls:
+            expected, found = type_names(rule.cls, type(value))
+            raise wrong(path, f"a {expected}", found)
+        elif tag == VARIABLE and copy:
+            value = value.copy()
+        leaves.append(value)
+    for path in given:
+        raise StructureError(
+            f"the state has a value at {path}, where the structure has none", path=path
+        )
     made: M = unflatten_graph(graphdef._code, leaves)
     return made
 
 
-def _items(state: Mapping[Any, Any]) -> dict[Any, Any]:
-    if not isinstance(state, Mapping):
-        raise TypeError(f"expected a state or nested mappings, got {clip(state)}")
-    items: dict[Any, Any] = stored(state)
-    return items
-
-
-def joined(states: Sequence[Mapping[Any, Any]], *, later_wins: bool = False) -> Any:
-    """Return several states as one nested dict.
-
-    Raises:
-        StructureError: Two have a value at the same path.
-    """
-    if len(states) == 1:
-        return _items(states[0])
-    root: dict[Any, Any] = {}
-    stack: list[tuple[Any, Any, Any]] = [(_items(s), root, ()) for s in states]
-    stack.reverse()
-    while stack:
-        source, target, link = stack.pop()
-        for key, value in source.items():
-            if type(value) is dict and type(target.setdefault(key, {})) is dict:
-                stack.append((value, target[key], (link, key)))
-            elif key in target and not later_wins:
-                path = unlink((link, key))
-                raise StructureError(f"two states have a value at {path}", path=path)
-            else:
-                target[key] = value
-    return root
-
-
-def _leaves_for(graphdef: GraphDef, level: Any) -> list[Any]:
-    """Return the values that a structure needs, in its order, from nested dicts."""
-    leaves: list[Any] = []
-    _take(iter(graphdef._code), leaves, level, (), level)
-    return leaves
-
-
-def _take(
-    code: Iterator[Any], leaves: list[Any], slot: Any, link: Any, level: Any
-) -> bool:
-    """Take the values that the next entries of a code need.
-
-    Args:
-        code: The code.
-        leaves: A list that gets the values.
-        slot: What the state has at the place.
-        link: The path of the place.
-        level: The dict that the state has the slot in.
-
-    Returns:
-        Whether the slot was needed.
-    """
-    tag, rule, arity, aux = next(code)
-    if tag in (REF, FIXED):
-        return False
-    if tag == VARIABLE:
-        leaves.append(_variable_for(rule, aux, slot, link, level))
-    elif tag == LEAF:
-        if slot is MISSING:
-            raise _missing(link, level)
-        if type(slot) is dict or isinstance(slot, Variable):
-            raise wrong(link, "a bare value", slot)
-        leaves.append(slot)
-    else:
-        inner = {} if slot is MISSING else slot
-        if type(inner) is not dict:
-            name = class_name(rule.cls, qualified=False)
-            raise wrong(link, f"the values of a {name}", slot)
-        extra = dict(inner)
-        for part in keys_of(rule, aux, arity):
-            if _take(code, leaves, inner.get(part, MISSING), (link, part), inner):
-                del extra[part]
-        for part in extra:
-            path = unlink((link, part))
-            raise StructureError(
-                f"the state has a value at {path}, where the structure has none",
-                path=path,
-            )
-    return slot is not MISSING
-
-
-def _variable_for(cls: Any, aux: Any, slot: Any, link: Any, level: Any) -> Variable:
-    if slot is MISSING:
-        raise _missing(link, level)
-    if isinstance(slot, Variable):
-        if type(slot) is not cls:
-            expected, what = type_names(cls, type(slot))
-            raise wrong(link, f"a {expected}", slot, what)
-        return slot
-    if type(slot) is dict:
-        raise wrong(link, f"a {class_name(cls, qualified=False)}", slot)
-    made: Variable = make_variable(cls, slot, metadata_in(aux))
-    return made
-
-
-def _missing(link: Any, level: Any) -> StructureError:
-    path = unlink(link)
-    known = level if type(level) is dict else {}
-    return StructureError(
-        f"the state has no value at {path}: {unknown(path[-1], known)}", path=path
-    )
-
-
-def wrong(link: Any, expected: str, found: Any, what: str = "") -> StructureError:
+def wrong(path: Path, expected: str, found: str) -> StructureError:
     """Return the error for a value that does not fit what is expected."""
-    path = unlink(link)
-    if not what:
-        what = "a mapping" if type(found) is dict else type_name(found)
-    return StructureError(
-        f"at {path}: expected {expected}, got {what}",
-        path=path,
-        expected=expected,
-        actual=what,
-    )
-
-
-T = TypeVar("T")
+    text = f"at {path}: expected {expected}, got {found}"
+    return StructureError(text, path=path, expected=expected, actual=found)
 
 
 # ----------------------------------------------------------------------- update
@@ -463,28 +325,28 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     """
     require_whole(node)
     steps: list[tuple[Any, Any, Any]] = []
-    if _plan(node, joined(states, later_wins=True), (), steps) is not node:
+    if _plan(node, merge_state(*states)._leafwise_items, (), steps) is not node:
         raise StructureError(f"a {type_name(node)} cannot be changed")
     holders = {id(holder): holder for holder, *_ in steps}.values()
     before = [*map(_content, holders)]
     try:
         for holder, part, value in steps:
             write(holder, part, value)
-    except BaseException:  # of a hook or a setter of the user; it is raised again
+    except BaseException:  # of a setter of the user; it is raised again
         for holder, content in zip(holders, before, strict=True):
             _restore(holder, content)
         raise
 
 
 def _plan(
-    node: Any, level: dict[Any, Any], link: Any, steps: list[tuple[Any, Any, Any]]
+    node: Any, level: dict[Any, Any], path: Path, steps: list[tuple[Any, Any, Any]]
 ) -> Any:
     """Check values that are to be brought into a node, and work out the steps.
 
     Args:
         node: The node.
         level: The values, by name, position or key.
-        link: Its path.
+        path: Its path.
         steps: A list that gets what to write: a holder, the part of it, the value.
 
     Returns:
@@ -492,52 +354,48 @@ def _plan(
     """
     rule: Any = rule_of(type(node))
     children, aux = rule.flatten(node)
-    known = dict(zip(keys_of(rule, aux, len(children)), children, strict=True))
-    parts, is_new = [*known], False
+    known = dict(zip(parts_of(rule, aux, len(children)), children, strict=True))
+    changed = {}
     for part, value in level.items():
         new: Any = value
-        below, child = (link, part), known.get(part, MISSING)
+        where, child = (*path, part), known.get(part, MISSING)
+        found = "a mapping" if type(new) is dict else type_name(new)
         if isinstance(child, Variable):
             if type(new) is dict:
-                raise wrong(below, f"a {type_name(child)}", new)
+                raise wrong(where, f"a {type_name(child)}", found)
             steps.append((child, None, new))
             continue
         is_value = child is MISSING or rule_of(type(child)) is None
         if type(new) is dict and not is_value:
-            made = _plan(child, new, below, steps)
-            if made is child:
+            new = _plan(child, new, where, steps)
+            if new is child:
                 continue
-            new = made
         elif type(new) is dict:
-            raise wrong(
-                below, "no mapping" if child is MISSING else "a bare value", new
-            )
+            expected = "no mapping" if child is MISSING else "a bare value"
+            raise wrong(where, expected, found)
         elif not is_value and child is not None:
-            raise wrong(below, f"the values of a {type_name(child)}", new)
-        if rule.unflatten_into is None:  # it cannot change in place
-            if child is MISSING:
-                raise _missing_place(below, parts)
-            known[part], is_new = new, True
-            continue
+            raise wrong(where, f"the values of a {type_name(child)}", found)
         if isinstance(node, Pytree):
             params = getattr(node, "__dataclass_params__", None)
             if params is not None and params.frozen:
-                raise wrong(below, f"no value: a {type_name(node)} is frozen", new)
+                raise wrong(where, f"no value: a {type_name(node)} is frozen", found)
             check(node, node._leafwise_name(part), new)
         elif child is MISSING and not isinstance(node, dict):
-            raise _missing_place(below, range(len(node)))
-        steps.append((node, part, new))
-    return rule.unflatten(aux, [*known.values()]) if is_new else node
-
-
-def _missing_place(link: Any, parts: Iterable[Any]) -> StructureError:
-    path = unlink(link)
-    there = ", ".join(map(clip, [*parts][:5])) or "nothing"
-    return StructureError(f"{path} does not exist; available: {there}", path=path)
+            there = ", ".join(map(clip, [*known][:5])) or "nothing"
+            text = f"{where} does not exist; available: {there}"
+            raise StructureError(text, path=where)
+        if rule.unflatten_into is None:  # it cannot change in place
+            changed[part] = new
+        else:
+            steps.append((node, part, new))
+    return rule.unflatten(aux, [*{**known, **changed}.values()]) if changed else node
 
 
 def write(holder: Any, key: Any, value: Any) -> None:
-    """Write one value into a variable, an object or a container."""
+    """Write one value into a variable, an object or a container.
+
+    A variable stays frozen, or not frozen; no hook is called.
+    """
     if isinstance(holder, Pytree):
         name = holder._leafwise_name(key)
         check_level(holder, str(key_of(name)))
@@ -545,17 +403,19 @@ def write(holder: Any, key: Any, value: Any) -> None:
     elif not isinstance(holder, Variable):
         holder[key] = value
     elif isinstance(value, Variable):
-        if holder._leafwise_metadata or value._leafwise_metadata:
-            value = _frozen_as(holder, value)
-        holder.update_from_state(value)
+        frozen = {FROZEN: True} if holder._leafwise_is_frozen else {}
+        metadata = {n: x for n, x in value.get_metadata().items() if n != FROZEN}
+        raw = value.get_raw_value()
+        holder.update_from_state(make_variable(Variable, raw, metadata | frozen))
     else:
-        holder.set_value(value)
+        metadata = holder.get_metadata()
+        holder.update_from_state(make_variable(Variable, value, metadata))
 
 
 def _content(holder: Any) -> Any:
     """Return what is in a variable, an object or a container."""
     if isinstance(holder, Variable):
-        return holder._leafwise_value, holder._leafwise_metadata
+        return holder.get_raw_value(), holder.get_metadata()
     if isinstance(holder, Pytree):
         return dict(vars(holder)), dict(kinds_in(holder))
     return dict(holder) if isinstance(holder, dict) else [*holder]
@@ -567,23 +427,9 @@ def _restore(holder: Any, content: Any) -> None:
         holder.update_from_state(make_variable(Variable, *content))
     elif isinstance(holder, Pytree):
         refill(holder, *content)
-    elif isinstance(holder, dict):
-        holder.clear()
-        holder.update(content)
     else:
-        holder[:] = content
-
-
-def _frozen_as(holder: Variable, value: Variable) -> Variable:
-    """Return a variable with the mark of another one that says if it is frozen."""
-    frozen = holder._leafwise_is_frozen
-    if frozen == value._leafwise_is_frozen:
-        return value
-    metadata = value.get_metadata()
-    metadata.pop(FROZEN, None)
-    if frozen:
-        metadata[FROZEN] = True
-    return make_variable(Variable, value.get_raw_value(), metadata)
+        holder.clear()
+        (holder.update if isinstance(holder, dict) else holder.extend)(content)
 
 
 # -------------------------------------------------------------------------- pop
@@ -595,12 +441,6 @@ def pop(node: Any, first: Filter, /) -> State: ...
 
 @overload
 def pop(node: Any, first: Filter, second: Filter, /) -> tuple[State, State]: ...
-
-
-@overload
-def pop(
-    node: Any, a: Filter, b: Filter, c: Filter, /
-) -> tuple[State, State, State]: ...
 
 
 @overload
@@ -641,33 +481,32 @@ def pop(node: Any, *filters: Filter) -> Any:
         raise ValueError("pop takes at least one filter: what to take out")
     flat = flatten_whole(node, "allow")
     chosen, _ = select(flat, filters)
-    places = {place for part in chosen for place in part}
-    popped = {id(flat.leaves[place]) for place in places}
-    found = [(flat.holders[place], flat.links[place]) for place in places]
+    indexes = [index for part in chosen for index in part]
+    popped = {id(flat.leaves[i]) for i in indexes if _is_variable(flat.leaves[i])}
+    found = [(flat.holders[i], flat.paths[i]) for i in indexes]
     found += [
-        (holder, link)
-        for number, link, holder in flat.again
+        (holder, path)
+        for number, path, holder in flat.again
         if id(flat.tracked[number]) in popped
-        and isinstance(flat.tracked[number], Variable)
     ]
-    for holder, link in found:
-        if not isinstance(holder, dict) and not _drops(holder, link[1]):
-            path = unlink(link)
+    for holder, path in found:
+        is_attribute = isinstance(holder, Pytree) and isinstance(path[-1], str)
+        if not isinstance(holder, dict) and not is_attribute:
             raise ValueError(
                 f"Cannot pop key {shown(path[-1])} at {path}: it cannot be removed "
                 f"from a {type_name(holder)}"
             )
-    states = [nested(flat, part) for part in chosen]
-    for holder, link in found:
+    states = [part_of(flat, part) for part in chosen]
+    for holder, path in found:
         if isinstance(holder, dict):
-            del holder[link[1]]
+            del holder[path[-1]]
         else:
-            drop(holder, holder._leafwise_name(link[1]))
+            drop(holder, holder._leafwise_name(path[-1]))
     return tuple(states) if len(states) > 1 else states[0]
 
 
-def _drops(holder: Any, key: Any) -> bool:
-    return isinstance(key, str) and isinstance(holder, Pytree)
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, Variable)
 
 
 # ------------------------------------------------------------------------ clone
@@ -720,53 +559,11 @@ def _copied_leaf(leaf: Any) -> Any:
 
 def _copied_array(leaf: Any) -> Any:
     """Return a copy of an array in memory of its own, by the method that it has."""
-    if is_data(leaf):
-        for name in ("copy", "clone"):
-            method = getattr(leaf, name, None)
-            if method is not None:
-                return method()
-    return _copied_leaf(leaf)
+    copy = getattr(leaf, "copy", None) or getattr(leaf, "clone", None)
+    return copy() if copy is not None and is_data(leaf) else _copied_leaf(leaf)
 
 
 # ------------------------------------------------------------------ by kind
-
-
-_ALSO: Final = {Kind.STATE: COUNT_AS_STATE}
-
-
-# ----------------------------------------------------------------- kinds of leaves
-
-
-def leaf_kinds(treedef: PyTreeDef) -> list[Kind]:
-    """Return the kind of each leaf of a structure.
-
-    It is that of the attribute, of the innermost object around it, where it is found; a
-    variable there may be of a closer kind.
-    """
-    stack: list[Kind | _Held] = [Kind.DATA]  # of what is still to come, from the end
-    found: list[Kind | _Held] = []
-    for run, rule, arity, aux in reversed(treedef._code):
-        kind = stack.pop()
-        if isinstance(rule, VariableRule):
-            stack.append(_in_variable(kind, rule.cls, frozen=is_frozen(dict(aux))))
-        else:
-            stack += kinds_of_children(aux) or (kind,) * arity
-        if run:
-            found += stack[: -run - 1 : -1]
-            del stack[-run:]
-    found = found[::-1] if treedef._code else stack
-    return [kind[1] if isinstance(kind, tuple) else kind for kind in found]
-
-
-_Held: TypeAlias = tuple[Kind, Kind]
-"""The kinds of the attribute that holds a variable, and of what is in the variable."""
-
-
-def _in_variable(around: Kind | _Held, cls: type[Variable], *, frozen: bool) -> _Held:
-    """Return the kinds inside of a variable; one that is inside another is closer."""
-    attribute, outer = around if isinstance(around, tuple) else (around, Kind.DATA)
-    own = kind_in(attribute, cls, frozen=frozen)
-    return attribute, outer if outer is Kind.FROZEN or own is Kind.DATA else own
 
 
 def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
@@ -776,7 +573,8 @@ def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
         raise TypeError(
             f"give one kind or more, members of leafwise.nn.Kind; got {found}"
         )
-    return {one for kind in kinds for one in _ALSO.get(kind, (kind,))}
+    also = COUNT_AS_STATE if Kind.STATE in kinds else ()
+    return {*kinds, *also}
 
 
 def select_kind(tree: T, *kinds: Kind) -> T:
@@ -802,7 +600,7 @@ def select_kind(tree: T, *kinds: Kind) -> T:
     """
     wanted = _wanted(kinds)
     leaves, treedef = tree_flatten(tree)
-    found = zip(leaves, leaf_kinds(treedef), strict=True)
+    found = zip(leaves, kinds_of(entries_of(treedef)), strict=True)
     selected: T = treedef.unflatten(
         leaf if kind in wanted else None for leaf, kind in found
     )
@@ -838,7 +636,9 @@ def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
     """
     wanted = _wanted(kinds)
     leaves, treedef = tree_flatten(tree)
-    rows = zip(leaves, treedef.flatten_up_to(other), leaf_kinds(treedef), strict=True)
+    rows = zip(
+        leaves, treedef.flatten_up_to(other), kinds_of(entries_of(treedef)), strict=True
+    )
     updated: T = treedef.unflatten(
         theirs if kind in wanted and theirs is not None else mine
         for mine, theirs, kind in rows

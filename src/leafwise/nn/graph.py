@@ -1,17 +1,16 @@
-"""Graphs as codes: the structure of objects that may share and contain one another.
+"""Graphs as structure and values: objects that may share and contain one another.
 
-A graph is flattened in one walk, by an explicit stack: objects and variables are
-counted as they are met, and where one is met again there is a reference to its number.
-`GraphDef` is what is left without the values. Identity is kept by holding the objects,
-never by their bare ids. Owns also what tells of a graph as a whole: the iteration over
-it, and what stands twice in it. Paths are tuples of names, positions and
-keys.
+A graph is flattened in one walk: objects and variables are counted as they are met, and
+where one is met again there is a reference to its number. `GraphDef` is what is left
+without the values: a treedef, in which a reference and a static value are nodes without
+children. Owns also what tells of a graph as a whole: the iteration over it, and what
+stands twice in it. Paths are tuples of names, positions and keys.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import (
     TYPE_CHECKING,
@@ -24,36 +23,30 @@ from typing import (
 )
 
 from ..core.keypath import KeyPath
-from ..core.node import Rule
+from ..core.matching import code_text
+from ..core.node import Brackets, Rule
 from ..core.register import StaticRule
-from ..core.registry import GLOBAL, Mode, install
-from ..core.serial import dump, load
-from ..core.walk import unlink
+from ..core.registry import GLOBAL, Mode, declare_namespace, install
+from ..core.treedef import PyTreeDef
+from ..core.walk import Step, iter_steps
+from ..equality import exact
 from ..errors import CycleError, SharedError
 from ..kinds import Kind
-from ..layout import Part, Sketch, lay_out, take_apart
+from ..layout import Child, Sketch
 from ..lazy import Shown
-from ..safely import class_name, clip, module_name, shown, type_name
+from ..safely import class_name, clip, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
-from .instance import (
-    AGAIN,
-    CYCLE,
-    ENTER,
-    LEAVE,
-    is_unchecked,
-    keys_of,
-    rule_of,
-    traverse,
-)
+from .instance import OBJECTS, below, is_unchecked, parts_of, rule_of
 from .pytree import Pytree
-from .spec import Constant, Statics, key_of, kinds_of_children
-from .variables import Variable, is_frozen, kind_in, metadata_of
+from .spec import Statics, snapshot
+from .variables import Variable, VariableRule, metadata_of
 
 
 __all__ = [
     "GraphDef",
     "find_duplicates",
+    "iter_graph",
     "tree_check",
 ]
 
@@ -65,8 +58,9 @@ else:
     M = TypeVar("M")
 
 OnShared = Literal["error", "warn", "allow"]
+Path: TypeAlias = tuple[Any, ...]
 Entry: TypeAlias = tuple[str, Any, int, Any]
-"""`(tag, rule or class, arity or number, aux data)`."""
+"""`(tag, rule, arity, aux data)`, in the order of a walk from the root."""
 
 NODE: Final = "node"
 TREE: Final = "tree"
@@ -75,6 +69,35 @@ REF: Final = "ref"
 LEAF: Final = "leaf"
 FIXED: Final = "fixed"
 _LEAF: Final[Entry] = (LEAF, None, 0, None)
+
+
+class Constant:
+    """A place in a structure without children: a static value, which is aux data."""
+
+
+class Reference:
+    """A place where an object stands again; its number is the aux data."""
+
+
+class _PlaceRule(Rule):
+    """The rule of places without children."""
+
+    def same_aux(self, a: Any, b: Any) -> bool:
+        return exact.same(a, b, typed=True)
+
+    def hash_aux(self, aux: Any) -> int:
+        return exact.digest(aux, typed=True)
+
+    def brackets(self, aux: Any, _arity: int) -> Brackets:
+        return f"{'#' if self.cls is Reference else ''}{shown(aux)}", None, ""
+
+
+_PACKAGE: Final = __name__.partition(".")[0]
+for _place in (Constant, Reference):
+    install(_place, _PlaceRule, where=_PACKAGE)
+declare_namespace(OBJECTS, dispatch=rule_of)  # where treedefs find them again
+_CONSTANT: Final = rule_of(Constant)
+_REFERENCE: Final = rule_of(Reference)
 
 
 class GraphDef(Shown, Generic[M]):
@@ -86,6 +109,9 @@ class GraphDef(Shown, Generic[M]):
 
     Attributes:
         num_leaves: The number of values.
+        paths: The path of each value.
+        treedef: The same as a treedef, in which repeated objects are nodes without
+            children.
 
     Example:
         >>> import leafwise as lw
@@ -98,152 +124,145 @@ class GraphDef(Shown, Generic[M]):
         GraphDef(Pair(left=List([0]=Param(*)), right=#1))
     """
 
-    __slots__ = ("_code", "_hash", "num_leaves")
+    __slots__ = ("_code", "_paths", "_treedef")
 
-    num_leaves: int
+    def __init__(
+        self, code: Iterable[Entry], paths: Iterable[Path] | None = None
+    ) -> None:
+        self._code = tuple(code)
+        self._paths = None if paths is None else tuple(paths)
+        self._treedef: PyTreeDef | None = None
 
-    def __init__(self, code: tuple[Entry, ...]) -> None:
-        self._code = code
-        self._hash: int | None = None
-        tags = [entry[0] for entry in code]
-        self.num_leaves = tags.count(LEAF) + tags.count(VARIABLE)
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """The path of each value."""
+        if self._paths is None:
+            self._paths = tuple(_paths(iter(self._code), ()))
+        return self._paths
+
+    @property
+    def treedef(self) -> PyTreeDef:
+        """The structure as a treedef."""
+        if self._treedef is None:
+            self._treedef = PyTreeDef._of(_steps(iter(self._code)), Mode(GLOBAL, False))
+        return self._treedef
+
+    @property
+    def num_leaves(self) -> int:
+        """The number of values."""
+        return sum(tag in (LEAF, VARIABLE) for tag, *_ in self._code)
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not GraphDef:
             return NotImplemented
-        mine, theirs = self._code, other._code
-        return self is other or (
-            len(mine) == len(theirs) and all(map(same_entry, mine, theirs))
-        )
+        return self is other or self.treedef == other.treedef
 
     def __hash__(self) -> int:
-        if self._hash is None:
-            self._hash = hash(tuple(map(_digest, self._code)))
-        return self._hash
+        return hash(self.treedef)
 
     def __reduce__(self) -> Any:
-        return _read, (tuple(map(_write_entry, self._code)),)
+        return _graphdef, (self.treedef,)
 
     def __repr__(self) -> str:
-        return _text(self._code)
+        around = "GraphDef(", ")"
+        return code_text(self.treedef._code, _brackets, around=around, width=80)
 
     def _leafwise_sketch(self) -> Sketch:
-        return _whole(self._code)._leafwise_sketch()
+        return Sketch([Child("", None, self.treedef)], "GraphDef(", ")")
 
     def _leafwise_compared(self) -> Any:
         """Return what `==` compares, for a fingerprint."""
-        return [*map(_compared, self._code)]
+        return self.treedef
 
 
-def same_entry(a: Entry, b: Entry) -> bool:
-    """Return whether two entries of codes are equal."""
-    if a is b:
-        return True
-    if a[:3] != b[:3]:
-        return False
-    tag, rule, _, aux = a
-    return rule.same_aux(aux, b[3]) if tag in (NODE, TREE) else bool(aux == b[3])
-
-
-def _digest(entry: Entry) -> int:
-    tag, rule, number, aux = entry
+def _steps(code: Iterator[Entry]) -> Iterator[Step]:
+    """Yield the next thing of a code in the order of treedefs."""
+    tag, *step = next(code)
+    if tag == LEAF:
+        yield None
+        return
     if tag == VARIABLE:
-        return hash((tag, rule, aux))
-    if tag == FIXED:
-        return hash((tag, aux))
-    return hash((tag, number, rule.hash_aux(aux) if rule is not None else 0))
-
-
-def _compared(entry: Entry) -> Any:
-    """Return what `same_entry` compares, with a class by its name."""
-    tag, rule, number, aux = entry
-    if tag == FIXED:
-        return tag, number, aux.seen
-    if rule is None:
-        return tag, number
-    is_variable = tag == VARIABLE  # then the rule is the class
-    cls = rule if is_variable else rule.class_of(aux)
-    fields = aux.field_layout if is_variable else None
-    compared = (fields.static, aux.seen) if fields else rule.compared_aux(aux)
-    return tag, number, module_name(cls), class_name(cls), compared
-
-
-def _write_entry(entry: Entry) -> Entry:
-    """Return an entry in which a rule is named by what pickle can find."""
-    tag, rule, arity, aux = entry
-    if tag == NODE:
-        return tag, rule.cls, arity, aux
-    if tag == TREE:
-        return tag, None, arity, dump(((arity, rule, arity, aux),), arity, _MODE)
-    return entry
-
-
-_MODE: Final = Mode(GLOBAL, False)
-
-
-def _read(entries: tuple[Entry, ...]) -> GraphDef:
-    return GraphDef(tuple(map(_read_entry, entries)))
-
-
-def _read_entry(entry: Entry) -> Entry:
-    tag, cls, arity, aux = entry
-    if tag == NODE:
-        return tag, rule_of(cls), arity, aux
-    if tag == TREE:
-        ((_, rule, arity, aux),), _, _ = load(aux)
-        return tag, rule, arity, aux
-    return entry
-
-
-def _text(code: Iterable[Entry]) -> str:
-    """Return a code as text."""
-    whole = _whole(code)
-    text = lay_out(whole)
-    take_apart(whole)
-    return text
-
-
-def _whole(code: Iterable[Entry]) -> Part:
-    """Return a code as text that is still to be laid out."""
-    top: list[Part] = []
-    stack = [(top, [""])]
-    for entry in code:
-        parts, labels = stack[-1]
-        part, inside, below = _part(entry)
-        part.label = labels.pop()
-        parts.append(part)
-        stack.append((inside, below))
-        while stack and not stack[-1][1]:
-            stack.pop()
-    (root,) = top
-    return Part(f"GraphDef({root.opening}", root.parts, f"{root.closing})")
-
-
-def _part(entry: Entry) -> tuple[Part, list[Part], list[str]]:
-    """Return an entry as text, its parts, and the labels of more, last one first."""
-    tag, rule, number, aux = entry
-    inside: list[Part] = []
-    labels: list[str] = []
-    if tag in (NODE, TREE):
-        if type(aux) is Statics:
-            inside += [Part(shown(x), label=_label(key_of(name))) for name, x in aux]
-        labels = [*map(_label, reversed([*rule.keys(aux, number)]))]
-        return Part(f"{_name_of(rule, aux)}(", inside, ")"), inside, labels
-    if tag == VARIABLE:
-        said = f"*, {shown(aux)}" if aux.values else "*"
-        text = f"{class_name(rule, qualified=False)}({said})"
+        yield None
     else:
-        text = shown(aux) if tag == FIXED else "*" if tag == LEAF else f"#{number}"
-    return Part(text), inside, labels
+        for _ in range(step[1]):
+            yield from _steps(code)
+    yield step[0], step[1], step[2]
 
 
-def _label(key: Any) -> str:
-    return f"{key}=".lstrip(".")
+def _paths(code: Iterator[Entry], path: Path) -> Iterator[Path]:
+    """Yield the paths of the values in the next thing of a code."""
+    tag, rule, arity, aux = next(code)
+    if tag in (LEAF, VARIABLE):
+        yield path
+        return
+    for part in parts_of(rule, aux, arity):
+        yield from _paths(code, (*path, part))
 
 
-def _name_of(rule: Rule, aux: Any) -> str:
-    """Return the name of a node's class; named tuples have it in their aux data."""
-    return str(class_name(rule.class_of(aux), qualified=False))
+def entries_of(treedef: PyTreeDef) -> list[Entry]:
+    """Return a treedef as a code; a variable with a leaf in it is one entry."""
+    found: list[list[Entry]] = []
+    for step in iter_steps(treedef._code):
+        if step is None:
+            found.append([_LEAF])
+            continue
+        rule, arity, aux = step
+        split = len(found) - arity
+        inside = [entry for child in found[split:] for entry in child]
+        tag = NODE if is_object(rule) else TREE
+        if rule is _REFERENCE or rule is _CONSTANT:
+            tag = REF if rule is _REFERENCE else FIXED
+        elif isinstance(rule, VariableRule) and inside == [_LEAF]:
+            tag, inside = VARIABLE, []
+        found[split:] = [[(tag, rule, arity, aux), *inside]]
+    return found[0]
+
+
+def _graphdef(treedef: PyTreeDef) -> GraphDef:
+    return GraphDef(entries_of(treedef))
+
+
+def _brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
+    """Return the text around the children of a node; its class and its keys."""
+    if isinstance(rule, _PlaceRule):
+        return rule.brackets(aux, arity)
+    name = class_name(rule.class_of(aux), qualified=False)
+    static = f"[{aux}]" if type(aux) is Statics and aux.values else ""
+    labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, arity)]
+    is_variable = isinstance(rule, VariableRule)
+    return f"{name}{static}(", None if is_variable else labels, ")"
+
+
+def kinds_of(code: Iterable[Entry]) -> list[Kind]:
+    """Return the kind of each value.
+
+    It is that of the attribute, of the innermost object around it, where it is found; a
+    variable there may be of a closer kind, which is that of all in it.
+    """
+    found: list[Kind] = []
+    _add_kinds(iter(code), Kind.DATA, False, found)
+    return found
+
+
+def _add_kinds(
+    code: Iterator[Entry], kind: Kind, is_final: bool, found: list[Kind]
+) -> None:
+    tag, rule, arity, aux = next(code)
+    if tag == LEAF:
+        found.append(kind)
+        return
+    kinds: Sequence[Kind] | None = None
+    if type(aux) is Statics and not is_final:
+        if isinstance(rule, VariableRule):
+            kind = rule.kind_in(kind, aux)
+            is_final = kind is not Kind.DATA
+        else:
+            kinds = aux.field_layout.child_kinds
+    if tag == VARIABLE:
+        found.append(kind)
+        return
+    for inner in (kind,) * arity if kinds is None else kinds:
+        _add_kinds(code, inner, is_final, found)
 
 
 # ------------------------------------------------------------------- flattening
@@ -255,48 +274,92 @@ class FlatGraph:
     Attributes:
         code: One entry for each thing that was met.
         leaves: The values.
-        links: For each value, its path as a linked list.
+        paths: The path of each value.
         holders: For each value, the object or container that it stands in.
-        again: For each reference, the number of what stands there, the path as a
-            linked list, and the holder.
+        again: For each reference, the number of what stands there, the path, and the
+            holder.
         tracked: What was counted, by number.
-        first: For each of these, its first path as a linked list.
+        first: For each of these, its first path.
     """
 
-    __slots__ = ("again", "code", "first", "holders", "leaves", "links", "tracked")
-
-    def __init__(self) -> None:
+    def __init__(self, copying: bool, keep: tuple[type, ...]) -> None:
         self.code: list[Entry] = []
         self.leaves: list[Any] = []
-        self.links: list[Any] = []
+        self.paths: list[Path] = []
         self.holders: list[Any] = []
-        self.again: list[tuple[int, Any, Any]] = []
+        self.again: list[tuple[int, Path, Any]] = []
         self.tracked: list[Any] = []
-        self.first: list[Any] = []
+        self.first: list[Path] = []
+        self._entered: set[int] = set()  # the ids of the containers around
+        self._numbers: dict[int, int] = {}
+        self._sorts: dict[type, tuple[Rule | None, str]] = {}
+        self._copying = copying
+        self._keep = keep
 
-    def add_value(self, value: Any, link: Any, holder: Any) -> None:
-        """Add a value with its path and the object or container that holds it."""
+    @property
+    def graphdef(self) -> GraphDef[Any]:
+        """The structure."""
+        return GraphDef(self.code, self.paths)
+
+    def visit(self, value: Any, path: Path, holder: Any, place: int) -> None:
+        """Add what stands at a path of the graph."""
+        cls, copying = type(value), self._copying
+        rule, sort = self._sorts.get(cls) or self._sort(cls)
+        if rule is None:
+            if place == _INSIDE and not copying and not _is_value(value):
+                self.code.append((FIXED, _CONSTANT, 0, snapshot(value)))
+            else:
+                self.code.append(_LEAF)
+                self._add_value(value, path, holder)
+        elif id(value) in self._numbers:
+            number = self._numbers[id(value)]
+            self.code.append((REF, _REFERENCE, 0, number))
+            self.again.append((number, path, holder))
+        elif sort == VARIABLE:
+            self._count(value, path)
+            self.code.append((VARIABLE, rule, 1, metadata_of(value)))
+            self._add_value(value, path, holder)
+        else:
+            if sort == TREE and not copying:
+                if id(value) in self._entered:
+                    raise CycleError(
+                        f"the {type_name(value)} at {path} contains itself, with no "
+                        "object in between",
+                        again=KeyPath(()),
+                    )
+                self._entered.add(id(value))
+            children, aux = rule.flatten(value)
+            arity = len(children)
+            if sort == NODE or (copying and _is_counted(rule, arity)):
+                self._count(value, path)
+            self.code.append((sort, rule, arity, aux))
+            inside = _INSIDE if place else _MARKED
+            if sort == NODE:
+                inside = _UNCHECKED if is_unchecked(cls) else _MARKED
+            for part, child in zip(parts_of(rule, aux, arity), children, strict=True):
+                self.visit(child, (*path, part), value, inside)
+            self._entered.discard(id(value))
+
+    def _sort(self, cls: type) -> tuple[Rule | None, str]:
+        """Return the rule of a type, None for values, and the tag of its nodes."""
+        rule, sort = rule_of(cls), TREE
+        if issubclass(cls, self._keep):
+            rule = None
+        elif rule is not None and is_object(rule):
+            is_variable = issubclass(cls, Variable) and not self._copying
+            sort = VARIABLE if is_variable else NODE
+        self._sorts[cls] = rule, sort
+        return rule, sort
+
+    def _count(self, value: Any, path: Path) -> None:
+        self._numbers[id(value)] = len(self.tracked)
+        self.first.append(path)
+        self.tracked.append(value)
+
+    def _add_value(self, value: Any, path: Path, holder: Any) -> None:
         self.leaves.append(value)
-        self.links.append(link)
+        self.paths.append(path)
         self.holders.append(holder)
-
-
-def kinds_of(code: Iterable[Entry]) -> list[Kind]:
-    """Return the kind of each value: that of the attribute of the innermost object."""
-    found: list[Kind] = []
-    stack: list[list[Kind]] = []
-    for tag, rule, number, aux in code:
-        kind = stack[-1].pop() if stack else Kind.DATA
-        if tag == LEAF:
-            found.append(kind)
-        elif tag == VARIABLE:
-            found.append(kind_in(kind, rule, frozen=is_frozen(dict(aux))))
-        elif tag in (NODE, TREE):
-            given = kinds_of_children(aux)
-            stack.append([kind] * number if given is None else given[::-1])
-        while stack and not stack[-1]:
-            stack.pop()
-    return found
 
 
 def flatten_graph(
@@ -324,79 +387,12 @@ def flatten_graph(
         ValueError: `on_shared` is unknown.
     """
     check_choice(on_shared)
-    flat = _Flattening(copying, keep)
+    flat = FlatGraph(copying, keep)
     flat.visit(root, (), None, _MARKED)
-    for number, link, _ in flat.again if on_shared != "allow" else ():
-        first = flat.first[number]
-        report_shared(on_shared, first, link, flat.tracked[number], stacklevel=5)
+    for number, path, _ in flat.again if on_shared != "allow" else ():
+        first, value = flat.first[number], flat.tracked[number]
+        report_shared(on_shared, first, path, value, stacklevel=5)
     return flat
-
-
-class _Flattening(FlatGraph):
-    """A graph that is being flattened.
-
-    Attributes:
-        entered: The ids of the containers around.
-        numbers: The indexes of what was counted, by id.
-        sorts: For each type that was met, its rule, None for values, and `NODE`,
-            `VARIABLE` or `TREE`.
-    """
-
-    def __init__(self, copying: bool, keep: tuple[type, ...]) -> None:
-        super().__init__()
-        self.entered: set[int] = set()
-        self.numbers: dict[int, int] = {}
-        self.sorts: dict[type, tuple[Rule | None, str]] = {}
-        self._copying = copying
-        self._keep = keep
-
-    def visit(self, value: Any, link: Any, holder: Any, place: int) -> None:
-        """Add what stands at a path of the graph."""
-        cls, copying = type(value), self._copying
-        rule, sort = self.sorts.get(cls) or self._sort(cls)
-        if rule is None:
-            if place == _INSIDE and not copying and not _is_value(value):
-                self.code.append((FIXED, None, 0, Constant(value)))
-            else:
-                self.code.append(_LEAF)
-                self.add_value(value, link, holder)
-        elif id(value) in self.numbers:
-            number = self.numbers[id(value)]
-            self.code.append((REF, None, number, None))
-            self.again.append((number, link, holder))
-        elif sort == VARIABLE:
-            self._count(value, link)
-            self.code.append((VARIABLE, cls, 0, metadata_of(value)))
-            self.add_value(value, link, holder)
-        else:
-            if sort == TREE and not copying:
-                if id(value) in self.entered:
-                    raise _cycle(link, value)
-                self.entered.add(id(value))
-            children, aux = rule.flatten(value)
-            arity = len(children)
-            if sort == NODE or (copying and _is_counted(rule, arity)):
-                self._count(value, link)
-            self.code.append((sort, rule, arity, aux))
-            inside = _place_in(cls, sort, place)
-            for key, child in zip(keys_of(rule, aux, arity), children, strict=True):
-                self.visit(child, (link, key), value, inside)
-            self.entered.discard(id(value))
-
-    def _sort(self, cls: type) -> tuple[Rule | None, str]:
-        rule, sort = rule_of(cls), TREE
-        if issubclass(cls, self._keep):
-            rule = None
-        elif rule is not None and _is_object(cls, rule):
-            is_variable = issubclass(cls, Variable) and not self._copying
-            sort = VARIABLE if is_variable else NODE
-        self.sorts[cls] = rule, sort
-        return rule, sort
-
-    def _count(self, value: Any, link: Any) -> None:
-        self.numbers[id(value)] = len(self.tracked)
-        self.first.append(link)
-        self.tracked.append(value)
 
 
 _MARKED: Final = 0
@@ -406,16 +402,9 @@ _INSIDE: Final = 2
 right in one that does not; in a container in such a one."""
 
 
-def _place_in(cls: type, sort: str, place: int) -> int:
-    """Return where the children of a node stand that stands at some place."""
-    if sort == NODE:
-        return _UNCHECKED if is_unchecked(cls) else _MARKED
-    return _INSIDE if place else _MARKED
-
-
-def _is_object(cls: type, rule: Rule) -> bool:
-    """Return whether a type of nodes is one of objects or variables."""
-    return issubclass(cls, DataNode) and rule.unflatten_into is not None
+def is_object(rule: Rule) -> bool:
+    """Return whether the nodes of a rule are objects or variables."""
+    return rule.unflatten_into is not None and issubclass(rule.cls, DataNode)
 
 
 def _is_value(value: Any) -> bool:
@@ -428,12 +417,6 @@ def _is_counted(rule: Rule, arity: int) -> bool:
     return arity > 0 or rule.unflatten_into is not None
 
 
-def can_be_shared(value: Any) -> bool:
-    """Return whether a node can be in two places: None and () cannot."""
-    rule = rule_of(type(value))
-    return rule is not None and _is_counted(rule, len(rule.flatten(value)[0]))
-
-
 def check_choice(on_shared: OnShared) -> None:
     """Raise a ValueError unless `on_shared` is one of the known choices."""
     if on_shared not in ("error", "warn", "allow"):
@@ -443,27 +426,14 @@ def check_choice(on_shared: OnShared) -> None:
 
 
 def report_shared(
-    on_shared: OnShared, first: Any, link: Any, value: Any, stacklevel: int = 3
+    on_shared: OnShared, first: Path, again: Path, value: Any, stacklevel: int = 3
 ) -> None:
     """Raise an error or a warning about an object that is in two places."""
-    paths = unlink(first), unlink(link)
     what = f"the {type_name(value)}" if rule_of(type(value)) else "an array"
-    text = f"{what} at {_shown(paths[0])} occurs again at {_shown(paths[1])}"
+    text = f"{what} at {first or 'the root'} occurs again at {again or 'the root'}"
     if on_shared == "error":
-        raise SharedError(text, first=paths[0], again=paths[1])
+        raise SharedError(text, first=first, again=again)
     warnings.warn(text, stacklevel=stacklevel)
-
-
-def _shown(path: tuple[Any, ...]) -> str:
-    return shown(path) if path else "the root"
-
-
-def _cycle(link: Any, value: Any) -> CycleError:
-    again = unlink(link)
-    return CycleError(
-        f"the {type_name(value)} at {again} contains itself, with no object in between",
-        again=KeyPath(()),
-    )
 
 
 # ----------------------------------------------------------------- unflattening
@@ -501,15 +471,15 @@ def _built(
     reuse: Mapping[int, Any],
 ) -> Any:
     """Return what the next entries stand for."""
-    tag, rule, number, aux = next(code)
+    tag, rule, arity, aux = next(code)
     if tag == LEAF:
         return next(leaves)
     if tag == FIXED:
-        return aux.value
+        return snapshot(aux)
     if tag == REF:
-        if tracked[number] is _UNMADE:
+        if tracked[aux] is _UNMADE:
             raise CycleError("a cycle contains an immutable container")
-        return tracked[number]
+        return tracked[aux]
     index = len(tracked)
     value = reuse.get(index)
     if tag == VARIABLE:
@@ -526,11 +496,11 @@ def _built(
     else:
         empty = rule.empty(aux) if copying else None
         value = _UNMADE if empty is None else empty
-    is_counted = tag == NODE or (copying and _is_counted(rule, number))
+    is_counted = tag == NODE or (copying and _is_counted(rule, arity))
     if is_counted:
         tracked.append(value)
     children = []
-    for _ in range(number):  # no comprehension, which is a frame of its own
+    for _ in range(arity):  # no comprehension, which is a frame of its own
         children.append(_built(code, leaves, copying, tracked, reuse))  # noqa: PERF401  # see above
     if value is not _UNMADE:
         return rule.unflatten_into(value, aux, children)
@@ -543,18 +513,53 @@ def _built(
 _UNMADE: Final = object()
 
 
-install(GraphDef, StaticRule, bridge=True, where=__name__.partition(".")[0])
+install(GraphDef, StaticRule, bridge=True, where=_PACKAGE)
 
 
 # --------------------------------------------------------------- iterating
 
 
-Path: TypeAlias = tuple[Any, ...]
-
-
 def is_node(value: Any) -> bool:
     """Return whether a value is an object or a variable."""
     return isinstance(value, Pytree | Variable)
+
+
+def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
+    """Yield everything in an object with its path, inner values first.
+
+    Objects, variables and containers are yielded once, bare values at every place.
+
+    Args:
+        tree: An object, or a container with objects in it.
+
+    Yields:
+        The path, and the object, variable, container or value. The root comes last,
+        with the path `()`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> for path, value in nn.iter_graph(nn.List([nn.Param(1.0)])):
+        ...     print(path, type(value).__name__)
+        (0, 'value') float
+        (0,) Param
+        () List
+
+    Modelled on `flax.nnx.iter_graph`.
+    """
+    yield from _inside_out(tree, (), {})
+
+
+def _inside_out(
+    value: Any, path: Path, seen: dict[int, Any]
+) -> Iterator[tuple[Path, Any]]:
+    if rule_of(type(value)) is not None:
+        if id(value) in seen:
+            return
+        seen[id(value)] = value
+        for part, child in below(value):
+            yield from _inside_out(child, (*path, part), seen)
+    yield path, value
 
 
 def find_duplicates(
@@ -581,23 +586,27 @@ def find_duplicates(
 
     Modelled on `flax.nnx.find_duplicates`.
     """
-    meant = predicate(only)
-    found: dict[int, tuple[Any, list[Any]]] = {}
+    found: dict[int, tuple[Any, list[Path]]] = {}
 
-    def counts(value: Any) -> bool:
-        return is_node(value) or (containers and value is not None)
-
-    for event, link, value in traverse(tree, revisit=lambda value: not counts(value)):
-        if event is CYCLE and not counts(value):
-            path = unlink(link)
+    def visit(value: Any, path: Path, around: tuple[int, ...]) -> None:
+        has_rule = rule_of(type(value)) is not None
+        is_counted = containers and has_rule and value is not None
+        if is_counted or is_node(value) or (not has_rule and is_data(value)):
+            paths = found.setdefault(id(value), (value, []))[1]
+            paths.append(path)
+            if len(paths) > 1:
+                return
+        elif id(value) in around:
             raise CycleError(f"the {type_name(value)} at {path} contains itself")
-        if event is not LEAVE and (is_data if event is LEAF else counts)(value):
-            found.setdefault(id(value), (value, []))[1].append(link)
-    several = ((value, links) for value, links in found.values() if len(links) > 1)
+        for part, child in below(value):
+            visit(child, (*path, part), (*around, id(value)))
+
+    visit(tree, (), ())
+    meant = predicate(only)
     return [
-        [unlink(link) for link in links]
-        for value, links in several
-        if meant(unlink(links[0]), value)
+        paths
+        for value, paths in found.values()
+        if len(paths) > 1 and meant(paths[0], value)
     ]
 
 
@@ -623,25 +632,25 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
         leafwise.errors.SharedError: the list at ('a',) occurs again at ('b',)
     """
     check_choice(on_shared)
-    first: dict[int, tuple[Any, Any]] = {}  # paths and values, which must not go
-    again: list[tuple[Any, Any]] = []
-    arrays: list[tuple[Any, Any]] = []
-    for event, link, value in traverse(tree):
-        if event is CYCLE:
-            raise _inside_itself(first[id(value)][0], link, value)
-        if event is AGAIN and can_be_shared(value):
-            again.append((link, value))
-        elif event is LEAF and id(value) in first:
-            arrays.append((link, value))
-        elif event is ENTER or (event is LEAF and is_data(value)):
-            first.setdefault(id(value), (link, value))
-    if on_shared != "allow":
-        for link, value in again + arrays:
-            report_shared(on_shared, first[id(value)][0], link, value)
+    first: dict[int, tuple[Path, Any]] = {}  # the values are held, as ids are reused
+    again: list[tuple[Path, Any]] = []
 
+    def visit(value: Any, path: Path, around: tuple[int, ...]) -> None:
+        rule = rule_of(type(value))
+        if id(value) in around:
+            raise CycleError(
+                f"the {type_name(value)} at {first[id(value)][0] or 'the root'} occurs "
+                f"again at {path}, inside itself"
+            )
+        children = below(value)
+        if is_data(value) if rule is None else _is_counted(rule, len(children)):
+            if id(value) in first:
+                again.append((path, value))
+                return
+            first[id(value)] = path, value
+        for part, child in children:
+            visit(child, (*path, part), (*around, id(value)))
 
-def _inside_itself(first: Any, again: Any, value: Any) -> CycleError:
-    return CycleError(
-        f"the {type_name(value)} at {unlink(first) or 'the root'} occurs again at "
-        f"{unlink(again)}, inside itself"
-    )
+    visit(tree, (), ())
+    for path, value in again if on_shared != "allow" else ():
+        report_shared(on_shared, first[id(value)][0], path, value)

@@ -13,11 +13,9 @@ import sys
 from collections.abc import (
     Callable,
     Iterable,
-    Iterator,
     Mapping,
     Sequence,
 )
-from itertools import repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.node import BoundRule, Brackets, Rule, Shaped
@@ -52,6 +50,9 @@ from .spec import (
     statics_for,
 )
 
+
+OBJECTS: Final = "leafwise.nn"
+"""The namespace of the rules of objects that are no nodes of trees."""
 
 _STATIC = Kind.STATIC
 _NEW: Final = object()
@@ -483,95 +484,7 @@ def read_statics(cls: Any, written: Any) -> Statics:
     return Statics(fields, tuple(map(read_value, values)))
 
 
-# -------------------------------------------------------------------- traversing
-
-
-ENTER: Final = "enter"
-LEAVE: Final = "leave"
-LEAF: Final = "leaf"
-AGAIN: Final = "again"
-CYCLE: Final = "cycle"
-
-
-Keys = Callable[[Rule, Any, int], Iterable[Any]]
-"""Takes the rule of a node, its aux data and arity; gives a key for each child."""
-
-
-def keys_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
-    """Return the keys of a node's children as names, positions and keys."""
-    if type(aux) is Statics:
-        return aux.field_layout.parts
-    if rule.is_sequence:
-        return range(arity)
-    return [key.entry for key in rule.keys(aux, arity)]
-
-
-def _without_keys(_rule: Rule, _aux: Any, arity: int) -> Iterable[Any]:
-    return repeat(None, arity)
-
-
-class _Rules(dict[type, "Rule | None"]):
-    """The rules of the types that were met on a walk."""
-
-    def __missing__(self, cls: type) -> Rule | None:
-        rule = self[cls] = rule_of(cls)
-        return rule
-
-
-def traverse(
-    root: Any,
-    *,
-    revisit: Callable[[Any], bool] | None = None,
-    rule_for: Callable[[Any], Rule | None] | None = None,
-    keys: Keys = keys_of,
-) -> Iterator[tuple[str, Any, Any]]:
-    """Walk a graph of objects, variables and containers depth first.
-
-    Args:
-        root: Where to begin.
-        revisit: Which nodes are entered wherever they stand; all others only once.
-        rule_for: Returns the rule of a value that is to be entered, else None; by
-            default `rule_of` its type.
-        keys: What to put into paths.
-
-    Yields:
-        What happens, the path as a linked list, and the value: `ENTER` before the
-        children of a node and `LEAVE` after them, `LEAF` at what has no children,
-        `AGAIN` at a node that is not entered a second time, and `CYCLE` at a node
-        inside itself.
-    """
-    rules = _Rules()
-    seen: dict[int, Any] = {}  # the values are held, so that no id comes twice
-    entered: set[int] = set()
-    frames: list[tuple[Any, Any, Iterator[tuple[Any, Any]]]] = []
-    node, path, rest = None, None, iter(((None, root),))
-    while True:
-        for key, value in rest:
-            link: Any = (path, key) if frames else ()
-            rule = rules[type(value)] if rule_for is None else rule_for(value)
-            if rule is None:
-                yield LEAF, link, value
-                continue
-            place = id(value)
-            if place in entered:
-                yield CYCLE, link, value
-            elif place in seen and not (revisit and revisit(value)):
-                yield AGAIN, link, value
-            else:
-                seen[place] = value
-                entered.add(place)
-                yield ENTER, link, value
-                children, aux = rule.flatten(value)
-                frames.append((node, path, rest))
-                node, path = value, link
-                rest = zip(keys(rule, aux, len(children)), children, strict=True)
-                break
-        else:
-            if not frames:
-                return
-            entered.discard(id(node))
-            yield LEAVE, path, node
-            node, path, rest = frames.pop()
+# ------------------------------------------------------------------------ graphs
 
 
 _MAX_NESTED: Final = 1_000
@@ -587,6 +500,15 @@ def rule_of(cls: Any) -> Rule | None:
     return rule
 
 
+def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+    """Return the keys of a node's children as names, positions and keys."""
+    if type(aux) is Statics:
+        return aux.field_layout.parts
+    if rule.is_sequence:
+        return range(arity)
+    return [key.entry for key in rule.keys(aux, arity)]
+
+
 def size_text(count: int, size: int) -> str:
     """Return the number of values as text, with the bytes in brackets if any."""
     return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
@@ -598,7 +520,7 @@ def below(value: Any) -> list[tuple[Any, Any]]:
     if rule is None:
         return []
     children, aux = rule.flatten(value)
-    return [*zip(keys_of(rule, aux, len(children)), children, strict=True)]
+    return [*zip(parts_of(rule, aux, len(children)), children, strict=True)]
 
 
 # ------------------------------------------------------------------------ counting
@@ -612,28 +534,22 @@ def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
         limit: How many things to look at, at most; there is no tally beyond.
     """
     counts: dict[str, tuple[int, int]] = {}
-    names: dict[type, str] = {}
-    name = ""  # of the variable around
-    around: list[str] = []
-    for event, _, value in traverse(root, keys=_without_keys):
-        if event is LEAVE:
-            name = around.pop()
-            continue
-        if not limit:
-            return {}
-        limit -= 1
-        if event is ENTER:
-            around.append(name)
-            cls = type(value)
-            if cls not in names:
-                is_counted = getattr(cls, "_leafwise_counts", False)
-                names[cls] = class_name(cls, qualified=False) if is_counted else ""
-            name = names[cls] or name
-        elif event is LEAF and name:
-            count, size = size_of(value)
-            known = counts.get(name, _NOTHING)
-            counts[name] = known[0] + count, known[1] + size
-    return counts
+    seen: dict[int, Any] = {}  # the values are held, so that no id comes twice
+
+    def visit(value: Any, name: str) -> None:
+        if rule_of(type(value)) is None:
+            if name:
+                (count, size), known = size_of(value), counts.get(name, _NOTHING)
+                counts[name] = known[0] + count, known[1] + size
+        elif id(value) not in seen and len(seen) < limit:
+            seen[id(value)] = value
+            if getattr(type(value), "_leafwise_counts", False):
+                name = class_name(type(value), qualified=False)
+            for _, child in below(value):
+                visit(child, name)
+
+    visit(root, "")
+    return {} if len(seen) >= limit else counts
 
 
 def tally_text(root: Any, nested: bool, *, named: bool = True) -> str:

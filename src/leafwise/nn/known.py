@@ -21,14 +21,12 @@ from .graph import (
     TREE,
     VARIABLE,
     Entry,
-    FlatGraph,
     GraphDef,
     flatten_graph,
-    same_entry,
 )
 from .instance import is_unchecked, rule_of
 from .spec import Statics
-from .variables import metadata_of
+from .variables import Variable, metadata_of
 
 
 Place = tuple[int, int]
@@ -40,12 +38,10 @@ class KnownGraph:
 
     Attributes:
         graphdef: The structure.
-        note: What the caller keeps with it.
     """
 
     def __init__(self, graphdef: GraphDef) -> None:
         self.graphdef = graphdef
-        self.note: Any = None
         self._view = current.view
         self._leaf_types: set[type] = set()
         self._nodes: list[tuple[Place, type, Rule, int, Any]] = []
@@ -59,13 +55,13 @@ class KnownGraph:
                 stack.pop()
             place = stack[-1][0], child
             if tag in (NODE, TREE):
-                cls = rule.cls if tag == NODE else rule.class_of(aux)
+                cls = rule.class_of(aux)
                 self._nodes.append((place, cls, rule, number, aux))
                 stack.append((len(self._nodes), iter(range(number))))
             elif tag == VARIABLE:
                 self._variables.append((len(self._tracked), rule, aux))
             elif tag == REF:
-                self._again.append((place, number))
+                self._again.append((place, aux))
             if tag in (NODE, VARIABLE):
                 self._tracked.append(place)
             if tag in (LEAF, VARIABLE):
@@ -91,12 +87,12 @@ class KnownGraph:
         tracked: list[Any] = [
             children[parent][index] for parent, index in self._tracked
         ]
-        for number, cls, aux in self._variables:
+        for number, rule, aux in self._variables:
             variable = tracked[number]
-            if type(variable) is not cls:
+            if type(variable) is not rule.cls:
                 return None
             if (variable._leafwise_metadata or aux.values) and not _is_same(
-                None, metadata_of(variable), aux
+                rule, metadata_of(variable), aux
             ):
                 return None
         if len({*map(id, tracked)}) != len(tracked) or not all(
@@ -125,29 +121,27 @@ class LastGraph:
         self._last: GraphDef | None = None
         self._known: KnownGraph | None = None
 
-    def read(self, root: Any) -> tuple[KnownGraph, tuple[list[Any], list[Any]]] | None:
-        """Return the structure of a graph, its values, and its objects by index.
-
-        Returns:
-            None if the structure is not known.
-        """
-        known = self._known
+    def flatten(self, root: Any) -> tuple[GraphDef, list[Any], list[Any]]:
+        """Return the structure of a graph, its values, and its objects by index."""
+        known = self._known  # another thread may replace it
         found = None if known is None else known.read(root)
-        return None if known is None or found is None else (known, found)
-
-    def flatten(self, root: Any) -> tuple[GraphDef, FlatGraph]:
-        """Flatten a graph whose structure is not known, and remember it."""
+        if known is not None and found is not None:
+            return known.graphdef, *found
         flat = flatten_graph(root)
-        last, graphdef = self._last, GraphDef(tuple(flat.code))
+        last, graphdef = self._last, flat.graphdef
+        values = [
+            leaf._leafwise_value if isinstance(leaf, Variable) else leaf
+            for leaf in flat.leaves
+        ]
         if last is None or not is_identical(last, graphdef):
             self._last, self._known = graphdef, None
-            return graphdef, flat
+            return graphdef, values, flat.tracked
         is_marked = all(
             tag != FIXED and not (tag == NODE and is_unchecked(rule.cls))
             for tag, rule, *_ in flat.code
         )
         self._known = KnownGraph(last) if is_marked else None
-        return last, flat
+        return last, values, flat.tracked
 
 
 # ------------------------------------------------------------- to the last detail
@@ -161,32 +155,21 @@ def is_identical(a: GraphDef, b: GraphDef) -> bool:
 
 def identical_entry(a: Entry, b: Entry) -> bool:
     """Return whether two entries are equal, with the very values in the same order."""
-    tag, rule, _, aux = a
-    return same_entry(a, b) and (
-        tag not in (NODE, TREE, VARIABLE)
-        or _is_same(None if tag == VARIABLE else rule, aux, b[3])
+    tag, rule, arity, aux = a
+    return a is b or (
+        (tag, rule, arity) == b[:3] and (rule is None or _is_same(rule, aux, b[3]))
     )
 
 
-def _is_same(rule: Rule | None, a: Any, b: Any) -> bool:
-    """Return whether aux data are the same, with the very values in the same order.
-
-    Args:
-        rule: The rule of the node; None for a variable.
-        a: Its aux data.
-        b: The aux data of another one.
-    """
+def _is_same(rule: Rule, a: Any, b: Any) -> bool:
+    """Return whether aux data are the same, with the very values in the same order."""
     if a is b:
         return True
-    if rule is None:
-        return a == b and _has_same_values(a, b)
     if not rule.same_aux(a, b):
         return False
     if rule.is_mapping and type(a) is tuple:
         return bool(a[0] == b[0])  # the keys, in their own order
-    return type(a) is not Statics or _has_same_values(a, b)
-
-
-def _has_same_values(a: Statics, b: Statics) -> bool:
+    if type(a) is not Statics:
+        return True
     names = a.field_layout.names
     return names == b.field_layout.names and all(map(is_, a.values, b.values))

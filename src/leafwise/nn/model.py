@@ -11,38 +11,28 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator, Sequence
 from types import MethodType
-from typing import Any, Final, Generic, ParamSpec, TypeAlias, TypeVar
+from typing import Any, Final, Generic, ParamSpec, TypeVar
 
-from ..core.walk import unlink
 from ..kinds import Kind, Marked
-from ..safely import MISSING, clip, type_name
-from ..selection.edit import Selection, at
+from ..safely import clip, shown, type_name
 from .checks import DataNode
-from .filters import FROZEN, Filter, is_filter, judge, predicate
+from .filters import FROZEN, Filter, judge, predicate
 from .functional import clone, merge, split, write
 from .graph import (
     GraphDef,
     M,
+    Path,
     flatten_graph,
     is_node,
+    iter_graph,
+    kinds_of,
     unflatten_graph,
 )
-from .instance import (
-    LEAF,
-    LEAVE,
-    assign,
-    below,
-    check,
-    drop,
-    kinds_in,
-    rule_of,
-    set_kind,
-    traverse,
-)
+from .instance import assign, below, check, drop, kinds_in, rule_of, set_kind
 from .pytree import EVALUATING, Pytree
 from .spec import part_of
 from .states import State
-from .variables import Variable, kind_in
+from .variables import Variable
 
 
 __all__ = [
@@ -50,7 +40,6 @@ __all__ = [
     "eval",
     "freeze",
     "iter_children",
-    "iter_graph",
     "pure",
     "recursive_map",
     "set_attributes",
@@ -60,49 +49,9 @@ __all__ = [
     "with_attributes",
 ]
 
-Path: TypeAlias = tuple[Any, ...]
-
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-# --------------------------------------------------------------------- iterating
-
-
-def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
-    """Yield everything in an object with its path, inner values first.
-
-    Objects, variables and containers are yielded once, bare values at every place.
-
-    Args:
-        tree: An object, or a container with objects in it.
-
-    Yields:
-        The path, and the object, variable, container or value. The root comes last,
-        with the path `()`.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> for path, value in nn.iter_graph(nn.List([nn.Param(1.0)])):
-        ...     print(path, type(value).__name__)
-        (0, 'value') float
-        (0,) Param
-        () List
-
-    Modelled on `flax.nnx.iter_graph`.
-    """
-    for link, value in _inside_out(tree):
-        yield unlink(link), value
-
-
-def _inside_out(tree: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield everything once with linked paths, inner things first; leaves each time."""
-    for event, link, value in traverse(tree):
-        if event is LEAVE or event is LEAF:
-            yield link, value
 
 
 def iter_children(node: Any) -> Iterator[tuple[Any, Any]]:
@@ -149,7 +98,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     copied = clone(tree)
     results: dict[int, Any] = {}
     kept: list[Any] = []
-    for link, value in [*_inside_out(copied)]:
+    for path, value in [*iter_graph(copied)]:
         for part, child in below(value):
             if id(child) in results and results[id(child)] is not child:
                 if not isinstance(value, list | dict | DataNode):
@@ -164,7 +113,7 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
                 )
         if is_node(value):
             kept.append(value)
-            results[id(value)] = function(unlink(link), value)
+            results[id(value)] = function(path, value)
     made: T = results.get(id(copied), copied)
     return made
 
@@ -200,8 +149,8 @@ def set_attributes(
     meant = predicate(filters or ...)
     steps = []
     missing = {*attributes}
-    for link, value in _inside_out(tree):
-        if not isinstance(value, Pytree) or not meant(unlink(link), value):
+    for path, value in iter_graph(tree):
+        if not isinstance(value, Pytree) or not meant(path, value):
             continue
         for name, new in attributes.items():
             if name in kinds_in(value):
@@ -234,8 +183,8 @@ def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
         'm'
     """
     meant = predicate(only)
-    for link, value in _inside_out(tree):
-        if isinstance(value, Variable) and meant(unlink(link), value):
+    for path, value in iter_graph(tree):
+        if isinstance(value, Variable) and meant(path, value):
             value.set_metadata(**metadata)
 
 
@@ -302,7 +251,7 @@ def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
     modes |= attributes
     set_attributes(tree, raise_if_not_found=False, **modes)
     is_training = bool(modes["is_training"])
-    for _, value in [*_inside_out(tree)]:
+    for _, value in [*iter_graph(tree)]:
         if isinstance(value, Pytree) and value._leafwise_is_module:
             _set_mode(value, is_training)
 
@@ -475,7 +424,7 @@ def _call_of_parts(parts: tuple[Any, ...]) -> Any:
     return parts[0] if len(parts) == 1 else MethodType(*parts)
 
 
-def freeze(tree: T, selector: Any = MISSING, /) -> T:
+def freeze(tree: T, only: Filter = ..., /) -> T:
     """Return a tree in which parameters count as state.
 
     Parameters are attributes of kind `PARAMETER` and variables such as `Param`, in
@@ -487,13 +436,11 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
 
     Args:
         tree: An object, a variable, or a container with these in it.
-        selector: Which parameters to freeze; all by default. A selector as in
-            :func:`~leafwise.at`, a selection, or one of :mod:`leafwise.nn.filters`.
+        only: A filter for the parameters to freeze; all by default.
 
     Raises:
-        PathError: The selector matches nothing.
-        TypeError: `tree` is a bare value, or `selector` is not a selector.
-        ValueError: The selector picks no parameter.
+        TypeError: `tree` is a bare value, or `only` is not a filter.
+        ValueError: The filter matches no parameter.
 
     Example:
         >>> import leafwise as lw
@@ -505,7 +452,7 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
         >>> frozen = nn.freeze(Layer())
         >>> [kind.name for kind in frozen.name_to_kind.values()]
         ['FROZEN', 'FROZEN']
-        >>> partly = nn.freeze([Layer(), Layer()], "[0]")
+        >>> partly = nn.freeze([Layer(), Layer()], nn.filters.PathContains(0))
         >>> lw.tree_leaves(nn.select_kind(partly, nn.Kind.PARAMETER))
         [0.5, 0.0]
         >>> nn.to_flat_state(nn.state(partly, nn.Param)).paths
@@ -513,18 +460,18 @@ def freeze(tree: T, selector: Any = MISSING, /) -> T:
 
     Modelled on `freeze_parameters` in PAX.
     """
-    return _changed(tree, selector, Kind.FROZEN, "freeze")
+    return _changed(tree, only, Kind.FROZEN, "freeze")
 
 
-def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
+def unfreeze(tree: T, only: Filter = ..., /) -> T:
     """Return a tree in which frozen parameters are parameters again.
 
     Args:
         tree: An object, a variable, or a container with these in it.
-        selector: Which parameters to unfreeze, as for `freeze`; all by default.
+        only: A filter for the parameters to unfreeze; all by default.
 
     Raises:
-        PathError, TypeError, ValueError: See `freeze`.
+        TypeError, ValueError: See `freeze`.
 
     Example:
         >>> from leafwise import nn
@@ -538,78 +485,46 @@ def unfreeze(tree: T, selector: Any = MISSING, /) -> T:
 
     Modelled on `unfreeze_parameters` in PAX.
     """
-    return _changed(tree, selector, Kind.PARAMETER, "unfreeze")
+    return _changed(tree, only, Kind.PARAMETER, "unfreeze")
 
 
-def _changed(tree: T, what: Any, wanted: Kind, verb: str) -> T:
+def _changed(tree: T, only: Filter, wanted: Kind, verb: str) -> T:
     """Return a tree in which the chosen parameters are of a kind."""
     if rule_of(type(tree)) is None:
         raise TypeError(
             f"{verb} takes an object, a variable or a container with these, got a bare "
-            f"{type_name(tree)}; for an attribute write {verb}(obj, 'attribute')"
+            f"{type_name(tree)}"
         )
+    meant, is_found = predicate(only), only is ...
     copied = flatten_graph(tree, copying=True)
-    tracked: list[Any] = []
-    fresh: T = unflatten_graph(
-        copied.code, copied.leaves, copying=True, tracked=tracked
-    )
-    chosen = _chooser(tree, fresh, what)
-    is_found = what is MISSING
-    by_link = {id(link): obj for link, obj in zip(copied.first, tracked, strict=True)}
-    for obj, link in zip(tracked, copied.first, strict=True):
-        if isinstance(obj, Variable):
-            around = _kind_around(link, by_link)
-            kind = kind_in(around, type(obj), frozen=obj._leafwise_is_frozen)
-            is_parameter = kind in _PARAMETERS or obj._leafwise_kind in _PARAMETERS
-            if is_parameter and chosen(None, unlink(link), obj, kind):
+    fresh: T = unflatten_graph(copied.code, copied.leaves, copying=True)
+    flat = flatten_graph(fresh)
+    for value, path, kind in zip(
+        flat.leaves, flat.paths, kinds_of(flat.code), strict=True
+    ):
+        if (
+            isinstance(value, Variable)
+            and not {kind, value._leafwise_kind}.isdisjoint(_PARAMETERS)
+            and judge(meant, path, value, kind)
+        ):
+            is_found = True
+            if wanted is Kind.FROZEN:
+                value.set_metadata(FROZEN, True)
+            elif value.has_metadata(FROZEN):
+                value.del_metadata(FROZEN)
+    for obj, path in zip(flat.tracked, flat.first, strict=True):
+        for name, value in vars(obj).items() if isinstance(obj, Pytree) else ():
+            kind = kinds_in(obj).get(name) or Kind.STATIC
+            if (
+                kind in _PARAMETERS
+                and not isinstance(value, Variable)
+                and judge(meant, (*path, part_of(name)), value, kind)
+            ):
                 is_found = True
-                if wanted is Kind.FROZEN:
-                    obj.set_metadata(FROZEN, True)
-                elif obj._leafwise_is_frozen:
-                    obj.del_metadata(FROZEN)
-        elif isinstance(obj, Pytree):
-            for name, value in vars(obj).items():
-                known = kinds_in(obj).get(name)
-                if known not in _PARAMETERS or isinstance(value, Variable):
-                    continue
-                if chosen(obj, (*unlink(link), part_of(name)), value, known):
-                    is_found = True
-                    set_kind(obj, name, wanted)
+                set_kind(obj, name, wanted)
     if not is_found:
-        raise ValueError(f"the selection has no parameter to {verb}")
+        raise ValueError(f"{shown(meant)} matches no parameter to {verb}")
     return fresh
 
 
-def _kind_around(link: Any, by_link: dict[int, Any]) -> Kind:
-    """Return the kind of the attribute, of the innermost object, that holds a value."""
-    while link:
-        above, part = link
-        holder = by_link.get(id(above))
-        if isinstance(holder, Pytree):
-            return kinds_in(holder).get(holder._leafwise_name(part)) or Kind.STATIC
-        link = above
-    return Kind.DATA
-
-
 _PARAMETERS: Final = (Kind.PARAMETER, Kind.FROZEN)
-
-
-def _chooser(tree: Any, fresh: Any, what: Any) -> Callable[..., bool]:
-    """Return a function that says of a parameter whether it is chosen.
-
-    It takes the object that has it as an attribute, the path, the value, and the kind.
-    """
-    if what is MISSING:
-        return lambda *_: True
-    if is_filter(what):
-        test = predicate(what)
-        return lambda _holder, *given: judge(test, *given)
-    selection = what if isinstance(what, Selection) else at(tree)[what]
-    places = [place.path for place in selection.places()]
-    paths = [tuple([key.entry for key in place]) for place in places]
-    near = {path[:end] for path in paths for end in range(len(path) + 1)}
-    held = [flatten_graph([place(fresh)]).tracked for place in places]
-    inside = {id(obj) for tracked in held for obj in tracked}
-    return lambda holder, path, value, _kind: (
-        path in near or id(holder) in inside or id(value) in inside
-    )

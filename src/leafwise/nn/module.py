@@ -21,7 +21,6 @@ from typing import (
 )
 
 from .. import show
-from ..core.walk import unlink
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
@@ -29,7 +28,7 @@ from ..lazy import real
 from ..ops.map import tree_map
 from ..safely import class_name, shown, type_name
 from .functional import clone, state, update
-from .instance import LEAVE, traverse
+from .graph import iter_graph
 from .model import eval as to_evaluation
 from .model import recursive_map
 from .model import train as to_training
@@ -529,6 +528,6 @@ def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
 
     Modelled on `flax.nnx.iter_modules`.
     """
-    for event, link, value in traverse(tree):
-        if event is LEAVE and isinstance(value, Module):
-            yield unlink(link), value
+    for path, value in iter_graph(tree):
+        if isinstance(value, Module):
+            yield path, value

@@ -13,7 +13,7 @@ import dataclasses
 import inspect
 import sys
 from abc import ABCMeta
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from functools import partial
 from types import MappingProxyType
 from typing import (
@@ -29,7 +29,6 @@ from typing import (
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import announced, install
-from ..core.walk import unlink
 from ..errors import KindError
 from ..kinds import Kind
 from ..layout import Child, Sketch
@@ -38,7 +37,7 @@ from ..show.outline import label_of
 from ..show.pretty import pformat
 from .checks import check_level, inside, is_container, learned, levels
 from .instance import (
-    ENTER,
+    OBJECTS,
     Shell,
     assign,
     blank,
@@ -52,9 +51,8 @@ from .instance import (
     set_kind,
     settle,
     tally_text,
-    traverse,
 )
-from .spec import ClassSpec, Order, key_of, kinds_of_children
+from .spec import ClassSpec, Order, key_of
 from .variables import Variable, kind_in
 
 
@@ -183,7 +181,8 @@ class Pytree(Shell, metaclass=PytreeMeta):
         def adapt(sub: Any) -> Rule | None:
             return sub._leafwise_rule(where) if sub._leafwise_spec.pytree else None
 
-        return object_rule(cls, where=where, adapt=adapt)
+        namespace = "" if cls._leafwise_spec.pytree else OBJECTS
+        return object_rule(cls, where=where, adapt=adapt, namespace=namespace)
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:
@@ -242,9 +241,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
         return dict(settle(self)[0])
 
     @staticmethod
-    def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind] | None:
+    def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind]:
         """Return the kinds of the children of an object with some aux data."""
-        return kinds_of_children(aux)
+        return [*aux.field_layout.child_kinds]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if type(self).__reduce__ is not object.__reduce__:
@@ -422,28 +421,31 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     """
     _require_pytree("check_pytree", obj)
     learned.forget()
+    seen: dict[int, Any] = {}
 
-    def rule_for(value: Any) -> Rule | None:
+    def visit(value: Any, path: tuple[Any, ...]) -> None:
+        rule: Rule | None = inside if is_container(value) else None
         if isinstance(value, Pytree):
             spec = value._leafwise_spec
-            return spec.rule if spec.pytree or value is obj else None
-        return inside if is_container(value) else None
-
-    for event, link, value in traverse(obj, rule_for=rule_for, keys=_keys_of):
-        if event is ENTER and isinstance(value, Pytree):
+            rule = spec.rule if spec.pytree or value is obj else None
+        if rule is None or id(value) in seen:
+            return
+        seen[id(value)] = value
+        if isinstance(value, Pytree):
             try:
                 settle(value)
                 look_through(value)
             except KindError as error:
-                if link:
-                    add_note(error, f"the object is at {KeyPath(unlink(link))}")
+                if path:
+                    add_note(error, f"the object is at {KeyPath(path)}")
                 raise
             if not recursive:
                 return
+        children, aux = rule.flatten(value)
+        for key, child in zip(rule.keys(aux, len(children)), children, strict=True):
+            visit(child, (*path, key))
 
-
-def _keys_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
-    return rule.keys(aux, arity)
+    visit(obj, ())
 
 
 def _require_pytree(what: str, obj: object) -> None:

@@ -68,6 +68,7 @@ class Fields:
         static: The names of the rest, sorted.
         keys: The key of each child.
         parts: The name, position or key of each child.
+        child_kinds: The kind of each child.
         signature: What two descriptions share if objects of both have the same children
             and the same static entries, in whatever order they came.
         children: Takes a table, returns the children.
@@ -92,7 +93,8 @@ class Fields:
         self.static = tuple(sorted(kinds.keys() - set(data), key=_rank))
         self.keys = tuple(map(key_of, data))
         self.parts = tuple(map(part_of, data))
-        values = tuple([kinds[name]._value_ for name in data])  # type: ignore[union-attr]  # none is None
+        self.child_kinds = tuple([kinds[name] or Kind.STATIC for name in data])
+        values = tuple([kind._value_ for kind in self.child_kinds])
         self.signature = cls, self.data, values, self.static
         self.children: Callable[[Mapping[Any, Any]], tuple[Any, ...]]
         self.children = picker(self.data)
@@ -223,35 +225,6 @@ class Statics:
 
     def __repr__(self) -> str:
         return ", ".join(f"{part_of(name)}={shown(value)}" for name, value in self)
-
-
-class Constant:
-    """One value that belongs to the structure: aux data of a place without children.
-
-    Attributes:
-        value: The value.
-        seen: The same, as it was at that time.
-    """
-
-    __slots__ = ("seen", "value")
-
-    def __init__(self, value: Any) -> None:
-        self.value = value
-        self.seen = snapshot(value)
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Constant:
-            return NotImplemented
-        return exact.same(self.seen, other.seen, typed=True)
-
-    def __hash__(self) -> int:
-        return exact.digest(self.seen, typed=True)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Constant, (self.seen,)
-
-    def __repr__(self) -> str:
-        return repr(self.seen)
 
 
 def statics_for(fields: Fields, values: tuple[Any, ...]) -> Statics:
@@ -554,10 +527,3 @@ class _Unknown:
 
     def __ror__(self, other: Any) -> Any:
         return typing.Union[other, self]  # noqa: UP007  # an instance has no `|`
-
-
-def kinds_of_children(aux: Any) -> list[Kind] | None:
-    """Return the kinds of an object's children, or None if a node is not an object."""
-    if type(aux) is not Statics or not hasattr(aux.field_layout.cls, "_leafwise_spec"):
-        return None
-    return [aux.field_layout.kind_of(child) for child in aux.field_layout.data]

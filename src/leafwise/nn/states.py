@@ -235,10 +235,10 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
 
     def merge(self, *others: Mapping[Any, Any]) -> State:
         """Return this state merged with others; at equal paths the last value wins."""
-        merged: dict[Path, Any] = {}
+        merged: dict[Any, Any] = {}
         for state in (self, *others):
-            merged.update(walk_state(state))
-        return from_flat_state(merged)
+            _merge_into(merged, as_state(state)._leafwise_items)
+        return view(merged)
 
     def diff(self, other: Mapping[Any, Any]) -> State[K, V]:
         """Return the values at paths that another state does not have."""
@@ -286,6 +286,17 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
 
     def __repr__(self) -> str:
         return pformat(self)
+
+
+def _merge_into(level: dict[Any, Any], items: dict[Any, Any]) -> None:
+    """Put values into nested dicts, which do not share any with the values."""
+    for key, value in items.items():
+        if type(value) is not dict:
+            level[key] = value
+            continue
+        if type(level.get(key)) is not dict:
+            level[key] = {}
+        _merge_into(level[key], value)
 
 
 def view(items: dict[Any, Any]) -> State:

@@ -528,6 +528,10 @@ class VariableRule(ObjectRule):
     def __init__(self, cls: type, **given: Any) -> None:
         super().__init__(cls, _flatten, _fill, **given)
 
+    def kind_in(self, around: Kind, aux: Statics) -> Kind:
+        """Return the kind of a variable in an attribute of some kind."""
+        return kind_in(around, self.cls, frozen=is_frozen(dict(aux)))
+
     def compared_aux(self, aux: Statics) -> Any:
         """Return what the metadata of two variables are compared by."""
         return aux.field_layout.static, aux.seen

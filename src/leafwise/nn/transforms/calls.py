@@ -12,21 +12,21 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterable, Sequence
+from itertools import accumulate, chain
 from operator import is_
 from types import FunctionType, MethodType
 from typing import Any, ParamSpec, TypeVar
 
 from ...core.register import StaticRule
 from ...core.registry import install
-from ...core.walk import unlink
 from ...errors import TraceError
 from ...safely import class_name, described
 from ..checks import DataNode, check_level, levels
 from ..graph import (
     LEAF,
     VARIABLE,
+    Entry,
     FlatGraph,
     GraphDef,
     flatten_graph,
@@ -124,12 +124,14 @@ def bare(leaf: Any) -> Any:
     return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
 
 
-def with_variables(graphdef: GraphDef, values: Iterable[Any]) -> list[Any]:
+def with_variables(code: Iterable[Entry], values: Iterable[Any]) -> list[Any]:
     """Return the leaves of a graph: values, those of variables in new variables."""
     rest = iter(values)
     return [
-        next(rest) if tag == LEAF else make_variable(cls, next(rest), metadata_in(aux))
-        for tag, cls, _, aux in graphdef._code
+        next(rest)
+        if tag == LEAF
+        else make_variable(rule.cls, next(rest), metadata_in(aux))
+        for tag, rule, _, aux in code
         if tag in (LEAF, VARIABLE)
     ]
 
@@ -153,7 +155,6 @@ class Changes:
         stores: The values to be written, if nothing else has changed; None if the
             objects have to be filled anew.
         start: Where the code of the result begins, if `stores` is not None.
-        kept: The indexes of the values that went in and did not come out.
     """
 
     graphdef: GraphDef
@@ -161,11 +162,6 @@ class Changes:
     sources: tuple[int, ...]
     stores: tuple[Store, ...] | None
     start: int
-    kept: tuple[int, ...] = dataclasses.field(init=False, compare=False)
-
-    def __post_init__(self) -> None:
-        kept = tuple(~source for source in dict.fromkeys(self.sources) if source < 0)
-        object.__setattr__(self, "kept", kept)
 
 
 Keep = Callable[[int, int], bool]
@@ -181,7 +177,6 @@ def call_on_copies(
     groups: Groups = ONE_GROUP,
     keep: Keep | None = None,
     split_result: Callable[[Any], tuple[Any, Any]] | None = None,
-    references: Any = (),
     name_lists: Iterable[int] = (),
 ) -> tuple[Any, Changes, list[Any]]:
     """Call a function on objects that are rebuilt for it.
@@ -195,7 +190,6 @@ def call_on_copies(
             by default all if nothing has changed, otherwise none.
         split_result: Takes what the function returns, and returns what is not
             flattened, and the rest; by default None and all of it.
-        references: Types of values that never come out.
         name_lists: The indexes of lists whose values are named: pairs of names, such as
             `argument 0 at .w`, and values.
 
@@ -205,35 +199,30 @@ def call_on_copies(
     Raises:
         TraceError: The function returns an object that is captured.
     """
-    leaves = with_variables(graphdef, values)
+    leaves = with_variables(graphdef._code, values)
     roots: Roots = unflatten_graph(graphdef._code, leaves)
     args, kwargs, held = roots
     before = flatten_graph(roots)
-    owners = [*map(unlink, before.first)]
-    outermost = _outermost(owners)
-    watched = _flatten_objects(before.tracked, outermost)
+    watched = flatten_graph((before.tracked, None))
     list_of_call = groups.of_call(roots)
 
     result = call(held, *args, **kwargs)
 
     alone, result = (None, result) if split_result is None else split_result(result)
     list_of_result = groups.of_result(result)
-    after = _flatten_objects(before.tracked, outermost, result)
-    reached = {*map(id, after.tracked)}
-    lost = [n for n, obj in enumerate(before.tracked) if id(obj) not in reached]
-    if lost:  # they are the caller's, also if nothing refers to them any more
-        after = _flatten_objects(before.tracked, [*outermost, *lost], result)
+    after = flatten_graph((before.tracked, result))
 
-    def path_of(link: Any) -> Path:
-        kind, *rest = unlink(link)
-        return (RESULT, *rest) if kind == 1 else (*owners[rest[0]], *rest[1:])
+    def owned(path: Path) -> Path:
+        """Return the path in the arguments, or in the result."""
+        is_result, *rest = path
+        return (RESULT, *rest) if is_result else (*before.first[rest[0]], *rest[1:])
 
-    def name_of(link: Any) -> str:
-        return named(path_of(link), (*roots, result))
+    def name_of(path: Path) -> str:
+        return named(path, (*roots, result))
 
     indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
-    _refuse_captured(after, indexes, name_of)
-    paths = [*map(path_of, after.links)]
+    _refuse_captured(after, indexes, lambda path: name_of(owned(path)))
+    paths = [*map(owned, after.paths)]
     lists_of = [
         (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
     ]
@@ -241,55 +230,36 @@ def call_on_copies(
     is_same = all(map(is_, watched.tracked, after.tracked)) and all(
         map(identical_entry, watched.code[:start], after.code)
     )
-    kept = _stayed(values, before, after)
-    count = sum(path[0] != RESULT for path in paths)  # of values in objects, come first
+    kept = _kept(values, before, after)
     if keep is not None:
-        kept = _kept(values, kept, after, lists_of, keep, references)
-    elif not is_same or None in kept[:count]:
+        kept = [
+            None if index is None or not keep(index, number) else index
+            for index, number in zip(kept, lists_of, strict=True)
+        ]
+    elif not is_same or None in kept[: sum(path[0] == 0 for path in after.paths)]:
         kept = [None] * len(kept)
     lists: list[list[Any]] = [[] for _ in (*groups.inputs, *groups.outputs)]
-    found: list[tuple[int, int]] = []
-    has_names = {*name_lists}
-    for index, leaf, link, number in zip(
-        kept, after.leaves, after.links, lists_of, strict=True
+    for index, leaf, path, number in zip(
+        kept, after.leaves, paths, lists_of, strict=True
     ):
-        if index is not None:
-            found.append((-1, index))
-            continue
-        found.append((number, len(lists[number])))
-        value = bare(leaf)
-        lists[number].append((name_of(link), value) if number in has_names else value)
-    starts = [0]
-    for values_out in lists:
-        starts.append(starts[-1] + len(values_out))
-    sources = tuple(
-        ~index if number < 0 else starts[number] + index for number, index in found
-    )
+        if index is None:
+            value = bare(leaf)
+            is_named = number in name_lists
+            lists[number].append((name_of(path), value) if is_named else value)
+    starts = [*accumulate(map(len, lists), initial=0)]
+    counts = [*starts]
+    sources: list[int] = []
+    for index, number in zip(kept, lists_of, strict=True):
+        sources.append(counts[number] if index is None else ~index)
+        counts[number] += index is None
     links = tuple(
         (index, indexes[id(obj)])
         for index, obj in enumerate(after.tracked)
         if id(obj) in indexes
     )
-    stores = _stores(before, after, sources) if is_same else None
-    changes = Changes(GraphDef(tuple(after.code)), links, sources, stores, start)
+    stores = _stores(before, after, sources, indexes) if is_same else None
+    changes = Changes(GraphDef(after.code), links, tuple(sources), stores, start)
     return alone, changes, lists
-
-
-def _outermost(paths: list[Path]) -> list[int]:
-    """Return the indexes of the objects that are in no other object."""
-    known = {*paths}
-    return [
-        index
-        for index, path in enumerate(paths)
-        if not any(path[:end] in known for end in range(1, len(path)))
-    ]
-
-
-def _flatten_objects(
-    tracked: Sequence[Any], indexes: Iterable[int], result: Any = None
-) -> FlatGraph:
-    """Flatten some objects, by index, together with a result."""
-    return flatten_graph(({index: tracked[index] for index in indexes}, result))
 
 
 def _refuse_captured(
@@ -303,10 +273,10 @@ def _refuse_captured(
     if levels.token is None:
         return
     level, base = levels.token(), levels.base
-    for obj, link in zip(flat.tracked, flat.first, strict=True):
+    for obj, path in zip(flat.tracked, flat.first, strict=True):
         if id(obj) not in indexes and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {class_name(type(obj))} in {name_of(link)} is captured: "
+                f"the {class_name(type(obj))} in {name_of(path)} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and the function could only return a copy of it.\n"
                 "Do one of these:\n"
@@ -315,89 +285,70 @@ def _refuse_captured(
             )
 
 
-def _locations(graph: FlatGraph) -> Iterator[Any]:
-    """Yield where each value is: the id of its variable, or of its object and the key.
+def _locations(graph: FlatGraph) -> list[Any]:
+    """Return where each value is: the id of its variable, or of its object and the key.
 
     The ids are those of objects that the graph holds.
     """
-    for leaf, link, holder in zip(
-        graph.leaves, graph.links, graph.holders, strict=True
-    ):
-        is_variable = isinstance(leaf, Variable)
-        yield id(leaf) if is_variable else (id(holder), (link or ((), None))[1])
-
-
-def _stayed(
-    values: Sequence[Any], before: FlatGraph, after: FlatGraph
-) -> list[int | None]:
-    """Return for each value the index of the one that was there, if it is the same."""
-    index_at = {location: index for index, location in enumerate(_locations(before))}
     return [
-        index if index is not None and values[index] is bare(leaf) else None
-        for leaf, index in zip(
-            after.leaves, map(index_at.get, _locations(after)), strict=True
+        id(leaf) if isinstance(leaf, Variable) else (id(holder), path[-1:])
+        for leaf, path, holder in zip(
+            graph.leaves, graph.paths, graph.holders, strict=True
         )
     ]
 
 
 def _kept(
-    values: Sequence[Any],
-    stayed: Sequence[int | None],
-    after: FlatGraph,
-    lists_of: Sequence[int],
-    keep: Keep,
-    references: Any,
+    values: Sequence[Any], before: FlatGraph, after: FlatGraph
 ) -> list[int | None]:
-    """Return for each value the index of the one that went in, if it is kept.
+    """Return for each value the index of the one that went in, if it is the same.
 
     Each is kept in one place only, where it was if it is still there: an array in two
     places could not be donated afterwards. Values of the result come out.
     """
+    index_at = {location: index for index, location in enumerate(_locations(before))}
     index_of = {id(value): index for index, value in enumerate(values)}
-    used = {None, *stayed}
     kept: list[int | None] = []
-    for leaf, link, at_home, number in zip(
-        after.leaves, after.links, stayed, lists_of, strict=True
-    ):
-        index = at_home
-        if index is None and unlink(link)[0] == 0:  # it may have moved
-            moved = index_of.get(id(bare(leaf)))
-            if moved not in used or isinstance(bare(leaf), references):
-                index = moved
-                used.add(index)
-        kept.append(index if index is not None and keep(index, number) else None)
+    for leaf, location in zip(after.leaves, _locations(after), strict=True):
+        index = index_at.get(location)
+        is_there = index is not None and values[index] is bare(leaf)
+        kept.append(index if is_there else None)
+    used = {*kept}
+    for place, (leaf, path) in enumerate(zip(after.leaves, after.paths, strict=True)):
+        moved = index_of.get(id(bare(leaf)))
+        if kept[place] is None and path[0] == 0 and moved not in used:
+            kept[place] = moved
+            used.add(moved)
     return kept
 
 
 def _stores(
-    before: FlatGraph, after: FlatGraph, sources: tuple[int, ...]
+    before: FlatGraph, after: FlatGraph, sources: list[int], indexes: dict[int, int]
 ) -> tuple[Store, ...] | None:
     """Return the values to be written; None if objects have to be filled anew."""
     if not all(map(_is_writable, before.tracked)):
         return None
-    indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
     index_at = {location: index for index, location in enumerate(_locations(before))}
     stores: list[Store] = []
-    for leaf, link, holder, location, source in zip(
+    for leaf, path, holder, location, source in zip(
         after.leaves,
-        after.links,
+        after.paths,
         after.holders,
         _locations(after),
         sources,
         strict=True,
     ):
-        if unlink(link)[0] == 1:
+        if path[0] == 1:
             break
-        index = index_at.get(location)
-        if index is not None and source == ~index:
+        if location in index_at and source == ~index_at[location]:
             continue
         if isinstance(leaf, Variable):
             stores.append((indexes[id(leaf)], None, source))
-            continue
-        if not isinstance(holder, Pytree) or id(holder) not in indexes:
+        elif id(holder) in indexes:
+            name = holder._leafwise_name(path[-1])
+            stores.append((indexes[id(holder)], name, source))
+        else:
             return None
-        name = holder._leafwise_name(link[1])
-        stores.append((indexes[id(holder)], name, source))
     return tuple(stores)
 
 
@@ -461,7 +412,7 @@ def put_back(
     if stores is None or not tracked:
         reuse = {index: tracked[old] for index, old in changes.links if tracked}
         check_levels(reuse.values())
-        leaves = with_variables(graphdef, (_at(n, made, given) for n in sources))
+        leaves = with_variables(graphdef._code, (_at(n, made, given) for n in sources))
         return unflatten_graph(graphdef._code, leaves, reuse=reuse)[1]
     check_levels([tracked[index] for index, *_ in stores])
     for index, name, source in stores:
@@ -470,10 +421,11 @@ def put_back(
             _set_value(tracked[index], value)
         else:
             vars(tracked[index])[name] = value
-    result = GraphDef(graphdef._code[changes.start :])
-    rest = sources[len(sources) - result.num_leaves :]
-    leaves = with_variables(result, (_at(n, made, given) for n in rest))
-    return unflatten_graph(result._code, leaves, tracked=[*tracked])
+    code = graphdef._code[changes.start :]
+    count = sum(tag in (LEAF, VARIABLE) for tag, *_ in code)
+    rest = sources[len(sources) - count :]
+    leaves = with_variables(code, (_at(n, made, given) for n in rest))
+    return unflatten_graph(code, leaves, tracked=[*tracked])
 
 
 def _at(source: int, made: Sequence[Any], given: Any) -> Any:
@@ -521,8 +473,8 @@ def share(
         @dressed(function)
         def shared(*args: Any, **kwargs: Any) -> Any:
             flat = flatten_graph((args, kwargs, held))
-            graphdef, given = GraphDef(tuple(flat.code)), [*map(bare, flat.leaves)]
-            changes, lists = transformed(graphdef, given)
+            given = [*map(bare, flat.leaves)]
+            changes, lists = transformed(flat.graphdef, given)
             return put_back(changes, lists, given, flat.tracked)
 
         return shared

@@ -8,33 +8,30 @@ change stays in the caller's object, and is never copied.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable
 from typing import (
     Any,
     Concatenate,
-    Final,
     Generic,
-    NamedTuple,
     ParamSpec,
     Protocol,
     TypeAlias,
+    TypedDict,
     TypeVar,
+    Unpack,
     overload,
 )
 
 from ...core.register import StaticRule
 from ...core.registry import install
-from ...core.walk import unlink
 from ...equality import exact
 from ...lazy import need
 from ...safely import clip
-from ..graph import GraphDef, flatten_graph
+from ..graph import GraphDef
 from ..known import LastGraph
 from ..pytree import Pytree
-from ..spec import picker
 from .calls import (
     Changes,
-    bare,
     call_on_copies,
     dressed,
     has_objects,
@@ -42,19 +39,7 @@ from .calls import (
     titled,
     unbind,
 )
-from .options import (
-    ARGS,
-    KWARGS,
-    ONE_GROUP,
-    ArgumentSelection,
-    Call,
-    Groups,
-    Names,
-    Numbers,
-    Option,
-    Roots,
-    named,
-)
+from .options import ARGS, KWARGS, ArgumentSelection, Call, Names, Numbers, named
 
 
 __all__ = ["eval_shape", "jit", "remat"]
@@ -67,38 +52,35 @@ ObjectT = TypeVar("ObjectT", bound=Pytree)
 Static: TypeAlias = "dict[tuple[Any, ...], Any]"
 
 
-# ---------------------------------------------------------------- static arguments
-
-
 class CallKey:
     """What a compiled function depends on beside structures; a node without leaves.
 
     Attributes:
-        order: For each value, the number of the list that it is in; None for one list.
+        donated: The indexes of the values that are donated.
         static: The static arguments, by place.
         whole: Whether all values come out, also those that are as they were.
     """
 
-    __slots__ = ("order", "static", "whole")
+    __slots__ = ("donated", "static", "whole")
 
-    def __init__(
-        self, order: tuple[int, ...] | None, static: Static, whole: bool
-    ) -> None:
-        self.order = order
+    def __init__(self, donated: tuple[int, ...], static: Static, whole: bool) -> None:
+        self.donated = donated
         self.static = static
         self.whole = whole
+
+    def _compared(self) -> Any:
+        return self.donated, self.static, self.whole
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not CallKey:
             return NotImplemented
-        return self is other or (
-            self.order == other.order
-            and self.whole == other.whole
-            and exact.same(self.static, other.static, typed=True)
-        )
+        return exact.same(self._compared(), other._compared(), typed=True)
 
     def __hash__(self) -> int:
-        return hash((self.order, self.whole, exact.digest(self.static, typed=True)))
+        return exact.digest(self._compared(), typed=True)
+
+
+install(CallKey, StaticRule, bridge=True, where=__name__.partition(".")[0])
 
 
 def take_static(
@@ -114,22 +96,23 @@ def take_static(
     """
     if not which:
         return {}, args, kwargs
-    count = len(args)
-    static: Static = {}
-    pairs = [((ARGS, n), value) for n, value in enumerate(args)]
-    pairs += [((KWARGS, name), value) for name, value in kwargs.items()]  # type: ignore[misc]  # other places
-    for place, value in pairs:
-        if which.means(place, count):
-            _check_static(place, value)
-            static[place] = value
-    return (
-        static,
-        tuple(None if (ARGS, n) in static else value for n, value in enumerate(args)),
-        {
-            name: None if (KWARGS, name) in static else value
-            for name, value in kwargs.items()
-        },
-    )
+    pairs: list[Any] = [((ARGS, n), value) for n, value in enumerate(args)]
+    pairs += [((KWARGS, name), value) for name, value in kwargs.items()]
+    static = {place: x for place, x in pairs if which.means(place, len(args))}
+    for place, value in static.items():
+        try:
+            hash(value)
+        except TypeError as error:
+            raise ValueError(
+                f"{named(place)} is static and cannot be hashed: {error}"
+            ) from None
+        if has_objects(value):
+            raise ValueError(
+                f"{named(place)} is static, but its values may change: it is or "
+                f"contains objects ({clip(value)}). Pass it as an ordinary argument; "
+                "its static fields stay static"
+            )
+    return static, *put_static(dict.fromkeys(static), args, kwargs)
 
 
 def put_static(
@@ -142,208 +125,76 @@ def put_static(
     )
 
 
-def _check_static(place: tuple[Any, ...], value: Any) -> None:
-    try:
-        hash(value)
-    except TypeError as error:
-        raise ValueError(
-            f"{named(place)} is static and cannot be hashed: {error}"
-        ) from None
-    if has_objects(value):
-        raise ValueError(
-            f"{named(place)} is static, but its values may change: it is or contains "
-            f"objects ({clip(value)}). Pass it as an ordinary argument; its static "
-            "fields stay static"
-        )
-
-
-install(CallKey, StaticRule, bridge=True, where=__name__.partition(".")[0])
-
-
-# ------------------------------------------------------------- the calls of a function
-
-
-Lists: TypeAlias = tuple[
-    tuple[int, ...] | None, Callable[[Sequence[Any]], Iterable[Any]], CallKey | None
-]
-"""For each value, the index of the list that it is put into, None for one list; a
-function that puts values into the lists; and what says so to the compiled function."""
-
-
-class FlatCall(NamedTuple):
-    """The arguments of a call, flattened.
-
-    Attributes:
-        tracked: The objects and variables, by index.
-        values: The values, without variables around them.
-    """
-
-    tracked: Sequence[Any]
-    values: Sequence[Any]
-
-
 class _Plan:
     """How the calls of a function are split for jax, and put back.
 
     Args:
-        jax: The module.
         function: The function.
         static: The arguments that are static.
-        donated: The arguments that are donated.
-        groups: The lists that values are put into, by their shardings.
-        keep: Whether values that the function leaves alone may stay what they are;
-            those that are donated or placed somewhere never do.
+        donated: The arguments that are donated; their values always come out.
     """
 
     def __init__(
-        self,
-        jax: Any,
-        function: Call,
-        static: ArgumentSelection,
-        donated: ArgumentSelection,
-        groups: Groups = ONE_GROUP,
-        *,
-        keep: bool = True,
+        self, function: Call, static: ArgumentSelection, donated: ArgumentSelection
     ) -> None:
-        self.jax = jax
         self.call, self.held = unbind(function)
         self.static = static
         self.donated = donated
-        self.groups = groups
         self.last = LastGraph()
-        self.is_sharded = any(leaf is not None for leaf in groups.inputs)
-        self.kept_groups = {
-            index for index, leaf in enumerate(groups.inputs) if keep and leaf is None
-        }
-        self.references: Any = getattr(jax, "Ref", ())
+        self._indexes: tuple[GraphDef[Any] | None, tuple[int, ...]] = None, ()
 
         def inside(*inputs: Any) -> Any:
             return self.run(*inputs)
 
         self.inside = titled(inside, function)
 
-    def options(self) -> dict[str, Any]:
-        """Return the options of `jax.jit` for `inside`, by what `split` returns."""
-        inputs = self.groups.inputs
-        found: dict[str, Any] = {}
-        if self.donated:
-            found["donate_argnums"] = range(2 + len(inputs), 2 + 2 * len(inputs))
-        if self.is_sharded:
-            found["in_shardings"] = (None, None, *inputs, *inputs)
-        outputs = [*inputs, *self.groups.outputs]
-        if any(leaf is not None for leaf in outputs):
-            found["out_shardings"] = (None, outputs)
-        return found
-
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, whole: bool = False
-    ) -> tuple[FlatCall, tuple[Any, ...]]:
-        """Return a call flattened, and the arguments of `inside`.
+    ) -> tuple[tuple[list[Any], list[Any]], tuple[Any, ...]]:
+        """Return the values and the objects of a call, and the arguments of `inside`.
 
         Args:
             args: The positional arguments.
             kwargs: The keyword arguments.
             whole: Whether all values are to come out, also those that are kept.
         """
-        static: Static = {}
-        if self.static:
-            static, args, kwargs = take_static(self.static, args, kwargs)
-        roots = args, kwargs, self.held
-        found = self.last.read(roots)
-        if found is not None:
-            known, (values, tracked) = found
-            graphdef = known.graphdef
-            if known.note is None:
-                known.note = self.lists_of(roots, flatten_graph(roots).links)
-            lists = known.note
-        else:
-            graphdef, flat = self.last.flatten(roots)
-            values, tracked = [*map(bare, flat.leaves)], flat.tracked
-            lists = self.lists_of(roots, flat.links)
-        taken = FlatCall(tracked, values)
-        order, pick, key = lists
-        if static or whole:
-            key = CallKey(order, static, whole)
-        return taken, (graphdef, key, *pick(values))
-
-    def lists_of(self, roots: Roots, links: Iterable[Any]) -> Lists:
-        """Return which lists the values of a call are put into, by their paths."""
-        if not self.donated and not self.is_sharded:
-            return None, lambda values: (values,), None
-        list_of = self.groups.of_call(roots)
-        half, count = len(self.groups.inputs), len(roots[0])
-        order = tuple(
-            list_of(path) + half * self.donated.means(path, count)
-            for path in map(unlink, links)
-        )
-        pickers = [
-            picker([index for index, number in enumerate(order) if number == one])
-            for one in range(2 * half)
-        ]
-
-        def pick(values: Sequence[Any]) -> Iterator[list[Any]]:
-            return ([*choose(values)] for choose in pickers)
-
-        return order, pick, CallKey(order, {}, False)
+        static, args, kwargs = take_static(self.static, args, kwargs)
+        graphdef, values, tracked = self.last.flatten((args, kwargs, self.held))
+        taken = values, tracked
+        donated: tuple[int, ...] = ()
+        if self.donated:
+            known, donated = self._indexes
+            if known is not graphdef:
+                means, count = self.donated.means, len(args)
+                paths = enumerate(graphdef.paths)
+                donated = tuple(index for index, path in paths if means(path, count))
+                self._indexes = graphdef, donated
+        key = CallKey(donated, static, whole) if donated or static or whole else None
+        given = [values[index] for index in donated]
+        if donated:
+            gone = {*donated}
+            values = [value for n, value in enumerate(values) if n not in gone]
+        return taken, (graphdef, key, values, given)
 
     def run(
-        self, graphdef: GraphDef, key: CallKey | None, /, *lists: list[Any]
+        self, graphdef: GraphDef, key: CallKey | None, kept: list[Any], given: list[Any]
     ) -> tuple[Changes, list[Any]]:
         """Run the function on what `split` returned; jax compiles this."""
-        call, values, order = self.call, lists[0], None
-        if key is not None and key.order is not None:
-            order = key.order
-            rests = [*map(iter, lists)]
-            values = [next(rests[number]) for number in order]
-        if key is not None and key.static:
-            static = key.static
+        key = CallKey((), {}, False) if key is None else key
+        donated = dict(zip(key.donated, given, strict=True))
+        static, whole = key.static, key.whole
+        rest = iter(kept)
+        count = len(kept) + len(given)
+        values = [donated[n] if n in donated else next(rest) for n in range(count)]
 
-            def call(held: Any, *args: Any, **kwargs: Any) -> Any:
-                args, kwargs = put_static(static, args, kwargs)
-                return self.call(held, *args, **kwargs)
+        def call(held: Any, *args: Any, **kwargs: Any) -> Any:
+            args, kwargs = put_static(static, args, kwargs)
+            return self.call(held, *args, **kwargs)
 
-        keeps_none = key is not None and key.whole
+        def keep(index: int, _list: int) -> bool:
+            return not whole and index not in donated
 
-        def keep(index: int, number: int) -> bool:
-            groups = {number} if order is None else {number, order[index]}
-            return not keeps_none and groups <= self.kept_groups
-
-        return call_on_copies(
-            call,
-            graphdef,
-            values,
-            groups=self.groups,
-            keep=keep,
-            references=self.references,
-        )[1:]
-
-    def put_back(
-        self, found: tuple[Changes, list[Any]], taken: FlatCall | None = None
-    ) -> Any:
-        """Write what came out into the caller's objects, and return the result.
-
-        Numbers and arrays of NumPy that were kept become arrays of jax, as if they had
-        come out of the compiled function.
-
-        Args:
-            found: What `run` returned.
-            taken: The call; without it the objects are left alone, and the result has
-                new ones.
-        """
-        changes, lists = found
-        if taken is None:
-            return put_back(changes, lists, (), ())
-        tracked, given = taken
-        arrays = self.jax.Array, getattr(self.jax, "Ref", self.jax.Array)
-        types = {type(given[index]): given[index] for index in changes.kept}
-        if not all(isinstance(value, arrays) for value in types.values()):
-            kept = {index: given[index] for index in changes.kept}
-            others = {n: x for n, x in kept.items() if not isinstance(x, arrays)}
-            kept.update(self.jax.jit(lambda values: values)(others))
-            links, sources = changes.links, changes.sources
-            changes = Changes(changes.graphdef, links, sources, None, changes.start)
-            return put_back(changes, lists, kept, tracked)
-        return put_back(changes, lists, given, tracked)
+        return call_on_copies(call, graphdef, values, keep=keep)[1:]
 
 
 # -------------------------------------------------------------------------------- jit
@@ -384,13 +235,25 @@ class Compiled(Protocol[P, R]):
     def __get__(self, instance: object, owner: Any = ..., /) -> Callable[..., R]: ...
 
 
+class Options(TypedDict, total=False):
+    """The options of `jit`."""
+
+    static_argnums: Numbers
+    static_argnames: Names
+    donate_argnums: Numbers
+    donate_argnames: Names
+    keep_unused: bool
+    inline: bool
+    compiler_options: dict[str, Any] | None
+
+
 @overload
-def jit(function: Callable[P, R], /, **options: Any) -> Compiled[P, R]: ...
+def jit(function: Callable[P, R], /, **options: Unpack[Options]) -> Compiled[P, R]: ...
 
 
 @overload
 def jit(
-    function: None = ..., /, **options: Any
+    function: None = ..., /, **options: Unpack[Options]
 ) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
 
 
@@ -398,29 +261,25 @@ def jit(
     function: Call | None = None,
     /,
     *,
-    in_shardings: Any = None,
-    out_shardings: Any = None,
     static_argnums: Numbers = None,
     static_argnames: Names = None,
     donate_argnums: Numbers = None,
     donate_argnames: Names = None,
-    **options: Any,
+    keep_unused: bool = False,
+    inline: bool = False,
+    compiler_options: dict[str, Any] | None = None,
 ) -> Any:
     """Compile a function with jax; shared references between objects are kept.
 
     The object of a bound method (`jit(model.step)`), the objects in a
     `functools.partial` and an object that is called itself are arguments, too. No
     option refers to them. A call sees their current values, and changes of the function
-    are written back to them. An array that the function does not change stays the same
-    array, and is not copied, unless it is donated or has a sharding.
+    are written back to them. A value that the function does not change stays the same
+    object, and is not copied, unless it is donated. Arrays are computed where they are:
+    place them with `jax.device_put`, and `jax.lax.with_sharding_constraint` inside.
 
     Args:
         function: The function; without it, a decorator is returned.
-        in_shardings: The shardings of arguments: one sharding, or a tuple with a prefix
-            tree for each positional argument that is not static. None leaves the choice
-            to jax.
-        out_shardings: The shardings of results, as a prefix tree of the result. A value
-            that is written back to an argument has the sharding of the argument.
         static_argnums: Positions of the arguments that are constants; they must be
             hashable. Negative positions count from the end of the function's
             parameters.
@@ -430,15 +289,14 @@ def jit(
             result. Arrays in objects are replaced by the new values; other arrays are
             deleted.
         donate_argnames: Names of such arguments.
-        **options: Other options of `jax.jit`, such as `keep_unused`, `inline`,
-            `device`.
+        keep_unused, inline, compiler_options: See `jax.jit`.
 
     Returns:
         A function of the same arguments; see `share`. It has the methods `lower`,
         `trace`, `eval_shape` and `clear_cache`, like a function returned by `jax.jit`.
 
     Raises:
-        TypeError: An option is unknown to jax, or of the wrong type.
+        TypeError: An option is of the wrong type.
         ValueError: There is no argument of a given position or name, or it cannot be
             static.
 
@@ -457,11 +315,12 @@ def jit(
 
     Modelled on `flax.nnx.jit`.
     """
+    options: dict[str, Any] = {"keep_unused": keep_unused, "inline": inline}
+    if compiler_options is not None:
+        options["compiler_options"] = compiler_options
     if function is None:
         return functools.partial(
             jit,
-            in_shardings=in_shardings,
-            out_shardings=out_shardings,
             static_argnums=static_argnums,
             static_argnames=static_argnames,
             donate_argnums=donate_argnums,
@@ -471,19 +330,20 @@ def jit(
     like = dressed(function)
     static = ArgumentSelection("static", function, static_argnums, static_argnames)
     donated = ArgumentSelection("donate", function, donate_argnums, donate_argnames)
-    static.refuse_common(donated)
-    ins = Option("in_shardings", static.leave_out(in_shardings))
-    outs = Option("out_shardings", out_shardings)
-    groups = Groups(ins, outs, may_lack=static.numbers)
-    jax = need("jax", "nn.jit")
-    keep = _HARMLESS.issuperset(options)
-    plan = _Plan(jax, function, static, donated, groups, keep=keep)
-    transformed = jax.jit(plan.inside, **plan.options(), **options)
+    common = static.names & donated.names or static.numbers & donated.numbers
+    if common:
+        said = ", ".join(map(repr, sorted(common, key=str)))
+        raise ValueError(f"an argument cannot be static and donated at once: {said}")
+    plan = _Plan(function, static, donated)
+    if donated:
+        options["donate_argnums"] = 3
+    transformed = need("jax", "nn.jit").jit(plan.inside, **options)
 
     @like
     def compiled(*args: Any, **kwargs: Any) -> Any:
         taken, inputs = plan.split(args, kwargs)
-        return plan.put_back(transformed(*inputs), taken)
+        changes, lists = transformed(*inputs)
+        return put_back(changes, lists, *taken)
 
     def lower(*args: Any, **kwargs: Any) -> Stage[Any, Any]:
         return Stage(transformed.lower(*plan.split(args, kwargs)[1]), plan)
@@ -493,7 +353,8 @@ def jit(
 
     def eval_shape(*args: Any, **kwargs: Any) -> Any:
         inputs = plan.split(args, kwargs, whole=True)[1]
-        return plan.put_back(transformed.eval_shape(*inputs))
+        changes, lists = transformed.eval_shape(*inputs)
+        return put_back(changes, lists, (), ())
 
     vars(compiled).update(
         lower=lower,
@@ -502,10 +363,6 @@ def jit(
         clear_cache=transformed.clear_cache,
     )
     return compiled
-
-
-_HARMLESS: Final = frozenset({"compiler_options", "inline", "keep_unused"})
-"""Options of `jax.jit` that do not say where values are to be."""
 
 
 class Stage(Generic[P, R]):
@@ -549,32 +406,31 @@ class Stage(Generic[P, R]):
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Call what was compiled, as the function is called."""
         taken, inputs = self._plan.split(args, kwargs)
-        result: R = self._plan.put_back(self._stage(*inputs), taken)
+        changes, lists = self._stage(*inputs)
+        result: R = put_back(changes, lists, *taken)
         return result
 
 
 # ----------------------------------------------------------------- remat, eval_shape
 
 
+class RematOptions(TypedDict, total=False):
+    """The options of `remat`."""
+
+    prevent_cse: bool
+    static_argnums: Numbers
+    policy: Callable[..., bool] | None
+
+
 @overload
 def remat(
-    function: Callable[P, R],
-    /,
-    *,
-    prevent_cse: bool = ...,
-    static_argnums: Numbers = ...,
-    policy: Callable[..., bool] | None = ...,
+    function: Callable[P, R], /, **options: Unpack[RematOptions]
 ) -> Callable[P, R]: ...
 
 
 @overload
 def remat(
-    function: None = ...,
-    /,
-    *,
-    prevent_cse: bool = ...,
-    static_argnums: Numbers = ...,
-    policy: Callable[..., bool] | None = ...,
+    function: None = ..., /, **options: Unpack[RematOptions]
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
@@ -630,13 +486,14 @@ def remat(
     jax = need("jax", "nn.remat")
     static = ArgumentSelection("static", function, static_argnums, None)
     donated = ArgumentSelection("donate", function, None, None)
-    plan = _Plan(jax, function, static, donated)
+    plan = _Plan(function, static, donated)
     transformed = jax.checkpoint(plan.inside, prevent_cse=prevent_cse, policy=policy)
 
     @like
     def again(*args: Any, **kwargs: Any) -> Any:
         taken, inputs = plan.split(args, kwargs)
-        return plan.put_back(transformed(*inputs), taken)
+        changes, lists = transformed(*inputs)
+        return put_back(changes, lists, *taken)
 
     return again
 

@@ -17,12 +17,11 @@ from typing import (
     overload,
 )
 
-from ...core.walk import unlink
 from ...kinds import Kind
 from ...lazy import need
 from ...safely import described, shown
 from ..filters import Filter, judge, predicate
-from ..graph import FlatGraph, GraphDef, flatten_graph, kinds_of, unflatten_graph
+from ..graph import FlatGraph, flatten_graph, kinds_of, unflatten_graph
 from ..pytree import Pytree
 from ..states import State, from_flat_state
 from ..variables import Param, Variable, make_variable
@@ -175,7 +174,7 @@ def value_and_grad(
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         jax = need("jax", "nn.grad")
         flat = flatten_graph((args, kwargs, held))
-        graphdef = GraphDef(tuple(flat.code))
+        graphdef = flat.graphdef
         given = [*map(bare, flat.leaves)]
         targets = _targets(flat, args, chosen)
         indexes = [*dict.fromkeys(index for found, _ in targets for index in found)]
@@ -213,9 +212,7 @@ def _like(leaf: Any, gradient: Any) -> Any:
     return make_variable(type(leaf), gradient, leaf.get_metadata())
 
 
-def _predicates(
-    argnums: Sequence[int], wrt: Any
-) -> list[tuple[int, Callable[[Any, Any], bool]]]:
+def _predicates(argnums: Sequence[int], wrt: Any) -> list[tuple[int, Call]]:
     """Return the positions of the arguments, each with the predicate of its values.
 
     Raises:
@@ -235,9 +232,7 @@ that makes the gradient of the argument of theirs."""
 
 
 def _targets(
-    flat: FlatGraph,
-    args: tuple[Any, ...],
-    chosen: list[tuple[int, Callable[[Any, Any], bool]]],
+    flat: FlatGraph, args: tuple[Any, ...], chosen: list[tuple[int, Call]]
 ) -> list[Target]:
     """Return what is differentiated for each argument.
 
@@ -248,50 +243,45 @@ def _targets(
     for number, _ in chosen:
         if not -count <= number < count:
             raise ValueError(f"argnums has {number}, but there are {count} arguments")
-    if len({number % count for number, _ in chosen}) != len(chosen):
+    numbers = [number % count for number, _ in chosen]
+    if len({*numbers}) != len(numbers):
         raise ValueError("argnums contains an argument twice")
+    kinds = kinds_of(flat.code)
     targets = [
-        _target(flat, args[number], number % count, meant) for number, meant in chosen
+        _target(flat, kinds, args[number], number, meant)
+        for number, (_, meant) in zip(numbers, chosen, strict=True)
     ]
     if not any(indexes for indexes, _ in targets):
-        some = ", ".join(str(number % count) for number, _ in chosen)
-        kinds = kinds_of(flat.code)
-        frozen = sum(
-            kind is Kind.FROZEN and unlink(link)[0] == ARGS
-            for kind, link in zip(kinds, flat.links, strict=True)
-        )
+        frozen = kinds.count(Kind.FROZEN)
         more = f" ({frozen} of its values are frozen)" if frozen else ""
+        filters = " or ".join({shown(meant): 0 for _, meant in chosen})
         raise ValueError(
-            f"{' or '.join({shown(meant): 0 for _, meant in chosen})} matches no value "
-            f"of argument {some}: there is nothing to differentiate{more}"
+            f"{filters} matches no value of argument {', '.join(map(str, numbers))}: "
+            f"there is nothing to differentiate{more}"
         )
     return targets
 
 
 def _target(
-    flat: FlatGraph, arg: Any, number: int, meant: Callable[[Any, Any], bool]
+    flat: FlatGraph, kinds: list[Kind], arg: Any, number: int, meant: Call
 ) -> Target:
-    paths = [*map(unlink, flat.links)]
-    alone = flatten_graph([arg])
+    alone = flatten_graph(arg)
     if all(isinstance(obj, Variable) for obj in alone.tracked):  # no objects: all of it
-        by_path = {path: index for index, path in enumerate(paths)}
-        by_id = {id(leaf): index for index, leaf in enumerate(flat.leaves)}
+        index_at: dict[Any, int] = {path: n for n, path in enumerate(flat.paths)}
+        index_at |= {id(leaf): n for n, leaf in enumerate(flat.leaves)}
         indexes = [
-            by_id[id(leaf)]
-            if isinstance(leaf, Variable)
-            else by_path[ARGS, number, *unlink(link)[1:]]
-            for leaf, link in zip(alone.leaves, alone.links, strict=True)
+            index_at[id(leaf) if isinstance(leaf, Variable) else (ARGS, number, *path)]
+            for leaf, path in zip(alone.leaves, alone.paths, strict=True)
         ]
-        return indexes, lambda found: unflatten_graph(alone.code, found)[0]
-    kinds = kinds_of(flat.code)
+        return indexes, lambda found: unflatten_graph(alone.code, found)
     indexes = [
         index
-        for index, path in enumerate(paths)
+        for index, path in enumerate(flat.paths)
         if path[:2] == (ARGS, number)
         and kinds[index] is not Kind.FROZEN
         and judge(meant, path[2:], flat.leaves[index], kinds[index])
     ]
-    names = [paths[index][2:] for index in indexes]
+    names = [flat.paths[index][2:] for index in indexes]
     return indexes, lambda found: from_flat_state(zip(names, found, strict=True))
 
 

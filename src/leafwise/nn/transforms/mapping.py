@@ -6,15 +6,14 @@ import functools
 import inspect
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from typing import Any, ParamSpec, TypeAlias, TypeVar, overload
+from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
-from ...core.walk import unlink
 from ...lazy import need
 from ...ops.map import tree_leaves
 from ...safely import described, type_name
 from ..graph import FlatGraph, GraphDef, flatten_graph
 from .calls import bare, call_on_copies, dressed, put_back, unbind
-from .options import Call, Groups, Option, Places, Roots, named
+from .options import Call, Groups, Places, Roots, named
 
 
 __all__ = ["vmap"]
@@ -24,16 +23,21 @@ R = TypeVar("R")
 Axes: TypeAlias = int | Sequence[Any] | None
 
 
+class Options(TypedDict, total=False):
+    """The options of `vmap` beside the axes."""
+
+    axis_name: Any
+    axis_size: int | None
+    spmd_axis_name: Any
+
+
 @overload
 def vmap(
     function: Callable[P, R],
     /,
     in_axes: Axes = ...,
     out_axes: Any = ...,
-    *,
-    axis_name: Any = ...,
-    axis_size: int | None = ...,
-    spmd_axis_name: Any = ...,
+    **options: Unpack[Options],
 ) -> Callable[P, R]: ...
 
 
@@ -43,10 +47,7 @@ def vmap(
     /,
     in_axes: Axes = ...,
     out_axes: Any = ...,
-    *,
-    axis_name: Any = ...,
-    axis_size: int | None = ...,
-    spmd_axis_name: Any = ...,
+    **options: Unpack[Options],
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
@@ -113,8 +114,13 @@ def vmap(
             "in_axes must be an int, None or a tuple with an entry for each positional "
             f"argument, got {described(in_axes)}"
         )
-    axes = _axes("in_axes", in_axes), _axes("out_axes", out_axes)
-    groups = Groups(*axes, kwargs=0)
+    groups = Groups(in_axes, out_axes, kwargs=0)
+    for name, axes in (("in_axes", groups.inputs), ("out_axes", groups.outputs)):
+        for axis in axes:
+            if axis is not None and not hasattr(axis, "__index__"):
+                raise TypeError(
+                    f"the axes in {name} must be ints or None, got {described(axis)}"
+                )
     call, held = unbind(function)
 
     @dressed(function)
@@ -127,36 +133,20 @@ def vmap(
     return mapped
 
 
-def _axes(name: str, spec: Any) -> Option:
-    """Return an option whose leaves are axes.
-
-    Raises:
-        TypeError: One is neither an int nor None.
-    """
-    option = Option(name, spec)
-    for axis in option.leaves:
-        if axis is not None and not hasattr(axis, "__index__"):
-            raise TypeError(
-                f"the axes in {name} must be ints or None, got {described(axis)}"
-            )
-    return option
-
-
 def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> Any:
     """Return the result of a mapped function, and write back what it changed."""
     jax = need("jax", "nn.vmap")
     flat = flatten_graph(roots)
     given = [*map(bare, flat.leaves)]
     places = groups.of_call(roots)
-    axes = [groups.inputs[places(unlink(link))] for link in flat.links]
+    axes = [groups.inputs[places(path)] for path in flat.paths]
     _refuse_two_ways(flat, roots, places, groups)
     _check_axes(flat, given, roots, axes, names["axis_size"])
     axes_of_lists = [*groups.inputs, *groups.outputs]
     unmapped = [n for n, axis in enumerate(axes_of_lists) if axis is None]
 
     def keep(index: int, number: int) -> bool:
-        mine, other = axes[index], axes_of_lists[number]
-        return bool(mine is other or mine == other)
+        return bool(axes[index] == axes_of_lists[number])
 
     names_without_axis: list[tuple[int, str]] = []
 
@@ -173,7 +163,7 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
         pure, in_axes=(None, axes), out_axes=(None, axes_of_lists), **names
     )
     try:
-        changes, lists = transformed(GraphDef(tuple(flat.code)), given)
+        changes, lists = transformed(flat.graphdef, given)
     except ValueError as error:
         for number, name in names_without_axis:
             if repr(name) in str(error):
@@ -196,16 +186,14 @@ def _refuse_two_ways(
     Raises:
         ValueError: There is one.
     """
-    paths = [*map(unlink, flat.links)]
-    for number, link, _ in flat.again:
-        first, again = unlink(flat.first[number]), unlink(link)
-        for path in paths:
-            if path[: len(first)] != first:
-                continue
+    for number, again, _ in flat.again:
+        first = flat.first[number]
+        for path in flat.paths:
             other = (*again, *path[len(first) :])
-            if places.find(other) is None:  # a prefix has each object once
+            index = places.find(other) if path[: len(first)] == first else None
+            if index is None:  # a prefix has each object once
                 continue
-            axis, axis_again = (groups.inputs[places(one)] for one in (path, other))
+            axis, axis_again = groups.inputs[places(path)], groups.inputs[index]
             if axis != axis_again:
                 raise ValueError(
                     f"the {type_name(flat.tracked[number])} at {named(first, roots)} "
@@ -228,12 +216,10 @@ def _check_axes(
         ValueError: There is one, or nothing is mapped.
     """
     first = "axis_size"
-    for link, value, axis in zip(flat.links, given, axes, strict=True):
-        if axis is None:
-            continue
-        shapes: list[Any] = [getattr(leaf, "shape", ()) for leaf in tree_leaves(value)]
-        for shape in shapes:
-            where = named(unlink(link), roots)
+    for path, value, axis in zip(flat.paths, given, axes, strict=True):
+        for leaf in tree_leaves(value) if axis is not None else ():
+            shape: Any = getattr(leaf, "shape", ())
+            where = named(path, roots)
             if not -len(shape) <= axis < len(shape):
                 raise ValueError(
                     f"{where} has shape {shape}, so there is no axis {axis} to map"

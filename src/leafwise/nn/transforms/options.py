@@ -19,13 +19,13 @@ from ...core.keypath import KeyPath
 from ...core.keys import DictKey, GetAttrKey
 from ...core.matching import describe
 from ...core.registry import current
-from ...core.walk import unlink
 from ...errors import StructureError
+from ...kinds import Kind
 from ...safely import clip
 from ..checks import DataNode
 from ..filters import Filter, judge, predicates
 from ..graph import flatten_graph, kinds_of, unflatten_graph
-from ..instance import Shell, keys_of, rule_of
+from ..instance import Shell, below, parts_of, rule_of
 from ..variables import Variable
 
 
@@ -72,37 +72,39 @@ def prefix(tree: T, axes: Pairs | Callable[[Path, Any], Any], /) -> T:
 
     Modelled on `flax.nnx.prefix`.
     """
-    flat = flatten_graph((tree,))
-    axis_of = axes if callable(axes) else None
-    pairs = [] if axis_of else [*_pairs(axes)]
-    meant = predicates(tuple(filter for filter, _ in pairs))
+    flat = flatten_graph(tree)
+    axis_of = _axis_by_filter(axes)
     found = []
-    for link, leaf, kind in zip(
-        flat.links, flat.leaves, kinds_of(flat.code), strict=True
+    for path, leaf, kind in zip(
+        flat.paths, flat.leaves, kinds_of(flat.code), strict=True
     ):
-        path = unlink(link)[1:]
-        if axis_of is not None:
-            axis = axis_of(path, leaf)
-        else:
-            chosen = (n for n, one in enumerate(meant) if judge(one, path, leaf, kind))
-            index = next(chosen, None)
-            if index is None:
-                raise ValueError(f"no filter of prefix matches the value at {path}")
-            axis = pairs[index][1]
+        axis = axis_of(path, leaf, kind)
         found.append(leaf.replace(axis) if isinstance(leaf, Variable) else axis)
-    made: T = unflatten_graph(flat.code, found)[0]
+    made: T = unflatten_graph(flat.code, found)
     return made
 
 
-def _pairs(axes: Any) -> list[tuple[Filter, Any]]:
-    pairs = axes.items() if isinstance(axes, Mapping) else axes
+def _axis_by_filter(axes: Pairs | Call) -> Call:
+    """Return a function of path, value and kind that gives the axis.
+
+    Raises:
+        TypeError: The axes are not pairs of filters and axes.
+    """
+    if callable(axes):
+        return lambda path, leaf, _kind: axes(path, leaf)
     try:
-        return [(filter, axis) for filter, axis in pairs]
-    except (TypeError, ValueError):
-        raise TypeError(
-            "prefix takes a mapping of filters and axes, pairs of them, or a function, "
-            f"got {clip(axes)}"
-        ) from None
+        pairs = [*(axes.items() if isinstance(axes, Mapping) else axes)]
+        meant = predicates([filter for filter, _ in pairs])
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"prefix takes filters and axes: {error}") from None
+
+    def axis_of(path: Path, leaf: Any, kind: Kind) -> Any:
+        for test, (_, axis) in zip(meant, pairs, strict=True):
+            if judge(test, path, leaf, kind):
+                return axis
+        raise ValueError(f"no filter of prefix matches the value at {path}")
+
+    return axis_of
 
 
 # ------------------------------------------------------------- arguments and places
@@ -122,21 +124,13 @@ def named(path: Path, roots: Sequence[Any] = ()) -> str:
         "argument 1 at ['k']"
     """
     kind, rest = path[0], path[1:]
-    where = f"argument {rest[0]}" if kind == ARGS else ""
-    if kind == KWARGS:
-        where = f"keyword {rest[0]}"
-    depth = 2 if where else 1
-    where = where or (
-        "the result" if kind == RESULT else "the object that the function is bound to"
-    )
-    below = key_path(path, roots) if kind < len(roots) else path[depth:]
-    return f"{where} at {below}" if below else where
-
-
-def key_path(path: Path, roots: Sequence[Any]) -> KeyPath:
-    """Return the key path of a value in an argument, or in what else it stands in."""
-    depth = 2 if path[0] in (ARGS, KWARGS) else 1
-    return KeyPath(_keys(roots[path[0]], path[1:])[depth - 1 :])
+    depth = 2 if kind in (ARGS, KWARGS) else 1
+    words = "argument ", "keyword ", "the object that the function is bound to"
+    where = (*words, "the result")[kind] + "".join(map(str, rest[: depth - 1]))
+    inside: Any = path[depth:]
+    if kind < len(roots):
+        inside = KeyPath(_keys(roots[kind], rest)[depth - 1 :])
+    return f"{where} at {inside}" if inside else where
 
 
 def _keys(value: Any, parts: Path) -> list[Any]:
@@ -145,14 +139,14 @@ def _keys(value: Any, parts: Path) -> list[Any]:
     for part in parts:
         rule = rule_of(type(value))
         children, aux = ((), None) if rule is None else rule.flatten(value)
-        known = [*keys_of(rule, aux, len(children))] if rule is not None else []
+        known = [] if rule is None else [*parts_of(rule, aux, len(children))]
         if rule is None or part not in known:
             is_name = isinstance(value, Shell) and isinstance(part, str)
             found.append(GetAttrKey(part) if is_name else DictKey(part))
             break
-        place = known.index(part)
-        found.append(rule.keys(aux, len(children))[place])
-        value = children[place]
+        index = known.index(part)
+        found.append(rule.keys(aux, len(children))[index])
+        value = children[index]
     return found
 
 
@@ -177,33 +171,54 @@ class ArgumentSelection:
         ValueError: The function has no such argument.
     """
 
-    __slots__ = ("names", "numbers", "word")
+    __slots__ = ("names", "numbers")
 
     def __init__(
         self, word: str, function: Call, numbers: Numbers, names: Names
     ) -> None:
-        self.word = word
-        listed = _numbers(f"{word}_argnums", numbers)
-        texts = _names(f"{word}_argnames", names)
-        self.numbers, self.names = listed, texts
-        found = _parameters(function) if listed or texts else None
-        if found is None:
+        several: Any = (numbers,) if hasattr(numbers, "__index__") else numbers or ()
+        texts = (names,) if isinstance(names, str) else names or ()
+        try:
+            self.numbers = {*map(index, several)}
+        except TypeError:
+            raise TypeError(
+                f"{word}_argnums must be an int or several, got {clip(numbers)}"
+            ) from None
+        self.names = {*texts}
+        if not all(isinstance(name, str) for name in self.names):
+            text = f"{word}_argnames must be a string or several, got {clip(names)}"
+            raise TypeError(text)
+        if not self:
             return
-        positional, others, any_number, any_name = found
-        if not any_number:
-            self.numbers = {
-                _checked(number, len(positional), f"{word}_argnums")
-                for number in listed
-            }
-        for name in texts.difference(positional, others) if not any_name else ():
-            raise ValueError(
-                f"{word}_argnames has {name!r}, but the function takes no such argument"
-            )
+        try:
+            parameters = [*inspect.signature(function).parameters.values()]
+        except (TypeError, ValueError):  # nobody knows what it takes
+            return
+        kinds = {one.kind for one in parameters}
+        places = [one for one in parameters if one.kind in _POSITIONAL]
+        if inspect.Parameter.VAR_POSITIONAL not in kinds:
+            for number in self.numbers:
+                if not -len(places) <= number < len(places):
+                    takes = f"{len(places)} positional argument" + "s" * (
+                        len(places) != 1
+                    )
+                    raise ValueError(
+                        f"{word}_argnums has {number}, but the function takes only "
+                        f"{takes}"
+                    )
+            self.numbers = {number % len(places) for number in self.numbers}
+        known = [one.name for one in parameters if one.kind in _NAMED]
+        for name in self.names.difference(known):
+            if inspect.Parameter.VAR_KEYWORD not in kinds:
+                raise ValueError(
+                    f"{word}_argnames has {name!r}, but the function takes no such "
+                    "argument"
+                )
         if names is None:
-            named_ = {positional[n] for n in self.numbers if 0 <= n < len(positional)}
-            self.names = {name for name in named_ if name is not None}
+            meant = [one for n, one in enumerate(places) if n in self.numbers]
+            self.names = {one.name for one in meant if one.kind in _NAMED}
         if numbers is None:
-            self.numbers = {n for n, name in enumerate(positional) if name in texts}
+            self.numbers = {n for n, p in enumerate(places) if p.name in self.names}
 
     def __bool__(self) -> bool:
         return bool(self.numbers or self.names)
@@ -219,122 +234,18 @@ class ArgumentSelection:
             return path[1] in self.numbers or path[1] - count in self.numbers
         return path[0] == KWARGS and path[1] in self.names
 
-    def leave_out(self, spec: Any) -> Any:
-        """Return an option for other arguments with None for those that are meant."""
-        if not isinstance(spec, list | tuple):
-            return spec
-        listed = [*spec]
-        for number in sorted(self.numbers):
-            if number < 0:
-                raise ValueError(
-                    "in_shardings for each argument need static_argnums from 0 on"
-                )
-            listed.insert(number, None)
-        return tuple(listed)
 
-    def refuse_common(self, other: ArgumentSelection) -> None:
-        """Refuse arguments that another option means as well.
-
-        Raises:
-            ValueError: There are some.
-        """
-        common = self.names & other.names or self.numbers & other.numbers
-        if common:
-            said = ", ".join(map(repr, sorted(common, key=str)))
-            raise ValueError(
-                f"an argument cannot be static and donated at once: {said}"
-            )
-
-
-def _numbers(option: str, numbers: Numbers) -> set[int]:
-    several: Any = () if numbers is None else numbers
-    try:
-        if hasattr(several, "__index__"):
-            several = (several,)
-        return {*map(index, several)}
-    except TypeError:
-        raise TypeError(
-            f"{option} must be an int or several, got {clip(numbers)}"
-        ) from None
-
-
-def _names(option: str, names: Names) -> set[str]:
-    several: Any = () if names is None else names
-    listed = [several] if isinstance(several, str) else [*several]
-    if not all(isinstance(name, str) for name in listed):
-        raise TypeError(f"{option} must be a string or several, got {clip(names)}")
-    return {*listed}
-
-
-def _checked(number: int, count: int, option: str) -> int:
-    if not -count <= number < count:
-        takes = (
-            "1 positional argument" if count == 1 else f"{count} positional arguments"
-        )
-        raise ValueError(f"{option} has {number}, but the function takes only {takes}")
-    return number % count
-
-
-def _parameters(
-    function: Call,
-) -> tuple[list[str | None], list[str], bool, bool] | None:
-    """Return what a function takes, or None if that is not known.
-
-    Returns:
-        The names of positional parameters, None for those that are positional only;
-        the names of the others; whether it takes any number of arguments; and any name.
-    """
-    try:
-        listed = [*inspect.signature(function).parameters.values()]
-    except (TypeError, ValueError):
-        return None
-    by_kind: dict[Any, list[str]] = {}
-    for one in listed:
-        by_kind.setdefault(one.kind, []).append(one.name)
-    positional = [None for _ in by_kind.get(inspect.Parameter.POSITIONAL_ONLY, ())]
-    return (
-        [*positional, *by_kind.get(inspect.Parameter.POSITIONAL_OR_KEYWORD, ())],
-        by_kind.get(inspect.Parameter.KEYWORD_ONLY, []),
-        inspect.Parameter.VAR_POSITIONAL in by_kind,
-        inspect.Parameter.VAR_KEYWORD in by_kind,
-    )
+_NAMED: Final = (
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, _NAMED[0])
 
 
 # ------------------------------------------------------------------- prefix trees
 
 
-class Option:
-    """An option that is a prefix tree.
-
-    Attributes:
-        name: Its name.
-        leaves: Its values, from left to right.
-        paths: Where in the option they stand.
-    """
-
-    __slots__ = ("leaves", "name", "paths", "spec")
-
-    def __init__(self, name: str, spec: Any) -> None:
-        self.name = name
-        self.spec = spec
-        pairs = [*_leaves(name, spec)]
-        self.leaves = [leaf for _, leaf in pairs]
-        self.paths = [path for path, _ in pairs]
-
-    def places(self, value: Any, start: Path) -> list[Path]:
-        """Return for each value of the option the path that it stands for.
-
-        Args:
-            value: What the option is for.
-            start: The path of that.
-
-        Raises:
-            StructureError: The option is not a prefix of it.
-        """
-        return [path for path, _ in _leaves(self.name, self.spec, value, start)]
-
-
-def _leaves(
+def prefix_leaves(
     name: str,
     spec: Any,
     value: Any = _ANY,
@@ -367,40 +278,26 @@ def _leaves(
             return
         seen.add(id(spec))
     children, aux = rule.flatten(spec)
-    parts = keys_of(rule, aux, len(children))
-    if value is _ANY:
-        below = dict.fromkeys(parts, _ANY)
-    else:
-        below = _parts(value)
-        theirs = rule_of(type(value))
+    parts = parts_of(rule, aux, len(children))
+    there = dict.fromkeys(parts, _ANY)
+    if value is not _ANY:
+        there, theirs = dict(below(value)), rule_of(type(value))
         alike = type(spec) is type(value) or (
             theirs is not None and rule.pairs_by_key and theirs.pairs_by_key
         )
-        if not alike or below.keys() != {*parts}:
-            raise _misfit(f"{name}{KeyPath(keys)}", spec, value)
+        if not alike or there.keys() != {*parts}:
+            expected, actual = (describe(tree, current.view) for tree in (spec, value))
+            raise StructureError(
+                f"{name}{KeyPath(keys)} is not a prefix of the structure it applies "
+                f"to: expected {expected}, got {actual}",
+                expected=expected,
+                actual=actual,
+            )
     for part, key, child in zip(
         parts, rule.keys(aux, len(children)), children, strict=True
     ):
-        yield from _leaves(name, child, below[part], (*path, part), (*keys, key), seen)
-
-
-def _parts(value: Any) -> dict[Any, Any]:
-    """Return the children of a value by name, position or key."""
-    rule = rule_of(type(value))
-    if rule is None:
-        return {}
-    children, aux = rule.flatten(value)
-    return dict(zip(keys_of(rule, aux, len(children)), children, strict=True))
-
-
-def _misfit(name: str, spec: Any, value: Any) -> StructureError:
-    expected, actual = (describe(tree, current.view) for tree in (spec, value))
-    return StructureError(
-        f"{name} is not a prefix of the structure it applies to: expected {expected}, "
-        f"got {actual}",
-        expected=expected,
-        actual=actual,
-    )
+        at = (*path, part), (*keys, key)
+        yield from prefix_leaves(name, child, there[part], *at, seen)
 
 
 class Places:
@@ -408,17 +305,16 @@ class Places:
 
     Args:
         name: The name of the option.
-        indexes: The indexes of the lists by the paths that the option has.
+        paths: The paths that the lists stand for.
+        start: The index of the first list.
         roots: What the paths lead through, as far as it is known.
     """
 
-    __slots__ = ("_indexes", "_name", "_roots")
-
     def __init__(
-        self, name: str, indexes: Mapping[Path, int], roots: Sequence[Any] = ()
+        self, name: str, paths: Iterable[Path], start: int, roots: Sequence[Any] = ()
     ) -> None:
         self._name = name
-        self._indexes = indexes
+        self._indexes = {path: start + index for index, path in enumerate(paths)}
         self._roots = roots
 
     def __call__(self, path: Path) -> int:
@@ -440,35 +336,25 @@ class Places:
 
 
 class Groups:
-    """The lists that values are put into: one for each leaf of the options.
+    """The lists that values are put into: one for each leaf of `in_axes`, `out_axes`.
 
     Args:
-        args: The option for positional arguments; if it is a tuple, with an entry for
+        args: The axes of positional arguments; if it is a tuple, with an entry for
             each.
-        out: The option for results.
-        kwargs: The leaf for keyword arguments.
-        may_lack: The positions of arguments that may be missing in a call.
+        out: The axes of results.
+        kwargs: The axis of keyword arguments.
 
     Attributes:
-        inputs: For each list of values from arguments, the leaf of the option.
-        outputs: For each list of values from results, the leaf of the option.
+        inputs: For each list of values from arguments, the axis.
+        outputs: For each list of values from results, the axis.
     """
 
-    __slots__ = ("_args", "_may_lack", "_out", "inputs", "outputs")
-
-    def __init__(
-        self,
-        args: Option,
-        out: Option,
-        *,
-        kwargs: Any = None,
-        may_lack: Iterable[int] = (),
-    ) -> None:
+    def __init__(self, args: Any, out: Any, *, kwargs: Any = None) -> None:
         self._args = args
         self._out = out
-        self._may_lack = may_lack
-        self.inputs = [*args.leaves, kwargs, None]
-        self.outputs = out.leaves
+        self.inputs = [leaf for _, leaf in prefix_leaves("in_axes", args)]
+        self.inputs += [kwargs, None]
+        self.outputs = [leaf for _, leaf in prefix_leaves("out_axes", out)]
 
     def of_call(self, roots: Roots) -> Places:
         """Return which list each value of a call is put into.
@@ -479,27 +365,19 @@ class Groups:
         Raises:
             StructureError: The option does not fit.
         """
-        args = roots[0]
-        if isinstance(self._args.spec, tuple):
-            args = (*args, *(None for n in self._may_lack if n >= len(args)))
-            count = len(self._args.spec)
-            if count != len(args):
-                entries = "1 entry" if count == 1 else f"{count} entries"
-                plural = "" if len(args) == 1 else "s"
-                raise StructureError(
-                    f"{self._args.name} has {entries} for {len(args)} argument{plural}"
-                )
-        paths = [*self._args.places(args, (ARGS,)), (KWARGS,), (HELD,)]
-        indexes = {path: index for index, path in enumerate(paths)}
-        return Places(self._args.name, indexes, roots)
+        args, spec = roots[0], self._args
+        if isinstance(spec, tuple) and len(spec) != len(args):
+            raise StructureError(
+                f"in_axes is of length {len(spec)}, and there are {len(args)} arguments"
+            )
+        paths = [path for path, _ in prefix_leaves("in_axes", spec, args, (ARGS,))]
+        return Places("in_axes", [*paths, (KWARGS,), (HELD,)], 0, roots)
 
     def of_result(self, result: Any) -> Places:
         """Return which list each value of a result is put into."""
-        paths = self._out.places(result, (RESULT,))
-        start = len(self.inputs)
-        indexes = {path: start + index for index, path in enumerate(paths)}
-        return Places(self._out.name, indexes)
+        leaves = prefix_leaves("out_axes", self._out, result, (RESULT,))
+        return Places("out_axes", [path for path, _ in leaves], len(self.inputs))
 
 
-ONE_GROUP: Final = Groups(Option("", None), Option("", None))
+ONE_GROUP: Final = Groups(None, None)
 """No options for arguments or results."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from typing import Any, Final
 
 from ..core.keys import GetAttrKey
@@ -109,7 +109,7 @@ def model_rule(cls: Any, **given: Any) -> Rule:
         cls,
         flatten,
         unflatten,
-        edited=_Assignments(cls).make,
+        edited=_edited_model,
         extras=lambda node: node.__pydantic_extra__,
         declared=_types_of_model,
         **given,
@@ -162,114 +162,19 @@ class _Model:
 # ---------------------------------------------------------------------- assignments
 
 
-class _Assignments:
-    """Assignments to several attributes of a model at once.
+def _edited_model(_node: Any, made: Any, names: Set[str], validate: bool) -> None:
+    """Assign the new values one by one, in the order of the fields, as pydantic does.
 
-    One is what pydantic does. Of several, each goes through the validators of its
-    field, in the order of the fields; what validates the whole model runs once, with
-    the last. Fields that are frozen can be assigned to: it is a new model.
-
-    Args:
-        cls: The class.
+    Each is validated beside all other new values. A frozen field cannot be assigned to,
+    so it keeps the new value as it is; it is a new model.
     """
-
-    __slots__ = ("_cls", "_fields", "_whole")
-
-    def __init__(self, cls: Any) -> None:
-        self._cls = cls
-        self._whole: Any = None
-        self._fields: Any = None
-
-    def make(self, node: Any, made: Any, names: Set[str], validate: bool) -> None:
-        """Assign the values that a new model has at some names."""
-        cls = self._cls
-        checks = validate and cls.model_config.get("validate_assignment")
-        if checks and names:
-            self._assign(made, names)
-        given = made.__pydantic_fields_set__
-        given.update(names)
-        given.intersection_update([*made.__dict__, *(made.__pydantic_extra__ or ())])
-
-    def _assign(self, made: Any, names: Set[str]) -> None:
-        values = {**made.__dict__, **(made.__pydantic_extra__ or {})}
-        order = [*values]
-        given = [name for name in order if name in names]  # others are gone again
-        if not given:
-            return
-        *first, last = given
-        for name in first:
-            rest = {n: x for n, x in values.items() if n not in names}
-            table, extra, _ = self._validator_of_fields().validate_assignment(
-                rest, name, values[name]
-            )
-            values.update(table)
-            values.update(extra or {})
-            names = names - {name}
-        _put(made, values, order)
-        self._validator_of_all().validate_assignment(made, last, values[last])
-        found = {**made.__dict__, **(made.__pydantic_extra__ or {})}
-        _put(made, found, [*order, *(found.keys() - values.keys())])
-
-    def _validator_of_all(self) -> Any:
-        """Return what validates an assignment as pydantic does, also a frozen field."""
-        if not any(field.frozen for field in self._cls.model_fields.values()):
-            return self._cls.__pydantic_validator__
-        if self._whole is None:
-            self._whole = _validator(self._cls, _of_all)
-        return self._whole
-
-    def _validator_of_fields(self) -> Any:
-        """Return what validates an assignment by the field alone."""
-        if self._fields is None:
-            self._fields = _validator(self._cls, _of_fields)
-        return self._fields
-
-
-def _put(made: Any, values: Mapping[str, Any], order: Iterable[str]) -> None:
-    """Give a model its attributes, in an order, as they are."""
-    extra = made.__pydantic_extra__
-    fields = type(made).model_fields
-    table = {name: values[name] for name in order if name in values}
-    own = {n: x for n, x in table.items() if extra is None or n in fields}
-    object.__setattr__(made, "__dict__", own)
-    if extra is not None:
-        more = {n: x for n, x in table.items() if n not in own}
-        object.__setattr__(made, "__pydantic_extra__", more)
-
-
-def _validator(cls: Any, change: Callable[[Any], Any]) -> Any:
-    """Return a validator by a changed schema of a class."""
-    validator = sys.modules["pydantic_core"].SchemaValidator
-    schema = cls.__pydantic_core_schema__
-    if schema["type"] != "definitions":
-        return validator(*change(schema))
-    known = {one["ref"]: one for one in schema["definitions"]}
-    inner = schema["schema"]
-    while inner["type"] == "definition-ref":
-        inner = known[inner["schema_ref"]]
-    made, *config = change(inner)
-    return validator({**schema, "schema": made}, *config)
-
-
-def _of_fields(schema: Any) -> tuple[Any, Any]:
-    """Return the schema of the fields alone, and the config that holds for them."""
-    config = None
-    while schema["type"] != "model-fields":
-        config = schema.get("config", config)
-        schema = schema["schema"]
-    return _thawed(schema), config
-
-
-def _of_all(schema: Any) -> tuple[Any]:
-    return (_thawed(schema),)
-
-
-def _thawed(schema: Any) -> Any:
-    """Return a schema all of whose fields can be assigned to."""
-    made = {name: x for name, x in schema.items() if name not in ("ref", "frozen")}
-    if made["type"] == "model":  # of the class itself it would take what is built
-        made["cls"] = type(made["cls"].__name__, (), {})
-    if made["type"] != "model-fields":
-        return {**made, "schema": _thawed(made["schema"])}
-    fields = made["fields"].items()
-    return {**made, "fields": {name: {**x, "frozen": False} for name, x in fields}}
+    cls, config = type(made), type(made).model_config
+    values = {**made.__dict__, **(made.__pydantic_extra__ or {})}
+    if validate and config.get("validate_assignment") and not config.get("frozen"):
+        frozen = {name for name, field in cls.model_fields.items() if field.frozen}
+        for name, value in values.items():
+            if name in names and name not in frozen:
+                cls.__pydantic_validator__.validate_assignment(made, name, value)
+    given = made.__pydantic_fields_set__
+    given.update(names)
+    given.intersection_update(values)

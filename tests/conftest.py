@@ -17,11 +17,12 @@ from leafwise.core.registry import announced
 
 
 pytest.register_assert_rewrite("nnx_cases", "pax_cases")
+pytest_plugins = ["peers"]
 
 collect_ignore = [] if importlib.util.find_spec("jax") else ["nnx_models.py"]
 if not importlib.util.find_spec("numpy"):  # in a browser it has to be fetched
     imported = re.compile(
-        r"^(?:(?:import|from) (?:numpy|fuzz)\b|from leafwise.* import .*\bnumpy\b)",
+        r"^(?:(?:import|from) numpy\b|from leafwise.* import .*\bnumpy\b)",
         re.MULTILINE,
     )
     collect_ignore += [

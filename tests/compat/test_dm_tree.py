@@ -17,10 +17,7 @@ import leafwise as lw
 import leafwise.compat.dm_tree as ours
 from compat.binding import missing
 from compat.programs import SEEDS, Asked, Raised, pairs, ran
-from peers import dm_tree, need
 
-
-__all__ = ["dm_tree", "need"]  # fixtures
 
 Point = collections.namedtuple("Point", "x y")
 Twin = collections.namedtuple("Point", "x y")

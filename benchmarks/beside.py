@@ -1,16 +1,12 @@
 """Measure another checkout and this one in turn, to see what a change does.
 
-Usage: python benchmarks/beside.py FOLDER [SCRIPT ...] [--rounds N] [--full]
+Usage: python benchmarks/beside.py FOLDER [SCRIPT ...] [--rounds N]
 
 FOLDER is another checkout of this repository, such as a `git worktree` of the commit
 before the change. The scripts (`run`, `objects` and `configs`, or those that are
 named) of both checkouts run in turn, in processes of their own, each with its own
 `src`. What is compared is the least time that leafwise took for each thing in any
-process; a ratio below 1 says that this checkout is the faster one. With `--full`, the
-scripts run without `--quick`.
-
-The scripts hand over their times by their option `--json`. A checkout whose scripts
-lack that option, since it is older, cannot be compared, and is refused.
+process; a ratio below 1 says that this checkout is the faster one.
 """
 
 from __future__ import annotations
@@ -35,43 +31,26 @@ Times = dict[tuple[str, str], float]
 """The least microseconds by group and name."""
 
 
-def call(folder: Path, script: str, *options: str) -> str:
-    """Run one script of a checkout beside its own source, and return its output."""
-    path = folder / "benchmarks" / f"{script}.py"
-    environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
-    command = [sys.executable, str(path), *options]
-    return subprocess.check_output(command, env=environment, cwd=folder, text=True)
-
-
-def refuse_older(folder: Path, script: str) -> None:
-    """Exit unless a script of a checkout has the option `--json`."""
-    path = folder / "benchmarks" / f"{script}.py"
-    if not path.is_file():
-        sys.exit(f"{folder} is no checkout of leafwise: there is no {path}")
-    if "--json" not in path.read_text(encoding="utf-8"):
-        sys.exit(
-            f"{path} has no option --json, so its times cannot be read: compare with "
-            "a checkout of a later commit"
-        )
-
-
-def times(folder: Path, script: str, *options: str) -> Times:
+def times(folder: Path, script: str) -> Times:
     """Run one script of a checkout, and return the times that it found."""
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch) / "times.json"
-        call(folder, script, *options, "--json", str(file))
+        path = str(folder / "benchmarks" / f"{script}.py")
+        environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
+        command = [sys.executable, path, "--quick", "--json", str(file)]
+        subprocess.run(command, env=environment, cwd=folder, check=True)
         cells = json.loads(file.read_text(encoding="utf-8"))
     return {(cell["group"], cell["name"]): cell["least"] for cell in cells}
 
 
 def in_turn(
-    folders: tuple[Path, Path], script: str, rounds: int, *options: str
+    folders: tuple[Path, Path], script: str, rounds: int
 ) -> tuple[Times, Times]:
     """Run a script of both checkouts in turn, and return the least times of each."""
     least: tuple[Times, Times] = ({}, {})
     for turn in range(rounds):
         for side in (turn % 2, 1 - turn % 2):
-            for key, time in times(folders[side], script, *options).items():
+            for key, time in times(folders[side], script).items():
                 least[side][key] = min(time, least[side].get(key, math.inf))
     return least
 
@@ -95,19 +74,13 @@ def compare(before: Times, after: Times) -> Iterator[str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the other checkout")
-    parser.add_argument("scripts", nargs="*", help=f"of {', '.join(SCRIPTS)}; all")
+    parser.add_argument("scripts", nargs="*", help=f"of {', '.join(SCRIPTS)}")
     parser.add_argument("--rounds", type=int, default=4, help="processes of each")
-    parser.add_argument("--full", action="store_true", help="without --quick")
     options = parser.parse_args()
     folders = (options.folder.resolve(), ROOT)
     scripts = options.scripts or SCRIPTS
-    if unknown := {*scripts} - {*SCRIPTS}:
-        parser.error(f"no such script: {', '.join(sorted(unknown))}")
     for script in scripts:
-        refuse_older(folders[0], script)
-    for script in scripts:
-        quick = () if options.full else ("--quick",)
-        found = in_turn(folders, script, options.rounds, *quick)
+        found = in_turn(folders, script, options.rounds)
         print(f"{script}: {folders[0]}, then {folders[1]}")
         print(*compare(*found), sep="\n")
     return 0

@@ -11,7 +11,6 @@ Needs flax, which the `bench` extra installs.
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
 import gc
 import sys
@@ -22,7 +21,15 @@ from typing import Any
 import jax
 import numpy as np
 from flax import nnx
-from timing import Timed, conditions, geometric_mean, save, side_by_side, write
+from timing import (
+    Timed,
+    arguments,
+    conditions,
+    geometric_mean,
+    save,
+    side_by_side,
+    write,
+)
 
 import leafwise as lw
 from leafwise import nn
@@ -31,16 +38,6 @@ from leafwise import nn
 ROOT = Path(__file__).parents[1]
 ARRAY = np.ones((4, 4), np.float32)
 NUMBERS = [*range(10_000)]
-TARGETS = {
-    "assign a list of 10,000 ints": 50.0,
-    "call of `nn.jit`, 100 layers of Params": 8.0,
-}
-TARGET = 5.0
-SHARING = (
-    "call of `nn.jit`, 100 layers of Params",
-    "step by `nn.jit`, 100 layers of Params",
-)
-"""The rows whose "plain" is `jax.jit` with a dict."""
 
 Functions = dict[str, Callable[[], Any]]
 
@@ -168,44 +165,27 @@ def mapping() -> Functions:
     }
 
 
-class OurBlock(nn.Module):
-    """A layer of two parameters and a running mean."""
+def blocks(library: Any, count: int, norm: type | None = None) -> Any:
+    """Return layers of two parameters and a running mean, and of a norm."""
 
-    def __init__(self) -> None:
-        self.w = nn.Param(ARRAY)
-        self.b = nn.Param(ARRAY)
-        self.mean = nn.BatchStat(ARRAY)
-        self.size = 4
+    class Block(library.Module):  # type: ignore[misc]  # one for each library
+        def __init__(self) -> None:
+            self.w = library.Param(ARRAY)
+            self.b = library.Param(ARRAY)
+            self.mean = library.BatchStat(ARRAY)
+            self.size = 4
+            if norm is not None:
+                self.norm = norm()
 
-
-class TheirBlock(nnx.Module):
-    """The same."""
-
-    def __init__(self) -> None:
-        self.w = nnx.Param(ARRAY)
-        self.b = nnx.Param(ARRAY)
-        self.mean = nnx.BatchStat(ARRAY)
-        self.size = 4
+    return library.List([Block() for _ in range(count)])
 
 
-class OurModel(nn.Module):
-    """Layers with a norm inside each, and one that is tied."""
-
-    def __init__(self, depth: int) -> None:
-        self.layers = nn.List([OurBlock() for _ in range(depth)])
-        for layer in self.layers:
-            layer.norm = OurLayer()
-        self.tied = self.layers[0]
-
-
-class TheirModel(nnx.Module):
-    """The same."""
-
-    def __init__(self, depth: int) -> None:
-        self.layers = nnx.List([TheirBlock() for _ in range(depth)])
-        for layer in self.layers:
-            layer.norm = TheirLayer()
-        self.tied = self.layers[0]
+def tied(library: Any, norm: type) -> Any:
+    """Return a model of 100 layers, of which one stands twice."""
+    model = library.Module()
+    model.layers = blocks(library, 100, norm)
+    model.tied = model.layers[0]
+    return model
 
 
 def graph(name: str, ours: Any, theirs: Any) -> Callable[[], Functions]:
@@ -225,12 +205,11 @@ def graph(name: str, ours: Any, theirs: Any) -> Callable[[], Functions]:
 
 def graphs() -> Iterator[tuple[str, Callable[[], Functions]]]:
     """Yield the graph functions on 200 sub-modules and on a model of 100 layers."""
-    ours, theirs, _ = models()
-    ours.layers[:] = [OurBlock() for _ in range(200)]
-    theirs.layers = nnx.List([TheirBlock() for _ in range(200)])
+    ours, theirs = Ours(), Theirs()
+    ours.layers, theirs.layers = blocks(nn, 200), blocks(nnx, 200)
     pairs = {
         "200 sub-modules": (ours, theirs),
-        "100 layers": (OurModel(100), TheirModel(100)),
+        "100 layers": (tied(nn, OurLayer), tied(nnx, TheirLayer)),
     }
     for title, (mine, other) in pairs.items():
         for name in ("split", "merge", "state", "update", "clone"):
@@ -355,38 +334,13 @@ def table(found: dict[str, Timed]) -> Iterator[str]:
         yield f"| **geometric mean {title}** | | **{geometric_mean(part):.2f}** | |"
 
 
-def below_target(found: dict[str, Timed]) -> Iterator[str]:
-    """Yield the rows that are slower than they should be."""
-    for title, timed in found.items():
-        is_graph = "," in title and "list" not in title
-        ratio = timed.ratios["flax"]
-        if ratio < TARGETS.get(title, 1.0 if is_graph else TARGET):
-            yield f"below target: {title}: {ratio:.2f}"
-
-
-def transforms(found: dict[str, Timed]) -> Iterator[str]:
-    """Yield how much longer calls with objects take than calls with dicts."""
-    for title in SHARING:
-        ratios = found[title].ratios
-        theirs, plain = ratios["flax"] / ratios["plain"], 1 / ratios["plain"]
-        yield (
-            f"- {title[0].upper()}{title[1:]}: **{plain:.1f}** times the time of "
-            "`jax.jit` with a dict of the same arrays; `nnx.jit` takes "
-            f"**{theirs:.0f}** times that time."
-        )
-
-
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few short rounds")
-    parser.add_argument("--write", action="store_true", help="put the table into docs")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="put the times there")
-    options = parser.parse_args()
+    options = arguments(__doc__)
     gc.collect()
     gc.disable()
     found = dict(rows(*((3, 0.002) if options.quick else (15, 0.01))))
-    lines, jit = [*table(found), "", conditions()], [*transforms(found)]
-    print(*lines, *jit, *below_target(found), sep="\n")
+    lines = [*table(found), "", conditions()]
+    print(*lines, sep="\n")
     if options.json is not None:
         save(options.json, [("objects", *row) for row in found.items()])
     if options.write:

@@ -15,7 +15,6 @@ and said to be.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import importlib.util
 import sys
@@ -27,7 +26,7 @@ from libraries import PEERS, Library, leafwise
 from once import once
 from operations import GROUPS, MAIN, OPERATIONS, PLAIN, has, operation
 from tables import COLD, WARM, Cell, Row, means, ratios, slower
-from timing import conditions, save, side_by_side, write
+from timing import arguments, conditions, save, side_by_side, write
 from trees import COUNTED, LARGE, TREES
 
 from leafwise import tree_leaves
@@ -137,13 +136,7 @@ def write_all(
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few short rounds")
-    parser.add_argument(
-        "--write", action="store_true", help="put all into README and docs"
-    )
-    parser.add_argument("--json", type=Path, metavar="FILE", help="put the times there")
-    options = parser.parse_args()
+    options = arguments(__doc__)
     rounds, slice_seconds = (3, 0.001) if options.quick else (15, 0.004)
     there = installed()
     peers = [*there]

@@ -5,6 +5,7 @@ No benchmark by itself; the scripts of this folder use it.
 
 from __future__ import annotations
 
+import argparse
 import dataclasses
 import json
 import math
@@ -91,6 +92,15 @@ def conditions() -> str:
     return (
         f"CPython {platform.python_version()}; one process, in turn, medians of ratios."
     )
+
+
+def arguments(doc: str | None) -> argparse.Namespace:
+    """Return what a script was called with; its docstring says what it does."""
+    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="few short rounds")
+    parser.add_argument("--write", action="store_true", help="put all into the docs")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="put the times there")
+    return parser.parse_args()
 
 
 def save(file: Path, found: list[tuple[str, str, Timed]]) -> None:

@@ -1,6 +1,5 @@
 """Sphinx configuration."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -38,7 +37,6 @@ html_theme_options = {
     "top_of_page_buttons": [],
 }
 html_title = f"leafwise {release}"
-html_baseurl = os.environ.get("DOCS_URL", "")  # where it is served, for the sitemap
 pyodide_url = "https://cdn.jsdelivr.net/pyodide/v314.0.7/full/"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

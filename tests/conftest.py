@@ -6,6 +6,7 @@ import os
 import re
 import sys
 import sysconfig
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -17,11 +18,12 @@ from leafwise.core.registry import announced
 
 
 pytest.register_assert_rewrite("nnx_cases", "pax_cases")
+pytest_plugins = ["peers"]
 
 collect_ignore = [] if importlib.util.find_spec("jax") else ["nnx_models.py"]
 if not importlib.util.find_spec("numpy"):  # in a browser it has to be fetched
     imported = re.compile(
-        r"^(?:(?:import|from) (?:numpy|fuzz)\b|from leafwise.* import .*\bnumpy\b)",
+        r"^(?:(?:import|from) numpy\b|from leafwise.* import .*\bnumpy\b)",
         re.MULTILINE,
     )
     collect_ignore += [
@@ -55,6 +57,31 @@ settings.register_profile(
     suppress_health_check=[*HealthCheck],
 )
 settings.load_profile("same")
+
+
+SWEEPS = {
+    "test_an_exception_of_a_signal_handler_reaches_the_caller",
+    "test_another_tree_at_each_place",
+    "test_depth_with_little_stack",
+    "test_dicts_of_any_width",
+    "test_each_value_stays_with_its_key_while_a_dict_turns",
+    "test_files_that_announce_what_they_do_not_have_are_refused",
+    "test_keys_of_dicts_of_any_width",
+    "test_long_texts_of_keys_are_refused_at_once",
+    "test_save_is_interrupted_anywhere",
+}
+"""Tests of one thing at many places: most of the places are for CI, and `-m ''`."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Let one of seven places of a sweep be tested each time."""
+    seen = Counter()
+    for item in items:
+        name = getattr(item, "originalname", "")
+        if name in SWEEPS and seen[name] % 7:
+            item.add_marker("slow")
+        seen[name] += 1
 
 
 def pytest_collection_finish():

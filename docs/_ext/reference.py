@@ -1,8 +1,7 @@
-"""A page for each public name, with its source, neighbours, and where it is explained.
+"""A page for each public name, with a link to its source.
 
-Owns the directive `names`, which lists names with what they do, the pages that are
-written for them before Sphinx reads its sources, and how these hang in the sidebar.
-What there is to list is said by `listing`.
+Owns the directive `names`, which lists names with what they do, and the pages that are
+written for them before Sphinx reads its sources. `listing` knows the names.
 """
 
 from __future__ import annotations
@@ -24,13 +23,9 @@ from sphinx.util.docutils import SphinxDirective
 
 
 ROOT = Path(__file__).parents[2]
-NEIGHBOURS = 6
-MENTIONS = 5
-_OF_CODE = re.compile(r"\b(?:lw|leafwise|nn|show)\.(?:[a-z]\w+\.)?(\w+)")
 _SHORT = re.compile(
     r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing|tree|registry|errors)\.)"
 )
-_IN_TEXT = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`")
 
 
 # -------------------------------------------------------------------------- writing
@@ -38,16 +33,12 @@ _IN_TEXT = re.compile(r"`(?:\w+\.)*(\w+)(?:\([^`]*\))?`")
 
 def write_pages(app: Sphinx) -> None:
     """Write the page of each name, as old as what it is made from."""
-    known = entries()
-    guides = mentions(Path(app.srcdir), known)
     folder = Path(app.srcdir) / PAGES
     folder.mkdir(parents=True, exist_ok=True)
     newest = max(file.stat().st_mtime for file in Path(app.srcdir).rglob("*.md"))
-    for place, entry in enumerate(known):
-        section = [one for one in known if _same_section(one, entry)]
-        near = neighbours(section, section.index(entry))
+    for entry in entries():
         file = folder / f"{Path(entry.page).name}.rst"
-        file.write_text(page(entry, near, guides.get(place, [])), encoding="utf-8")
+        file.write_text(page(entry), encoding="utf-8")
         os.utime(file, (newest, newest))  # Sphinx reads again what is newer
 
 
@@ -56,40 +47,7 @@ def remove_pages(app: Sphinx, exception: Exception | None) -> None:
     shutil.rmtree(Path(app.srcdir) / PAGES, ignore_errors=True)
 
 
-def _same_section(one: Entry, other: Entry) -> bool:
-    return (one.topic, one.section) == (other.topic, other.section)
-
-
-def neighbours(section: list[Entry], place: int) -> list[Entry]:
-    """Return what stands nearest to a name in its section, in the order of the page."""
-    others = [at for at in range(len(section)) if at != place]
-    nearest = sorted(others, key=lambda at: abs(at - place))[:NEIGHBOURS]
-    return [section[at] for at in sorted(nearest)]
-
-
-def mentions(folder: Path, known: list[Entry]) -> dict[int, list[str]]:
-    """Return for each name the pages that speak most of it: `title <address>`."""
-    counts: dict[int, list[tuple[int, str]]] = {}
-    shorts = {}
-    for place, entry in enumerate(known):
-        shorts.setdefault(entry.short, place)
-    for part in ("how-to", "guide", "start", "tutorials", "explanation"):
-        for file in sorted(folder.glob(f"{part}/*.md")):
-            text = file.read_text(encoding="utf-8")
-            title = re.search(r"^# (.+)$", text, re.MULTILINE)
-            found = [shorts.get(one) for one in _OF_CODE.findall(text)]
-            found += [shorts.get(one) for one in _IN_TEXT.findall(text) if "_" in one]
-            for place in {*found} - {None}:
-                if title and file.stem != "migrating":
-                    said = f"{title[1].strip('`')} </{part}/{file.stem}>"
-                    counts.setdefault(place, []).append((found.count(place), said))
-    return {
-        place: [said for _, said in sorted(many, key=lambda one: -one[0])[:MENTIONS]]
-        for place, many in counts.items()
-    }
-
-
-def page(entry: Entry, near: list[Entry], guides: list[str]) -> str:
+def page(entry: Entry) -> str:
     """Return the text of the page of one name."""
     title = entry.name
     options = [f"   :{option}:" for option in entry.options]
@@ -102,20 +60,7 @@ def page(entry: Entry, near: list[Entry], guides: list[str]) -> str:
         f".. auto{entry.sort()}:: {entry.name}{call}",
         *options,
     ]
-    if near:
-        lines += ["", ".. rubric:: See also", ""]
-        for one in near:
-            said = one.name.removeprefix("leafwise.")
-            lines.append(f"- :py:obj:`{said} <{one.name}>`: {in_rst(one.summary())}")
-    if guides:
-        lines += ["", ".. rubric:: Explained in", ""]
-        lines += [f"- :doc:`{one}`" for one in guides]
     return "\n".join(lines) + "\n"
-
-
-def in_rst(text: str) -> str:
-    """Return Markdown of one line with its code as it is in reStructuredText."""
-    return re.sub(r"`([^`]+)`", r"``\1``", text)
 
 
 # ------------------------------------------------------------------------- listing
@@ -235,41 +180,6 @@ def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
 REPOSITORY = "https://github.com/leafwise/leafwise"
 
 
-# ------------------------------------------------------------------------- sidebar
-
-
-def hang_in_sidebar(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
-) -> None:
-    """Open the sidebar of a name's page where its topic is.
-
-    These pages are in no toctree: all of them in the sidebar of each page would be most
-    of the site.
-    """
-    known = {entry.page: entry for entry in entries()}
-    if pagename not in known or "furo_navigation_tree" not in context:
-        return
-    entry = known[pagename]
-    topic = f"reference/{entry.topic}"
-    tree = context["furo_navigation_tree"]
-    for parent in ("reference/index", topic):
-        address = re.escape(os.path.relpath(parent + ".html", PAGES))
-        found = re.search(rf'<li class="([^"]*)"><a [^>]*href="{address}"', tree)
-        if found:
-            at = found.start(1)
-            tree = tree[:at] + "current " + tree[at:]
-    context["furo_navigation_tree"] = tree
-    address = os.path.relpath(topic + ".html", PAGES)
-    context["parents"] = [{"link": address, "title": app.env.titles[topic].astext()}]
-    same = [one for one in known.values() if one.topic == entry.topic]
-    place = same.index(entry)
-    for side, step in (("prev", -1), ("next", 1)):
-        if 0 <= place + step < len(same):
-            near = same[place + step]
-            link = f"{Path(near.page).name}.html"
-            context[side] = {"link": link, "title": near.name}
-
-
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it."""
     app.setup_extension("sphinx.ext.autodoc")
@@ -279,5 +189,4 @@ def setup(app: Sphinx) -> dict[str, Any]:
     app.connect("build-finished", remove_pages)
     app.connect("doctree-read", link_names)
     app.connect("env-updated", name_sections)
-    app.connect("html-page-context", hang_in_sidebar, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

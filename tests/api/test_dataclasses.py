@@ -1,7 +1,6 @@
 """Dataclasses as nodes."""
 
 import dataclasses
-import functools
 import re
 from dataclasses import InitVar
 from typing import Any
@@ -110,24 +109,6 @@ def test_init_can_be_asked_for():
     assert error.value.__notes__ == ["at key path [0]"]
 
 
-def test_init_refuses_fields_without_init():
-    """A field that the constructor does not take cannot be rebuilt by it."""
-
-    @dataclasses.dataclass
-    class Derived:
-        x: int
-        y: int = dataclasses.field(init=False, default=0)
-
-    with pytest.raises(RegistryError) as error:
-        lw.register_dataclass(Derived, init=True)
-    assert message(error) == (
-        "init=True cannot rebuild Derived: field 'y' has init=False; drop it, or leave "
-        "init out"
-    )
-    lw.register_dataclass(Derived, drop_fields=["y"], init=True)
-    assert lw.tree_map(lambda x: x + 1, Derived(1)) == Derived(2)
-
-
 def test_fields_without_init_and_init_vars():
     """An `init=False` field is a child like any other; an InitVar is no field."""
 
@@ -171,37 +152,6 @@ def test_markers_survive_inheritance():
 
     assert lw.tree_leaves(Sub(1, "sub", 2)) == [1, 2]
     assert lw.tree_structure(Sub(1)).node_data() == (Sub, ("base",))
-
-
-def test_markers_of_the_field_are_read():
-    """`static` and `pytree_node` in the metadata say what a field is."""
-
-    @lw.register_dataclass
-    @dataclasses.dataclass
-    class Marked:
-        a: int = dataclasses.field(metadata={"static": True})
-        b: int = dataclasses.field(metadata={"static": False})
-        c: int = dataclasses.field(metadata={"pytree_node": False})
-        d: int = dataclasses.field(metadata={"pytree_node": True})
-        e: int = dataclasses.field(metadata={"static": True, "pytree_node": False})
-
-    assert lw.tree_leaves(Marked(1, 2, 3, 4, 5)) == [2, 4]
-
-
-def test_markers_that_disagree_are_refused():
-    """A field cannot be static and a child."""
-
-    @dataclasses.dataclass
-    class Torn:
-        a: int = dataclasses.field(metadata={"static": True, "pytree_node": True})
-
-    with pytest.raises(RegistryError) as error:
-        lw.register_dataclass(Torn)
-    assert message(error).startswith("field 'a' of ")
-    assert message(error).endswith(
-        "has both static=True and pytree_node=True, which disagree"
-    )
-    assert not lw.is_registered(Torn)
 
 
 @pytest.mark.parametrize(
@@ -260,24 +210,6 @@ def test_metadata_that_disagrees_is_refused(field, text):
     """Both sides are named."""
     with pytest.raises(ValueError, match=re.escape(text)):
         field()
-
-
-def test_further_metadata_is_kept():
-    """What says nothing of children stays beside the marker."""
-    kept = lw.static(metadata={"unit": "m"}, default=1)
-    said = {"pytree_node": False, "static": True}
-    assert dict(kept.metadata) == {"unit": "m", **said}
-
-
-@pytest.mark.parametrize("thing", [test_further_metadata_is_kept, 3, dict])
-def test_only_a_class_becomes_a_dataclass(thing):
-    """A function under the decorator is refused by name, as in registering."""
-    with pytest.raises(RegistryError) as plain:
-        lw.register_static(thing)
-    for decorate in (lw.dataclass, lw.dataclass(frozen=True)):
-        with pytest.raises(RegistryError) as error:
-            decorate(thing)
-        assert str(error.value) == str(plain.value)
 
 
 @dataclasses.dataclass
@@ -345,20 +277,6 @@ def test_dropped_fields_get_their_defaults():
     assert again == Three(2, [], 7)
 
 
-def test_a_dropped_field_without_default_is_missing():
-    """Nothing is made up for a field that has no default."""
-
-    @dataclasses.dataclass
-    class Half:
-        x: int
-        y: int
-
-    lw.register_dataclass(Half, drop_fields=["y"])
-    again = lw.tree_map(lambda x: x, Half(1, 2))
-    assert again.x == 1
-    assert not hasattr(again, "y")
-
-
 def test_other_classes_need_lists():
     """A class that is no dataclass is told so; with lists it is a node."""
 
@@ -370,41 +288,6 @@ def test_other_classes_need_lists():
         lw.register_dataclass(Plain)
     lw.register_dataclass(Plain, ["x"], ["name"])
     assert lw.tree_map(lambda x: x + 1, Plain(1, "n")).x == 2
-
-
-def test_attributes_behind_descriptors_are_set_through_them():
-    """A property with a setter is written like any attribute."""
-
-    class Temperature:
-        def __init__(self, kelvin):
-            self.kelvin = kelvin
-
-        @property
-        def celsius(self):
-            return self.kelvin - 273
-
-        @celsius.setter
-        def celsius(self, value):
-            self.kelvin = value + 273
-
-    lw.register_dataclass(Temperature, ["celsius"], [])
-    assert lw.tree_map(lambda x: x + 1, Temperature(300)).kelvin == 301
-
-
-def test_cached_values_are_not_carried_over():
-    """What is no field does not follow, so that no stale value does."""
-
-    @lw.dataclass
-    class Squared:
-        x: int
-
-        @functools.cached_property
-        def square(self):
-            return self.x**2
-
-    node = Squared(3)
-    assert node.square == 9
-    assert lw.tree_map(lambda x: x + 1, node).square == 16
 
 
 def test_arrays_as_aux_data():
@@ -428,17 +311,3 @@ def test_arrays_as_aux_data():
     assert lw.tree_map(max, Grid(1, np.ones(2)), Grid(3, np.ones(2))).x == 3
     with pytest.raises(lw.StructureError):
         lw.tree_map(max, Grid(1, np.ones(2)), Grid(3, np.zeros(2)))
-
-
-def test_decorator_returns_dataclass():
-    """The decorator makes a real dataclass, in one namespace if asked."""
-    space = lw.namespace("dataclasses")
-
-    @space.dataclass
-    class Local:
-        x: int
-
-    assert dataclasses.is_dataclass(Local)
-    assert space.tree_leaves(Local(1)) == [1]
-    assert lw.tree_leaves(Local(1)) == [Local(1)]
-    assert dataclasses.replace(Local(1), x=2) == Local(2)

@@ -17,8 +17,6 @@ import sys
 import types
 import typing
 
-import pytest
-
 import leafwise as lw
 from leafwise.core.node import Rule
 from leafwise.safely import Guard, Sealed
@@ -237,28 +235,3 @@ def test_names_that_are_bound_anew_are_listed():
         for name in node.names
     }
     assert {SHARED.get(name) for name in bound} == {"swapped"}
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("def f(): known[1] = 2", {"known"}),
-        ("def f(): del known[1]", {"known"}),
-        ("def f(): known.setdefault(1, 2)", {"known"}),
-        ("def f():\n  global known\n  known |= {1}", {"known"}),
-        ("def f(): return known[1], known.get(2)", set()),
-    ],
-)
-def test_writes_are_seen(text, names):
-    """Each way in which a function changes a table of its module."""
-    tree = ast.parse(text)
-    assert {name for node in ast.walk(tree) for name in _targets(node)} == names
-
-
-def test_a_new_table_would_be_found(monkeypatch):
-    """In a module as well as in a class."""
-    from leafwise.core import keys
-
-    monkeypatch.setattr(keys, "_fresh", {}, raising=False)
-    monkeypatch.setattr(keys.DictKeys, "fresh", [], raising=False)
-    assert {"core.keys._fresh", "core.keys.DictKeys.fresh"} <= {*changeable()}

@@ -5,7 +5,6 @@ all. `LEAFWISE_ROUNDS` says how often; a build without the GIL needs few of them
 """
 
 import collections
-import dataclasses
 import itertools
 import operator
 import os
@@ -18,8 +17,6 @@ import leafwise as lw
 from interrupts import at_once, run_apart
 from leafwise import nn
 from leafwise.core import keys, registry
-from leafwise.core.node import Rule
-from leafwise.errors import RegistryError
 
 
 ROUNDS = int(os.environ.get("LEAFWISE_ROUNDS", "5"))
@@ -159,59 +156,7 @@ def _filled(node, xs):
     return node
 
 
-def test_a_type_that_somebody_else_knows():
-    """An adopter may answer several threads; one of the rules counts."""
-    for number in passes():
-        space, cls = f"threads adopt {number}", type("Foreign", (), {"x": 1})
-
-        class Found(Rule):
-            def flatten(self, node):
-                return (node.x,), None
-
-            def unflatten(self, aux, children):
-                return children[0]
-
-        def adopter(asked, cls=cls, Found=Found):
-            return Found(asked) if asked is cls else None
-
-        def use(space=space, adopter=adopter, cls=cls):
-            registry.add_adopter(adopter, namespace=space)
-            return lw.tree_structure([cls()], namespace=space)
-
-        results = together(*[use] * THREADS)
-        assert all(result == results[0] for result in results)
-        assert results[0].num_leaves == 1
-
-
 # ---------------------------------------------------------------------- what changes
-
-
-def test_classes_that_come_and_go_while_others_map(way):
-    """A walk sees a class as a node or as a leaf, never half of it."""
-    cls = type("Coming", (), {})
-    node = _filled(cls(), [5])
-    tree = {"a": [1, node], "b": (node, 2)}
-
-    def change():
-        for _ in range(8):
-            lw.register_pytree_node(
-                cls, lambda node: ((node.x,), None), lambda _, xs: _filled(cls(), xs)
-            )
-            lw.unregister_pytree_node(cls)
-
-    def use():
-        found = set()
-        for _ in range(20):
-            leaves, treedef = lw.tree_flatten(tree)
-            assert leaves in ([1, 5, 5, 2], [1, node, node, 2])
-            rebuilt = treedef.unflatten(leaves)
-            assert type(rebuilt["a"][1]) is cls
-            found.add(len(treedef.paths()))
-        return found
-
-    for _ in passes():
-        results = together(change, *[use] * (THREADS - 1))
-        assert all(result in (None, {4}) for result in results)
 
 
 def test_namespaces_that_spring_into_being(way):
@@ -253,27 +198,6 @@ def test_caches_that_are_full_all_the_time(crowded, way):
         together(*[use] * THREADS)
 
 
-def test_the_engine_while_it_is_switched_and_forgets():
-    """Results are the walk's at each moment."""
-    engine = pytest.importorskip("leafwise.engine")
-    tree = {"a": [1, (2, {"b": 3})], "c": 4}
-
-    def switch():
-        for _ in range(8):
-            with engine.eager():
-                lw.tree_leaves(tree)
-            with engine.disabled():
-                lw.tree_leaves(tree)
-
-    def use():
-        for size in range(20):
-            assert lw.tree_leaves(tree) == [1, 2, 3, 4]
-            assert lw.tree_map(lambda x: x, [tree] * size) == [tree] * size
-
-    for _ in passes():
-        together(switch, switch, *[use] * (THREADS - 2))
-
-
 # --------------------------------------------------------------------------- objects
 
 
@@ -303,32 +227,6 @@ def test_objects_that_all_read_at_once(way):
 
         results = together(*[read] * THREADS)
         assert all(result == results[0] for result in results)
-
-
-def test_variables_that_all_name_at_once():
-    """A name stands for one type."""
-    for number in passes():
-        name = f"threads_{number}"
-        found = together(
-            *[lambda name=name: nn.variable_type(name, allow_register=True)] * THREADS
-        )
-        assert len({*found}) == 1
-
-
-def test_dataclasses_that_are_registered_at_once():
-    """One of them registers it, and the others are told."""
-    for _ in passes():
-        cls = dataclasses.make_dataclass("Made", ["x", "y"])
-
-        def register(cls=cls):
-            try:
-                lw.register_dataclass(cls, ["x"], ["y"])
-            except RegistryError:
-                return False
-            return True
-
-        assert sum(together(*[register] * THREADS)) == 1
-        assert lw.tree_leaves(cls(1, 2)) == [1]
 
 
 # --------------------------------------------------------------------------- loading

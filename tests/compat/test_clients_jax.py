@@ -1,7 +1,7 @@
 """Libraries for jax with `jax.tree_util` and `jax.tree` replaced by the stand-ins.
 
-What differs, of all that they did here: nothing. optax, Flax and Equinox print
-the same on both, and as many of optax's own tests of what has to do with trees pass.
+What differs, of all that they did here: nothing. Flax and Equinox print the same on
+both, and as many of optax's own tests of what has to do with trees pass.
 """
 
 import importlib.util
@@ -55,12 +55,6 @@ def compare(name):
     assert len(theirs.splitlines()) > 40
     assert theirs.endswith("done\n")
     assert ours == theirs
-
-
-@pytest.mark.slow
-def test_optax_does_the_same(optax):
-    """Optimizers, their states, functions of trees."""
-    compare("client_optax.py")
 
 
 @pytest.mark.slow

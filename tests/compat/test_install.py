@@ -92,20 +92,6 @@ def test_a_library_that_is_there_is_left_alone(absent, monkeypatch):
     assert replaced == {}
 
 
-def test_submodules_come_and_go_with_their_module(absent, monkeypatch):
-    table = {"a_tree_library.short": "jax_tree", "a_tree_library": "jax_tree_util"}
-    monkeypatch.setattr(modules, "STANDINS", table)
-    lw.compat.install("a_tree_library")
-    assert importlib.import_module("a_tree_library.short") is lw.compat.jax_tree
-    lw.compat.uninstall("a_tree_library")
-    assert not [name for name in sys.modules if name.startswith("a_tree_library")]
-    assert not hasattr(lw.compat.jax_tree_util, "short")
-    lw.compat.install("a_tree_library")
-    lw.compat.uninstall("a_tree_library.short")
-    lw.compat.uninstall("a_tree_library")
-    assert "a_tree_library" not in sys.modules
-
-
 def test_unknown_names_are_refused():
     with pytest.raises(ValueError, match=r"nothing stands in for 'numpy'; there are: "):
         lw.compat.install("numpy")

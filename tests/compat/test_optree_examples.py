@@ -186,25 +186,6 @@ def test_a_pickle_of_an_unknown_class_is_refused(pairs):
         )
 
 
-def test_joining_structures_does_not_change_what_a_class_is(pairs):
-    """A class that has another registration in the namespace of the whole."""
-    everywhere = vars(ours.registry)["__GLOBAL_NAMESPACE"]
-    functions = (lambda pair: ((pair.y,), None), lambda _, kids: Pair(0, *kids))
-    ours.register_pytree_node(Pair, *functions, namespace=everywhere)
-    try:
-        one = ours.tree_structure(Pair(1, 2))
-        other = ours.tree_structure([Pair(1, 2)], namespace=pairs)
-        with pytest.raises(ValueError, match="original registration"):
-            one.compose(other)
-        wide = ours.tree_structure((Pair(1, 2), 1))
-        with pytest.raises(ValueError, match="original registration"):
-            wide.broadcast_to_common_suffix(ours.treespec_tuple([wide.child(1), other]))
-        with pytest.raises(ValueError, match="original registration"):
-            ours.treespec_list([one, other])
-    finally:
-        ours.unregister_pytree_node(Pair, namespace=everywhere)
-
-
 def test_reexport_binds_a_namespace(pairs):
     """Functions, their signatures, and modules that can be imported."""
     name = "compat_reexported"
@@ -229,20 +210,6 @@ def test_reexport_binds_a_namespace(pairs):
     finally:
         for room in [one for one in sys.modules if one.partition(".")[0] == name]:
             del sys.modules[room]
-
-
-def test_a_partial_is_a_node():
-    """A partial of a partial keeps the arguments of the inner one to itself."""
-    inner = ours.functools.partial(max, 1)
-    outer = ours.functools.partial(inner, 2, key=abs)
-    assert ours.tree_leaves(outer) == [2, abs]
-    assert outer(3) == 3
-    paths = ours.tree_paths(outer)
-    assert paths == [("args", 0), ("keywords", "key")]
-    again = ours.tree_map(lambda leaf: leaf, outer)
-    assert ours.tree_structure(again) == ours.tree_structure(outer)
-    assert again(3) == 3
-    assert repr(inner).startswith("optree.functools.partial(<built-in function max>")
 
 
 def test_in_the_place_of_optree():

@@ -2,6 +2,7 @@
 
 import csv
 import functools
+import importlib.util
 import time
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from pathlib import Path
@@ -57,20 +58,26 @@ def rows(library):
 
 
 TABLES = ("jax", "optree", "torch", "dm-tree", "nnx", "pax")
-ALL = [(lib, row) for lib in TABLES for row in rows(lib)]
 
 
-@pytest.mark.parametrize(
-    ("library", "row"), ALL, ids=[f"{lib}-{row['name']}" for lib, row in ALL]
-)
-def test_every_answer_exists(library, row):
+@pytest.mark.parametrize("library", TABLES)
+def test_every_answer_exists(library):
     """The right side is a name of leafwise, or a recipe that runs."""
-    assert row["leafwise"]
-    scope = names()
-    if "jax." in row["leafwise"] or "rngs" in row["leafwise"].lower():
-        scope["jax"] = pytest.importorskip("jax")
-        scope["rngs"] = nn.Rngs(0, params=1)
-    assert eval(row["leafwise"], scope) is not ...
+    wrong = []
+    for row in rows(library):
+        answer, scope = row["leafwise"], names()
+        if "jax." in answer or "rngs" in answer.lower():
+            if not importlib.util.find_spec("jax"):
+                continue
+            scope |= {
+                "jax": importlib.import_module("jax"),
+                "rngs": nn.Rngs(0, params=1),
+            }
+        try:
+            eval(answer, scope)
+        except Exception as error:  # of whatever the answer calls
+            wrong.append((row["name"], answer, repr(error)))
+    assert wrong == []
 
 
 def test_the_page_has_the_tables():

@@ -203,21 +203,6 @@ print(status["jax"].refused.get(Bridged), Bridged in status["jax"].registered)
     ]
 
 
-def test_looking_imports_nothing(run):
-    """`find_spec` finds the framework and runs none of it."""
-    lines = run(
-        f"""{CLASSES}
-import importlib.util
-print(importlib.util.find_spec("jax").name, "jax" in sys.modules)
-print(importlib.util.find_spec("indirect").name)
-import jax
-print(Model in jax.registered, jax.__loader__ is jax.__spec__.loader)
-print(type(jax.__loader__).__name__)
-"""
-    )
-    assert lines == ["jax False", "indirect", "True True", "SourceFileLoader"]
-
-
 def test_an_import_that_fails(run):
     """It fails as it would, each time, and nothing is registered."""
     lines = run(

@@ -1,9 +1,6 @@
 """jaxtyping and beartype look at our trees: annotations of functions and of fields."""
 
 import copy
-import importlib
-import pickle
-import sys
 
 import pytest
 
@@ -23,7 +20,6 @@ from jaxtyping import (
     Float,
     PyTree,
     TypeCheckError,
-    install_import_hook,
     jaxtyped,
 )
 
@@ -51,20 +47,6 @@ class Affine:
     first: jax.Array
     second: jax.Array
     name: str = lw.static(default="affine")
-
-
-class Nodes:
-    """A class that is a tree here; jax is told of it only by `bridge=True`."""
-
-    def __init__(self, *children):
-        self.children = children
-
-
-def tell(cls, **options):
-    """Register such a class."""
-    return lw.register_pytree_node(
-        cls, lambda node: (node.children, None), lambda _, c: cls(*c), **options
-    )
 
 
 TREES = {
@@ -110,22 +92,6 @@ def test_structures_are_compared_where_they_have_a_name(make):
     assert same(make(1, 2), make(3, 4))
     with pytest.raises(TypeCheckError):
         same(make(1, 2), [make(1, 2)])
-
-
-def test_variables_can_be_the_leaves():
-    """As any class may be."""
-    assert isinstance(Model(1, 2), PyTree[nn.Param])
-    assert not isinstance(Model(1, 2), PyTree[nn.BatchStat])
-
-
-def test_a_class_that_jax_does_not_know_is_a_leaf():
-    """Since it was registered with `bridge=False`."""
-    leaf = type("Leaf", (Nodes,), {})
-    tell(leaf, bridge=False)
-    node = type("Node", (Nodes,), {})
-    tell(node)
-    assert not isinstance(leaf(jnp.ones(1)), PyTree[Float[Array, "_"]])
-    assert isinstance(node(jnp.ones(1)), PyTree[Float[Array, "_"]])
 
 
 @pytest.mark.parametrize("base", [object, lw.Pytree, nn.Module])
@@ -189,55 +155,3 @@ def test_generic_annotations_name_classes():
     assert read(nn.Param("text")).value == "text"
     with pytest.raises(TypeCheckError):
         read(nn.BatchStat(jnp.ones(3)))
-
-
-HOOKED = """
-import jax.numpy as jnp
-from jaxtyping import Array, Float, PyTree
-import leafwise as lw
-from leafwise import nn
-
-class Linear(nn.Module):
-    weight: nn.Param[Float[Array, "i o"]]
-
-    def __init__(self, i: int, o: int):
-        self.weight = nn.Param(jnp.ones((i, o)))
-
-    def __call__(self, x: Float[Array, "b i"]) -> Float[Array, "b o"]:
-        return x @ self.weight.value
-
-    @nn.jit
-    def fast(self, x: Float[Array, "b i"]) -> Float[Array, "b o"]:
-        return self(x)
-
-@lw.dataclass
-class Affine(lw.Pytree):
-    weight: Float[Array, "n"]
-    bias: Float[Array, "n"]
-
-def norm(tree: PyTree[Float[Array, "..."]]) -> Float[Array, ""]:
-    return sum((x ** 2).sum() for x in lw.tree_leaves(tree))
-"""
-
-
-def test_a_module_that_is_imported_by_the_hook(tmp_path, monkeypatch):
-    """All its functions, methods and dataclasses are checked, and still trees."""
-    (tmp_path / "hooked_models.py").write_text(HOOKED, encoding="utf-8")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "hooked_models", raising=False)
-    with install_import_hook("hooked_models", "beartype.beartype"):
-        module = importlib.import_module("hooked_models")
-    model = module.Linear(2, 3)
-    assert model.fast(jnp.ones((4, 2))).shape == (4, 3)
-    assert module.norm(nn.merge(*nn.split(model))) == 6
-    affine = module.Affine(jnp.ones(2), jnp.ones(2))
-    assert pickle.loads(pickle.dumps(affine)).bias.shape == (2,)
-    assert module.norm(affine) == 4
-    for wrong in (
-        lambda: model.fast(jnp.ones(2)),
-        lambda: module.Linear("2", 3),
-        lambda: module.Affine(jnp.ones(2), jnp.ones(3)),
-        lambda: module.norm([model, 3]),
-    ):
-        with pytest.raises(TypeCheckError):
-            wrong()

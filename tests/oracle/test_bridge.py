@@ -26,10 +26,6 @@ class Point:
     unit: str = lw.static(default="m")
 
 
-def model():
-    return {"layers": nn.List([Layer(), Layer(3)]), "point": Point(np.ones(1))}
-
-
 def test_through_transforms(jax):
     """jit, grad, vmap, scan and checkpoint take objects and give objects."""
     layer, x = Layer(), jax.numpy.arange(2.0)
@@ -180,19 +176,6 @@ class TestRegisteredOnce:
         for node in self.ways():
             made = optree.tree_map(lambda x: x + 1, node, namespace="leafwise")
             assert (type(made), lw.tree_leaves(made)) == (type(node), [2.0])
-
-
-def test_optree(optree):
-    """In its namespace "leafwise": leaves, paths, round trip."""
-    leaves, spec = optree.tree_flatten(model(), namespace="leafwise")
-    ours = lw.tree_leaves(model())
-    assert [*map(np.ndarray.tolist, leaves)] == [*map(np.ndarray.tolist, ours)]
-    again = optree.tree_unflatten(spec, leaves)
-    assert lw.tree_structure(again) == lw.tree_structure(model())
-    accessors = optree.tree_accessors(model(), namespace="leafwise")
-    assert [a.codify("t") for a in accessors] == [
-        path.code("t") for path in lw.tree_paths(model())
-    ]
 
 
 def test_made_before_the_import(jax):

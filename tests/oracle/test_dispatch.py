@@ -69,42 +69,6 @@ def test_no_array_is_in_two_places_after_a_call(jax):
         assert model.target.value.tolist() == [2.0 + turn] * 2
 
 
-def test_options_that_place_values_keep_none(jax):
-    """What is donated, or put somewhere, comes back as the function returns it."""
-    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    for options in ({"donate_argnums": 0}, {"in_shardings": place}):
-        array = jax.numpy.ones(2)
-        model = nn.Dict(w=nn.Param(array))
-        nn.jit(lambda model: None, **options)(model)
-        assert model.w.value is not array
-        assert model.w.value.tolist() == [1.0, 1.0]
-
-
-def test_hooks_and_setters_are_not_asked(jax):
-    """What comes back is stored as it is, as it has always been."""
-    asked = []
-    hooks = {"on_set_value": lambda _, value: asked.append(value) or value}
-
-    class Picky(nn.Module):
-        def __setattr__(self, name, value):
-            asked.append(name)
-            super().__setattr__(name, value)
-
-    model = Picky()
-    model.w, model.b = nn.Param(jax.numpy.ones(2), **hooks), lw.data(jax.numpy.ones(2))
-
-    @nn.jit
-    def step(model):
-        vars(model)["b"] = model.b + 1
-
-    step(model)
-    asked.clear()
-    for _ in range(3):
-        step(model)
-    assert asked == []
-    assert model.b.tolist() == [5.0, 5.0]
-
-
 def test_variables_that_take_values_their_own_way(jax):
     """A method that a type of variables overrides is called."""
     taken = []

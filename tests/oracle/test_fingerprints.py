@@ -3,7 +3,6 @@
 import pytest
 
 import leafwise as lw
-from leafwise import nn
 from leafwise.errors import CompareError
 
 
@@ -106,25 +105,3 @@ def test_zeros_and_nan_of_torch(torch, kind):
     other = torch.tensor([1.0, -0.0, -float("nan"), float("inf")]).to(dtype)
     assert fp(one) == fp(other)
     assert fp(one) != fp(torch.tensor([2.0, 0.0, 0.0, float("inf")]).to(dtype))
-
-
-def test_states_and_models(jax, jnp, optax, need):
-    """Of optax, of flax classes that jax knows, and graphs of ours."""
-    optimizer = optax.adam(1e-3)
-    states = [optimizer.init({"w": jnp.ones(n)}) for n in (2, 2, 3)]
-    found = [lw.fingerprint(state) for state in states]
-    assert found[0] == found[1] != found[2]
-
-    class Layer(nn.Module):
-        def __init__(self, width, note="a"):
-            self.weight = nn.Param(jnp.ones(2), note=note)
-            self.width = width
-
-    made = [nn.split(Layer(2)), nn.split(Layer(2)), nn.split(Layer(3))]
-    made += [nn.split(Layer(2, "b")), Layer(2), Layer(2, "b")]
-    found = [lw.fingerprint(tree) for tree in made]
-    assert found[0] == found[1]
-    assert len({*found}) == 5
-    graphs = [lw.fingerprint(graph) for graph, _ in made[:4]]
-    assert graphs[0] == graphs[1]
-    assert len({*graphs}) == 3

@@ -117,31 +117,6 @@ def test_popping_what_stands_twice(nnx):
     assert flat(nn, nn.state(ours)) == {("w",): 2}
 
 
-def test_flat_states_of_what_stands_twice(nnx):
-    """Once in the state of an object, twice where the state has it twice."""
-    for library in (nn, nnx):
-        shared = library.Param(1)
-        model = library.Module()
-        model.a, model.b = shared, shared
-        assert library.to_flat_state(library.state(model)).paths == (("a",),)
-        state = library.State({"a": shared, "b": {"c": shared}})
-        found = library.to_flat_state(state)
-        assert found.paths == (("a",), ("b", "c"))
-        assert found.leaves[0] is found.leaves[1] is shared
-        back = library.from_flat_state(found)
-        assert back["b"]["c"] is back["a"]
-        with pytest.raises((TypeError, AttributeError)):
-            library.to_flat_state(model)
-    ours = nn.to_flat_state({"b": 1, "a": 2})
-    theirs = nnx.to_flat_state(nnx.State({"b": 1, "a": 2}))
-    assert ours.paths == (("b",), ("a",))
-    assert theirs.paths == (("a",), ("b",))
-    assert ours[("b",)] == 1
-    assert theirs[1] == (("b",), 1)
-    assert len(ours.merge(ours)) == 2
-    assert len(nnx.statelib.FlatState.merge(theirs, theirs)) == 4
-
-
 def sowing(library):
     """Return a model that sows and perturbs, in a module that stands twice."""
 
@@ -261,71 +236,3 @@ def test_frozen_parameters_are_not_differentiated(jax):
     assert frozen.w[...].tolist() == [2.0, 2.0]
     assert frozen.b[...].tolist() == [1.0, 1.0]
     assert frozen.name_to_kind["w"] is nn.Kind.FROZEN
-
-
-def flax_models(nnx):
-    """Return the classes of the examples, made of Flax's own layers."""
-    import jax
-
-    class Block(nnx.Module):
-        def __init__(self, din, dout, rngs):
-            self.linear = nnx.Linear(din, dout, rngs=rngs)
-            self.bn = nnx.BatchNorm(dout, rngs=rngs)
-            self.dropout = nnx.Dropout(0.1, rngs=rngs)
-
-        def __call__(self, x):
-            y = nnx.relu(self.dropout(self.bn(self.linear(x))))
-            self.sow(nnx.Intermediate, "y_mean", y.mean())
-            return y
-
-    class MLP(nnx.Module):
-        def __init__(self, layers, dim, rngs):
-            self.blocks = nnx.List([Block(dim, dim, rngs) for _ in range(layers)])
-
-        def __call__(self, x):
-            for block in self.blocks:
-                x = block(x)
-            return x
-
-    class Perturbed(nnx.Module):
-        def __init__(self, rngs):
-            self.linear1 = nnx.Linear(2, 3, rngs=rngs)
-            self.linear2 = nnx.Linear(3, 4, rngs=rngs)
-
-        def __call__(self, x):
-            x = self.perturb("xgrad", jax.nn.gelu(self.linear1(x)))
-            return self.linear2(x)
-
-    return MLP, Perturbed
-
-
-def take_over(nnx, theirs, ours):
-    """Give our model the parameters of theirs; the paths are the same."""
-    found = nnx.to_flat_state(nnx.state(theirs, nnx.Param))
-    pairs = zip(found.paths, found.leaves, strict=True)
-    nn.update(ours, nn.from_flat_state((path, leaf[...]) for path, leaf in pairs))
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_sown_intermediates(nnx, jax):
-    """Three blocks with the same weights: the same outputs, means and statistics."""
-    import nnx_models
-
-    theirs = flax_models(nnx)[0](3, 20, nnx.Rngs(0))
-    ours = nnx_models.MLP(3, 20, nn.Rngs(1))
-    take_over(nnx, theirs, ours)
-    for block in theirs.blocks:
-        block.dropout.deterministic = True
-    nn.set_attributes(ours, deterministic=True)
-    x = jax.random.normal(jax.random.key(0), (10, 20))
-    for _ in range(2):
-        np.testing.assert_allclose(ours(x), theirs(x), rtol=1e-4, atol=1e-5)
-    mine, other = nn.pop(ours, nn.Intermediate), nnx.pop(theirs, nnx.Intermediate)
-    for place in range(3):
-        means = [
-            state["blocks"][place]["y_mean"].get_value() for state in (mine, other)
-        ]
-        np.testing.assert_allclose(*means, rtol=1e-4)
-        for name in ("mean", "var"):
-            stats = [getattr(m.blocks[place].bn, name)[...] for m in (ours, theirs)]
-            np.testing.assert_allclose(*stats, rtol=1e-4, atol=1e-6)

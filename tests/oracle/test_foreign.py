@@ -1,9 +1,5 @@
 """Classes that only a framework knows, assigned to attributes: no array gets lost."""
 
-import os
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -145,42 +141,6 @@ def test_as_flax_decides(jax, nnx):
         jax.tree_util.Partial(max, ones),
     ):
         assert taken(nn, value) == taken(nnx, value)
-
-
-@pytest.mark.parametrize("bridge", ["0", "1"])
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_the_bridge_need_not_be_there_for_it(jax, bridge, when):
-    """Whether classes are registered in frameworks or not, and whichever came first."""
-    ours = "import leafwise as lw\nclass Model(lw.Pytree): pass\n"
-    theirs = (
-        "import jax\nclass Box:\n    content = jax.numpy.ones(2)\n"
-        "jax.tree_util.register_pytree_node(Box, lambda box: ((box.content,), None), "
-        "lambda _, parts: Box())\n"
-    )
-    code = (ours + theirs) if when == "before" else (theirs + ours)
-    code += "try: Model().box = Box()\nexcept lw.errors.KindError: print('refused')\n"
-    command = [sys.executable, "-c", code]
-    environment = {**os.environ, "LEAFWISE_BRIDGE": bridge}
-    assert subprocess.check_output(command, text=True, env=environment) == "refused\n"
-
-
-def test_a_class_that_a_framework_learns_of_later(jax):
-    """It was static when it was assigned; `check_pytree` finds what it is now."""
-    cls = type("Late", (Box,), {})
-    model, ones = Model(), np.ones(2)
-    model.box = cls(ones)
-    nn.check_pytree(model)
-    jax.tree_util.register_pytree_node(
-        cls, lambda box: ((box.content,), None), lambda _, parts: cls(*parts)
-    )
-    with pytest.raises(
-        lw.errors.KindError, match=r"Found data in Model\.box, a Late that is"
-    ):
-        nn.check_pytree(model)
-    with pytest.raises(
-        lw.errors.KindError, match=r"Found data in Model\.box, a Late that wo"
-    ):
-        model.box = cls(ones)
 
 
 def states_of_libraries(need):

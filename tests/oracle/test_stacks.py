@@ -3,7 +3,6 @@
 import pytest
 
 import leafwise as lw
-from leafwise import nn
 
 
 np = pytest.importorskip("numpy")
@@ -17,11 +16,6 @@ def jnp(jax):
 @pytest.fixture
 def torch(need):
     return need("torch")
-
-
-@pytest.fixture
-def key(jax):
-    return jax.random.key
 
 
 @pytest.fixture
@@ -114,37 +108,3 @@ def test_libraries_do_not_mix(jax, jnp, torch):
     assert caught.value.__notes__ == ["at key path [0]"]
     with pytest.raises(lw.StructureError, match=r"float32\[2\] as in .* got float64"):
         lw.tree_stack([jnp.ones(2), np.ones(2)])
-
-
-def test_an_ensemble_of_models(jax, jnp, key, optax):
-    """What is vmapped over: modules, trees, states of optax."""
-
-    class Linear(nn.Module):
-        def __init__(self, number):
-            self.w = nn.Param(jax.random.normal(key(number), (3, 2)))
-            self.name = "linear"
-
-        def __call__(self, x):
-            return x @ self.w
-
-    class Tree(lw.Pytree):
-        def __init__(self, number):
-            self.w = lw.data(jnp.full((3,), float(number)))
-            self.name = "tree"
-
-    x = jnp.ones((4, 3))
-    graphs, states = zip(
-        *(nn.split(Linear(number)) for number in range(3)), strict=True
-    )
-    stacked = lw.tree_stack(states)
-    out = jax.vmap(lambda state: nn.merge(graphs[0], state)(x))(stacked)
-    assert out.shape == (3, 4, 2)
-    assert jnp.allclose(out[1], Linear(1)(x))
-    models = [Tree(number) for number in range(3)]
-    assert lw.tree_equal(lw.tree_unstack(lw.tree_stack(models)), models)
-    optimizer = optax.adam(1e-3)
-    states = [optimizer.init({"w": jnp.ones(n)}) for n in (2, 2)]
-    both = lw.tree_stack(states)
-    assert both[0].mu["w"].shape == (2, 2)
-    assert both[0].count.dtype == states[0][0].count.dtype
-    assert same(lw.tree_unstack(both), states)

@@ -16,6 +16,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.core.registry import forget
 from leafwise.integrations import torch as traced
 from leafwise.integrations.torch import ravel as torch_ravel
 
@@ -88,6 +89,7 @@ def torch(torch_tree):
     """Return torch, with an empty compiler."""
     torch = sys.modules["torch"]
     torch._dynamo.reset()
+    forget()  # leaf types that may go are held by objects that torch cannot hash
     yield torch
     torch._dynamo.reset()
 

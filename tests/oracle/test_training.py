@@ -56,7 +56,7 @@ def random_program(seed):
     ]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(10))
 def test_streams(nnx, jax, seed):
     """Keys, counts, what is drawn, and what is forked and split, step by step."""
 
@@ -81,56 +81,6 @@ def test_streams(nnx, jax, seed):
         return found
 
     assert run(nn) == run(nnx)
-
-
-@pytest.mark.slow
-def test_all_distributions(nnx, jax):
-    """What `Rngs` of Flax has by name, ours has, and gives the same."""
-    ones = jax.numpy.ones(2)
-    arguments = {
-        "choice": (5, (2,)),
-        "permutation": (5,),
-        "categorical": (ones,),
-        "randint": ((2,), 0, 9),
-        "multivariate_normal": (ones, jax.numpy.eye(2)),
-        "truncated_normal": (-1.0, 1.0, (2,)),
-        "orthogonal": (2,),
-        "ball": (2,),
-        "binomial": (5, 0.5),
-        "multinomial": (5, ones / 2),
-        "generalized_normal": (1.0, (2,)),
-        "triangular": (0.0, 0.5, 1.0, (2,)),
-        "weibull_min": (1.0, 2.0, (2,)),
-        "wald": (1.0, (2,)),
-        "f": (2.0, 2.0, (2,)),
-        "beta": (1.0, 2.0, (2,)),
-        "double_sided_maxwell": (0.0, 1.0, (2,)),
-    }
-    ones_like = {"gamma", "loggamma", "poisson", "pareto", "t", "chisquare", "rayleigh"}
-    arguments |= dict.fromkeys(ones_like, (2.0, (2,)))
-    arguments |= dict.fromkeys(["dirichlet", "geometric", "bernoulli"], (ones / 2,))
-    initializers = {n for n in dir(jax.nn.initializers) if hasattr(nnx.Rngs, n)}
-    initializers -= {n for n in dir(jax.random) if hasattr(nnx.Rngs, n)}
-    drawing = {n for n in dir(jax.random) if hasattr(nnx.Rngs, n)} - {"split"}
-    drawing = {name for name in drawing if not name.startswith("_")}
-    assert len(drawing) > 30
-    worked = 0
-    for name in drawing:
-        found = []
-        for library in (nn, nnx):
-            try:
-                drawn = getattr(library.Rngs(3), name)(*arguments.get(name, ((2,),)))
-                found.append(shown(jax, drawn))
-                worked += 1
-            except TypeError as error:
-                found.append(str(error))
-        assert found[0] == found[1], name
-    assert worked > 60
-    for name in initializers:
-        given = (2.0, "fan_in", "normal") if name == "variance_scaling" else ()
-        shape = (1, 2, 2) if name == "delta_orthogonal" else (2, 2)
-        made = [getattr(lib.Rngs(3), name)(*given)(shape) for lib in (nn, nnx)]
-        assert shown(jax, made[0]) == shown(jax, made[1]), name
 
 
 def test_seeds_of_jax(nnx, jax):
@@ -200,47 +150,27 @@ def models(library):
     return Model(library.Rngs(params=3))
 
 
-def transformations(optax):
-    """Return transformations with states of all sorts."""
-    return {
-        "sgd": optax.sgd(0.1),
-        "momentum": optax.sgd(0.1, momentum=0.9),
-        "adam": optax.adam(0.01),
-        "adamw": optax.adamw(0.01),
-        "chain": optax.chain(optax.clip_by_global_norm(0.1), optax.adam(0.1)),
-        "schedule": optax.sgd(optax.linear_schedule(0.1, 0.0, 5)),
-        "hyperparameters": optax.inject_hyperparams(optax.adam)(learning_rate=0.1),
-        "masked": optax.masked(
-            optax.sgd(0.1),
-            lambda tree: __import__("jax").tree.map(lambda x: True, tree),
-        ),
-        "several": optax.MultiSteps(optax.sgd(0.1), 2),
-        "lookahead": optax.adafactor(0.1),
-    }
+TRANSFORMATIONS = {
+    "sgd": lambda o: o.sgd(0.1),
+    "momentum": lambda o: o.sgd(0.1, momentum=0.9),
+    "adamw": lambda o: o.adamw(0.01),
+    "chain": lambda o: o.chain(o.clip_by_global_norm(0.1), o.adam(0.1)),
+    "schedule": lambda o: o.sgd(o.linear_schedule(0.1, 0.0, 5)),
+    "hyperparameters": lambda o: o.inject_hyperparams(o.adam)(learning_rate=0.1),
+    "several": lambda o: o.MultiSteps(o.sgd(0.1), 2),
+    "adafactor": lambda o: o.adafactor(0.1),
+}
+"""Transformations with states of all sorts."""
 
 
-NAMED = [
-    "sgd",
-    "momentum",
-    "adam",
-    "adamw",
-    "chain",
-    "schedule",
-    "hyperparameters",
-    "masked",
-    "several",
-    "lookahead",
-]
-
-
-@pytest.mark.parametrize("name", NAMED)
+@pytest.mark.parametrize("name", TRANSFORMATIONS)
 @pytest.mark.parametrize("compiled", [False, True])
 def test_the_same_training(nnx, jax, optax, name, compiled):
     """Losses, parameters and states of optax, step by step."""
 
     def run(library):
         model = models(library)
-        tx = transformations(optax)[name]
+        tx = TRANSFORMATIONS[name](optax)
         optimizer = library.Optimizer(model, tx, wrt=library.Param)
         x, y = jax.numpy.ones((4, 2)), jax.numpy.full((4, 3), 0.5)
 

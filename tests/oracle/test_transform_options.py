@@ -77,13 +77,6 @@ def donated_object(T, library):
     return before.is_deleted(), x.is_deleted(), one.w[...]
 
 
-def donated_where_it_stands_again(T, library):
-    one = model(library, 3)
-    before = one.w[...]
-    T.jit(lambda a, b: b.w[...] * 2, donate_argnums=1)(one, one)
-    return before.is_deleted(), one.w[...]
-
-
 def as_decorator(T, library):
     @T.jit(static_argnums=1, inline=True, keep_unused=True)
     def scaled(m, k):
@@ -119,17 +112,6 @@ def mapped_prefix_trees(T, library):
     outs = {"x": 0, "y": (1, None)}
     found = T.vmap(f, in_axes=axes, out_axes=outs)(model(library, 3), tree)
     return found["x"], *found["y"]
-
-
-def mapped_objects_in_a_dict(T, library):
-    both = {"m": model(library, 3), "n": model(library, 2)}
-
-    def f(both):
-        both["m"].w[...] = both["m"].w[...] * 2
-        return both["m"].w[...] + both["n"].w[...].sum()
-
-    found = T.vmap(f, in_axes=({"m": 0, "n": None},))(both)
-    return found, both["m"].w[...], both["n"].w[...]
 
 
 def mapped_and_returned(T, library):
@@ -223,11 +205,9 @@ CASES = [
     static_names,
     donated,
     donated_object,
-    donated_where_it_stands_again,
     as_decorator,
     lowered,
     mapped_prefix_trees,
-    mapped_objects_in_a_dict,
     mapped_and_returned,
     mapped_by_size,
     made_inside,
@@ -296,26 +276,6 @@ def test_a_bound_method_carries_its_object(jax):
     before, x = one.w.value, jax_ones(2)
     nn.jit(one.grow, donate_argnums=0)(x)
     assert (before.is_deleted(), x.is_deleted()) == (False, True)
-
-
-def test_objects_of_axes(jax):
-    """A model of axes says for each value how it is mapped; also a cyclic one."""
-    both = nn.Dict(a=model(nn, 3), b=lw.data(jax_ones(2)))
-    both.me = both
-    axes = nn.clone(both)
-    axes.a.w.value, axes.b = 0, None
-
-    def f(both, x):
-        both.a.w[...] = both.me.a.w[...] * x
-        return both.b.sum()
-
-    found = nn.vmap(f, (axes, 0))(both, jax.numpy.arange(3.0))
-    assert found.tolist() == [2.0, 2.0, 2.0]
-    assert both.a.w.value.tolist() == [0.0, 1.0, 2.0]
-    state = nn.split(nn.Dict(p=nn.Param(np.arange(3.0)), c=nn.Cache(np.ones(2))))[1]
-    by_kind = nn.State({"p": 0, "c": None})
-    g = nn.vmap(lambda s: s.p.value * s.c.value.sum(), in_axes=(by_kind,))
-    assert g(state).tolist() == [0.0, 2.0, 4.0]
 
 
 def test_errors_about_axes_name_arguments(jax):
@@ -426,20 +386,6 @@ def test_captured_objects_are_no_copies(jax):
     assert isinstance(free.x, jax.Array)
     assert not isinstance(free.x, jax.core.Tracer)
     assert vars(one).keys() == {"w"}
-
-
-def test_what_leaves_an_argument_is_written_back(jax):
-    """An object that the function took out of an argument is still the caller's."""
-    both, other = nn.Dict(a=model(nn), b=model(nn)), nn.Dict()
-    a, b = both.a, both.b
-
-    def f(both, other):
-        both.a.w[...] = both.a.w[...] * 5
-        other.b = both.b
-        del both.a, both.b
-
-    nn.jit(f)(both, other)
-    assert (a.w.value.tolist(), other.b is b, [*both]) == ([5.0, 5.0], True, [])
 
 
 def test_stages_of_a_compiled_function(jax):

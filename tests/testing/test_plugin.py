@@ -5,7 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -120,33 +120,11 @@ def test_nan_is_a_difference_as_it_is_for_python():
     assert "~ ['a'][0]: nan -> nan" in explained({"a": [nan]}, {"a": [float("nan")]})
 
 
-def test_what_equals_is_no_difference():
-    """Beside what is one."""
-    text = explained([[1, 2], deque([3])], [[True, 3], deque([3])])
-    assert "differ in 1 place " in text
-    assert "~ [0][1]: 2 -> 3" in text
-
-
-def test_arrays_are_told_in_few_lines():
-    """By the places where they differ."""
-    np = pytest.importorskip("numpy")
-    text = explained({"w": [np.ones(3), 1]}, {"w": [np.array([1, 1, 2.0]), 1]})
-    assert "~ ['w'][0]: f64[3], 1 of 3 places differs" in text
-
-
 def test_many_differences_are_counted():
     """Unless all are asked for."""
     many = [[i] for i in range(50)], [[-1 - i] for i in range(50)]
     assert explained(*many).endswith("\n  and 30 more")
     assert len(explained(*many, verbose=2).splitlines()) == 51
-
-
-def test_only_equality_is_explained():
-    """Other operators are left to pytest."""
-    trees = [[1]], [[2]]
-    assert explain(*trees)[3] == "  ~ [0][0]: 1 -> 2"
-    assert explain(*trees, op="!=") is None
-    assert explain(*trees, op="<") is None
 
 
 @pytest.mark.needs("processes")

@@ -212,5 +212,5 @@ seen(nn.vmap(doubled)(x))
 seen(nn.remat(doubled)(x))
 seen(nn.eval_shape(lambda: Linear(2)))
 seen(nn.prefix(model, {nn.Param: 0, ...: None}))
-seen(nn.share(lambda f: f)(doubled)(x))
+seen(nn.share(lambda f: f)(doubled)(x))  # Any: whatever the transform returns
 seen((nn.SharedError("e"), nn.TraceError("e")))

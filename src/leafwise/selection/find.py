@@ -22,10 +22,10 @@ the root. Knows nothing of other selectors, nor of edits.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
@@ -188,17 +188,23 @@ def step_of(key: Any) -> Step:
 
 # ---------------------------------------------------------------------- parsing
 
-_SPECIAL: Final = re.compile(r"[^.\[\]{},@]*")
 _BOUND: Final = re.compile(r"(-?[0-9]+)?")
 _FLAT: Final = "<flat index "
 _HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
 
 
-def parse(text: str) -> tuple[Step, ...]:
+@functools.lru_cache
+def _word(sep: str) -> re.Pattern[str]:
+    """Return what matches a name between separators, up to what is special."""
+    return re.compile(rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*")
+
+
+def parse(text: str, sep: str = ".") -> tuple[Step, ...]:
     """Read a pattern.
 
     Args:
         text: The pattern; the empty text is the root.
+        sep: What stands between names.
 
     Raises:
         PathError: The text is not a pattern; the message points to the place.
@@ -218,14 +224,15 @@ def parse(text: str) -> tuple[Step, ...]:
     place = 0
     while place < len(text):
         start = place
-        if text[place] not in "[." and place:
-            why = "a step begins with . or [; other keys need quotes: ['a@b']"
+        is_separated = text.startswith(sep, place)
+        if place and text[place] != "[" and not is_separated:
+            why = f"a step begins with {sep} or [; other keys need quotes: ['a@b']"
             raise _error(text, place, why)
         try:
             if text[place] == "[":
                 step, place = _bracket(text, place)
             else:
-                step, place = _name(text, place + (text[place] == "."))
+                step, place = _name(text, place + is_separated * len(sep), sep)
         except PathError:
             raise
         except ValueError:  # of `int`
@@ -234,7 +241,7 @@ def parse(text: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _name(text: str, start: int) -> tuple[Step, int]:
+def _name(text: str, start: int, sep: str) -> tuple[Step, int]:
     """Read the name, or the names in braces, that begin at a place."""
     first = text[start : start + 1]
     if first == "{":
@@ -244,7 +251,7 @@ def _name(text: str, start: int) -> tuple[Step, int]:
         key = GetAttrKey(_literal(text, start, end))
         return _attribute(text[start:end], key), end
     begin = start + (first == "@")
-    found: Any = _SPECIAL.match(text, begin)
+    found: Any = _word(sep).match(text, begin)
     name, end = found[0], found.end()
     if not name:
         raise _error(text, begin, "a name is missing here")
@@ -379,7 +386,9 @@ class Place:
         """The path from the root, made on demand."""
         link = self._link
         if type(link) is not KeyPath:
-            link = self._link = link() if type(link) is partial else path_of(link)
+            link = self._link = (
+                link() if type(link) is functools.partial else path_of(link)
+            )
         return link  # type: ignore[no-any-return]
 
 
@@ -388,7 +397,9 @@ def leaf_places(
 ) -> list[Place]:
     """Return the places of some leaves, by their numbers."""
     path_at = lambda number: treedef.paths()[number]  # noqa: E731
-    return [Place(partial(path_at, number), leaves[number]) for number in chosen]
+    return [
+        Place(functools.partial(path_at, number), leaves[number]) for number in chosen
+    ]
 
 
 def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:

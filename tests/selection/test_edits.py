@@ -323,26 +323,6 @@ def test_pointing():
             lw.selection.tree_at(lambda t: t["a"], tree, **options)
 
 
-def test_pointing_at_empty_tuples():
-    """Each is a node of its own, though to Python they are one object."""
-    tree = {"d": (), "e": [(), 1], "f": Point((), ())}
-    assert lw.selection.tree_at(lambda t: t["d"], tree, 1) == {**tree, "d": 1}
-    assert lw.selection.tree_at(lambda t: t["e"][0], tree, 2)["e"] == [2, 1]
-    assert lw.selection.tree_at(lambda t: (t["f"].y, t["d"]), tree, (3, 4)) == {
-        "d": 4,
-        "e": [(), 1],
-        "f": Point((), 3),
-    }
-    assert (
-        lw.selection.tree_at(lambda t: t["d"], tree, replace_fn=lambda x: x)["d"]
-        is tree["d"]
-    )
-    assert lw.selection.tree_at(lambda t: t, (), 5) == 5
-    assert lw.selection.tree_at(lambda t: (), tree, ()) is tree
-    assert lw.selection.tree_at(lambda t: [*t["d"]], tree, []) is tree
-    assert lw.selection.tree_at(lambda t: t["d"], tree, 1, is_leaf=list)["d"] == 1
-
-
 def test_pointing_asks_is_leaf_of_the_tree_alone():
     """Not of what stands for its leaves while `where` runs."""
     tree = {"a": [1, 2], "b": 3}

@@ -124,8 +124,9 @@ def test_an_overload_takes_what_the_function_takes(
     told: set[str] = set()
     for overload in overloads:
         seen = dict(inspect.signature(overload).parameters)
-        if seen.pop("options", None):
-            told |= {*hints.Options.__annotations__}
+        if options := seen.pop("options", None):
+            name = options.annotation.removeprefix("Unpack[").removesuffix("]")
+            told |= {*getattr(hints, name).__annotations__}
         for name, parameter in seen.items():
             kind = taken[name].kind
             assert parameter.kind in (kind, kinds.KEYWORD_ONLY)

@@ -19,7 +19,6 @@ from typing import (
     Final,
     NamedTuple,
     TypeAlias,
-    TypedDict,
     Unpack,
     overload,
 )
@@ -66,17 +65,7 @@ from .rebuild import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Class, K, Node, T
-
-    class MergeOptions(TypedDict, total=False):
-        """The options of `tree_merge`."""
-
-        join: str
-        lists: str | Mapping[Any, str]
-        conflict: str
-        rules: Mapping[Any, Any] | None
-        validate: bool
-        namespace: str
+    from ..hints import Class, K, MergeOptions, Node, T
 
 
 Walk: TypeAlias = "Generator[Walk, Any, Any]"

@@ -536,16 +536,16 @@ class _Comparing:
         whole.
         """
         mine, others = rule.items(a), rule.items(b)
-        if mine.keys() == others.keys():
-            keys, theirs = [*mine], [*others]
-            is_surely_same = all(map(is_, keys, theirs)) or (
-                keys == theirs and {str}.issuperset(map(type, keys + theirs))
-            )
-            if not is_surely_same and not rule.same_aux(
+        is_same = len(mine) == len(others) and (
+            all(map(is_, mine, others))
+            or ([*mine] == [*others] and {str}.issuperset(map(type, [*mine, *others])))
+        )
+        if is_same or mine.keys() == others.keys():
+            if not is_same and not rule.same_aux(
                 rule.flatten(a)[1], rule.flatten(b)[1]
             ):
                 return "aux", ()
-            found = map(others.__getitem__, mine)
+            found: Any = others.values() if is_same else map(others.get, mine)
             rows = self.differing(mine, mine.values(), found)
             return "", [(DictKey(key), x, y) for key, x, y in rows]
         pairs: list[Any] = []

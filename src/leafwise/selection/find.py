@@ -460,25 +460,29 @@ def has_kinds(node: Any) -> bool:
     return hasattr(node, "_leafwise_fields")
 
 
+def _linked(node: Any, rule: Rule) -> Iterable[tuple[Any, Any]]:
+    """Return the children of a node, each after its key in a linked list."""
+    children, aux = rule.flatten(node)
+    keys = (rule.bare_keys if rule.reads_items else rule.keys)(aux, len(children))
+    if rule.reads_items and rule.is_mapping:
+        keys = [key if type(key) is str else DictKey(key) for key in keys]
+    return zip(keys, children, strict=True)
+
+
 def _children(node: Any, rule: Rule) -> Iterator[tuple[Any, Any, Raw]]:
     """Yield each child after its key in a linked list, and with what tests take."""
-    children, aux = rule.flatten(node)
-    count = len(children)
-    if rule.reads_items:
-        is_mapping = rule.is_mapping
-        kind = "key" if is_mapping else "position"
-        keys = rule.bare_keys(aux, count)
-        for place, (key, child) in enumerate(zip(keys, children, strict=True)):
-            linked = DictKey(key) if is_mapping and type(key) is not str else key
-            yield linked, child, (kind, key, place, count)
-        return
-    keys = rule.keys(aux, count)
+    pairs = [*_linked(node, rule)]
+    count = len(pairs)
     if has_kinds(node) and isinstance(node, Sequence):
         count = len(node)
-    for place, (key, child) in enumerate(zip(keys, children, strict=True)):
-        kind = key_kind(key)
-        value = key if kind == "other" else key.entry
-        at = key.idx if type(key) is SequenceKey else place
+    for place, (key, child) in enumerate(pairs):
+        kind, value, at = "key", key, place
+        if type(key) is int:
+            kind = "position"
+        elif type(key) is not str:
+            kind = key_kind(key)
+            value = key if kind == "other" else key.entry
+            at = key.idx if type(key) is SequenceKey else place
         yield key, child, (kind, value, at, count)
 
 
@@ -535,6 +539,8 @@ def _one_step(
     rule = context.rule_of(node, link)
     if rule is None:
         return []
+    if step.test is _any:
+        return [((link, key), child) for key, child in _linked(node, rule)]
     found = [
         (key, child)
         for key, child, raw in _children(node, rule)

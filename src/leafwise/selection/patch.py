@@ -24,7 +24,7 @@ from .rebuild import Delete, Edit, Insert, Move, Set, entries_of, rebuild
 
 
 if TYPE_CHECKING:
-    from .change import Change
+    from .diff import Change
 
 
 # ------------------------------------------------------------------------ writing

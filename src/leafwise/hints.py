@@ -29,6 +29,7 @@ __all__ = [
     "Leaf",
     "Level",
     "ListOf",
+    "MergeOptions",
     "Modes",
     "Node",
     "Nodes",
@@ -204,6 +205,17 @@ PathFunction = TypeAliasType(
     type_params=(T, R),
 )
 """The same with the key path first."""
+
+
+class MergeOptions(TypedDict, total=False):
+    """The options of `tree_merge`."""
+
+    join: str
+    lists: str | Mapping[Any, str]
+    conflict: str
+    rules: Mapping[Any, Any] | None
+    validate: bool
+    namespace: str
 
 
 class Modes(TypedDict, total=False):

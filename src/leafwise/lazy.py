@@ -136,11 +136,7 @@ def later(
 
 
 class _Html:
-    """A method of instances that their classes do not show.
-
-    If the class has it, treescope appends the HTML of an object to what it draws itself
-    of the object.
-    """
+    """A method of instances that their classes do not show."""
 
     __slots__ = ()
 
@@ -149,7 +145,7 @@ class _Html:
 
 
 class Shown:
-    """Base of our classes that notebooks, rich and treescope show as pictures.
+    """Base of our classes that notebooks and rich show as pictures.
 
     What they ask for is made by `leafwise.show`, which is loaded then. A class that
     says itself how it looks, by a method of these names, is shown so.
@@ -168,10 +164,6 @@ class Shown:
         """Return the text, as wide as rich wants it."""
         lines: Iterable[Any] = _protocol("rich_of", self)(options)
         return lines
-
-    def __treescope_repr__(self, path: str | None, subtree_renderer: Any) -> Any:
-        """Return what treescope draws."""
-        return _protocol("treescope_of", self)(path, subtree_renderer)
 
 
 def _protocol(name: str, value: Any) -> Callable[..., Any]:

@@ -385,24 +385,6 @@ def test_a_list_in_itself():
 # --------------------------------------------------------------------------- by a key
 
 
-def test_items_with_a_key_are_paired_by_it():
-    """Another order is moves; a key may be a path; other lists are aligned."""
-    a = {"x": [{"meta": {"name": n}, "v": n, "l": [1, 2]} for n in "abc"]}
-    b = {"x": [{"meta": {"name": n}, "v": n, "l": [0, 1, 2]} for n in "cab"]}
-    b["x"][1]["v"] = "z"
-    assert str(lw.tree_diff(a, b, lists={"**.x": "meta.name"})) == (
-        "+ ['x'][0]['l'][0]: 0\n"
-        "~ ['x'][0]['v']: 'a' -> 'z'\n"
-        "+ ['x'][1]['l'][0]: 0\n"
-        "> ['x'][2] -> [0]: {'meta': {'name': 'c'}, 'v': 'c', 'l': [0, 1, 2]}\n"
-        "+ ['x'][2]['l'][0]: 0"
-    ) or sorted(c.kind for c in lw.tree_diff(a, b, lists={"x": "meta.name"})) == (
-        ["added", "added", "added", "moved", "value"]
-    )
-    check(a, b, lists={"**.x": "meta.name"})
-    check(a, b, lists={"**.x": "v"})
-
-
 @pytest.mark.parametrize(
     ("items", "text"),
     [

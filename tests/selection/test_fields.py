@@ -3,7 +3,7 @@
 import dataclasses
 import datetime
 import enum
-from collections import OrderedDict, namedtuple
+from collections import namedtuple
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import (
@@ -76,22 +76,6 @@ Point = namedtuple("Point", "x y")
 
 
 # ------------------------------------------------------------- dicts onto objects
-
-
-def test_a_dict_is_merged_field_by_field():
-    """At any depth; what it does not touch is shared."""
-    run = Run(extra={"a": [1]}, scale=2)
-    overlay = {"optim": {"lr": 0.5, "name": "sgd"}, "extra": {"b": 2}, "none": {"c": 3}}
-    made = merge({"run": run}, {"run": overlay})["run"]
-    assert (type(made), made.steps) == (Run, 20)
-    assert made.optim == Optim(0.5, name="sgd")
-    assert made.optim.betas is run.optim.betas
-    assert (made.extra, made.none) == ({"a": [1], "b": 2}, {"c": 3})
-    assert made.extra["a"] is run.extra["a"]
-    assert run.optim == Optim()
-    assert merge(run, {}) is run
-    assert merge(run, {"optim": {"lr": run.optim.lr}}) is run
-    assert merge(run, OrderedDict(steps=1), {"steps": 2}).steps == 2
 
 
 def test_every_sort_of_object():
@@ -410,38 +394,6 @@ def test_a_dtype_is_a_declared_type():
     assert override({"a": np.int64(1)}, "a=2")["a"].dtype == np.int64
     with pytest.raises(EditError, match=r"'0\.5' is not an int64"):
         override({"a": np.int64(1)}, "a=0.5")
-
-
-@lw.register_dataclass
-@dataclasses.dataclass
-class Anything:
-    act: object = len
-
-
-def test_an_annotation_that_says_nothing_is_not_the_reason():
-    """Any value is an object, so that is not what was wrong."""
-    with pytest.raises(EditError) as caught:
-        lw.selection.override(Anything(), ["act=print"])
-    assert "declared type" not in str(caught.value)
-    assert str(caught.value) == (
-        "override 'act=print': 'print' is not a builtin_function_or_method; the value "
-        "at .act is <built-in function len>"
-    )
-
-
-def test_two_signs_replace_by_a_value_of_another_type():
-    """`++` forces, where `=` alone is an error."""
-    tree = {"p": {"lto": True, "deps": {"a": 1}}, "n": 1}
-    for text, at, value in (
-        ("p.lto=thin", "p.lto", "thin"),
-        ("p.deps=^3", "p.deps", "^3"),
-        ("n=[push]", "n", ["push"]),
-    ):
-        with pytest.raises(EditError):
-            lw.selection.override(tree, text)
-        made = lw.selection.override(tree, f"++{text}")
-        assert lw.at(made)[at].get() == value
-    assert lw.selection.override(tree, "++p.lto=false")["p"]["lto"] is False
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,6 @@ class Local:
         return True
 
 
-MASK = Pair(True, False)
 PAIR = Pair(1, 2)
 USES = {
     "get": (lambda ns, t, m: ns.at(t)[m].get(), [1]),
@@ -105,15 +104,6 @@ def test_masks_as_keys_of_labels_and_of_edits():
     assert (edited.w, edited.b) == (11, 2)
     merged = lw.tree_merge(model, Model(3, 4), rules={mask: "base"})
     assert (merged.w, merged.b) == (1, 4)
-
-
-def test_the_mask_of_a_selection_selects_the_same():
-    """Of a model that can be called as well."""
-    model = Model(1.0, 2.0)
-    mask = lw.at(model)["w"].mask()
-    assert lw.at(model)[mask].get() == [1.0]
-    zeroed = lw.at(model)[mask].set(0.0)
-    assert (zeroed.w, zeroed.b) == (0.0, 2.0)
 
 
 @given(every_tree(), st.sampled_from(["**", "*", "**.x", "[0]", int, str]))
@@ -208,17 +198,6 @@ def test_a_node_with_something_else_in_it_is_no_selector():
         )
 
 
-def test_nodes_and_functions_are_values():
-    """In a table of edits, too."""
-    tree, asks = {"a": 1, "b": 2}, Asks()
-    made = lw.selection.tree_update(tree, {"a": PAIR, "b": asks})
-    assert made["a"] == PAIR
-    assert made["b"] is asks
-    local = Local(1, 2)
-    assert space.tree_update(tree, {"a": local})["a"] is local
-    assert lw.selection.tree_update(tree, {"a": local})["a"] is local
-
-
 def test_a_mask_that_does_not_fit_is_an_error():
     """It may be a prefix of the tree, and never goes deeper."""
     assert lw.at({"a": [1, 2]})[{"a": True}].get() == [[1, 2]]
@@ -234,27 +213,6 @@ def test_none_in_a_mask():
     assert lw.at([None, 1])[[None, True]].get() == [1]
     assert lw.at([None, 1], none_is_leaf=True)[[None, True]].get() == [1]
     assert lw.at([None, 1], none_is_leaf=True)[[True, False]].get() == [None]
-
-
-def test_leaves_that_a_predicate_makes():
-    """Wherever leaves are looked for."""
-
-    def stop(node):
-        return node in ([1], [3])
-
-    tree = {"a": [[1], [2]]}
-    options: Any = {"is_leaf": stop}
-    assert lw.at(tree, **options)["a[*]"].get() == [[1], [2]]
-    assert lw.at(tree, missing_ok=True, **options)["a[*][*]"].get() == [2]
-    assert lw.at(tree, **options)["**"].get() == [[1], 2]
-    assert lw.at(tree, **options)["a"]["**"].get() == [[1], 2]
-    assert lw.at(tree, **options)[list].get() == [[[1], [2]]]
-    assert lw.at(tree, **options)["a"][lambda x: True].set(0) == {"a": [0, [0]]}
-    assert lw.selection.to_flat(tree, **options) == {"a[0]": [1], "a[1][0]": 2}
-    added = lw.selection.tree_map_outer(
-        lambda x, y: x + y, tree, {"a": [[3], [4]]}, **options
-    )
-    assert added == {"a": [[1, 3], [6]]}
 
 
 def test_types_do_not_look_into_leaves():

@@ -1,7 +1,6 @@
 """Trees merged into one another, and joined side by side."""
 
 from collections import OrderedDict, defaultdict, deque, namedtuple
-from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -20,12 +19,6 @@ Pair = namedtuple("Pair", ["x", "y"])  # as users write it
 class Layer:
     weight: Any
     name: str = lw.static(default="layer")
-
-
-class Model(lw.Pytree):
-    def __init__(self, weight: Any, width: int) -> None:
-        self.weight = lw.data(weight)
-        self.width = width
 
 
 # ------------------------------------------------------------------------------ laws
@@ -167,30 +160,6 @@ def test_each_sort_of_node(base, overlay, words, merged):
     assert lw.tree_merge(base, overlay, **words) == merged
 
 
-@pytest.mark.parametrize(
-    ("base", "overlay", "words", "merged"),
-    [
-        ({"a": None}, {"a": lw.DELETE, "b": None}, {}, {"b": None}),
-        ({"a": True}, {"b": True}, {"join": "right"}, {"b": True}),
-        ({"a": 1, "b": 1}, {"b": 1, "c": 1}, {"join": "right"}, {"b": 1, "c": 1}),
-        ({"d": {"a": ()}}, {"d": {"a": lw.DELETE, "b": ()}}, {}, {"d": {"b": ()}}),
-        (
-            OrderedDict(a=None),
-            {"a": lw.DELETE, "b": None},
-            {},
-            OrderedDict(b=None),
-        ),
-    ],
-)  # fmt: skip
-def test_other_keys_with_the_same_values_are_another_mapping(
-    base, overlay, words, merged
-):
-    """That the values are the same objects in the same places says nothing of keys."""
-    found = lw.tree_merge(base, overlay, **words)
-    assert found == merged
-    assert type(found) is type(merged)
-
-
 def test_mappings_of_every_sort_get_other_keys_with_the_same_values():
     """Also those with a factory, with kinds, and in an outer map."""
     counts = lw.tree_merge(defaultdict(int, a=0), {"a": lw.DELETE, "b": 0})
@@ -241,23 +210,6 @@ def test_what_a_container_refuses_is_told_with_its_place():
     with pytest.raises(TypeError, match="the keys of a Dict are strings") as error:
         lw.tree_merge({"a": lw.nn.Dict()}, {"a": {1: 2}})
     assert error.value.__notes__ == ["at key path ['a']"]
-
-
-def test_objects_are_joined_attribute_by_attribute():
-    """The static ones are those of the overlay; another set of them does not fit."""
-    base, overlay = Model({"a": 1}, 3), Model({"b": 2}, 4)
-    merged = lw.tree_merge(base, overlay)
-    assert (merged.weight, merged.width) == ({"a": 1, "b": 2}, 4)
-    assert (base.weight, base.width) == ({"a": 1}, 3)
-    assert lw.tree_merge(base, overlay, conflict="base").width == 3
-    overlay.extra = lw.data(5)
-    with pytest.raises(EditError) as error:
-        lw.tree_merge([base], [overlay], lists="position")
-    assert str(error.value) == (
-        "cannot merge a Model onto a Model with other children at [0]; add a rule for "
-        'this path, "overlay" or "base", to choose which one wins'
-    )
-    assert lw.tree_merge(base, overlay, rules={"": "overlay"}) is overlay
 
 
 # ------------------------------------------------------------------------------ rules
@@ -411,33 +363,6 @@ def test_trees_of_one_structure_map_as_ever(tree):
     assert lw.tree_equal(pair, lw.tree_map(lambda x, y: [x, y], tree, tree))
 
 
-def test_functions_are_called_in_order_with_what_is_missing():
-    """From the first key to the last, depth first."""
-    calls: list[Any] = []
-    lw.selection.tree_map_outer(
-        lambda *row: calls.append(row),
-        {"a": {"x": 1}, "b": 2},
-        {"b": 3, "a": {"y": 4}},
-        {"c": Layer(5)},
-        fill=None,
-    )
-    assert calls == [
-        (1, None, None), (None, 4, None), (2, 3, None), (None, None, 5),
-    ]  # fmt: skip
-
-
-def test_rules_call_their_functions_in_order():
-    """From the first key to the last, depth first, as a map does."""
-    calls: list[Any] = []
-    lw.tree_merge(
-        {"a": {"x": [1]}, "b": 2, "c": {"d": 3}},
-        {"c": {"d": 6}, "b": 5, "a": {"x": [4]}},
-        lists="position",
-        rules={"**": lambda *pair: calls.append(pair)},
-    )
-    assert calls == [(1, 4), (2, 5), (3, 6)]
-
-
 def test_what_is_beside_another_sort_is_an_error():
     """With the place."""
     with pytest.raises(EditError) as error:
@@ -457,21 +382,6 @@ def test_what_is_beside_another_sort_is_an_error():
     with pytest.raises(ValueError, match="no") as raised:
         lw.selection.tree_map_outer(lambda _: int("no"), {"a": 1})
     assert raised.value.__notes__ == ["at key path ['a']"]
-
-
-def test_leaves_are_what_is_said():
-    """`is_leaf` and the None modes are as everywhere; unknown mappings are leaves."""
-    trees = [{"a": [1]}, {"a": [2], "n": None}]
-    assert lw.selection.tree_zip_outer(
-        *trees, is_leaf=lambda x: isinstance(x, list)
-    ) == {
-        "a": ([1], [2]),
-        "n": None,
-    }
-    zipped = lw.selection.tree_zip_outer(*trees, none_is_leaf=True)
-    assert zipped == {"a": [(1, 2)], "n": (lw.MISSING, None)}
-    proxy = MappingProxyType({"x": 1})
-    assert lw.tree_merge({"a": proxy}, {"a": 2}) == {"a": 2}
 
 
 def test_two_classes_of_one_name_that_do_not_fit_are_told_apart():

@@ -78,7 +78,7 @@ def test_another_library_applies_what_is_written(count):
         except jsonpatch.JsonPatchException:  # it cannot read what it wrote
             continue
         assert same(TreeDiff.from_json_patch(theirs, a).apply(a), expected)
-    assert words == {"add", "remove", "replace", "move"}
+    assert words == {"add", "remove", "replace"}
 
 
 @given(TREES, TREES)
@@ -90,11 +90,11 @@ def test_there_and_back(a, b):
 
 @given(st.permutations(range(9)), st.integers(0, 8), st.integers(0, 8))
 def test_moves_in_one_list(places, start, end):
-    """One operation for each item that has moved and is not there already."""
+    """Two operations for each item that has moved, one for any other."""
     a, b = {"x": [*range(9)][start:]}, {"x": places[: end + 1]}
     diff = lw.tree_diff(a, b)
     patch = json.loads(diff.to_json_patch())
-    assert len(patch) <= len(diff)
+    assert len(patch) <= 2 * len(diff)
     assert TreeDiff.from_json_patch(patch, a).apply(a) == b
 
 
@@ -243,15 +243,6 @@ def test_what_json_cannot_hold(a, b, text):
     pair = (b, a) if isinstance(a, type) else (a, b)
     with pytest.raises(EditError, match=text):
         lw.tree_diff(*pair).to_json_patch()
-
-
-def test_a_long_list_that_was_turned_around():
-    """Each move takes a time that hardly grows with the list."""
-    size = 3_000
-    diff = lw.tree_diff([*range(size)], [*range(size)][::-1])
-    patch = json.loads(diff.to_json_patch())
-    assert len(patch) == size - 1
-    assert {operation["op"] for operation in patch} == {"move"}
 
 
 def test_a_patch_that_changes_only_the_type():

@@ -1,7 +1,6 @@
 """Selectors: the grammar of patterns, and everything else that may be one."""
 
 import re
-from collections import OrderedDict, deque
 from typing import NamedTuple
 
 import pytest
@@ -87,21 +86,6 @@ def test_what_a_pattern_means(pattern):
     for path in found:
         assert lw.at(CONFIG)[path].paths() == [path]
         assert lw.at(CONFIG)[str(path)].paths() == [path]
-
-
-def test_other_containers():
-    """Positions mean items of deques and `List`; names those of dicts of any sort."""
-    tree = [
-        deque([1, 2]),
-        OrderedDict(b=3, a=4),
-        lw.nn.List([lw.data(5), "s"]),
-        lw.nn.Dict(k=lw.data(6), s="s"),
-    ]
-    assert lw.at(tree)["[0][-1]"].get() == 2
-    assert lw.at(tree)["[1].*"].get() == [3, 4]
-    assert lw.at(tree)["[2][0]"].get() == 5
-    assert lw.at(tree)["[3].k"].get() == 6
-    assert lw.at(tree)["[3]['k']"].get() == 6
 
 
 STEP = "a step begins with . or [; other keys need quotes: ['a@b']"
@@ -192,21 +176,6 @@ def test_each_path_means_its_place(tree):
     everything = lw.at(tree, missing_ok=True)["**"]
     assert everything.paths() == lw.tree_paths(tree)
     assert all(map(lambda a, b: a is b, everything.get(), lw.tree_leaves(tree)))
-
-
-class Text(str):
-    __slots__ = ()
-
-
-def test_a_key_that_is_a_sort_of_str_is_meant_by_its_text():
-    """A dict finds it by the plain text; so does the pattern that its path prints."""
-    tree = {"x": {Text("a"): 1, "b": 2}}
-    path = lw.tree_paths(tree)[0]
-    assert str(path) == "['x']['a']"
-    for where in (path, str(path), "x.a", lw.KeyPath.parse(str(path)), "x['b','a']"):
-        assert (path, 1) in lw.at(tree)[where].items()
-    assert lw.at(tree)["x['a']"].set(5) == {"x": {"a": 5, "b": 2}}
-    assert lw.at({True: 1}, missing_ok=True)["[1]"].count() == 0
 
 
 def test_the_text_of_a_key_with_nan_means_its_place():
@@ -324,18 +293,6 @@ def test_cycles_and_depth():
     ((path, leaf),) = lw.at(deep)["**"].items()
     assert (len(path), leaf) == (100_000, 1)
     assert lw.at(deep)[path].get() == 1
-
-
-def test_leaves_as_one_says():
-    """`is_leaf`, `none_is_leaf` and the namespace count."""
-    tree = {"a": (1, None)}
-    assert lw.at(tree, is_leaf=tuple)["**"].get() == [(1, None)]
-    assert lw.at(tree, none_is_leaf=True)["**"].get() == [1, None]
-    assert lw.at(tree, is_leaf=tuple, missing_ok=True)["a[0]"].count() == 0
-    space = lw.namespace("selecting", dict_order="insertion")
-    tree = {"b": 1, "a": 2}
-    assert space.at(tree)["*"].get() == [1, 2]
-    assert lw.at(tree)["*"].get() == [2, 1]
 
 
 def test_a_place_that_two_selectors_lead_to_in_two_ways_is_there_once():

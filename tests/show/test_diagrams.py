@@ -336,15 +336,6 @@ def test_what_is_not_equal_is_drawn_apart():
     assert '-.->|"[1] … [3]"|' in to_mermaid([one, one, one, one])
 
 
-def test_values_that_differ_are_left_out_of_one_box():
-    """Its leaves are types then, and so are arrays that are not alike."""
-    tree = [{"lr": n / 10, "kind": "adam"} for n in range(3)]
-    assert re.findall(r"\(\[.*\]\)", to_mermaid(tree)) == [
-        """(["'adam'"])""",
-        """(["float"])""",
-    ]
-
-
 def test_many_equal_blocks_are_read_as_a_whole():
     """More than there are boxes; what is drawn as one counts as one."""
     blocks = [{f"w{n}": float(n) for n in range(20)} for _ in range(100)]

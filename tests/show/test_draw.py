@@ -48,18 +48,6 @@ def test_keys_types_and_values():
     assert draw([]) == "[]"
 
 
-def test_what_is_left_out_is_counted():
-    """By depth and by number; near the root comes first."""
-    tree = {"a": [[1, 2], [3]], "b": list(range(100))}
-    assert draw(tree, depth=1) == text("""
-        dict
-        ├── 'a': [... 2 with 3 leaves]
-        └── 'b': [... 100]
-        """)
-    assert draw(tree, max_leaves=6).splitlines()[-1] == "    └── ... 96 more"
-    assert draw(tree, depth=0) == "{... 2 with 103 leaves}"
-
-
 def test_shared_objects_and_cycles():
     """Are drawn once."""
     loop = [1]
@@ -70,18 +58,6 @@ def test_shared_objects_and_cycles():
         │   ├── [0]: 1
         │   └── [1]: → #1
         └── 'b': → #1
-        """)
-
-
-def test_arrays_that_are_shared():
-    """Weights are tied so."""
-    np = pytest.importorskip("numpy")
-    weight = np.zeros((8, 4), "f4")
-    assert draw({"in": weight, "out": weight, "scale": np.ones(2)}) == text("""
-        dict
-        ├── 'in': #1 f32[8,4]
-        ├── 'out': → #1
-        └── 'scale': f64[2]([1, 1])
         """)
 
 
@@ -106,30 +82,6 @@ def test_what_a_selector_picks(how):
         """)
     with pytest.raises(PathError, match="no match"):
         draw(tree, select="enc.*.wieght")
-
-
-def test_one_object_of_which_two_parts_are_picked():
-    """Both are drawn: the first place does not stand for the second one."""
-    layer = {"w": 1, "bias": 2}
-    assert draw({"a": layer, "b": layer}, select=["a.w", "b.bias"]) == text("""
-        dict
-        ├── 'a': dict
-        │   ├── 'w': 1
-        │   └── ... 1 more
-        └── 'b': dict
-            ├── 'bias': 2
-            └── ... 1 more
-        """)
-
-
-def test_a_selection_keeps_how_its_tree_is_read():
-    """What `at` was told about leaves holds in the drawing, too."""
-    tree = {"a": (1, 2), "b": (3, 4)}
-    assert draw(lw.at(tree, is_leaf=tuple)["a"]) == text("""
-        dict
-        ├── 'a': (1, 2)
-        └── ... 1 more
-        """)
 
 
 def test_differences():

@@ -99,16 +99,6 @@ def test_a_tree_is_nested_lists_that_fold(read):
         lw.KeyPath.parse(path)(tree)
 
 
-def test_colours_tell_the_sorts_of_values(read):
-    np = pytest.importorskip("numpy")
-    tree = [np.zeros((3, 4)), "text", b"b", 1, 2.5, True, None, object(), nn.Param(1)]
-    root = read(to_html(tree))
-    spans = [list(item.iter("span"))[1] for item in root.iter("li")][1:]
-    sorts = [span.get("class").removeprefix("lw-") for span in spans]
-    assert " ".join(sorts) == "array text text num num atom atom object type"
-    assert spans[0].get("title") == "numpy.ndarray"
-
-
 def test_an_object_that_occurs_again_is_drawn_once(read):
     shared = {"a": 1, "b": 2}
     text = checked(read(to_html([shared, shared])))
@@ -308,14 +298,6 @@ def test_values_of_arrays(read):
 # ------------------------------------------------- treedefs, differences, selections
 
 
-def test_a_treedef_says_how_large_it_is(read):
-    treedef = lw.tree_structure({"a": [1, None]}, none_is_leaf=True)
-    text = checked(read(to_html(treedef)))
-    assert text.startswith("PyTreeDef: 2 leaves, 4 in all, None is a leaf")
-    assert "'a': […]" in text
-    assert text.count("*") == 2
-
-
 def test_what_is_no_tree_has_all_its_lines(read):
     class Poem:
         def __repr__(self):
@@ -325,42 +307,6 @@ def test_what_is_no_tree_has_all_its_lines(read):
     assert block.text == "roses\n  </pre>\n\\x1b[31m"
     assert "roses </pre>" in checked(read(to_html([Poem()])))
     assert not list(read(to_html("a\nb")).iter("pre"))
-
-
-def test_a_graphdef_has_its_objects_inside(read):
-    class Pair(lw.Pytree):
-        def __init__(self):
-            self.left = self.right = nn.List([nn.Param(1.0, unit="m")])
-            self.name = "pair"
-
-    root = read(to_html(nn.graphdef(Pair())))
-    text = checked(root)
-    for part in ("Pair(", "left=List(", "right=Reference()", "name='pair'"):
-        assert part in text
-    assert not any("layout" in part.get("title", "") for part in root.iter("span"))
-
-
-def test_static_values_have_their_brackets(read):
-    class Config(lw.Pytree):
-        def __init__(self):
-            self.sizes, self.empty, self.one = {"a": [1, 2], "b": 3}, (), {"x": 1}
-
-    text = checked(read(to_html(Config())))
-    for part in ("sizes={…} 2 items", "'a': […] 2 items", "empty=()", "one={'x': 1}"):
-        assert part in text
-
-
-def test_the_kind_of_data_is_told_once(read):
-    class Layer(nn.Module):
-        def __init__(self):
-            self.register_parameter("weights", [1, 2])
-            self.register_state("mean", 0.5)
-            self.param = nn.Param(1)
-            self.inner = nn.Module()
-
-    root = read(to_html(Layer()))
-    told = [span for span in root.iter("span") if span.get("class") == "lw-kind"]
-    assert [span.text for span in told] == ["parameter", "state"]
 
 
 def cells(root):

@@ -58,7 +58,6 @@ CELLS = {
 }
 SOURCE = str(Path(lw.__file__).parents[1])
 LOOKS = [(theme, width) for theme in ("light", "dark") for width in (1300, 400)]
-BEHIND = {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}
 FLAGS = [
     *("--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
     *("--no-first-run", "--disable-background-networking"),

@@ -118,78 +118,6 @@ def test_treedefs_of_stand_ins_are_one_line():
         assert len(repr(shown)) > 150
 
 
-class Linear(nn.Module):
-    def __init__(self, numpy, inputs, outputs):
-        self.weight = nn.Param(numpy.ones((inputs, outputs), "float32"))
-        self.bias = nn.Param(numpy.zeros(outputs, "float32"), frozen=True)
-        self.calls = nn.Cache(0)
-        self.shape = (inputs, outputs)
-
-
-def test_models():
-    """Sizes beside what has variables in it; a tied weight once."""
-    np = pytest.importorskip("numpy")
-    model = nn.Dict(first=Linear(np, 64, 32), rest=nn.List([Linear(np, 2, 2)]))
-    model["tied"] = model["first"].weight
-    model["rest"].note = "x"
-    assert repr(model) == text("""
-    Dict({
-      'first': Linear(  # Cache: 1, Param: 2,080 (8.3 kB), Total: 2,081 (8.3 kB)
-        weight=#1 Param(value=f32[64,32]),  # 2,048 (8.2 kB)
-        bias=Param(value=f32[32], frozen=True),  # 32 (128 B)
-        calls=Cache(value=0),
-        shape=(64, 32)
-      ),
-      'rest': List([
-        Linear(  # Cache: 1, Param: 6 (24 B), Total: 7 (24 B)
-          weight=Param(value=f32[2,2]([[1, 1], [1, 1]])),  # 4 (16 B)
-          bias=Param(value=f32[2]([0, 0]), frozen=True),  # 2 (8 B)
-          calls=Cache(value=0),
-          shape=(2, 2)
-        ),
-        note='x'
-      ]),
-      'tied': → #1
-    })
-    """)
-    assert repr(nn.state(model)) == text("""
-    State({
-      'first': {
-        'bias': Param(value=f32[32], frozen=True),  # 32 (128 B)
-        'calls': Cache(value=0),
-        'weight': Param(value=f32[64,32])  # 2,048 (8.2 kB)
-      },
-      'rest': {
-        0: {
-          'bias': Param(value=f32[2]([0, 0]), frozen=True),  # 2 (8 B)
-          'calls': Cache(value=0),
-          'weight': Param(value=f32[2,2]([[1, 1], [1, 1]]))  # 4 (16 B)
-        }
-      }
-    })
-    """)
-    assert repr(nn.graphdef(model)) == text("""
-    GraphDef(Dict(
-      ['first']=Linear(
-        shape=(64, 32),
-        weight=Param(*),
-        bias=Param(*, frozen=True),
-        calls=Cache(*)
-      ),
-      ['rest']=List(
-        note='x',
-        [0]=Linear(
-          shape=(2, 2),
-          weight=Param(*),
-          bias=Param(*, frozen=True),
-          calls=Cache(*)
-        )
-      ),
-      ['tied']=#2
-    ))
-    """)
-
-
 # ----------------------------------------------------------------------- what is shared
 
 
@@ -237,25 +165,6 @@ def test_what_is_shared_on_many_levels():
 # --------------------------------------------------------------------- what is left out
 
 
-def test_depth():
-    """What is below is counted."""
-    tree = {"a": {"b": {"c": [1, 2]}, "d": 3}, "e": 4}
-    assert lw.pformat(tree, depth=3) == "{'a': {'b': {'c': [... 2]}, 'd': 3}, 'e': 4}"
-    assert lw.pformat(tree, depth=2) == (
-        "{'a': {'b': {... 1 with 2 leaves}, 'd': 3}, 'e': 4}"
-    )
-    assert lw.pformat(tree, depth=1) == "{'a': {... 2 with 3 leaves}, 'e': 4}"
-    assert lw.pformat(tree, depth=0) == lw.pformat(tree, depth=-1)
-    assert lw.pformat(tree, depth=0) == "{... 2 with 4 leaves}"
-    assert lw.pformat(4, depth=0) == "4"
-    chain = [[]]
-    for _ in range(5_000):
-        chain = [chain]
-    told = lw.pformat(chain)
-    assert "[... 1 with 0 leaves]" in told
-    assert max(map(len, told.splitlines())) <= 80
-
-
 def test_max_leaves():
     """A level is shown as a whole if it can be; no list hides what is beside it."""
     assert lw.pformat([*range(1234)], max_leaves=5) == "[0, 1, 2, 3, 4, ... 1,229 more]"
@@ -275,21 +184,6 @@ class Spaced:
 
     def __repr__(self):
         return "Spaced"
-
-
-def test_what_is_a_leaf():
-    """The common arguments say."""
-    tree = {"a": [1, None], "b": (2,)}
-    assert lw.pformat(tree, is_leaf=list, depth=1) == "{'a': [1, None], 'b': (... 1)}"
-    assert lw.pformat(tree, depth=1, none_is_leaf=True) == (
-        "{'a': [... 2], 'b': (... 1)}"
-    )
-    shapes = lw.namespace("of texts")
-    shapes.register_pytree_node(
-        Spaced, lambda node: ([[1]], None), lambda _, children: Spaced(), exist_ok=True
-    )
-    assert lw.pformat([Spaced()]) == "[Spaced]"
-    assert lw.pformat([Spaced()], namespace="of texts") == "[Spaced([1])]"
 
 
 def test_options_that_mean_nothing():
@@ -342,18 +236,6 @@ def test_arrays_of_numpy():
       'y': [1]
     }
     """)
-
-
-def test_arrays_of_jax():
-    """Also while a function is traced, and what has no values."""
-    jax = pytest.importorskip("jax")
-    array = jax.numpy.ones((2, 3))
-    told = []
-    jax.jit(lambda x: told.append(lw.pformat({"x": x, "n": x[0, 0]})))(array)
-    assert told == ["{'n': f32[], 'x': f32[2,3]}"]
-    tree = [array, jax.ShapeDtypeStruct((2,), "int8"), jax.numpy.ones(2, "bfloat16")]
-    assert lw.pformat(tree) == "[f32[2,3], i8[2], bf16[2]([1, 1])]"
-    assert lw.pformat(jax.random.key(0)) == "key<fry>[]"
 
 
 def test_arrays_of_torch():

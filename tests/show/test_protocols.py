@@ -1,4 +1,4 @@
-"""What IPython, rich and treescope make of our objects."""
+"""What IPython and rich make of our objects."""
 
 import copy
 import io
@@ -82,7 +82,7 @@ def test_nothing_is_loaded_before_it_is_asked_for():
     """Neither what draws pages, with the library, nor what others own, with a page."""
     code = (
         "import sys, leafwise as lw; from leafwise import nn; "
-        "known = {'leafwise.show.html', 'rich', 'treescope', 'IPython', 'numpy'}; "
+        "known = {'leafwise.show.html', 'rich', 'IPython', 'numpy'}; "
         "assert not known & {*sys.modules}; "
         "lw.tree_structure([1])._repr_html_(); "
         "assert known & {*sys.modules} == {'leafwise.show.html'}"
@@ -126,60 +126,13 @@ def test_rich_prints_differences_in_colour(rich_text):
     assert "no differences" in rich_text(lw.tree_diff(1, 1))
 
 
-# ---------------------------------------------------------------------- treescope
-
-
-@pytest.fixture(scope="module")
-def treescope():
-    """Return treescope."""
-    return peer("treescope")
-
-
-def test_treescope_draws_our_objects_as_its_own(treescope, shown):
-    value, part = shown
-    text = treescope.render_to_text([value], ignore_exceptions=False)
-    assert part in text
-    assert " object at 0x" not in text
-    page = treescope.render_to_html([value], ignore_exceptions=False)
-    assert 'class="leafwise"' not in page  # not our own page beside its text
-
-
-def test_treescope_has_the_name_of_a_treedef_once(treescope):
-    treedef = lw.tree_structure({"a": [1, {"b": None}]})
-    text = treescope.render_to_text(treedef)
-    assert text == "PyTreeDef({'a': [*, {'b': None}]})"
-
-
-def test_treescope_knows_the_paths_of_what_is_inside(treescope):
-    seen = []
-
-    def note(node, path, subtree_renderer):
-        seen.append(path)
-        return NotImplemented
-
-    renderer = treescope.active_renderer.get()
-    extended = renderer.extended_with(handlers=[note])
-    tree = nn.Dict({"a": nn.List([nn.Param(1.5)])})
-    with treescope.active_renderer.set_scoped(extended):
-        treescope.render_to_text(tree)
-    assert seen == ["", "['a']", "['a'][0]", "['a'][0].value"]
-
-
-def test_treescope_prints_all_lines_of_differences(treescope):
-    diff = lw.tree_diff([1, 2, 3], [4, 2, 5])
-    text = treescope.render_to_text(diff)
-    assert "~ [0]: 1 -> 4" in text
-    assert "~ [2]: 3 -> 5" in text
-    assert "no differences" in treescope.render_to_text(lw.tree_diff(1, 1))
-
-
 @pytest.mark.parametrize("value", ["\x1b[31m", "</script>", "\u202e"])
-def test_hostile_texts_stay_texts(treescope, rich_text, value):
+def test_hostile_texts_stay_texts(rich_text, value):
     treedef = lw.tree_structure({value: 1})
     for tree in (treedef, nn.Dict({"a": value}), lw.tree_diff({value: 1}, {})):
-        for text in (treescope.render_to_text(tree), rich_text(tree)):
-            assert "\x1b" not in text
-            assert "\u202e" not in text
+        text = rich_text(tree)
+        assert "\x1b" not in text
+        assert "\u202e" not in text
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 import leafwise as lw
 import strategies
 from leafwise import nn
-from leafwise.show import SummaryRow
 from leafwise.show.text import columns
 from peers import peer
 
@@ -104,40 +103,6 @@ def test_levels_and_numbers_of_rows():
         """)
 
 
-def test_configs_without_arrays():
-    """Have no columns for shapes and bytes; each leaf is one number."""
-    config = {"lr": 0.1, "name": "mlp", "sizes": (64, 32), "seed": None}
-    assert str(lw.tree_summary(config)) == text("""
-        path           type      count   share
-        ──────────────────────────────────────
-        (root)         dict          4  100.0%
-        ├── ['lr']     float         1   25.0%
-        ├── ['name']   str           1   25.0%
-        ├── ['seed']   NoneType      0    0.0%
-        └── ['sizes']  tuple         2   50.0%
-            ├── [0]    int           1   25.0%
-            └── [1]    int           1   25.0%
-        ──────────────────────────────────────
-        4 leaves, 4 numbers
-        """)
-    assert lw.tree_summary(config, none_is_leaf=True).leaves == 5
-
-
-def test_treedefs():
-    """Their leaves are stars."""
-    treedef = lw.tree_structure({"a": [1, (2,)], "b": None})
-    rows = lw.tree_summary(treedef).rows
-    assert [(row.path, row.type, row.leaves) for row in rows] == [
-        ("", "dict", 2),
-        ("['a']", "list", 2),
-        ("['a'][0]", "*", 1),
-        ("['a'][1]", "tuple", 1),
-        ("['a'][1][0]", "*", 1),
-        ("['b']", "NoneType", 0),
-    ]
-    assert [row.type for row in lw.tree_summary(lw.tree_structure(3)).rows] == ["*"]
-
-
 @pytest.mark.parametrize(
     ("by", "expected"),
     [
@@ -209,36 +174,6 @@ def test_bad_options(options, told):
 
 
 # ------------------------------------------------------------------------------ rows
-
-
-def test_rows_are_records():
-    """Which pandas takes as they are."""
-    rows = lw.tree_summary({"w": np.zeros((2, 3), "f4"), "n": 1}).rows
-    assert rows[1] == SummaryRow(
-        "['n']", 1, "leaf", "int", None, "", "data", 1, 1, 0, 0
-    )
-    assert rows[2]._asdict() == {
-        "path": "['w']",
-        "depth": 1,
-        "role": "leaf",
-        "type": "ndarray",
-        "shape": (2, 3),
-        "dtype": "float32",
-        "kind": "data",
-        "leaves": 1,
-        "count": 6,
-        "bytes": 24,
-        "share": 1.0,
-        "same_as": "",
-        "left_out": 0,
-    }
-
-
-def test_pandas():
-    """Makes a table of them."""
-    frame = peer("pandas").DataFrame(lw.tree_summary(Model()).rows)
-    assert [*frame.columns] == [*SummaryRow._fields]
-    assert frame[frame.role == "leaf"]["count"].sum() == 476
 
 
 def test_predicates():
@@ -323,18 +258,6 @@ def test_objects_made_anew_each_time_are_no_others():
 # ------------------------------------------------------------------- other libraries
 
 
-def test_states_and_frozen_parameters():
-    """The kinds of variables in states, and of those that are frozen."""
-    graphdef, state = nn.split(nn.freeze(Model(), "embed"))
-    found = lw.tree_summary(state).kinds
-    assert {kind: (amount.count, amount.bytes) for kind, amount in found.items()} == {
-        "frozen": (400, 800),
-        "parameter": (72, 288),
-        "state": (4, 32),
-    }
-    assert [row.type for row in lw.tree_summary(graphdef).rows] == ["GraphDef"]
-
-
 def test_selections():
     """What they pick, by its paths."""
     tree = {"a": {"w": np.zeros(3), "b": 1}, "c": [{"w": np.zeros(4)}]}
@@ -368,67 +291,6 @@ def test_objects_that_are_no_trees():
         ("['x'].layers[1][1]", 2),
         ("['x'].layers[2]", 0),
     ]
-
-
-def test_jax():
-    """Arrays, keys, what only has a shape, and what is traced."""
-    jax = peer("jax")
-    tree = {
-        "w": jax.numpy.zeros((2, 3), "bfloat16"),
-        "s": jax.ShapeDtypeStruct((4, 5), "float32"),
-        "k": jax.random.key(0),
-    }
-    rows = lw.tree_summary(tree).rows[1:]
-    assert [(row.shape, row.dtype, row.count) for row in rows] == [
-        ((), "key<fry>", 1),
-        ((4, 5), "float32", 20),
-        ((2, 3), "bfloat16", 6),
-    ]
-    assert [row.bytes for row in rows][1:] == [80, 12]
-    shape = jax.ShapeDtypeStruct((2,), "float32")
-    assert lw.tree_summary([shape, shape]).count == 4
-    traced = []
-    jax.jit(lambda x: traced.append(lw.tree_summary([x, x])))(np.zeros((3, 2), "f4"))
-    assert (traced[0].count, traced[0].bytes, traced[0].shared) == (6, 24, 1)
-
-
-def test_torch():
-    """Parameters of a module, of which two are one."""
-    torch = peer("torch")
-    one = torch.nn.Linear(3, 2)
-    tied = torch.nn.Linear(3, 2)
-    tied.weight = one.weight
-    tree = {"a": dict(one.named_parameters()), "b": dict(tied.named_parameters())}
-    summary = lw.tree_summary(tree)
-    model = torch.nn.ModuleList([one, tied])
-    assert summary.count == sum(p.numel() for p in model.parameters()) == 10
-    assert summary.bytes == 40
-    assert [row.same_as for row in summary.rows if row.same_as] == ["['a']['weight']"]
-    assert {row.dtype for row in summary.rows} == {"", "float32"}
-
-
-def test_flax():
-    """The numbers of nnx's own table of a model, and of jax's count of its state."""
-    nnx, jax = peer("flax.nnx"), peer("jax")
-
-    class Net(nnx.Module):
-        def __call__(self, x):
-            return self.last(self.norm(self.first(x)))
-
-        def __init__(self, rngs):
-            self.first = nnx.Linear(3, 8, rngs=rngs)
-            self.norm = nnx.BatchNorm(8, rngs=rngs)
-            self.last = nnx.Linear(8, 2, rngs=rngs)
-
-    state = nnx.to_pure_dict(nnx.state(Net(nnx.Rngs(0))))
-    summary = lw.tree_summary(state)
-    leaves = jax.tree_util.tree_leaves(state)
-    assert summary.leaves == len(leaves)
-    assert summary.count == sum(leaf.size for leaf in leaves)
-    told = nnx.tabulate(Net(nnx.Rngs(0)), np.zeros((1, 3), "f4"))
-    (total,) = re.findall(r"Total Parameters: ([\d,]+) .*?\(([\d,.]+ .?B)\)", told)
-    assert int(total[0].replace(",", "")) == summary.count
-    assert total[1] == f"{summary.bytes} B"
 
 
 # ------------------------------------------------- against a count of its own
@@ -689,12 +551,3 @@ def test_rich():
         assert max(map(len, lines)) <= width
         assert any("[red" in line and "48 B" in line for line in lines)
         assert "→ 1 shared place, counted once" in out.getvalue()
-
-
-def test_the_width_is_that_of_the_terminal(monkeypatch):
-    """Unless somebody says another one."""
-    tree = {"name_" * 12: np.zeros(3)}
-    monkeypatch.setenv("COLUMNS", "60")
-    assert max(map(len, str(lw.tree_summary(tree)).splitlines())) <= 60
-    monkeypatch.setenv("COLUMNS", "200")
-    assert "name_" * 12 in str(lw.tree_summary(tree))

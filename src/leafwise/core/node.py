@@ -206,6 +206,16 @@ class Rule:
         """Return a node with these items; it may keep the container of the items."""
         raise NotImplementedError
 
+    def entries(self, node: Any, /) -> dict[Any, Any]:
+        """Return the items of a mapping by key, those of a sequence by position."""
+        items = self.items(node)
+        return items if self.is_mapping else dict(enumerate(items))
+
+    def remade(self, node: Any, entries: dict[Any, Any], /) -> Any:
+        """Return a node like another one with these entries; it may keep the dict."""
+        items = entries if self.is_mapping else [*entries.values()]
+        return self.from_items(self.rest(node), items)
+
     def order_keys(self, keys: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Return the keys of a mapping's items in leaf order."""
         return dict_keys(keys).ordered

@@ -17,8 +17,7 @@ from ..lazy import later
 
 # fmt: off
 if TYPE_CHECKING:
-    from .change import Change
-    from .diff import TreeDiff, tree_diff
+    from .diff import Change, TreeDiff, tree_diff
     from .difference import ArrayDifference, Form, Place, SetDifference, TextDifference
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
     from .merge import tree_map_outer, tree_merge, tree_zip_outer
@@ -38,8 +37,7 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "change": "Change",
-    "diff": "TreeDiff tree_diff",
+    "diff": "Change TreeDiff tree_diff",
     "difference": "ArrayDifference Form Place SetDifference TextDifference",
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "merge": "tree_map_outer tree_merge tree_zip_outer",

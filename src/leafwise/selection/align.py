@@ -346,11 +346,11 @@ class Shifts:
     """
 
     def __init__(self) -> None:
-        self._root = _Shift()
+        self._lists: dict[KeyPath, _Shift] = {}
 
     def note(self, kind: str, path: KeyPath, index: int | None = None) -> None:
         """Note that an item of a list is added, removed, or moved to a position."""
-        shift, place = self._at(path.parent), path[-1].idx
+        shift, place = self._lists.setdefault(path.parent, _Shift()), path[-1].idx
         if kind != "added":
             insort(shift.gone, place)
         if kind != "removed":
@@ -360,40 +360,29 @@ class Shifts:
 
     def after(self, path: KeyPath) -> KeyPath:
         """Return the path after the changes, given the path before them."""
-        keys: list[Any] = []
-        shift: _Shift | None = self._root
-        for key in path:
-            keys.append(key)
+        keys = [*path]
+        for size in {len(one) for one in self._lists if len(one) < len(path)}:
+            shift = self._lists.get(path[:size])
             if shift is not None:
-                if shift.new or shift.gone:
-                    keys[-1] = SequenceKey(shift.after(key.idx))
-                shift = shift.below.get(key)
+                keys[size] = SequenceKey(shift.after(path[size].idx))
         return KeyPath(keys)
-
-    def _at(self, path: KeyPath) -> _Shift:
-        shift = self._root
-        for key in path:
-            shift = shift.below.setdefault(key, _Shift())
-        return shift
 
 
 class _Shift:
-    """What happens to the items of a list, and below it.
+    """What happens to the items of a list.
 
     Attributes:
         gone: The positions before that are left.
         new: The positions after that are taken anew.
         moved: From which of them to which.
-        below: The lists below, by key.
     """
 
-    __slots__ = ("below", "gone", "moved", "new")
+    __slots__ = ("gone", "moved", "new")
 
     def __init__(self) -> None:
         self.gone: list[int] = []
         self.new: list[int] = []
         self.moved: dict[int, int] = {}
-        self.below: dict[Any, _Shift] = {}
 
     def after(self, place: int) -> int:
         """Return where an item is afterwards."""

@@ -14,13 +14,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, overload
 
-from ..core.keypath import KeyPath
+from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View
 from ..core.walk import ROOT, unlink
 from ..equality import exact
+from ..equality.content import Asked
 from ..equality.leaves import (
+    PLAIN,
     Undecided,
     Values,
     alike,
@@ -31,7 +33,7 @@ from ..errors import CompareError, EditError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
-from ..safely import MISSING, clip
+from ..safely import MISSING, Frozen, clip, shown
 from . import difftext
 from .align import (
     LISTS,
@@ -44,14 +46,171 @@ from .align import (
     plain_keys,
     rows_of,
 )
-from .change import Change, as_json, edit_of, inverse, note, of_values
+from .difference import FEW, Detail, difference
 from .find import DEPTH_IN_DOUBT, check_cycles, keys_of, static_names
 from .patch import operations, patched
 from .pattern import Selector, read_selector
-from .rebuild import at_places, rebuild
+from .rebuild import Delete, Edit, Insert, Move, Set, at_places, rebuild
 
 
 Tree = TypeVar("Tree")
+
+
+# ------------------------------------------------------------------ one difference
+
+
+_OPPOSITE: Final = {"added": "removed", "removed": "added"}
+
+
+class Change(Frozen):
+    """One difference between two trees.
+
+    Attributes:
+        kind: `added`, `removed`, `moved` (an item to another position of its list),
+            `type` (another type of node, or a leaf where there was a node), `aux`
+            (another static value or other aux data), or `value`.
+        path: The key path in the first tree. For an item that was added to a list, the
+            last key is the position in the list of the second tree.
+        before: The old value; MISSING if the value was added.
+        after: The new value; MISSING if the value was removed.
+        index: If the value was added to or removed from a mapping, the position of its
+            key there. If it was moved, the position in the list of the second tree.
+            None otherwise.
+
+    Example:
+        >>> import leafwise as lw
+        >>> print(lw.tree_diff({"a": 1}, {"a": 2})[0])
+        ~ ['a']: 1 -> 2
+    """
+
+    __slots__ = ("_asked", "after", "before", "index", "kind", "path")
+    __match_args__ = ("kind", "path", "before", "after", "index")
+
+    kind: str
+    path: KeyPath
+    before: Any
+    after: Any
+    index: int | None
+    _asked: Asked
+
+    def __init__(
+        self,
+        kind: str,
+        path: KeyPath,
+        before: Any,
+        after: Any,
+        index: int | None = None,
+    ) -> None:
+        self._set(kind, path, before, after, index)
+        object.__setattr__(self, "_asked", PLAIN)
+
+    def detail(self, places: int = FEW) -> Detail | None:
+        """Return how the two values differ, for arrays, texts and sets.
+
+        Each call computes the result again. Values are compared as in the `tree_diff`
+        call that found the change, with its tolerances.
+
+        Args:
+            places: How many differing elements of an array to report.
+
+        Returns:
+            An `ArrayDifference`, `TextDifference` or `SetDifference`; None if there
+            are no details beyond the two values.
+
+        Example:
+            >>> import leafwise as lw
+            >>> lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0].detail()
+            SetDifference(before=2, after=2, removed=(1,), added=(3,))
+        """
+        if self.kind not in ("value", "aux"):
+            return None
+        return difference(self.before, self.after, self._asked, places)
+
+    def __str__(self) -> str:
+        return "\n".join(difftext.lines_of(self, Paint("never")))
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Change:
+            return NotImplemented
+        if (self.kind, self.path) != (other.kind, other.path) or (
+            self.kind == "moved" and self.index != other.index
+        ):
+            return False
+        return alike((self.before, self.after), (other.before, other.after))
+
+    def __hash__(self) -> int:
+        return hash((self.kind, self.path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return of_values, (self._values(), self._asked)
+
+
+def of_values(values: tuple[Any, ...], asked: Asked) -> Change:
+    """Return a change that records the options of its comparison."""
+    change = Change(*values)
+    object.__setattr__(change, "_asked", asked)
+    return change
+
+
+def _is_in_list(change: Change) -> bool:
+    """Return whether a change is that of a list: an item more, less or elsewhere."""
+    return (
+        change.kind in ("added", "removed", "moved")
+        and type(change.path[-1]) is SequenceKey
+    )
+
+
+def note(change: Change, shifts: Shifts) -> None:
+    """Take note of what happens to the items of a list."""
+    if _is_in_list(change):
+        shifts.note(change.kind, change.path, change.index)
+
+
+def inverse(change: Change, shifts: Shifts) -> Change:
+    """Return the opposite change; its path is the one after the original change."""
+    kind, path, index = change.kind, change.path, change.index
+    if _is_in_list(change) and kind != "moved":  # that position is of one side only
+        path = shifts.after(path.parent) + path[-1:]
+    else:
+        path = shifts.after(path)
+    if kind == "moved":
+        index = change.path[-1].idx
+    values = _OPPOSITE.get(kind, kind), path, change.after, change.before, index
+    return of_values(values, change._asked)
+
+
+def as_json(change: Change) -> dict[str, Any]:
+    """Return a change as a value that `json.dumps` accepts."""
+    sides = {"before": change.before, "after": change.after}
+    shown = {name: _plain(x) for name, x in sides.items() if x is not MISSING}
+    if change.kind == "moved":
+        shown = {"index": change.index, **shown}
+    return {"kind": change.kind, "path": str(change.path), **shown}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value if JSON can represent it, else its `repr`."""
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return shown(value)
+    return value
+
+
+def edit_of(change: Change) -> tuple[KeyPath, Edit]:
+    """Return a change as an edit, and the path of the edit."""
+    path, is_in_list = change.path, _is_in_list(change)
+    if change.kind == "moved":
+        return path, Move(change.index)
+    if change.kind == "removed":
+        return path, Move(None) if is_in_list else Delete()
+    if change.kind == "added":
+        index = path[-1].idx if is_in_list else change.index
+        return path, Insert(change.after, index)
+    return path, Set(change.after)
+
+
+# ------------------------------------------------------------------- all of them
 
 
 class TreeDiff(Shown, Sequence[Change]):
@@ -421,7 +580,7 @@ class _Comparing:
         self.context = context
         self.values = values
         self.options = options
-        self.ignored = any(options.ignored)
+        self.ignored = options.ignored if any(options.ignored) else ()
         self.above = above
         self.unchecked: list[Any] = []
         asked = values.asked
@@ -438,11 +597,6 @@ class _Comparing:
         """Return a path from the root down, in the first tree or in the second."""
         return KeyPath((*self.above, *plain_keys(unlink(link), side)))
 
-    def is_ignored(self, link: Any) -> bool:
-        """Return whether a place is to be ignored."""
-        ignored = self.options.ignored
-        return any(self.path(link, side) in ignored[side] for side in (0, 1))
-
     def run(self, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes.
 
@@ -454,15 +608,16 @@ class _Comparing:
 
     def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes below a place."""
-        stack: list[Any] = [(link, a, b, 0)]
+        stack: list[Any] = [(link, 0, a, b)]
         skips, ignored = self.skips, self.ignored
         while stack:
-            item = stack.pop()
-            if type(item) is Change:
-                yield item
+            link, depth, one, two, *known = stack.pop()
+            if ignored and any(self.path(link, n) in ignored[n] for n in (0, 1)):
                 continue
-            link, one, two, depth = item
-            if (one is two and skips) or (ignored and self.is_ignored(link)):
+            if known:
+                yield self.change(link, one, two, *known)
+                continue
+            if one is two and skips:
                 continue
             if depth == DEPTH_IN_DOUBT:
                 check_cycles(self.unchecked, self.context)
@@ -472,17 +627,12 @@ class _Comparing:
                 error = cannot_compare(self.path(link), one, two, why)
                 raise error from why.__cause__
             if kind:
-                yield self.change(kind, link, one, two)
-            depth += 1
-            for row in reversed(rows):
-                if type(row) is Change:
-                    stack.append(row)
-                else:
-                    key, x, y = row
-                    stack.append(((link, key), x, y, depth))
+                yield self.change(link, one, two, kind)
+            for key, *row in reversed(rows):
+                stack.append(((link, key), depth + 1, *row))
 
     def change(
-        self, kind: str, link: Any, one: Any, two: Any, index: int | None = None
+        self, link: Any, one: Any, two: Any, kind: str, index: int | None = None
     ) -> Change:
         """Return the record of a difference."""
         values = kind, self.path(link), one, two, index
@@ -506,9 +656,7 @@ class _Comparing:
             return "aux", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule, link)
-        return (
-            self.sequences(a, b, rule, link) if items else self.nodes(a, b, rule, link)
-        )
+        return self.sequences(a, b, rule, link) if items else self.nodes(a, b, rule)
 
     def differing(
         self, keys: Iterable[Any], ours: Iterable[Any], others: Iterable[Any]
@@ -536,45 +684,42 @@ class _Comparing:
         whole.
         """
         mine, others = rule.items(a), rule.items(b)
-        if mine.keys() == others.keys():
-            keys, theirs = [*mine], [*others]
-            is_surely_same = all(map(is_, keys, theirs)) or (
-                keys == theirs and {str}.issuperset(map(type, keys + theirs))
-            )
-            if not is_surely_same and not rule.same_aux(
+        is_same = len(mine) == len(others) and (
+            all(map(is_, mine, others))
+            or ([*mine] == [*others] and {str}.issuperset(map(type, [*mine, *others])))
+        )
+        if is_same or mine.keys() == others.keys():
+            if not is_same and not rule.same_aux(
                 rule.flatten(a)[1], rule.flatten(b)[1]
             ):
                 return "aux", ()
-            found = map(others.__getitem__, mine)
+            found: Any = others.values() if is_same else map(others.get, mine)
             rows = self.differing(mine, mine.values(), found)
             return "", [(DictKey(key), x, y) for key, x, y in rows]
-        pairs: list[Any] = []
-        for index, (key, x) in enumerate(mine.items()):
-            if key in others:
-                pairs.append((DictKey(key), x, others[key]))
-            elif not (self.ignored and self.is_ignored((link, DictKey(key)))):
-                pairs.append(
-                    self.change("removed", (link, DictKey(key)), x, MISSING, index)
-                )
-        for index, (key, y) in enumerate(others.items()):
-            if key not in mine:
-                below = (link, DictKey(key))
-                if not (self.ignored and self.is_ignored(below)):
-                    pairs.append(self.change("added", below, MISSING, y, index))
-        sides = [
-            [
-                k
-                for k in table
-                if not (self.ignored and self.is_ignored((link, DictKey(k))))
-            ]
-            for table in (mine, others)
+        rows: list[Any] = [
+            (DictKey(key), x, others[key])
+            if key in others
+            else (DictKey(key), x, MISSING, "removed", index)
+            for index, (key, x) in enumerate(mine.items())
         ]
-        kept = [k for k in sides[0] if k in others]
-        if kept != [k for k in sides[1] if k in mine] and not (
-            _leads(sides[0], sides[1], rule) and _leads(sides[1], sides[0], rule)
+        rows += [
+            (DictKey(key), MISSING, y, "added", index)
+            for index, (key, y) in enumerate(others.items())
+            if key not in mine
+        ]
+        keys = [[*mine], [*others]]
+        if self.ignored:
+            gone = {*self.ignored[0], *self.ignored[1]}
+            at = self.path(link)
+            keys = tuple(
+                [k for k in x if path_below(at, DictKey(k)) not in gone] for x in keys
+            )
+        kept = [k for k in keys[0] if k in others]
+        if kept != [k for k in keys[1] if k in mine] and not (
+            _leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)
         ):
             return "aux", ()
-        return "", pairs
+        return "", rows
 
     def sequences(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
         """Compare two sequences: after equal items are found, or by position."""
@@ -585,7 +730,7 @@ class _Comparing:
                 return "", ()
             rows = self.aligned(ours, others, link)
             if rows is None and rule.is_fixed:
-                return self.nodes(a, b, rule, link)
+                return self.nodes(a, b, rule)
         if rows is None:
             sizes = len(ours), len(others)
             pairs = self.differing(
@@ -597,17 +742,14 @@ class _Comparing:
         found: list[Any] = []
         for row in rows:
             i, j, has_moved = row
-            below = (link, row.key)
+            x = ours[i] if i >= 0 else MISSING
+            y = others[j] if j >= 0 else MISSING
+            if has_moved:
+                found.append((row.key, x, y, "moved", j))
             if i >= 0 and j >= 0:
-                if has_moved and not (self.ignored and self.is_ignored(below)):
-                    found.append(self.change("moved", below, ours[i], others[j], j))
-                found.append((row.key, ours[i], others[j]))
-            elif not (self.ignored and self.is_ignored(below)):
-                found.append(
-                    self.change("added", below, MISSING, others[j])
-                    if i < 0
-                    else self.change("removed", below, ours[i], MISSING)
-                )
+                found.append((row.key, x, y))
+            else:
+                found.append((row.key, x, y, "added" if i < 0 else "removed"))
         return "", found
 
     def of_one_type(self, ours: list[Any], others: list[Any]) -> bool:
@@ -636,7 +778,7 @@ class _Comparing:
                 ]
                 return rows_of(sizes, *aligned(*numbers))
         if self.ignored and any(
-            self.path((link, SequenceKey(place)), side) in self.options.ignored[side]
+            self.path((link, SequenceKey(place)), side) in self.ignored[side]
             for side in (0, 1)
             for place in range(sizes[side])
         ):
@@ -667,7 +809,7 @@ class _Comparing:
         sizes = len(sides[0]), len(sides[1])
         return rows_of(sizes, *aligned(*numbers), start, shared)
 
-    def nodes(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
+    def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
         """Compare two nodes with a fixed number of children."""
         (mine, aux), (others, other_aux) = rule.flatten(a), rule.flatten(b)
         keys = keys_of(a, rule)
@@ -681,19 +823,16 @@ class _Comparing:
             return "aux", ()
         statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
         changes = [
-            self.change("aux", (link, GetAttrKey(name)), x, y)
+            (GetAttrKey(name), x, y, "aux")
             for name, x, y in statics
             if x is not y and not (type(x) is type(y) and alike(x, y, typematch=True))
         ]
-        if not changes:  # the kinds differ, or something inside static values
-            return "aux", ()
-        if self.ignored:
-            changes = [c for c in changes if not self.is_ignored((link, c.path[-1]))]
-        return "", rows + changes
+        # without changes, the kinds differ, or something inside static values
+        return ("", rows + changes) if changes else ("aux", ())
 
 
 Rows: TypeAlias = Sequence[Any]
-"""Changes, and rows of a key and two values to compare."""
+"""A key and two values to compare, or with the kind of change that they are."""
 
 
 def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:

@@ -22,7 +22,7 @@ from .difference import ArrayDifference, SetDifference, TextDifference, form_of
 
 
 if TYPE_CHECKING:
-    from .change import Change
+    from .diff import Change
 
 
 SIGNS: Final = {

@@ -7,11 +7,10 @@ What a single edit does to a node is defined in `rebuild`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
 from ..core.registry import GLOBAL
@@ -192,7 +191,10 @@ class Selection(Shown, Generic[Tree, Value]):
         """
         places = self.places()
         if len(places) != 1:
-            raise PathError(f"expected one match, found {_described(places)}")
+            shown = ", ".join(place.path.where() for place in places[:5])
+            more = f" and {len(places) - 5} more" if len(places) > 5 else ""
+            found = f"{len(places)}: {shown}{more}" if places else "none"
+            raise PathError(f"expected one match, found {found}")
         value: Value = places[0].value
         return value
 
@@ -386,42 +388,7 @@ class Selection(Shown, Generic[Tree, Value]):
         return key
 
 
-def _described(places: Sequence[Place]) -> str:
-    """Describe how many places there are, and where."""
-    if not places:
-        return "none"
-    shown = ", ".join(place.path.where() for place in places[:5])
-    more = f" and {len(places) - 5} more" if len(places) > 5 else ""
-    return f"{len(places)}: {shown}{more}"
-
-
 # ------------------------------------------------------------------------ functions
-
-
-class _At(Generic[Tree]):
-    """Waits for a selector in brackets."""
-
-    __slots__ = ("_context", "_missing_ok", "_tree")
-
-    def __init__(self, tree: Tree, context: Context, missing_ok: bool) -> None:
-        self._tree = tree
-        self._context = context
-        self._missing_ok = missing_ok
-
-    @overload
-    def __getitem__(self: _At[list[T]], what: int) -> Selection[list[T], T]: ...
-
-    @overload
-    def __getitem__(
-        self: _At[tuple[T, ...]], what: int
-    ) -> Selection[tuple[T, ...], T]: ...
-
-    @overload
-    def __getitem__(self, what: Any) -> Selection[Tree]: ...
-
-    def __getitem__(self, what: Any) -> Any:
-        chain = (read_selector(what, self._context.view),)
-        return Selection(self._tree, chain, self._context, missing_ok=self._missing_ok)
 
 
 def at(
@@ -431,7 +398,7 @@ def at(
     is_leaf: IsLeaf = None,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> _At[Tree]:
+) -> Selection[Tree, Tree]:
     """Select nodes or leaves of a tree to read or edit: `at(tree)[selector]`.
 
     Args:
@@ -443,7 +410,7 @@ def at(
         namespace: Where classes are looked up before the global registry.
 
     Returns:
-        An object that returns a `Selection` when you index it with a selector.
+        A `Selection` of the whole tree, to be indexed with a selector.
 
     Example:
         >>> import leafwise as lw
@@ -459,7 +426,7 @@ def at(
     Modelled on `sepes.at` and `penzai.select`.
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return _At(tree, context, missing_ok)
+    return Selection(tree, (), context, missing_ok=missing_ok)
 
 
 # ----------------------------------------------- many edits at once, moves and names
@@ -540,11 +507,12 @@ def tree_move(
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
     record = Edited(validate)
-    place = _At(tree, context, False)[source]
+    place = Selection(tree, (), context, missing_ok=False)[source]
     value = place.one()
     removal = [(path, Delete()) for path in place.paths()]
     without = rebuild(tree, removal, context, record)
-    insertions = _At(without, context, False)[target]._insertions(value)
+    there = Selection(without, (), context, missing_ok=False)[target]
+    insertions = there._insertions(value)
     moved = rebuild(without, insertions, context, record)
     record.complete_in(moved, context)
     return moved
@@ -596,31 +564,6 @@ def tree_rename(
     return edited(tree, edits, context, validate=validate)
 
 
-class _Mark:
-    """Marks one leaf."""
-
-
-class _Empty(tuple[Any, ...]):
-    """Marks one empty tuple; `()` itself is the same object everywhere."""
-
-    __slots__ = ()
-
-
-def _is_empty(node: Any) -> bool:
-    return type(node) is tuple and not node
-
-
-def _marked(tree: Any, context: Context) -> Any:
-    """Return a tree of the same structure in which each leaf is a distinct object.
-
-    So is each empty tuple, as far as it can be distinguished from a leaf.
-    """
-    leaves, treedef = context.flatten(tree)
-    if any(rule is TUPLE and not arity for _, rule, arity, _ in treedef._code):
-        leaves, treedef = context.also_stopping(_is_empty).flatten(tree)
-    return treedef.unflatten([_Empty() if _is_empty(x) else _Mark() for x in leaves])
-
-
 def tree_at(
     where: Callable[[Tree], Any],
     tree: Tree,
@@ -636,8 +579,7 @@ def tree_at(
     Args:
         where: Takes the tree and returns a node or leaf in it, or a tuple or list of
             several. It is called with a tree of the same structure and other leaves, so
-            it cannot depend on them. An empty tuple in the tree is a node like any
-            other.
+            it cannot depend on them.
         tree: Any tree.
         replace: The new value. If `where` returns a tuple or list of nodes or leaves,
             the same number of new values.
@@ -665,9 +607,23 @@ def tree_at(
     if (replace is MISSING) == (replace_fn is None):
         raise TypeError("tree_at takes either replace or replace_fn")
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
-    marked = _marked(tree, context)
-    chosen, several = _pointed_at(where(marked), marked, context.plain)
-    values = [KeyPath(path)(tree, namespace=namespace) for path in chosen]
+    leaves, treedef = context.flatten(tree)
+    marked = treedef.unflatten([object() for _ in leaves])
+    known: dict[int, list[KeyPath]] = {id(marked): [KeyPath()]}
+    for place in find(marked, (DEEP, *parse("*")), context.plain):
+        known.setdefault(id(place.value), []).append(place.path)
+    pointed: Any = where(marked)
+    several = isinstance(pointed, tuple | list) and id(pointed) not in known
+    chosen = []
+    for number, one in enumerate(pointed if several else [pointed]):
+        found = known.get(id(one), [])
+        if len(found) != 1:
+            which = f"item {number} of the" if several else "the"
+            places = ", ".join(path.where() for path in found[:3])
+            wrong = f"occurs several times: {places}" if found else "is not in the tree"
+            raise EditError(f"{which} result of where ({type_name(one)}) {wrong}")
+        chosen.append(found[0])
+    values = [path(tree, namespace=namespace) for path in chosen]
     if replace_fn is not None:
         new = [*map(replace_fn, values)]
     else:
@@ -678,24 +634,3 @@ def tree_at(
         )
     edits = [*zip(chosen, map(Set, new), strict=True)]
     return edited(tree, edits, context, validate=validate)
-
-
-def _pointed_at(
-    pointed: Any, marked: Any, context: Context
-) -> tuple[Sequence[KeyPath], bool]:
-    """Return the paths of what was returned, and whether it was several things."""
-    known: dict[int, list[KeyPath]] = {}
-    for place in find(marked, (DEEP, *parse("*")), context):
-        known.setdefault(id(place.value), []).append(place.path)
-    known.setdefault(id(marked), []).append(KeyPath())
-    several = id(pointed) not in known and isinstance(pointed, tuple | list)
-    paths = []
-    for number, one in enumerate(pointed if several else [pointed]):
-        found = known.get(id(one), [])
-        if len(found) != 1:
-            which = f"item {number} of the" if several else "the"
-            places = ", ".join(path.where() for path in found[:3])
-            wrong = f"occurs several times: {places}" if found else "is not in the tree"
-            raise EditError(f"{which} result of where ({type_name(one)}) {wrong}")
-        paths.append(found[0])
-    return paths, several

@@ -22,10 +22,10 @@ the root. Knows nothing of other selectors, nor of edits.
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, end_of_quote, parse_literal
@@ -188,17 +188,23 @@ def step_of(key: Any) -> Step:
 
 # ---------------------------------------------------------------------- parsing
 
-_SPECIAL: Final = re.compile(r"[^.\[\]{},@]*")
 _BOUND: Final = re.compile(r"(-?[0-9]+)?")
 _FLAT: Final = "<flat index "
 _HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
 
 
-def parse(text: str) -> tuple[Step, ...]:
+@functools.lru_cache
+def _word(sep: str) -> re.Pattern[str]:
+    """Return what matches a name between separators, up to what is special."""
+    return re.compile(rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*")
+
+
+def parse(text: str, sep: str = ".") -> tuple[Step, ...]:
     """Read a pattern.
 
     Args:
         text: The pattern; the empty text is the root.
+        sep: What stands between names.
 
     Raises:
         PathError: The text is not a pattern; the message points to the place.
@@ -218,14 +224,15 @@ def parse(text: str) -> tuple[Step, ...]:
     place = 0
     while place < len(text):
         start = place
-        if text[place] not in "[." and place:
-            why = "a step begins with . or [; other keys need quotes: ['a@b']"
+        is_separated = text.startswith(sep, place)
+        if place and text[place] != "[" and not is_separated:
+            why = f"a step begins with {sep} or [; other keys need quotes: ['a@b']"
             raise _error(text, place, why)
         try:
             if text[place] == "[":
                 step, place = _bracket(text, place)
             else:
-                step, place = _name(text, place + (text[place] == "."))
+                step, place = _name(text, place + is_separated * len(sep), sep)
         except PathError:
             raise
         except ValueError:  # of `int`
@@ -234,7 +241,7 @@ def parse(text: str) -> tuple[Step, ...]:
     return tuple(steps)
 
 
-def _name(text: str, start: int) -> tuple[Step, int]:
+def _name(text: str, start: int, sep: str) -> tuple[Step, int]:
     """Read the name, or the names in braces, that begin at a place."""
     first = text[start : start + 1]
     if first == "{":
@@ -244,7 +251,7 @@ def _name(text: str, start: int) -> tuple[Step, int]:
         key = GetAttrKey(_literal(text, start, end))
         return _attribute(text[start:end], key), end
     begin = start + (first == "@")
-    found: Any = _SPECIAL.match(text, begin)
+    found: Any = _word(sep).match(text, begin)
     name, end = found[0], found.end()
     if not name:
         raise _error(text, begin, "a name is missing here")
@@ -379,7 +386,9 @@ class Place:
         """The path from the root, made on demand."""
         link = self._link
         if type(link) is not KeyPath:
-            link = self._link = link() if type(link) is partial else path_of(link)
+            link = self._link = (
+                link() if type(link) is functools.partial else path_of(link)
+            )
         return link  # type: ignore[no-any-return]
 
 
@@ -388,7 +397,9 @@ def leaf_places(
 ) -> list[Place]:
     """Return the places of some leaves, by their numbers."""
     path_at = lambda number: treedef.paths()[number]  # noqa: E731
-    return [Place(partial(path_at, number), leaves[number]) for number in chosen]
+    return [
+        Place(functools.partial(path_at, number), leaves[number]) for number in chosen
+    ]
 
 
 def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
@@ -449,25 +460,29 @@ def has_kinds(node: Any) -> bool:
     return hasattr(node, "_leafwise_fields")
 
 
+def _linked(node: Any, rule: Rule) -> Iterable[tuple[Any, Any]]:
+    """Return the children of a node, each after its key in a linked list."""
+    children, aux = rule.flatten(node)
+    keys = (rule.bare_keys if rule.reads_items else rule.keys)(aux, len(children))
+    if rule.reads_items and rule.is_mapping:
+        keys = [key if type(key) is str else DictKey(key) for key in keys]
+    return zip(keys, children, strict=True)
+
+
 def _children(node: Any, rule: Rule) -> Iterator[tuple[Any, Any, Raw]]:
     """Yield each child after its key in a linked list, and with what tests take."""
-    children, aux = rule.flatten(node)
-    count = len(children)
-    if rule.reads_items:
-        is_mapping = rule.is_mapping
-        kind = "key" if is_mapping else "position"
-        keys = rule.bare_keys(aux, count)
-        for place, (key, child) in enumerate(zip(keys, children, strict=True)):
-            linked = DictKey(key) if is_mapping and type(key) is not str else key
-            yield linked, child, (kind, key, place, count)
-        return
-    keys = rule.keys(aux, count)
+    pairs = [*_linked(node, rule)]
+    count = len(pairs)
     if has_kinds(node) and isinstance(node, Sequence):
         count = len(node)
-    for place, (key, child) in enumerate(zip(keys, children, strict=True)):
-        kind = key_kind(key)
-        value = key if kind == "other" else key.entry
-        at = key.idx if type(key) is SequenceKey else place
+    for place, (key, child) in enumerate(pairs):
+        kind, value, at = "key", key, place
+        if type(key) is int:
+            kind = "position"
+        elif type(key) is not str:
+            kind = key_kind(key)
+            value = key if kind == "other" else key.entry
+            at = key.idx if type(key) is SequenceKey else place
         yield key, child, (kind, value, at, count)
 
 
@@ -524,6 +539,8 @@ def _one_step(
     rule = context.rule_of(node, link)
     if rule is None:
         return []
+    if step.test is _any:
+        return [((link, key), child) for key, child in _linked(node, rule)]
     found = [
         (key, child)
         for key, child, raw in _children(node, rule)

@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from operator import is_, itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    NamedTuple,
+    TypeAlias,
+    Unpack,
+    overload,
+)
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -57,7 +65,7 @@ from .rebuild import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Class, K, Node, T
+    from ..hints import Class, K, MergeOptions, Node, T
 
 
 Walk: TypeAlias = "Generator[Walk, Any, Any]"
@@ -337,49 +345,17 @@ def _placed(
 
 
 @overload
-def tree_merge(
-    base: Node,
-    *overlays: Any,
-    join: str = ...,
-    lists: str | Mapping[Any, str] = ...,
-    conflict: str = ...,
-    rules: Mapping[Any, Any] | None = ...,
-    validate: bool = ...,
-    namespace: str = ...,
-) -> Node: ...
+def tree_merge(base: Node, *overlays: Any, **options: Unpack[MergeOptions]) -> Node: ...
 @overload
 def tree_merge(
-    base: dict[K, T],
-    *overlays: dict[K, T],
-    join: str = ...,
-    lists: str | Mapping[Any, str] = ...,
-    conflict: str = ...,
-    rules: Mapping[Any, Any] | None = ...,
-    validate: bool = ...,
-    namespace: str = ...,
+    base: dict[K, T], *overlays: dict[K, T], **options: Unpack[MergeOptions]
 ) -> dict[K, T]: ...
 @overload
 def tree_merge(
-    base: Class,
-    *overlays: Any,
-    join: str = ...,
-    lists: str | Mapping[Any, str] = ...,
-    conflict: str = ...,
-    rules: Mapping[Any, Any] | None = ...,
-    validate: bool = ...,
-    namespace: str = ...,
+    base: Class, *overlays: Any, **options: Unpack[MergeOptions]
 ) -> Class: ...
 @overload
-def tree_merge(
-    base: Any,
-    *overlays: Any,
-    join: str = ...,
-    lists: str | Mapping[Any, str] = ...,
-    conflict: str = ...,
-    rules: Mapping[Any, Any] | None = ...,
-    validate: bool = ...,
-    namespace: str = ...,
-) -> Any: ...
+def tree_merge(base: Any, *overlays: Any, **options: Unpack[MergeOptions]) -> Any: ...
 def tree_merge(
     base: Any,
     *overlays: Any,

@@ -8,14 +8,13 @@ parsed. How its value is read and cast is defined in `values`.
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import itemgetter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, overload
 
-from ..core.keypath import KeyPath, end_of_quote, parse_literal
+from ..core.keypath import KeyPath, end_of_quote
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
-from ..core.node import Fields
 from ..core.registry import GLOBAL
 from ..core.walk import unlink
 from ..errors import EditError, PathError
@@ -24,7 +23,7 @@ from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_nam
 from .edit import Selection
 from .find import DEPTH_IN_DOUBT, END, Place, Step, check_cycles, find, keys_of, parse
 from .pattern import Selector, along, require, selector, with_article
-from .rebuild import Delete, Edited, Set, key_for, rebuild
+from .rebuild import Delete, Edited, Set, rebuild
 from .values import as_declared, as_replaced, declared_at, described, guess, number_type
 
 
@@ -45,75 +44,54 @@ def _checked(sep: str) -> str:
     return sep
 
 
-def _part(key: Any, sep: str) -> str:
-    """Return the text of a key: a name with the separator before it, or brackets."""
-    match key:
-        case SequenceKey(place):
-            return f"[{place}]"
-        case DictKey(name) | GetAttrKey(name) if type(name) is str:
-            if _is_plain(name, sep):
-                return f"{sep}{name}"
-            is_item = type(key) is DictKey
-            return f"[{shown(name)}]" if is_item else f"{sep}{shown(name)}"
-        case DictKey(name):
-            return f"[{literal(name)}]"
-    return printed(key)
+def name_of(path: Iterable[Any], sep: str = ".") -> str:
+    """Return the name that flat tables have for a path: a pattern that leads there."""
+    texts = []
+    for key in path:
+        match key:
+            case SequenceKey(place):
+                texts.append(f"[{place}]")
+            case DictKey(name) | GetAttrKey(name) if type(name) is str:
+                if _is_plain(name, sep):
+                    texts.append(f"{sep}{name}")
+                else:
+                    is_item = type(key) is DictKey
+                    texts.append(f"[{shown(name)}]" if is_item else sep + shown(name))
+            case DictKey(name):
+                texts.append(f"[{literal(name)}]")
+            case _:
+                texts.append(printed(key))
+    return "".join(texts).removeprefix(sep)
 
 
-_PLAIN: Final = re.compile(r"(?![+~'\"\s])[^.\[\]{},@*?=]+(?<!\s)")
-"""Names that a pattern, and an override, read as the same names."""
-
-
+@functools.lru_cache(maxsize=4096)
 def _is_plain(name: str, sep: str) -> bool:
-    """Return whether a name needs no quotes between separators."""
-    if sep == ".":
-        is_short = len(name) < _MANY_DIGITS or not name.isdigit()
-        is_plain = _PLAIN.fullmatch(name) is not None
-        return is_plain and is_short and name.isprintable()
-    is_open = name.isprintable() and name != "" and "[" not in name
-    return is_open and (name + sep).find(sep) == len(name)
+    """Return whether a pattern, and an override, read a name without quotes."""
+    try:
+        keys = [step.key for step in parse(name, sep)]
+    except PathError:
+        return False
+    is_open = keys == [name] and (name + sep).find(sep) == len(name)
+    is_path = name.isprintable() and name == name.strip() and "=" not in name
+    return is_open and is_path and name[0] not in "+~"
 
 
-_MANY_DIGITS: Final = 1_000
-"""Numbers with so many digits are quoted, as Python may refuse to read them."""
-
-
-def _parts(name: str, sep: str) -> Iterator[Any]:
-    """Yield the keys of a name: strings, or ints for positions.
+def _keys(name: str, sep: str) -> list[Any]:
+    """Return the keys of a name: strings, or ints for positions.
 
     Raises:
-        PathError: The name cannot be read.
+        PathError: The name cannot be read, or has other keys.
     """
-    place = 0
-    while place < len(name):
-        if name[place] == "[":
-            end = place + 1
-            if name.startswith(("'", '"'), end):
-                end = end_of_quote(name, end)
-            end = name.find("]", end) if end > 0 else -1
-            if end < 0:
-                raise PathError(f"{name!r}: the [ at character {place} is not closed")
-            key = parse_literal(name[place + 1 : end])
-            if type(key) not in (int, str):
-                raise PathError(
-                    f"{name!r} has the key {clip(key)}; without `like`, keys must be "
-                    "strings or positions"
-                )
-            yield key
-            place = end + 1
-            continue
-        if place:
-            if not name.startswith(sep, place):
-                raise PathError(f"{name!r}: expected {sep!r} or [ at character {place}")
-            place += len(sep)
-        ends = (name.find(mark, place) for mark in (sep, "["))
-        end = min((end for end in ends if end >= 0), default=len(name))
-        if end == place:
+    keys = []
+    for step in parse(name, sep):
+        key = getattr(step.key, "entry", step.key)
+        if type(step.key) is GetAttrKey or type(key) not in (int, str):
             raise PathError(
-                f"{name!r} has an empty key at character {place}; write it as ['']"
+                f"{name!r} has the key {step.text}; without `like`, keys must be "
+                "strings or positions"
             )
-        yield name[place:end]
-        place = end
+        keys.append(key)
+    return keys
 
 
 # ---------------------------------------------------------------------- to flat tables
@@ -207,11 +185,6 @@ def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_R
             continue
         path = KeyPath(unlink(link))
         yield _Row(name_of(path, sep), path, node)
-
-
-def name_of(path: Iterable[Any], sep: str = ".") -> str:
-    """Return the name that flat tables have for a path."""
-    return "".join([_part(key, sep) for key in path]).removeprefix(sep)
 
 
 _MADE: Final = (dict, list)
@@ -418,36 +391,26 @@ def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | N
         return lambda name: name
     if callable(rename):
         return rename
-    table = dict(rename)
-    ends = rf"(?=\Z|{re.escape(sep)}|\[)"
     word = rf"((?:(?!{re.escape(sep)})[^\[\]])+)"
-    patterns = {
-        old: re.compile(word.join(map(re.escape, old.split("*"))) + ends, re.DOTALL)
-        for old in table
-        if "*" in old
-    }
-    plain = {len(old) for old in table if "*" not in old}
-    steps = [*((size, "") for size in plain), *((len(old), old) for old in patterns)]
-    steps.sort(key=itemgetter(0), reverse=True)
+    ends = rf"(?=\Z|{re.escape(sep)}|\[)"
+    table = sorted(dict(rename).items(), key=lambda item: -len(item[0]))
+    patterns = [
+        (re.compile(word.join(map(re.escape, old.split("*"))) + ends, re.DOTALL), new)
+        for old, new in table
+    ]
 
     def renamed(name: str) -> str | None:
-        for length, old in steps:
-            begin, rest = name[:length], name[length:]
-            words: tuple[str | Any, ...] = ()
-            if old:
-                begin, found = old, patterns[old].match(name)
-                if found is None:
-                    continue
-                rest, words = name[found.end() :], found.groups()
-            elif begin not in table or (rest and not rest.startswith((sep, "["))):
+        for pattern, new in patterns:
+            found = pattern.match(name)
+            if found is None:
                 continue
-            new = table[begin]
             if new is None:
                 return None
             first, *pieces = new.split("*")  # those beyond the words stay
-            filled = zip([*words, *"*" * len(pieces)], pieces, strict=False)
-            new = first + "".join(word + piece for word, piece in filled)
-            return (new + rest).removeprefix(sep)
+            words = [*found.groups(), *"*" * len(pieces)]
+            pairs = zip(words, pieces, strict=False)
+            filled = first + "".join(word + piece for word, piece in pairs)
+            return (filled + name[found.end() :]).removeprefix(sep)
         return name
 
     return renamed
@@ -461,45 +424,35 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
     """Return dicts and lists built from names and values."""
     root = _Branch()
     for name, value in table.items():
-        branch, keys = root, ["", *_parts(name, sep)]
-        for key in keys[:-1]:
-            below = branch.setdefault(key, _Branch())
-            if type(below) is not _Branch:
+        branch, last = root, ""
+        for key in _keys(name, sep):
+            branch, last = branch.setdefault(last, _Branch()), key
+            if type(branch) is not _Branch:
                 raise EditError(f"{name!r} is below a name that already has a value")
-            branch = below
-        if keys[-1] in branch:
+        if last in branch:
             raise EditError(f"{name!r} has a value, but names below it have one, too")
-        branch[keys[-1]] = value
-    if not root:
-        return {}
+        branch[last] = value
     order = [root]
     for branch in order:
         order += [below for below in branch.values() if type(below) is _Branch]
     made: dict[int, Any] = {}
     for branch in reversed(order):
-        children = {
-            key: made[id(x)] if type(x) is _Branch else x for key, x in branch.items()
-        }
-        made[id(branch)] = _container(children, table)
-    return made[id(root)][""]
-
-
-def _container(children: dict[Any, Any], table: Mapping[str, Any]) -> Any:
-    """Return a dict, or a list if the keys are positions.
-
-    Raises:
-        EditError: There are both names and positions, or a position is missing.
-    """
-    if all(type(key) is str for key in children):
-        return children
-    if any(type(key) is str for key in children):
-        shown = ", ".join(map(clip, [*children][:4]))
-        raise EditError(f"names and positions are mixed at one level: {shown}")
-    for place in range(len(children)):
-        if place not in children:
-            shown = ", ".join(map(str, sorted(children)[:4]))
-            raise EditError(f"position {place} is missing; the positions are {shown}")
-    return [children[place] for place in range(len(children))]
+        children = {key: made.get(id(x), x) for key, x in branch.items()}
+        kinds = {*map(type, children)}
+        if len(kinds) > 1:
+            shown = ", ".join(map(clip, [*children][:4]))
+            raise EditError(f"names and positions are mixed at one level: {shown}")
+        if int in kinds:
+            for place in range(len(children)):
+                if place not in children:
+                    shown = ", ".join(map(str, sorted(children)[:4]))
+                    raise EditError(
+                        f"position {place} is missing; the positions are {shown}"
+                    )
+            made[id(branch)] = [children[place] for place in range(len(children))]
+        else:
+            made[id(branch)] = children
+    return made[id(root)].get("", {})
 
 
 def _filled(
@@ -618,7 +571,12 @@ def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
     try:
         there = require(chosen, tree, context)
     except PathError as error:
-        if not (chosen.is_single and _can_add(tree, parse(where), context)):
+        has_dot = str(error).endswith("for the key with a dot")
+        try:
+            _added(tree, where, value, context, Edited(False))
+        except (EditError, PathError):
+            has_dot = True
+        if has_dot or not chosen.is_single:
             raise
         raise PathError(f"{error}; use +{text} to add it") from None
     return _replaced(tree, there, value, context, record)
@@ -702,25 +660,6 @@ def _added(
     raise EditError("the root already exists; name what to add: +name=value")
 
 
-def _can_add(tree: Any, steps: Sequence[Step], context: Context) -> bool:
-    """Return whether what is there of a path is None, or may get the next key."""
-    for count in range(len(steps) - 1, -1, -1):
-        holders = find(tree, steps[:count], context)
-        whole = DictKey(".".join(step.text for step in steps[count:]))
-        for holder in holders:
-            node, rule = holder.value, context.rule_of(holder.value)
-            if node is not None and (
-                rule is None
-                or isinstance(rule.form, Fields)
-                or whole in keys_of(node, rule)  # a key with a dot, without quotes
-                or key_for(node, rule, steps[count].key) is None
-            ):
-                return False
-        if holders:
-            return True
-    return True
-
-
 def _name(step: Step) -> str:
     if step.name is None:
         raise EditError(
@@ -756,17 +695,13 @@ def _cast(
     except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
         if any_type:
             return guess(text)
-        raise _misfit(place, text, rule is None, hint) from error
-
-
-def _misfit(place: Place, text: str, is_leaf: bool, hint: Any) -> EditError:
-    where, shown = place.path.where(), clip(place.value)
-    name = class_name(number_type(place.value)) if is_leaf else type_name(place.value)
-    if hint is not Any:
-        kind = described(hint)
-        what = f"is not of the declared type {kind}; the value at {where} is {shown}"
-    elif is_leaf:
-        what = f"is not {with_article(name)}; the value at {where} is {shown}"
-    else:
-        what = f"cannot replace the {name} at {where}, {shown}"
-    return EditError(f"{clip(text)} {what}", path=place.path)
+        there = f"the value at {place.path.where()} is {clip(old)}"
+        if hint is not Any:
+            what = f"is not of the declared type {described(hint)}; {there}"
+        elif rule is None:
+            name = with_article(class_name(number_type(old)))
+            what = f"is not {name}; {there}"
+        else:
+            where = f"{place.path.where()}, {clip(old)}"
+            what = f"cannot replace the {type_name(old)} at {where}"
+        raise EditError(f"{clip(text)} {what}", path=place.path) from error

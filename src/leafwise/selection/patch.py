@@ -10,8 +10,8 @@ from __future__ import annotations
 import copy
 import json
 import math
-from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ..core.keypath import KeyPath, path_below
@@ -24,7 +24,7 @@ from .rebuild import Delete, Edit, Insert, Move, Set, entries_of, rebuild
 
 
 if TYPE_CHECKING:
-    from .change import Change
+    from .diff import Change
 
 
 # ------------------------------------------------------------------------ writing
@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
     """Return changes as operations, in an order in which they can be made.
 
-    First what no position hangs on; then the lists, the deepest ones first, so that
-    those above them are as they were.
+    Operations that do not depend on list positions come first, then lists from the
+    deepest up, so paths above stay valid.
 
     Raises:
         EditError: JSON has no such key or value.
@@ -64,53 +64,20 @@ def _operation(word: str, path: KeyPath, *value: Any) -> dict[str, Any]:
 
 
 def _of_list(path: KeyPath, changes: Sequence[Change]) -> Iterator[dict[str, Any]]:
-    """Yield the operations on one list: removals from the end, moves, additions."""
+    """Yield the operations on one list: removals from the end, then additions.
 
-    def at(place: int) -> KeyPath:
-        return path_below(path, SequenceKey(place))
-
-    gone = sorted(c.path[-1].idx for c in changes if c.kind == "removed")
-    for place in reversed(gone):
-        yield _operation("remove", at(place))
-    moves = {c.index or 0: c.path[-1].idx for c in changes if c.kind == "moved"}
-    new = {c.path[-1].idx: c.after for c in changes if c.kind == "added"}
-    for place, target in _in_turn(moves, gone, sorted(new)):
-        if place != target:
-            source = _pointer(at(place))
-            yield {"op": "move", "from": source, "path": _pointer(at(target))}
-    for place in sorted(new):
-        yield _operation("add", at(place), new[place])
-
-
-def _in_turn(
-    moves: dict[int, int], gone: list[int], new: list[int]
-) -> Iterator[tuple[int, int]]:
-    """Yield from where to where each item is moved, when the ones before it were.
-
-    An item goes right behind the one that it follows in the end; those that are still
-    to be moved stay among the items that are not.
-
-    Args:
-        moves: The final positions of what is moved, and the first ones.
-        gone: The first positions of what is removed before.
-        new: The final positions of what is added after.
+    An item that moves is removed and added.
     """
-    waiting = sorted(moves.values())
-    sources, targets = [*waiting], sorted(moves)
-    kept = [place - n - bisect_left(gone, place) for n, place in enumerate(sources)]
-    held = dict(zip(sources, kept, strict=True))  # how many that stay are before it
-    ranks = sorted(kept)
-    placed: list[int] = []  # the same of those that were moved, by where they are
-    for number, target in enumerate(targets):
-        source = moves[target]
-        rank = held[source]
-        before = bisect_left(waiting, source)
-        del waiting[before]
-        ranks.pop(bisect_left(ranks, rank))
-        stay = target - number - bisect_left(new, target)
-        start = rank + before + bisect_right(placed, rank)
-        yield start, stay + number + bisect_left(ranks, stay)
-        insort(placed, stay)
+    gone = [c.path[-1].idx for c in changes if c.kind != "added"]
+    for place in sorted(gone, reverse=True):
+        yield _operation("remove", path_below(path, SequenceKey(place)))
+    new = [
+        (c.path[-1].idx if c.kind == "added" else c.index or 0, c.after)
+        for c in changes
+        if c.kind != "removed"
+    ]
+    for place, value in sorted(new, key=itemgetter(0)):
+        yield _operation("add", path_below(path, SequenceKey(place)), value)
 
 
 def _pointer(path: KeyPath) -> str:

@@ -17,6 +17,7 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
+from functools import partial
 from itertools import islice
 from operator import is_, itemgetter
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
@@ -30,7 +31,7 @@ from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
 from ..safely import type_name
-from .find import DEEP, find, has_kinds, keys_of, parse
+from .find import DEEP, Place, call_at, find, has_kinds, keys_of, parse
 
 
 Tree = TypeVar("Tree")
@@ -81,24 +82,6 @@ Edit: TypeAlias = Set | Insert | Delete | Move | Rename
 # ------------------------------------------------------------------ edited objects
 
 
-class _Made(NamedTuple):
-    """An object that was made by edits.
-
-    Attributes:
-        link: Where it is, as a linked list.
-        node: The object before the first of them.
-        made: The object.
-        rule: The rule of both.
-        names: The attributes that have new values.
-    """
-
-    link: Any
-    node: Any
-    made: Any
-    rule: Rule
-    names: frozenset[str]
-
-
 class Edited:
     """The objects that edits made, to be completed when all edits are done.
 
@@ -112,17 +95,25 @@ class Edited:
 
     def __init__(self, validate: bool) -> None:
         self.validate = validate
-        self._made: dict[int, _Made] = {}
+        self._made: dict[int, tuple[Any, Any, Any, Rule, frozenset[str]]] = {}
 
     def add(
         self, link: Any, node: Any, made: Any, rule: Rule, names: Iterable[str]
     ) -> None:
-        """Note that an object was made of another one, after all that are in it."""
-        before = self._made.pop(id(node), None)
+        """Note that an object was made of another one, after all that are in it.
+
+        Args:
+            link: Where it is, as a linked list.
+            node: The object before.
+            made: The object.
+            rule: The rule of both.
+            names: The attributes that have new values.
+        """
         changed = frozenset(names)
-        if before is not None:
-            node, changed = before.node, before.names | changed
-        self._made[id(made)] = _Made(link, node, made, rule, changed)
+        if id(node) in self._made:
+            _, node, _, _, before = self._made.pop(id(node))
+            changed |= before
+        self._made[id(made)] = link, node, made, rule, changed
 
     def complete(self, paths: Mapping[int, KeyPath] | None = None) -> None:
         """Complete the objects that one pass of edits made.
@@ -134,16 +125,11 @@ class Edited:
         Raises:
             Exception: What the validation of a class raises, with a note of the path.
         """
-        for made, one in self._made.items():
-            if paths is not None and made not in paths:
-                continue
-            complete: Any = one.rule.edited
-            try:
-                complete(one.node, one.made, one.names, self.validate)
-            except Exception as error:  # of the class, which is told where
-                path = unlink(one.link) if paths is None else paths[made]
-                locate(error, [*path][::-1])
-                raise
+        for name, (link, node, made, rule, changed) in self._made.items():
+            if paths is None or name in paths:
+                complete: Any = rule.edited
+                place = Place(link if paths is None else paths[name], made)
+                call_at(complete, (node, made, changed, self.validate), place)
 
     def complete_in(self, tree: Any, context: Context) -> None:
         """Complete those objects of several passes that are in the last tree.
@@ -186,19 +172,11 @@ def edited(
 # ---------------------------------------------------------------------- many edits
 
 
-class _Trie:
-    """The edits below a node: those of its children that are edited, and how.
+_Trie: TypeAlias = "tuple[dict[Any, _Trie], dict[Any, list[Edit]]]"
+"""What is edited below a node: what is below its children, and the edits at these.
 
-    Attributes:
-        below: The edits below its children, by key.
-        edits: The edits at its children, by key; several where some are insertions.
-    """
-
-    __slots__ = ("below", "edits")
-
-    def __init__(self) -> None:
-        self.below: dict[Any, _Trie] = {}
-        self.edits: dict[Any, list[Edit]] = {}
+Both are by key. Several edits at one key are insertions, but for one.
+"""
 
 
 def rebuild(
@@ -220,21 +198,56 @@ def rebuild(
             not allow one.
     """
     listed = [*edits]
-    for path, edit in listed:
-        if not path:
-            if len(listed) > 1 or type(edit) is not Set:
-                raise EditError(
-                    "the root can only be replaced, by a single edit", path=path
-                )
-            root: Tree = edit.value
-            return root
     if not listed:
         return tree
-    if len(listed) == 1:
-        one: Tree = _apply_one(tree, *listed[0], context, record)
-        return one
-    several: Tree = _apply(tree, _trie_of(listed), context, record)
-    return several
+    if len(listed) == 1 and not listed[0][0] and type(listed[0][1]) is Set:
+        root: Tree = listed[0][1].value
+        return root
+    if len(listed) == 1 and listed[0][0]:
+        steps = _chain(tree, *listed[0], context)
+    else:
+        steps = _steps(tree, _trie_of(listed), context)
+    made: Any = tree
+    for number in range(len(steps) - 1, -1, -1):
+        link, node, changes, above, key = steps[number]
+        made = _changed(link, node, changes, context, record)
+        if above >= 0:
+            steps[above][2].append((key, Set(made)))
+    return made  # type: ignore[no-any-return]
+
+
+_Step: TypeAlias = "tuple[Any, Any, list[tuple[Any, Edit]], int, Any]"
+"""A node above edits: its link, itself, the edits at its keys, the number of the step
+of the node above it, and its key there. A node stands after the one above it."""
+
+
+def _chain(tree: Any, path: KeyPath, edit: Edit, context: Context) -> list[_Step]:
+    """Return the nodes above a single edit."""
+    link: Any = ()
+    node = tree
+    steps: list[_Step] = [((), tree, [], -1, None)]
+    for number, key in enumerate(path[:-1]):
+        link, node = (link, key), children_by_key(node, context)(key)
+        steps.append((link, node, [], number, key))
+    steps[-1][2].append((path[-1], edit))
+    return steps
+
+
+def _steps(tree: Any, root: _Trie, context: Context) -> list[_Step]:
+    """Return the nodes above edits."""
+
+    def flat(edits: dict[Any, list[Edit]]) -> list[tuple[Any, Edit]]:
+        return [(key, edit) for key, listed in edits.items() for edit in listed]
+
+    steps: list[_Step] = [((), tree, flat(root[1]), -1, None)]
+    tries = [root]
+    for number, (below, _) in enumerate(tries):
+        link, node = steps[number][:2]
+        children: Any = children_by_key(node, context) if below else None
+        for key, trie in below.items():
+            steps.append(((link, key), children(key), flat(trie[1]), number, key))
+            tries.append(trie)
+    return steps
 
 
 def check_apart(paths: Sequence[KeyPath]) -> None:
@@ -243,63 +256,32 @@ def check_apart(paths: Sequence[KeyPath]) -> None:
     Raises:
         EditError: Two are the same, or one is inside another.
     """
-    if len(paths) < 2:
-        return
-    for path in paths:
-        if not path:
-            raise _overlap(path, path)
-    _trie_of((path, Set(None)) for path in paths)
-
-
-def _apply_one(
-    tree: Any, path: KeyPath, edit: Edit, context: Context, record: Edited | None
-) -> Any:
-    """Return a tree with one edit: no trie to build."""
-    resolve: Any = context.view.resolve
-    above: list[tuple[Any, Any, Any, Rule]] = []
-    link: Any = ()
-    node = tree
-    *most, last = path
-    for key in most:
-        rule = resolve(type(node))
-        above.append((link, node, key, rule))
-        link = link, key
-        reads = rule.reads_items
-        node = node[key.entry] if reads else children_by_key(node, context)(key)
-    rule = resolve(type(node))
-    if rule.reads_items and type(edit) is Set:
-        above.append((link, node, last, rule))
-        made = edit.value
-    else:
-        made = _changed(link, node, {last: [edit]}, context, record)
-    for link, node, key, rule in reversed(above):
-        if rule.reads_items:
-            items = rule.items(node)
-            items[key.entry] = made
-            made = rule.from_items(rule.rest(node), items)
-        else:
-            made = _changed(link, node, {key: [Set(made)]}, context, record)
-    return made
+    if len(paths) > 1:
+        _trie_of((path, Set(None)) for path in paths)
 
 
 def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
     """Return all edits as one trie.
 
     Raises:
-        EditError: Two are at one place, or one is inside another.
+        EditError: Two are at one place, one is inside another, or one is of the root.
     """
-    root = _Trie()
+    root: _Trie = ({}, {})
     for path, edit in edits:
+        if not path:
+            raise EditError(
+                "the root can only be replaced, by a single edit", path=path
+            )
         trie = root
         for depth, key in enumerate(path[:-1]):
-            if not all(map(_leaves, trie.edits.get(key, ()))):
+            if not all(map(_leaves, trie[1].get(key, ()))):
                 raise _overlap(path[: depth + 1], path)
-            trie = trie.below.setdefault(key, _Trie())
+            trie = trie[0].setdefault(key, ({}, {}))
         key = path[-1]
-        known = trie.edits.setdefault(key, [])
+        known = trie[1].setdefault(key, [])
         if not _leaves(edit) and not all(map(_leaves, known)):
             raise EditError(f"cannot edit {path.where()} twice", path=path)
-        if not _leaves(edit) and key in trie.below:
+        if not _leaves(edit) and key in trie[0]:
             raise _overlap(path, path)
         known.append(edit)
     return root
@@ -323,24 +305,6 @@ def _refusal(link: Any, text: str) -> EditError:
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
-def _apply(tree: Any, root: _Trie, context: Context, record: Edited | None) -> Any:
-    """Rebuild the nodes above the edits, the deepest first."""
-    order: list[tuple[Any, Any, Any, _Trie, int]] = [((), None, tree, root, -1)]
-    for number, (link, _, node, trie, _) in enumerate(order):
-        if trie.below:
-            children = children_by_key(node, context)
-            for key, below in trie.below.items():
-                order.append(((link, key), key, children(key), below, number))
-    changes: list[dict[Any, list[Edit]]] = [dict(trie.edits) for *_, trie, _ in order]
-    made = tree
-    for number in range(len(order) - 1, -1, -1):
-        link, key, node, _, above = order[number]
-        made = _changed(link, node, changes[number], context, record)
-        if above >= 0:
-            changes[above].setdefault(key, []).append(Set(made))
-    return made
-
-
 def children_by_key(node: Any, context: Context) -> Any:
     """Return a function from a key to the child that has it."""
     rule: Any = context.view.resolve(type(node))
@@ -356,15 +320,18 @@ def children_by_key(node: Any, context: Context) -> Any:
 def _changed(
     link: Any,
     node: Any,
-    edits: Mapping[Any, list[Edit]],
+    edits: list[tuple[Any, Edit]],
     context: Context,
     record: Edited | None,
 ) -> Any:
     """Return a node with edits applied at its keys."""
     rule: Any = context.view.resolve(type(node))
-    flat = [(key, edit) for key, listed in edits.items() for edit in listed]
+    if rule.reads_items and len(edits) == 1 and type(edits[0][1]) is Set:
+        items = rule.items(node)
+        items[edits[0][0].entry] = edits[0][1].value
+        return rule.from_items(rule.rest(node), items)
     try:
-        made = changed_node(link, node, rule, flat)
+        made = changed_node(link, node, rule, edits)
     except EditError:
         raise
     except Exception as error:  # of the class, where rebuilding runs its code
@@ -373,7 +340,7 @@ def _changed(
     if record is not None and rule.edited is not None:
         names = [
             edit.name if isinstance(edit, Rename) else key.name
-            for key, edit in flat
+            for key, edit in edits
             if isinstance(key, GetAttrKey) and not isinstance(edit, Delete)
         ]
         record.add(link, node, made, rule, names)
@@ -403,9 +370,13 @@ def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]])
             return made
         told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
         raise _refusal(link, told)
-    if all(type(edit) is Set for _, edit in flat):
-        return _with_children(node, rule, flat)
-    return _reshaped(link, node, rule, flat)
+    sets = [(key, edit.value) for key, edit in flat if type(edit) is Set]
+    made = _with_children(node, rule, sets)
+    if len(sets) == len(flat):
+        return made
+    return _reshaped(
+        link, node, made, rule, [one for one in flat if type(one[1]) is not Set]
+    )
 
 
 def _is_final(one: tuple[Any, Edit]) -> bool:
@@ -506,20 +477,17 @@ def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
     return items
 
 
-def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
-    """Return a node with other children or static values."""
+def _with_children(node: Any, rule: Rule, values: Sequence[tuple[Any, Any]]) -> Any:
+    """Return a node with other children or static values, by key."""
     children, aux = rule.flatten(node)
     children = [*children]
     places = {key: place for place, key in enumerate(keys_of(node, rule))}
-    rest = []
-    for key, edit in edits:
+    rest = [(key, value) for key, value in values if key not in places]
+    for key, value in values:
         if key in places:
-            children[places[key]] = edit.value  # type: ignore[union-attr]  # all are Set
-        else:
-            rest.append((key, edit))
+            children[places[key]] = value
     made = rule.unflatten(aux, children)
-    for key, edit in rest:
-        value = edit.value  # type: ignore[union-attr]  # all are Set
+    for key, value in rest:
         if not isinstance(key, GetAttrKey):
             made[key.entry] = value
         elif isinstance(rule.form, Shaped) or has_kinds(node):
@@ -529,62 +497,44 @@ def _with_children(node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
     return made
 
 
-def _reshaped(link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]) -> Any:
-    """Return a copy of an object with more, fewer or renamed children."""
-    if rule.extras is not None and rule.extras(node) is not None:
-        return _with_extras(link, node, rule, edits)
+def _reshaped(
+    link: Any, node: Any, made: Any, rule: Rule, edits: list[tuple[Any, Edit]]
+) -> Any:
+    """Make children of an object, a copy of a node, come and go, or rename them."""
+    extras = None if rule.extras is None else rule.extras(made)
+    refusal = _refusal(
+        link,
+        f"the {type_name(node)} at {{where}} has a fixed number of children: they can "
+        "be set, but not deleted, inserted or renamed",
+    )
     grows = isinstance(node, MutableMapping | MutableSequence)
-    if isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped)):
-        raise _refusal(link, f"the {type_name(node)} {_REFUSED}")
-    made = _with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
-    rest = [(key, edit) for key, edit in edits if type(edit) is not Set]
-    _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
-    for key, edit in rest:
+    if extras is None and (
+        isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped))
+    ):
+        raise refusal
+    _change_items(link, made, [one for one in edits if type(one[0]) is SequenceKey])
+    for key, edit in edits:
         if type(key) is SequenceKey:
             continue
-        if isinstance(edit, Insert):
-            _put(link, made, key, edit.value)
-            continue
-        is_item = type(key) is DictKey
-        if isinstance(edit, Rename):
-            value = made[key.key] if is_item else getattr(made, key.name)
-            kind = _kind_of(node, rule, key)
-            marked = value if kind is None else Marked(kind, value)
-            _put(link, made, type(key)(edit.name), marked)
-        if is_item:
-            del made[key.key]
+        is_item, old, new = type(key) is DictKey, key.entry, key.entry
+        store: Any = extras if extras is not None else made
+        if is_item or extras is not None:
+            get, put, drop = store.__getitem__, store.__setitem__, store.__delitem__
         else:
-            delattr(made, key.name)
-    return made
-
-
-_REFUSED: Final = (
-    "at {where} has a fixed number of children: they can be set, but not deleted, "
-    "inserted or renamed"
-)
-
-
-def _with_extras(
-    link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
-) -> Any:
-    """Return a copy of an object some of whose attributes may come and go."""
-    made = _with_children(node, rule, [(k, e) for k, e in edits if type(e) is Set])
-    extras: Any = rule.extras and rule.extras(made)
-    for key, edit in edits:
-        if type(edit) is Set:
-            continue
-        new = key
-        if isinstance(edit, Insert):
-            value = edit.value
-        elif extras is None or key.name not in extras:
-            raise _refusal(link, f"the {type_name(node)} {_REFUSED}")
-        else:
-            value = extras.pop(key.name)
-            new = GetAttrKey(edit.name) if isinstance(edit, Rename) else None
-        if new in keys_of(made, rule):
-            raise _exists(link, new)
+            get, put, drop = (partial(f, made) for f in (getattr, setattr, delattr))
+        value = edit.value if isinstance(edit, Insert) else None
+        if not isinstance(edit, Insert):
+            if extras is not None and old not in extras:
+                raise refusal
+            kind, value = _kind_of(node, rule, key), get(old)
+            value = value if kind is None else Marked(kind, value)
+            new = edit.name if isinstance(edit, Rename) else None
+        if new is not None and (new in made if is_item else hasattr(made, new)):
+            raise _exists(link, type(key)(new))
+        if not isinstance(edit, Insert):
+            drop(old)
         if new is not None:
-            extras[new.name] = value
+            put(new, value)
     return made
 
 
@@ -594,17 +544,6 @@ def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
         kind: Kind = rule.flatten(node)[1].field_layout.kind_of(key.name)
         return kind
     return Kind.DATA if has_kinds(node) and key in keys_of(node, rule) else None
-
-
-def _put(link: Any, made: Any, key: Any, value: Any) -> None:
-    """Put a value under a new key of an object."""
-    is_item = type(key) is DictKey
-    if key.key in made if is_item else hasattr(made, key.name):
-        raise _exists(link, key)
-    if is_item:
-        made[key.key] = value
-    else:
-        setattr(made, key.name, value)
 
 
 def _exists(link: Any, key: Any) -> EditError:
@@ -620,26 +559,21 @@ def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
         rule: Its rule.
         wanted: A key; or a name, whose kind of key depends on the node.
     """
-    key: Any = wanted
-    is_table = rule.is_mapping or isinstance(node, Mapping)
-    has_items = rule.is_sequence or isinstance(node, MutableSequence | tuple)
-    if has_items and not rule.is_mapping:
-        sort: type = SequenceKey
+    cls: Any = GetAttrKey
+    named, entry = cls, wanted
+    if rule.is_mapping or (isinstance(node, Mapping) and not rule.is_sequence):
+        cls = DictKey
+        is_object = isinstance(rule.form, Shaped) and not rule.is_mapping
+        named = GetAttrKey if is_object else DictKey
+        if type(wanted) is SequenceKey:
+            return DictKey(wanted.idx)
+    elif rule.is_sequence or isinstance(node, MutableSequence | tuple):
+        cls = named = SequenceKey
         if isinstance(wanted, str):
-            is_number = wanted.isascii() and wanted.isdigit()
-            key = SequenceKey(int(wanted)) if is_number else None
-    elif is_table:
-        sort = DictKey
-        if isinstance(wanted, str):
-            is_attribute = isinstance(rule.form, Shaped) and not rule.is_mapping
-            key = GetAttrKey(wanted) if is_attribute else DictKey(wanted)
-        elif type(wanted) is SequenceKey:
-            key = DictKey(wanted.idx)
-    else:
-        sort = GetAttrKey
-        key = GetAttrKey(wanted) if isinstance(wanted, str) else wanted
-    fits = type(key) is sort or (type(key) is GetAttrKey and has_kinds(node))
-    return key if fits else None
+            entry = int(wanted) if wanted.isascii() and wanted.isdigit() else None
+    key = named(entry) if isinstance(wanted, str) else wanted
+    fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
+    return key if fits and entry is not None else None
 
 
 # ---------------------------------------------------- nodes taken apart and remade
@@ -660,12 +594,9 @@ def item_key(node: Any, rule: Rule) -> type | None:
 
 def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
     """Return the items of a mapping or sequence by key or position, as it has them."""
-    if rule.is_mapping:
-        items: dict[Any, Any] = rule.items(node)
-        return items
-    if item_key(node, rule) is DictKey:
-        return dict(node)
-    return dict(enumerate(rule.items(node) if rule.is_sequence else node))
+    if rule.is_mapping or rule.is_sequence:
+        return rule.entries(node)
+    return dict(node) if isinstance(node, Mapping) else dict(enumerate(node))
 
 
 def remade(
@@ -699,8 +630,7 @@ def remade(
     ):
         return node
     if rule.is_mapping or rule.is_sequence:
-        items = entries if is_table else [*entries.values()]
-        return rule.from_items(rule.rest(node), items)
+        return rule.remade(node, entries)
     made = copy.copy(node)
     for key in [key for key in old if key not in entries][::-1]:
         del made[key]

@@ -21,8 +21,7 @@ from ..layout import WIDTH
 from ..ops.context import Context, context_of
 from ..paint import SIGNS, Paint
 from ..safely import FAULTS, class_name, printable, printed
-from ..selection.change import Change
-from ..selection.diff import TreeDiff
+from ..selection.diff import Change, TreeDiff
 from ..selection.difference import form_of
 from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection

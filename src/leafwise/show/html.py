@@ -21,8 +21,7 @@ from ..layout import Part
 from ..ops.context import Context, context_of
 from ..paint import SIGNS
 from ..safely import class_name, module_name, printable, printed, shown, type_name
-from ..selection.change import Change
-from ..selection.diff import TreeDiff
+from ..selection.diff import Change, TreeDiff
 from ..selection.difftext import SIGNS as KINDS
 from ..selection.difftext import counted, told
 from ..selection.edit import Selection

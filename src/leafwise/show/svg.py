@@ -16,7 +16,7 @@ from zlib import crc32
 from ..core.registry import GLOBAL
 from ..ops.context import context_of
 from ..paint import SIGNS
-from ..selection.change import Change
+from ..selection.diff import Change
 from .diagram import Box, arrows_of, scene
 from .page import rules_of
 from .picture import Picture

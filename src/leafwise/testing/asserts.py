@@ -18,8 +18,7 @@ from ..equality.content import Asked, is_array
 from ..equality.leaves import Values
 from ..ops.context import context_of
 from ..paint import Paint
-from ..selection.change import Change
-from ..selection.diff import changes_between, tree_diff
+from ..selection.diff import Change, changes_between, tree_diff
 from ..selection.difference import form_of
 from ..selection.difftext import headline, lines_of_all
 

@@ -13,8 +13,7 @@ from ..equality.leaves import Values
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import FAULTS, clip
-from ..selection.change import Change
-from ..selection.diff import changes_between
+from ..selection.diff import Change, changes_between
 from ..selection.difftext import headline, lines_of_all
 
 

@@ -366,7 +366,7 @@ def _write_json(document: Document, allow_nan: bool) -> str:
         default=json_default,
     )
     json.loads(text, object_pairs_hook=unique)  # keys such as 1 and "1" are the same
-    return f"{text}\n"
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
 
 
 def json_default(value: Any) -> str:

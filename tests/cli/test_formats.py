@@ -1,10 +1,10 @@
 """What the formats cannot hold is refused with its place; nothing is lost silently."""
 
 import datetime
-import io
 import json
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -13,182 +13,79 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.io.formats import Document, FormatError, dump, load
-from transcripts import output_of
 
 
-@pytest.fixture
-def write(tmp_path, monkeypatch):
-    """Go to an empty folder, and return what writes a file there."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["leafwise"])
-    return lambda name, text: (tmp_path / name).write_text(text, encoding="utf-8")
-
-
-# ----------------------------------------------------------------------- duplicate keys
-
-EQUAL = "are equal in Python, so a dict cannot have both"
-
-
-@pytest.mark.parametrize(
-    ("kind", "text", "reason"),
-    [
-        ("json", '{"a": 1, "a": 2}', "line 1, column 10: duplicate key 'a', first on "
-         "line 1"),
-        ("json", '{"a": {"b": 1},\n "c": [{"b":2,\n  "\\u0062" : 3}]}',
-         "line 3, column 3: duplicate key 'b', first on line 2"),
-        ("json", '{"a": {"x": 1, "y": 2, "x": 3}, "a": 4}',
-         "line 1, column 24: duplicate key 'x', first on line 1"),
-        ("json", '{"\\"}{[": 1,\n"\\"}{[": 2}',
-         "line 2, column 1: duplicate key '\"}{[', first on line 1"),
-        ("yaml", "a: 1\nb:\n  c: 1\n  'c': 2", "line 4, column 3: duplicate key 'c', "
-         "first on line 3"),
-        ("yaml", "- {x: 1}\n- {x: 1, x: 2}", "line 2, column 10: duplicate key 'x', "
-         "first on line 2"),
-        ("yaml", "a: 1\n---\na: 1\na: 2", "line 4, column 1: duplicate key 'a', first "
-         "on line 3"),
-        ("yaml", "1: a\ntrue: b", f"line 2, column 1: the keys 1 (line 1) and true "
-         f"{EQUAL}"),
-        ("yaml", "1: a\nx: b\n1.0: c", "line 3, column 1: the keys 1 (line 1) and 1.0 "
-         f"{EQUAL}"),
-        ("yaml", "null: a\n~: b", f"line 2, column 1: the keys null (line 1) and ~ "
-         f"{EQUAL}"),
-        ("yaml", "!!set {x, x}", "line 1, column 11: duplicate key 'x', first on line "
-         "1"),
-        ("yaml", "a: &a {x: 1}\nb:\n  <<: *a\n  <<: *a", "line 4, column 3: duplicate "
-         "key '<<', first on line 3"),
-    ],
+TREES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
+    lambda below: (
+        st.lists(below, max_size=3)
+        | st.dictionaries(st.text(max_size=2), below, max_size=3)
+    ),
+    max_leaves=8,
+)
+ODD_TEXTS = st.sampled_from(
+    ["Zürich € 😀", "a\nb\x85c", "\x85", "a\u2028b\nc", "\x7f", "\ufeff", "a\r\nb", "=",
+     "é\nü\n", "€\\u20ac", "\U0010ffff", "<<", ": a", "- ", "#", "'", '"', "? b"]
 )  # fmt: skip
-def test_duplicate_keys_are_refused(write, kind, text, reason):
-    """With file, line and key, by every command."""
-    write(f"a.{kind}", text)
-    for command in ("show {}", "set {} +z=1", "diff {} {}", "merge {} {}", "flat {}"):
-        name = f"a.{kind}"
-        assert output_of(command.format(name, name)) == (
-            f"leafwise: {name}: {reason}\n[exit status 2]"
-        )
 
 
-def test_duplicate_keys_in_toml(write):
-    """Are refused by its reader, which says where."""
-    write("a.toml", "a = 1\na = 2\nb = 3\n")
-    assert output_of("show a.toml").startswith(
-        "leafwise: a.toml: not valid TOML: Cannot overwrite a value (at line 2, column "
-    )
+@given(TREES)
+def test_what_is_written_is_read_again(tree):
+    """Nothing is changed; only YAML refuses half characters."""
+    for kind in ("json", "yaml"):
+        if kind == "json" or "\\ud" not in repr(tree):
+            text = dump(Document(tree, kind), allow_nan=True)
+            text.encode()
+            assert repr(load(text, kind).tree) == repr(tree)
+
+
+@given(ODD_TEXTS | st.text("ab:#'\"-? \n", max_size=5))
+def test_text_comes_back_from_every_format(text):
+    """As a value, as a key, in a list; what a format takes for a line end, too."""
+    tree = {"k": text, text: [text, {text: "x"}]}
+    for kind in ("json", "yaml", "toml"):
+        written = dump(Document(tree, kind))
+        assert load(written, kind).tree == tree
+        if kind == "toml":
+            assert tomllib.loads(written) == tree
 
 
 def test_keys_that_are_no_duplicates():
     """Text beside numbers, keys that override what `<<` brings, keys of other dicts."""
     assert load('1: a\n"1": b', "yaml").tree == {1: "a", "1": "b"}
-    assert load(
-        "x: &x {a: 1, b: 2}\ny: &y {a: 5}\nz:\n  a: 3\n  <<: [*x, *y]\nw: {<<: *y}",
-        "yaml",
-    ).tree["z"] == {"a": 3, "b": 2}
+    text = "x: &x {a: 1, b: 2}\ny: &y {a: 5}\nz:\n  a: 3\n  <<: [*x, *y]\nw: {<<: *y}"
+    assert load(text, "yaml").tree["z"] == {"a": 3, "b": 2}
     assert load('{"a": {"a": {"a": ["a", "a"]}}}', "json").tree["a"]["a"]
     assert load("a: &a {x: 1}\nb: [*a, *a]", "yaml").tree["b"] == [{"x": 1}] * 2
-
-
-@given(
-    st.recursive(
-        st.none() | st.booleans() | st.integers() | st.text(max_size=3),
-        lambda below: (
-            st.lists(below, max_size=3)
-            | st.dictionaries(st.text(max_size=2), below, max_size=3)
-        ),
-        max_leaves=8,
-    )
-)
-def test_what_has_no_duplicate_is_read(tree):
-    """By the standard readers' rules: nothing else is refused, nothing else changed."""
-    assert load(json.dumps(tree), "json").tree == tree
-    text = json.dumps(tree, ensure_ascii=False)
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return
-    assert load(dump(Document(tree, "yaml")), "yaml").tree == tree
-
-
-# ------------------------------------------------------------- what cannot be written
-
-DAY = datetime.date(2026, 11, 21)
+    text = "a: &a {x: 1}\nb: &b {<<: *a, x: 2}\nc: {<<: *b}\nd: {<<: *b, x: 3}"
+    assert load(text, "yaml").tree["d"] == {"x": 3}
 
 
 @pytest.mark.parametrize(
     ("kind", "tree", "reason"),
     [
-        ("json", {"a": [1, {2}]}, "the value at ['a'][1] is a set, {2}"),
-        ("json", {"a": b"x"}, "the value at ['a'] is a bytes, b'x'"),
-        ("json", {"a": float("nan")}, "the value at ['a'] is nan"),
-        ("json", [float("-inf")], "the value at [0] is -inf"),
-        ("json", float("inf"), "the value at the root is inf"),
-        ("json", {"a": {DAY: 1}},
-         "the key at ['a'][datetime.date(2026, 11, 21)] is a date, "
-         "datetime.date(2026, 11, 21)"),
-        ("json", {"x": {1: "a", "1": "b"}},
-         "the keys 1 and '1' of the dict at ['x'] are the same name"),
-        ("json", {None: 1, "null": 2},
-         "the keys None and 'null' of the dict at the root are the same name"),
-        ("yaml", {"a": datetime.time(7, 32)},
-         "the value at ['a'] is a time, datetime.time(7, 32)"),
-        ("yaml", [object], "the value at [0] is a type, <class 'object'>"),
-        ("toml", {"a": {"b": [1, None]}}, "the value at ['a']['b'][1] is null"),
-        ("toml", {"a": {1: 2}}, "the key at ['a'][1] is an int, 1"),
-        ("toml", {None: 2}, "the key at [None] is null"),
-        ("toml", {"a": {3}}, "the value at ['a'] is a set, {3}"),
-        ("toml", [1, 2], "the root is a list, [1, 2], not a dict"),
-        ("toml", None, "the root is null, not a dict"),
+        ("json", {"a": [1, {2}]}, "the value at ['a'][1], {2}: JSON has no set"),
+        ("json", {"a": float("nan")}, "the value at ['a'], nan: Out of range float"),
+        ("json", float("inf"), "the value at the root, inf: Out of range float"),
+        ("json", {"a": {datetime.date(2026, 11, 21): 1}}, "keys must be str, int, "),
+        ("json", {"x": {1: "a", "1": "b"}}, "duplicate key '1'"),
+        ("toml", {"a": "x\ud800"}, "the value at ['a'], 'x\\ud800': 'utf-8' codec"),
+        ("yaml", {"a": ["x\ud800"]}, "the value at ['a'][0], 'x\\ud800': 'utf-8'"),
+        ("yaml", {"a": datetime.time(7, 32)}, "the value at ['a'], datetime.time(7, "),
+        ("yaml", [object], "the value at [0], <class 'object'>: cannot represent"),
+        ("toml", {"a": {"b": [1, None]}}, "the value at ['a']['b'][1], None: "),
+        ("toml", {"a": {1: 2}}, "Keys must be strings"),
+        ("toml", {"a": {3}}, "the value at ['a'], {3}: "),
+        ("toml", [1, 2], "the root is a list, not a dict"),
+        *((kind, {"a": 10**5000}, "the value at ['a'], ")
+          for kind in ("json", "yaml", "toml")),
     ],
 )  # fmt: skip
 def test_what_a_format_cannot_represent(kind, tree, reason):
-    """Is refused with the path, the type and the value."""
-    with pytest.raises(FormatError) as error:
+    """Is refused with the path of the value, or with the key."""
+    reason = f"cannot be written as {kind.upper()}: {reason}"
+    with pytest.raises(FormatError, match=f"^({re.escape(reason)}|duplicate key '1')"):
         dump(Document(tree, kind))
-    assert str(error.value) == f"cannot be written as {kind.upper()}: {reason}"
-
-
-@pytest.mark.parametrize("kind", ["json", "yaml", "toml"])
-def test_integers_longer_than_python_prints(write, kind):
-    """The place is named, when they are shown and when they are written."""
-    value = 10**5000
-    with pytest.raises(FormatError, match=r"the value at \['a'\] is too long: Exceeds"):
-        dump(Document({"a": value}, kind))
-    write("long.yaml", f"a: 0x{'9' * 5000}")
-    assert output_of("show long.yaml").startswith(
-        "leafwise: the value at ['a']: Exceeds the limit"
-    )
-    assert output_of("get long.yaml '*'").startswith(
-        "leafwise: the value at ['a']: Exceeds the limit"
-    )
-    assert dump(Document({"a": 2**200}, kind)).count(str(2**200)) == 1
-
-
-def test_what_is_not_a_number_in_json(write):
-    """A JSON file keeps the NaN that Python's json put there; none gets a new one."""
-    write("a.json", '{"x": NaN, "y": [Infinity, -Infinity], "n": 1}')
-    write("a.yaml", "x: .nan\nn: 1\n")
-    assert output_of("set a.json n=2").startswith('{"x": NaN,')
-    assert output_of("get a.json x") == "NaN"
-    refused = "leafwise: cannot be written as JSON: the value at ['x'] is nan"
-    assert output_of("set a.json n=2 --json") == f"{refused}\n[exit status 2]"
-    assert output_of("set a.yaml n=2 --to json") == f"{refused}\n[exit status 2]"
-    assert output_of("set a.json n=2 --to yaml") == (
-        "x: .nan\ny:\n- .inf\n- -.inf\nn: 2"
-    )
-    write("b.json", '{"n": 1}')
-    assert output_of("merge b.json a.yaml") == f"{refused}\n[exit status 2]"
-
-
-def test_lines_of_values_that_json_lacks(write):
-    """`get` and `flat` show dates as in JSON, and other objects as Python does."""
-    write("a.yaml", "a: !!binary aGk=\nb: 2026-11-21T10:00:00Z\nc: !!set {x}\n")
-    lines = ["['a'] = b'hi'", "['b'] = \"2026-11-21T10:00:00+00:00\"", "['c'] = {'x'}"]
-    assert output_of("get a.yaml '*'").splitlines() == lines
-    assert output_of("flat a.yaml").splitlines()[0] == "a = b'hi'"
-    write("five.json", "5")
-    assert output_of("flat five.json") == "5"
-
-
-# ---------------------------------------------------------------------- malformed YAML
 
 
 @pytest.mark.parametrize(
@@ -199,63 +96,89 @@ def test_lines_of_values_that_json_lacks(write):
         ("a: !!int ''", "line 1, column 4: '' is not a valid int"),
         ("a: !!float ''", "line 1, column 4: '' is not a valid float"),
         ("a: !!timestamp x", "line 1, column 4: 'x' is not a valid timestamp"),
-        ('é: 1\nb: "a\x01b"', "line 2, column 6: the character '\\x01' is not allowed"),
+        ('é: 1\nb: "a\x01b"', "line 2: the character '\\x01' is not allowed"),
         ("? [a]\n: 1", "line 1, column 3: found unhashable key"),
     ],
-)  # fmt: skip
-def test_malformed_yaml_is_told_with_line_and_column(text, reason):
+)
+def test_malformed_yaml_is_told_with_its_place(text, reason):
     """Also what only the constructor of a scalar finds."""
     with pytest.raises(FormatError) as error:
         load(text, "yaml")
     assert str(error.value).startswith(f"not valid YAML: {reason}")
 
 
-def test_a_plain_equals_sign_is_text():
-    """YAML 1.1 had a type for it."""
-    assert load("a: =\n=: 2", "yaml").tree == {"a": "=", "=": 2}
-
-
-# --------------------------------------------------------------------- standard input
-
-
 @pytest.mark.parametrize(
-    "line",
-    ["- --format json", "--format json -", "--format=json - x", "show - --format json"],
-)
-def test_the_standard_input_alone_is_shown(write, monkeypatch, line):
-    """Wherever the format stands."""
-    monkeypatch.setattr(sys, "stdin", io.StringIO('{"x": 1}'))
-    assert output_of(line).startswith("['x'] = 1")
+    ("text", "value"),
+    [
+        ("on", "on"), ("no", "no"), ("true", True), ("False", False), ("null", None),
+        ("22:22", "22:22"), ("1:30.5", "1:30.5"), ("3e-4", 3e-4), ("1.", 1.0),
+        (".5", 0.5), ("-.inf", float("-inf")), ("0x1F", 31), ("0644", 0o644),
+        ("1_000", 1000), ("08", "08"), ("1e", "1e"), ("'1'", "1"), ("~", None),
+        ("=", "="),
+    ],
+)  # fmt: skip
+def test_plain_scalars_of_yaml(text, value):
+    """As YAML 1.2 has them, where 1.1 surprises; written so that they come back."""
+    document = load(f"x: {text}\n", "yaml")
+    assert document.tree == {"x": value}
+    assert type(document.tree["x"]) is type(value)
+    assert load(dump(document), "yaml") == document
+    quoted = Document({"x": text.strip("'")}, "yaml")
+    assert load(dump(quoted), "yaml") == quoted
 
 
-def test_the_standard_input_is_read_once(write):
-    """Twice would compare something with nothing."""
-    for line in ("diff - - --format yaml", "merge - - --format yaml"):
-        assert output_of(line) == (
-            "leafwise: -: the standard input can be read only once\n[exit status 2]"
-        )
+def test_streams_dates_and_anchors_of_yaml():
+    """Several documents are a list; what anchors share is walked twice."""
+    document = load("a: 1\n---\nb: 2\n", "yaml")
+    assert document == ([{"a": 1}, {"b": 2}], "yaml", True)
+    assert dump(document) == "---\na: 1\n---\nb: 2\n"
+    assert load("", "yaml").tree is None
+    assert dump(Document("text", "yaml")) == "text\n"
+    tree = load("d: 2026-11-21\na: &x {b: 1}\nc: *x\n", "yaml").tree
+    assert lw.tree_leaves(tree) == [1, 1, tree["d"]]
+    assert json.loads(dump(Document(tree, "json")))["d"] == "2026-11-21"
 
 
-def test_spaces_in_messages_stay(write):
-    """An error is one line, in which keys are as they are."""
-    write("a.json", '{"b  c": 1}')
-    assert "['b  c']" in output_of("get a.json x")
+def test_merge_keys_that_multiply():
+    """Each level has the same keys as the one below, not nine times as many."""
+    text = "a0: &a0 {k: 1}\n"
+    for n in range(1, 40):
+        text += f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n"
+    assert load(text, "yaml").tree["a39"] == {"k": 1}
+    pairs = ", ".join(f"k{n}: 1" for n in range(1100))
+    text = f"a: &a {{{pairs}}}\n" + "".join(f"b{n}: {{<<: *a}}\n" for n in range(1000))
+    with pytest.raises(FormatError, match="merge keys bring more than 1000000 values"):
+        load(text, "yaml")
 
 
-def test_a_file_is_read_by_its_name(write, tmp_path):
+@pytest.mark.parametrize("kind", ["yaml", "toml"])
+def test_packages_that_are_missing(monkeypatch, kind):
+    """Are named, with the way to get them."""
+    monkeypatch.setitem(sys.modules, "ruamel.yaml", None)
+    monkeypatch.setitem(sys.modules, "tomlkit", None)
+    with pytest.raises(FormatError, match=r'not installed: pip install "leafwise\[fil'):
+        dump(Document({}, kind))
+
+
+def test_a_file_is_read_by_its_name(tmp_path, monkeypatch):
     """In each format and encoding; what is wrong is said with the name."""
-    write("a.yaml", "mode: 0644\nb: [1, 2]\n")
-    write("a.toml", "mode = 0o644\nb = [1, 2]\n")
-    write("a.conf", '{"mode": 420, "b": [1, 2]}')
-    (tmp_path / "wide.yml").write_bytes("mode: 0644\nb: [1, 2]".encode("utf-16"))
+    monkeypatch.chdir(tmp_path)
+    files = {
+        "a.yaml": b"mode: 0644\nb: [1, 2]\n",
+        "a.toml": b"mode = 0o644\nb = [1, 2]\n",
+        "a.conf": b'{"mode": 420, "b": [1, 2]}',
+        "wide.yml": "mode: 0644\nb: [1, 2]".encode("utf-16"),
+        "b.yaml": b"a: 1\na: 2",
+        "c.json": b"\xff",
+    }
+    for name, data in files.items():
+        Path(name).write_bytes(data)
     expected = {"mode": 420, "b": [1, 2]}
     assert lw.read("a.yaml") == lw.read("a.toml") == lw.read("wide.yml") == expected
     assert lw.read(b"a.conf", format="json") == lw.read(Path("a.yaml")) == expected
     assert type(lw.read("a.yaml")["mode"]) is int
-    write("b.yaml", "a: 1\na: 2")
-    (tmp_path / "c.json").write_bytes(b"\xff")
     for name, reason in {
-        "b.yaml": "b.yaml: line 2, column 1: duplicate key 'a', first on line 1",
+        "b.yaml": "b.yaml: line 2, column 1: duplicate key 'a', first 'a' on line 1",
         "c.json": "c.json: 'utf-8' codec can't decode byte 0xff",
         "a.conf": "a.conf: unknown format, expected json, toml or yaml",
         "a.npz": "a.npz: unknown format, expected json, toml or yaml; use leafwise",

@@ -55,23 +55,6 @@ def test_depth(name):
             assert "[exit status 2]" not in shown
 
 
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("&a [*a]", "the list at the root is also at [0]"),
-        ("x: &a {y: [1, *a]}", "the dict at ['x'] is also at ['x']['y'][1]"),
-        ("- &a [1]\n- &b {c: *b, d: *a}", "the dict at [1] is also at [1]['c']"),
-    ],
-)
-def test_anchors_that_form_cycles(text, path):
-    """Are named, by every command."""
-    Path("knot.yaml").write_text(text)
-    for command in COMMANDS:
-        assert output_of(command.format("knot.yaml", "knot.yaml")) == (
-            f"leafwise: knot.yaml: it contains itself: {path}\n[exit status 2]"
-        )
-
-
 def test_anchors_that_multiply():
     """A billion values in ten lines are refused before anybody walks them."""
     lines = ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
@@ -81,8 +64,8 @@ def test_anchors_that_multiply():
     Path("laughs.yaml").write_text("\n".join(lines))
     for command in COMMANDS:
         assert output_of(command.format("laughs.yaml", "laughs.yaml")) == (
-            "leafwise: laughs.yaml: its anchors expand to 11111111110 values, which is "
-            "too many\n[exit status 2]"
+            "leafwise: laughs.yaml: its anchors expand to more than 20000000 values\n"
+            "[exit status 2]"
         )
 
 

@@ -1,327 +1,170 @@
-"""Options, errors and exit statuses of the command line."""
+"""Options, help, standard input and other environments of the command line."""
 
 import io
-import json
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
 import leafwise as lw
+from leafwise import show
 from leafwise.cli import COMMANDS, main
-from leafwise.io.formats import Document, FormatError, dump, load
 from transcripts import output_of
 
 
-@pytest.fixture
-def write(tmp_path, monkeypatch):
-    """Go to an empty folder, and return what writes files there."""
+TREE = {"lr": 0.1, "sizes": [64, 32], "data": {"path": None, "name": "a"}}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Go to a folder with a file."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys, "argv", ["leafwise"])
-
-    def write_files(**files):
-        for name, text in files.items():
-            stem, _, ending = name.rpartition("_")
-            Path(f"{stem}.{ending}").write_text(text, encoding="utf-8")
-
-    return write_files
+    Path("a.json").write_text(
+        '{"lr": 0.1, "sizes": [64, 32], "data": {"path": null, "name": "a"}}'
+    )
 
 
-def test_a_file_alone_is_shown(write):
-    """As are the places that selectors mean, without the counts."""
-    write(a_json='{"x": {"lr": 1, "n": null}, "y": "text"}')
-    assert output_of("a.json") == output_of("show a.json")
-    assert output_of("show a.json '**.lr' y") == "['x']['lr'] = 1\n['y'] = 'text'"
-    assert output_of("paths a.json") == "['x']['lr']\n['x']['n']\n['y']"
-    assert output_of("get a.json ''").startswith('{\n  "x": {')
-
-
-def test_values_need_no_quotes(write):
-    """Lists and dicts as in YAML; a number replaces a number."""
-    write(a_json='{"lr": 1, "tags": ["x"], "a": null}')
-    found = output_of("set a.json lr=0.5 'tags=[a, b c]' 'a={x: 2}' '+n=[{k: v}]'")
-    assert json.loads(found) == {
-        "lr": 0.5,
-        "tags": ["a", "b c"],
-        "a": {"x": 2},
-        "n": [{"k": "v"}],
-    }
+def told(capsys, *arguments):
+    """Return what the parser says before it ends the command, and the status."""
+    with pytest.raises(SystemExit) as done:
+        main(arguments)
+    return done.value.code, "".join(capsys.readouterr())
 
 
 def test_the_version(capsys):
     """As the package has it."""
-    with pytest.raises(SystemExit) as done:
-        main(["--version"])
-    assert (done.value.code, capsys.readouterr().out) == (0, f"{lw.__version__}\n")
-
-
-def test_json_for_scripts(write):
-    """Every command prints JSON if it is told to."""
-    write(a_json='{"x": {"lr": 1, "n": null}}', b_json='{"x": {"lr": 2, "n": null}}')
-    assert json.loads(output_of("show a.json --json")) == {
-        "['x']['lr']": 1,
-        "['x']['n']": None,
-    }
-    assert json.loads(output_of("paths a.json --json")) == ["['x']['lr']", "['x']['n']"]
-    assert json.loads(output_of("get a.json x --json")) == {"lr": 1, "n": None}
-    assert json.loads(output_of("get a.json 'x.*' --json")) == {
-        "['x']['lr']": 1,
-        "['x']['n']": None,
-    }
-    assert json.loads(output_of("flat a.json --json")) == {"x.lr": 1, "x.n": None}
-    assert json.loads(output_of("set a.json x.lr=3 --json")) == {
-        "x": {"lr": 3, "n": None}
-    }
-    assert json.loads(output_of("merge a.json b.json --json"))["x"]["lr"] == 2
-    assert output_of("diff a.json a.json --json") == "[]"
-
-
-def test_diff_says_by_its_status(write):
-    """0 and nothing if the files are the same, 1 if they differ, 2 if they fail."""
-    write(a_json='{"x": 1.0}', b_toml="x = 1.0001", c_yaml="x: 1.0")
-    assert output_of("diff a.json c.yaml") == ""
-    assert output_of("diff a.json b.toml") == (
-        "~ ['x']: 1.0 -> 1.0001\n[exit status 1]"
-    )
-    assert output_of("diff a.json b.toml --rtol 1e-3") == ""
-    assert output_of("diff a.json b.toml --ignore x") == ""
-    assert output_of("diff a.json none.json") == (
-        "leafwise: none.json: No such file or directory\n[exit status 2]"
-    )
-
-
-def test_formats_are_kept_or_chosen(write):
-    """What comes in as YAML goes out as YAML, unless `--to` says otherwise."""
-    write(a_yaml="a: 1\nb: [x, 'on']\n", b_toml="a = 2\n")
-    assert output_of("set a.yaml a=5") == "a: 5\nb: [x, 'on']"
-    assert output_of("set a.yaml a=5 --to toml") == ('a = 5\nb = ["x", "on"]')
-    assert output_of("merge b.toml a.yaml --to yaml") == "a: 1\nb:\n- x\n- 'on'"
-    assert output_of("merge a.yaml b.toml --to json") == (
-        '{\n  "a": 2,\n  "b": [\n    "x",\n    "on"\n  ]\n}'
-    )
-
-
-def test_the_standard_input(write, monkeypatch):
-    """Is read for `-`; `--format` says what it is."""
-    write()
-    monkeypatch.setattr(sys, "stdin", io.StringIO("a: [1, 2]"))
-    assert output_of("get - 'a[-1]' --format yaml") == "2"
-    assert output_of("get - a").startswith("leafwise: -: unknown format: use --format")
-
-
-def test_colours(write, capsys):
-    """On a terminal, or as `--color` says."""
-    write(a_json='{"x": 1}', b_json='{"x": 2, "y": 3}')
-    assert main(["show", "a.json", "--color", "always"]) == 0
-    assert capsys.readouterr().out == (
-        "\033[36m['x']\033[0m = 1\n\033[2m1 leaf, 2 nodes\033[0m\n"
-    )
-    assert main(["diff", "a.json", "b.json", "--color", "always"]) == 1
-    assert capsys.readouterr().out == (
-        "\033[33m~\033[0m \033[36m['x']\033[0m: \033[31m1\033[0m -> \033[32m2\033[0m\n"
-        "\033[32m+\033[0m \033[36m['y']\033[0m: \033[32m3\033[0m\n"
-    )
-    assert main(["diff", "a.json", "b.json"]) == 1
-    assert "\033" not in capsys.readouterr().out
-
-
-def test_diff_shows_where_long_texts_differ(write):
-    """Around the first difference, by line and column."""
-    text = "first line\\nsecond line\\n" * 5
-    write(a_json=f'{{"x": "{text}"}}', b_json=f'{{"x": "{text}third"}}')
-    assert output_of("diff a.json b.json --color never") == (
-        "~ ['x']: 115 characters -> 120 characters, which differ from character 116 "
-        "(line 11, column 1) on\n"
-        r"    - ...'st line\nsecond line\n'"
-        "\n"
-        r"    + ...'st line\nsecond line\nthird'"
-        "\n[exit status 1]"
-    )
-
-
-def test_colours_as_the_environment_says(write, capsys, monkeypatch):
-    """`FORCE_COLOR` wins over a pipe, `NO_COLOR` over all, `--color` over both."""
-    write(a_json='{"x": 1}')
-    monkeypatch.delenv("NO_COLOR")
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    main(["paths", "a.json"])
-    assert capsys.readouterr().out == "\033[36m['x']\033[0m\n"
-    main(["paths", "a.json", "--color", "never"])
-    assert capsys.readouterr().out == "['x']\n"
-    monkeypatch.setenv("NO_COLOR", "1")
-    main(["paths", "a.json"])
-    assert capsys.readouterr().out == "['x']\n"
-
-
-@pytest.mark.needs("processes")
-def test_the_console_script(write):
-    """The installed command is the same one."""
-    write(a_json='{"x": [1, 2]}')
-    script = Path(sys.executable).parent / "leafwise"
-    done = subprocess.run(
-        [script, "get", "a.json", "x[1]"], capture_output=True, text=True
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "2\n", "")
-
-
-# ---------------------------------------------------------------------------- formats
+    assert told(capsys, "--version") == (0, f"{lw.__version__}\n")
 
 
 @pytest.mark.parametrize(
-    ("text", "value"),
+    ("line", "said"),
     [
-        ("on", "on"), ("no", "no"), ("true", True), ("False", False), ("null", None),
-        ("22:22", "22:22"), ("1:30.5", "1:30.5"), ("3e-4", 3e-4), ("1.", 1.0),
-        (".5", 0.5), ("-.inf", float("-inf")), ("0x1F", 31), ("0644", 0o644),
-        ("1_000", 1000), ("08", "08"), ("1e", "1e"), ("'1'", "1"), ("~", None),
-    ],
-)  # fmt: skip
-def test_plain_scalars_of_yaml(text, value):
-    """As YAML 1.2 has them, where 1.1 surprises; written so that they come back."""
-    document = load(f"x: {text}\n", "yaml")
-    assert document.tree == {"x": value}
-    assert type(document.tree["x"]) is type(value)
-    assert load(dump(document), "yaml") == document
-    quoted = Document({"x": text.strip("'")}, "yaml")
-    assert load(dump(quoted), "yaml") == quoted
-
-
-def test_streams_of_yaml():
-    """Several documents are a list, and are written as several again."""
-    document = load("a: 1\n---\nb: 2\n", "yaml")
-    assert document == ([{"a": 1}, {"b": 2}], "yaml", True)
-    assert dump(document) == "---\na: 1\n---\nb: 2\n"
-    assert load("", "yaml").tree is None
-    assert dump(Document("text", "yaml")) == "text\n"
-
-
-def test_dates_and_anchors():
-    """Dates are written in JSON as text; what anchors share is walked twice."""
-    document = load("d: 2026-11-21\na: &x {b: 1}\nc: *x\n", "yaml")
-    assert lw.tree_leaves(document.tree) == [1, 1, document.tree["d"]]
-    assert json.loads(dump(Document(document.tree, "json")))["d"] == "2026-11-21"
-    with pytest.raises(
-        FormatError, match=r"as JSON: the value at \['x'\] is a set, \{1\}$"
-    ):
-        dump(Document({"x": {1}}, "json"))
-
-
-@pytest.mark.parametrize("kind", ["yaml", "toml"])
-def test_packages_that_are_missing(monkeypatch, kind):
-    """Are named, with the way to get them."""
-    monkeypatch.setitem(sys.modules, "ruamel.yaml", None)
-    monkeypatch.setitem(sys.modules, "tomlkit", None)
-    with pytest.raises(FormatError) as error:
-        dump(Document({}, kind))
-    assert str(error.value).endswith(
-        'which is not installed: pip install "leafwise[files]"'
-    )
-
-
-def test_yaml_that_is_none():
-    """Is told with line and column."""
-    with pytest.raises(FormatError, match=r"^not valid YAML: line 2, column 1: "):
-        load("a: [1\n", "yaml")
-    with pytest.raises(FormatError, match=r"^not valid YAML: line 1, column 4: "):
-        load("a: !custom 1", "yaml")
-
-
-def test_how_lists_are_paired(tmp_path, capsys):
-    """By a word, or by keys; of diffs and of merges."""
-    base = [{"name": "a", "v": 1}, {"name": "b", "v": 2}]
-    over = [{"name": "b", "v": 3}, {"name": "a", "v": 1}]
-    files = []
-    for name, tree in (("base", base), ("over", over)):
-        files.append(str(tmp_path / f"{name}.json"))
-        (tmp_path / f"{name}.json").write_text(json.dumps({"x": tree}))
-    by_key = ["--lists", "x=name"]
-    assert main(["diff", *files, *by_key]) == 1
-    assert "~ ['x'][1]['v']: 2 -> 3" in capsys.readouterr().out
-    assert main(["diff", *files, "--lists", "position"]) == 1
-    assert len(capsys.readouterr().out.splitlines()) == 4
-    assert main(["merge", *files, *by_key, "--json"]) == 0
-    merged = json.loads(capsys.readouterr().out)
-    assert merged == {"x": [{"name": "a", "v": 1}, {"name": "b", "v": 3}]}
-    for command, word in (("diff", "replace"), ("merge", "align")):
-        assert main([command, *files, "--lists", word]) == 2
-        assert "one of" in capsys.readouterr().err
-    assert main(["diff", *files, "--lists", "align", *by_key]) == 2
-    assert "--lists takes either one word or only" in capsys.readouterr().err
-
-
-NUMBERS = "mode: 0644\nversion: 1.20\nsteps: 1_000\nnested: {mode: 0x1F}\n"
-
-
-@pytest.mark.parametrize(
-    ("line", "shown"),
-    [
-        ("get a.yaml mode", "0644"),
-        ("get a.yaml version", "1.20"),
-        ("get a.yaml mode --json", "420"),
-        ("show a.yaml steps nested", "['steps'] = 1_000\n['nested'] = {'mode': 0x1F}"),
-        (
-            "show a.yaml --tree nested",
-            "dict\n├── 'nested': dict\n│   └── 'mode': 0x1F\n└── ... 3 more",
-        ),
-        ("get a.yaml '{mode,version}'", "['mode'] = 0644\n['version'] = 1.20"),
-        (
-            "flat a.yaml",
-            "mode = 0644\nversion = 1.20\nsteps = 1_000\nnested.mode = 0x1F",
-        ),
-        ("get a.yaml nested --to yaml", "mode: 0x1F"),
-        ("get a.yaml nested --to toml", "mode = 0x1F"),
-        ("get a.yaml nested --to json", '{\n  "mode": 31\n}'),
-        (
-            "get a.yaml '*' --to json",
-            "leafwise: --to: '*' may match several values\n[exit status 2]",
-        ),
+        ("", "usage: leafwise"),
+        ("show", "the following arguments are required: FILE"),
+        ("diff a.json", "the following arguments are required: FILE"),
+        ("--nothing a.json", "unrecognized arguments: --nothing"),
+        ("show a.json --depth -1", "argument --depth"),
+        ("show a.json --dot --mermaid", "argument --mermaid: not allowed with"),
+        ("shw a.json", "neither a command nor a file; did you mean 'show'?"),
     ],
 )
-def test_numbers_are_shown_as_they_are_written(write, line, shown):
-    """By every command but for JSON, which has no other numerals."""
-    write(a_yaml=NUMBERS)
-    assert output_of(line) == shown
+def test_wrong_arguments(capsys, line, said):
+    """The usage and the error are shown, with status 2 and no traceback."""
+    status, text = told(capsys, *line.split())
+    assert status == 2
+    assert said in text
 
 
-@pytest.mark.usefixtures("write")
+def test_the_help_of_each_command_has_examples(capsys):
+    """Which are calls of that command."""
+    assert told(capsys, "--help")[1].startswith("usage: leafwise [-h] [--version]")
+    for name in COMMANDS:
+        _, _, examples = told(capsys, name, "--help")[1].partition("examples:\n")
+        assert examples
+        for line in examples.splitlines():
+            assert line.startswith(f"  leafwise {name} ")
+
+
+def test_colours_as_the_environment_says(capsys, monkeypatch):
+    """`FORCE_COLOR` wins over a pipe, `NO_COLOR` over all, `--color` over both."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    for name, options, shown in (
+        ("FORCE_COLOR", (), "\033[36m['lr']\033[0m\n"),
+        ("FORCE_COLOR", ("--color", "never"), "['lr']\n"),
+        ("NO_COLOR", (), "['lr']\n"),
+        ("NO_COLOR", ("--color", "always"), "\033[36m['lr']\033[0m\n"),
+    ):
+        monkeypatch.setenv(name, "1")
+        main(["paths", "a.json", "lr", *options])
+        assert capsys.readouterr().out == shown
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["- --format json", "--format json -", "--format=json - x", "show - --format json"],
+)
+def test_the_standard_input_is_read(monkeypatch, line):
+    """For `-`; wherever the format stands."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"x": 1}'))
+    assert output_of(line).startswith("['x'] = 1")
+    assert output_of("get - x").startswith("leafwise: -: unknown format: use --format")
+    monkeypatch.setattr(sys, "stdin", io.StringIO('{"x": 1}'))
+    assert output_of("set - x=2 -i --format json") == (
+        "leafwise: -: the standard input cannot be written in place\n[exit status 2]"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "more"),
+    [("svg", "to_svg", {}), ("html", "to_html", {"document": True})],
+)
+def test_pictures_and_pages_are_written_into_files(option, name, more):
+    """Or to the standard output."""
+    assert output_of(f"show a.json --{option} a.out --depth 1") == ""
+    text = Path("a.out").read_text(encoding="utf-8")
+    made = getattr(show, name)(TREE, depth=1, none_is_leaf=True, **more)
+    assert text == f"{made}\n"
+    assert output_of(f"show a.json --{option} - --depth 1") == text.rstrip("\n")
+    assert option == "html" or ElementTree.fromstring(text).tag.endswith("svg")
+
+
+def test_all_leaves_are_drawn():
+    """However many, and however long."""
+    Path("many.json").write_text(f'[{",".join(map(str, range(3000)))}, "{"x" * 150}"]')
+    lines = output_of("show many.json --tree").splitlines()
+    assert len(lines) == 3002
+    assert lines[-1] == f"└── [3000]: '{'x' * 150}'"
+
+
 def test_files_of_arrays():
     """They are shown and compared, and not edited."""
     numpy = pytest.importorskip("numpy")
     lw.save("a.npz", {"w": numpy.zeros((2, 3)), "steps": 10})
     lw.save("b.npz", {"w": numpy.ones((2, 3)), "steps": 10})
-    assert output_of("show a.npz w steps") == "['w'] = float64[2, 3]\n['steps'] = 10"
-    assert output_of("get a.npz steps") == "10"
-    assert output_of("diff a.npz a.npz") == ""
-    told = output_of("diff a.npz b.npz")
-    assert told.startswith("~ ['w']: f64[2,3], 6 of 6")
-    assert told.endswith("[exit status 1]")
     refused = "leafwise: a.npz: files of arrays are not edited here\n[exit status 2]"
-    assert output_of("set a.npz steps=1") == refused
-    assert output_of("merge a.npz b.npz") == refused
+    for line, shown in (
+        ("show a.npz w steps", "['w'] = float64[2, 3]\n['steps'] = 10"),
+        ("get a.npz steps", "10"),
+        ("diff a.npz a.npz", ""),
+        ("set a.npz steps=1", refused),
+        ("merge a.npz b.npz", refused),
+    ):
+        assert output_of(line) == shown
+    assert output_of("diff a.npz b.npz").startswith("~ ['w']: f64[2,3], 6 of 6")
     Path("a.npz").write_bytes(b"PK")
     assert output_of("show a.npz").startswith("leafwise: a.npz is damaged")
 
 
-def test_a_mistyped_command(write, capsys):
-    """It is said to be one, with the command that was meant."""
-    write(a_json="{}")
+@pytest.mark.needs("processes")
+def test_the_console_script():
+    """The installed command is the same one."""
+    script = Path(sys.executable).parent / "leafwise"
+    done = subprocess.run(
+        [script, "get", "a.json", "sizes[1]"], capture_output=True, text=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "32\n", "")
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh"])
+def test_completions(shell, capsys):
+    """A script for the shell, which knows all commands and options."""
+    pytest.importorskip("shtab")
     with pytest.raises(SystemExit) as done:
-        main(["shw", "a.json"])
+        main(["--print-completion", shell])
+    script = capsys.readouterr().out
+    assert done.value.code == 0
+    for word in ("rename", "--in-place", "--conflict", "mermaid"):
+        assert word in script
+
+
+def test_completions_without_the_package(monkeypatch, capsys):
+    """Which one to install is told."""
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    with pytest.raises(SystemExit) as done:
+        main(["--print-completion", "bash"])
     assert done.value.code == 2
-    said = capsys.readouterr().err
-    assert "'shw' is neither a command nor a file; did you mean 'show'?" in said
-    assert output_of("nothing.json").startswith("leafwise: nothing.json: No such file")
-
-
-def test_the_help_of_each_command_has_examples(capsys):
-    """Which are calls of that command."""
-    for name in COMMANDS:
-        with pytest.raises(SystemExit):
-            main([name, "--help"])
-        _, _, examples = capsys.readouterr().out.partition("examples:\n")
-        assert examples
-        assert all(
-            line.startswith(f"  leafwise {name} ") for line in examples.splitlines()
-        )
+    assert 'pip install "leafwise[shell]"' in capsys.readouterr().err

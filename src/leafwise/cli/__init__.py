@@ -52,7 +52,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         options = parsers[command].parse_intermixed_args(given[1:])
     else:
         options = parser.parse_args(given)
-    _decode_options(options)
     try:
         report = COMMANDS[command].run(options)
         write(report.lines)
@@ -82,26 +81,6 @@ def _mistyped(given: Sequence[str]) -> str | None:
     close = [name for name in COMMANDS if is_near(word, name)]
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{word!r} is neither a command nor a file{hint}"
-
-
-def _decode_options(options: argparse.Namespace) -> None:
-    """Read arguments as UTF-8 where the locale, `LC_ALL=C` say, cannot.
-
-    Files keep the name that the system knows.
-    """
-    for name, value in vars(options).items():
-        if name in ("file", "files"):
-            continue
-        values = value if isinstance(value, list) else [value]
-        decoded = [*map(_as_utf8, values)]
-        setattr(options, name, decoded if values is value else decoded[0])
-
-
-def _as_utf8(value: Any) -> Any:
-    try:
-        return os.fsencode(value).decode() if isinstance(value, str) else value
-    except UnicodeError:
-        return value
 
 
 def _in_one_line(error: Exception) -> str:

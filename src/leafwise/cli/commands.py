@@ -49,10 +49,9 @@ class Report(NamedTuple):
 
 
 def _dumped(value: Any, kind: str = "json", *, allow_nan: bool = False) -> list[str]:
-    """Return a value as text of a format that the output can represent."""
+    """Return a value as text of a format."""
     formats = io.formats
-    document = formats.Document(value, kind)
-    text = formats.dump(document, encoding=files.encoding(), allow_nan=allow_nan)
+    text = formats.dump(formats.Document(value, kind), allow_nan=allow_nan)
     return [text.removesuffix("\n")]
 
 
@@ -74,16 +73,8 @@ def _whole(value: Any) -> str:
     return f"{value.dtype}{[*value.shape]}" if is_array(value) else repr(value)
 
 
-def _line(place: str, value: Any, form: Callable[[Any], str], paint: Paint) -> str:
-    """Return `place = value`, or the value alone if the place is the root.
-
-    Raises:
-        Unreadable: The value is an integer with more digits than Python prints.
-    """
-    try:
-        text = form(value)
-    except ValueError as error:
-        raise Unreadable(f"the value at {place or 'the root'}: {error}") from error
+def _line(place: str, text: str, paint: Paint) -> str:
+    """Return `place = text`, or the text alone if the place is the root."""
     return f"{paint(place, 'path')} = {text}" if place else text
 
 
@@ -151,21 +142,12 @@ def _drawn(name: str, tree: Any, options: argparse.Namespace) -> Report:
     path = {"to_html": options.html, "to_svg": options.svg}.get(name, "-")
     if path != "-":
         return _saved(str(made), path)
-    return Report(_encodable(str(made)).split("\n"))
+    return Report(str(made).split("\n"))
 
 
 def _is_terminal() -> bool:
     out = sys.stdout
     return out is not None and out.isatty()
-
-
-_BRANCHES: Final = {"├": "|", "└": "`", "│": "|", "─": "-", "→": "->", "…": "..."}
-
-
-def _encodable(text: str) -> str:
-    """Return a text with branches of ASCII, if the output has no others."""
-    is_fit = io.formats.fits("".join(_BRANCHES), encoding=files.encoding())
-    return text if is_fit else text.translate({ord(a): b for a, b in _BRANCHES.items()})
 
 
 def _saved(text: str, path: str) -> Report:
@@ -186,7 +168,7 @@ def _shown(
     tree: Any, rows: list[tuple[Any, Any]], paint: Paint, is_part: bool
 ) -> Iterator[str]:
     for path, value in rows:
-        yield _line(str(path), value, _whole, paint)
+        yield _line(str(path), _whole(value), paint)
     if is_part:
         return
     treedef = tree_structure(tree)
@@ -223,7 +205,7 @@ def get(options: argparse.Namespace) -> Report:
     if options.json:
         return Report(_dumped({str(path): value for path, value in rows}))
     paint = Paint(options.color)
-    return Report(_line(str(path), value, _short, paint) for path, value in rows)
+    return Report(_line(str(path), _short(value), paint) for path, value in rows)
 
 
 def flat(options: argparse.Namespace) -> Report:
@@ -232,7 +214,7 @@ def flat(options: argparse.Namespace) -> Report:
     if options.json:
         return Report(_dumped(table))
     paint = Paint(options.color)
-    return Report(_line(name, value, _short, paint) for name, value in table.items())
+    return Report(_line(name, _short(value), paint) for name, value in table.items())
 
 
 # ----------------------------------------------------------------------------- writing
@@ -252,16 +234,11 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     kind = "json" if options.json else options.to or document.kind
     if kind == document.kind and not options.json:
         text = _revised_or_dumped(tree, source)
-        if formats.fits(text, files.encoding()):
-            return Report([text.replace("\r\n", "\n").removesuffix("\n")])
-    elif document.kind == "yaml" and "*" in source.text:
+        return Report([text.replace("\r\n", "\n").removesuffix("\n")])
+    if document.kind == "yaml" and "*" in source.text:
         # what an alias stands for has changed with it
         tree = formats.load(_revised_or_dumped(tree, source), "yaml").tree
-    made = document._replace(tree=tree, kind=kind)
-    text = formats.dump(
-        made, encoding=files.encoding(), allow_nan=_has_nan(source) and not options.json
-    )
-    return Report([text.removesuffix("\n")])
+    return Report(_dumped(tree, kind, allow_nan=_has_nan(source) and not options.json))
 
 
 def _revised(tree: Any, source: Source) -> str:

@@ -10,14 +10,11 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .. import io
-from ..core.keypath import KeyPath
-from ..core.keys import DictKey, SequenceKey
-from ..safely import type_name
 
 
 if TYPE_CHECKING:
@@ -87,7 +84,8 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
     try:
         text, mark, charset = _text_of(path)
         document = formats.load(text, kind, written=written)
-        _refuse_endless(document.tree)
+        if kind == "yaml" and _size(document.tree) > _MOST:
+            raise Unreadable(f"{path}: its anchors expand to more than {_MOST} values")
     except OSError as error:
         raise Unreadable(f"{path}: {error.strerror or error}") from error
     except UnicodeDecodeError as error:
@@ -161,42 +159,20 @@ def _text_of(path: str) -> tuple[str, bytes, str]:
     return io.formats.decoded(buffer.read())
 
 
-def _refuse_endless(tree: Any) -> None:
-    """Refuse a tree that contains itself, or whose shared parts multiply.
-
-    Raises:
-        FormatError: It does; the message has the paths or the count.
-    """
+def _size(tree: Any) -> int:
+    """Return how many values there are in dicts and lists, shared ones each time."""
     sizes: dict[int, int] = {}
-    above: dict[int, tuple[Any, ...]] = {}  # the paths of what the walk is in
-    stack: list[tuple[tuple[Any, ...], Any, bool]] = [((), tree, False)]
-    while stack:
-        path, node, is_done = stack.pop()
-        key: Any = DictKey if type(node) is dict else SequenceKey
-        below = _pairs(node)
-        if is_done:
-            del above[id(node)]
-            sizes[id(node)] = sum(sizes.get(id(child), 1) for _, child in below)
-        elif id(node) in above:
-            first, second = KeyPath(above[id(node)]), KeyPath(path)
-            raise io.formats.FormatError(
-                f"it contains itself: the {type_name(node)} at {first.where()} is also "
-                f"at {second}"
-            )
-        elif below and id(node) not in sizes:
-            above[id(node)] = path
-            stack.append((path, node, True))
-            stack += [((*path, key(k)), x, False) for k, x in below if _pairs(x)]
-    if sizes.get(id(tree), 1) > _MOST:
-        raise io.formats.FormatError(
-            f"its anchors expand to {sizes[id(tree)]} values, which is too many"
-        )
 
+    def size(node: Any) -> int:
+        if not isinstance(node, dict | list):
+            return 1
+        if id(node) not in sizes:
+            sizes[id(node)] = 1  # if it contains itself, which the commands will tell
+            below = node.values() if isinstance(node, dict) else node
+            sizes[id(node)] = sum(map(size, below))
+        return sizes[id(node)]
 
-def _pairs(node: Any) -> Collection[tuple[Any, Any]]:
-    if type(node) is dict:
-        return node.items()
-    return [*enumerate(node)] if type(node) is list else ()
+    return size(tree)
 
 
 def encoding() -> str:

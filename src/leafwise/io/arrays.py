@@ -20,7 +20,7 @@ from ..equality.content import dtype_name, instance_of, is_jax_array, is_traced
 from ..errors import TreeDefError
 from ..lazy import need, real
 from ..ops.context import Context
-from ..safely import MISSING, Record, class_name, clip
+from ..safely import MISSING, Record, class_name, clip, described
 
 
 __all__ = [
@@ -52,7 +52,7 @@ class Stored(Record):
     Attributes:
         name: Its name in the file.
         dtype: The name of its dtype.
-        shape: Its shape, by which predicates select, like `ndim`.
+        shape: Its shape.
     """
 
     __slots__ = __match_args__ = ("name", "dtype", "shape")
@@ -60,11 +60,6 @@ class Stored(Record):
     name: str
     dtype: str
     shape: tuple[int, ...]
-
-    @property
-    def ndim(self) -> int:
-        """The number of axes."""
-        return len(self.shape)
 
 
 class Opened(NamedTuple):
@@ -106,46 +101,32 @@ def is_stored(value: Any) -> bool:
     """Return whether a leaf is stored as an array.
 
     Raises:
-        TreeDefError: It is an array that cannot be saved.
+        TreeDefError: It is an array that cannot be saved: one of Python objects or of a
+            subclass, which may mean more than its elements; a sparse one; one that
+            jax is tracing, or whose elements are elsewhere.
     """
-    reasons: tuple[tuple[bool, str], ...]
     name = class_name(type(value))
     dtype: Any = getattr(value, "dtype", None)
     if instance_of(value, "numpy", "ndarray"):
-        is_swapped = dtype.isbuiltin == REGISTERED and not dtype.isnative
-        reasons = (
-            (name not in ("ndarray", "memmap"), f"an array of the class {name}"),
-            (
-                dtype.hasobject or dtype.kind == "T",
-                f"an array of Python objects, {dtype},",
-            ),
-            (is_swapped, "an array of a dtype of ml_dtypes in another byte order"),
-        )
+        is_plain = name in ("ndarray", "memmap") and not dtype.hasobject
+        is_plain &= dtype.kind != "T"
+        is_plain &= dtype.isbuiltin != REGISTERED or dtype.isnative
     elif is_traced(value):
-        reasons = ((True, "an array that jax is tracing"),)
+        is_plain = False
     elif is_jax_array(value):
-        key = "a key of jax's random numbers (save jax.random.key_data of it)"
-        reasons = (
-            (not hasattr(dtype, "kind"), key),
-            (value.is_deleted(), "an array whose memory was donated"),
-            (not value.is_fully_addressable, "an array that is partly on other hosts"),
-        )
+        is_key = not hasattr(dtype, "kind")
+        is_plain = not (is_key or value.is_deleted()) and value.is_fully_addressable
     elif instance_of(value, "torch", "Tensor"):
-        is_dense = str(value.layout) == "torch.strided" and not value.is_nested
         is_plain = name in ("Tensor", "Parameter", "Buffer")
-        reasons = (
-            (not is_plain, f"a tensor of the class {name}"),
-            (value.is_meta, "a tensor without memory"),
-            (
-                value.is_quantized or not is_dense,
-                "a sparse, quantized or nested tensor",
-            ),
-        )
+        is_plain &= str(value.layout) == "torch.strided" and not value.is_nested
+        is_plain &= not (value.is_meta or value.is_quantized)
     else:
         return False
-    for is_wrong, reason in reasons:
-        if is_wrong:
-            raise TreeDefError(f"{reason} cannot be saved")
+    if not is_plain:
+        raise TreeDefError(
+            f"{described(value)}: only dense arrays of plain elements are saved; for a "
+            "key of jax, that is jax.random.key_data"
+        )
     return True
 
 

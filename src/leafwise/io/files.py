@@ -22,8 +22,7 @@ from ..equality.content import dtype_name
 from ..errors import FileError, TreeDefError
 from ..ops.context import Context, context_of
 from ..safely import MISSING, printable, printed, type_name
-from ..selection.names import Renaming, from_flat, name_of, renaming
-from ..selection.pattern import Region, Selector, require, selector
+from ..selection.names import Renaming, name_of, renaming
 from . import header, npz, safetensors
 from .arrays import (
     Opened,
@@ -37,7 +36,7 @@ from .arrays import (
     take_apart,
 )
 from .atomic import Replacement
-from .fitting import Wanted, class_differences, filled, leaf_differences
+from .fitting import filled, leaf_differences
 
 
 __all__ = ["Path", "load", "save"]
@@ -217,7 +216,6 @@ def load(
     path: Path,
     like: None = ...,
     *,
-    select: Any = ...,
     rename: Renaming | None = ...,
     strict: bool = ...,
     namespace: str = ...,
@@ -229,7 +227,6 @@ def load(
     path: Path,
     like: Tree,
     *,
-    select: Any = ...,
     rename: Renaming | None = ...,
     strict: bool = ...,
     namespace: str = ...,
@@ -240,7 +237,6 @@ def load(
     path: Path,
     like: Any = None,
     *,
-    select: Any = None,
     rename: Renaming | None = None,
     strict: bool = True,
     namespace: str = GLOBAL,
@@ -252,28 +248,23 @@ def load(
     arrays are returned in a dict by name, and JSON is returned as it is.
 
     With `like`, the leaves come from the file, by name. Everything else comes from
-    `like`: static data, and the library and the device of the arrays.
+    `like`: classes, static data, and the library and the device of the arrays.
 
     Args:
         path: The file.
-        like: A tree of the same structure. Its leaves define what the file must
-            contain: arrays, or objects with a shape and a dtype, and values of a type.
-        select: A selector, see `leafwise.selection.selector`; only what it picks is
-            read. With `like`, the other leaves are those of `like`. Without it, the
-            picked part is returned, as `at(tree)[select].get()` returns it.
+        like: A tree. Its leaves define what the file must contain: arrays, or objects
+            with a shape and a dtype, and values of a type.
         rename: How to turn the names in the file into the names in `like`; see
             `leafwise.selection.from_flat`.
-        strict: Whether the file must have the same names and node classes, where any
-            mapping stands for another. If False, unexpected entries are ignored, and
-            missing leaves are kept from `like`; shapes, dtypes and types must still be
-            the same.
+        strict: Whether the file must have the same names. If False, unexpected entries
+            are ignored, and missing leaves are kept from `like`; shapes, dtypes and
+            types must still be the same.
         namespace: The namespace in which classes are looked up.
 
     Raises:
         FileError: The file is damaged, has an unknown extension, or has a structure
             that cannot be read here.
         StructureError: The file does not fit `like`; the error lists all differences.
-        PathError: `select` has no match.
         OSError: The file cannot be read.
         ModuleNotFoundError: A package that reads the format is not installed.
 
@@ -284,39 +275,25 @@ def load(
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     name = os.path.join(folder, "state.json")
         ...     lw.save(name, state)
-        ...     lw.load(name, select="layers[1]")
         ...     lw.load(name, like={"step": 0, "blocks": [{"w": 0.0}, {"w": 0.0}]},
         ...         rename={"layers": "blocks"})
-        {'w': 0.25}
         {'step': 7, 'blocks': [{'w': 0.5}, {'w': 0.25}]}
     """
     given, form = _format_of(path)
     context = context_of(namespace=namespace)
-    chosen = None if select is None else selector(select, namespace=namespace)
     renamed = renaming(rename)
     with ExitStack() as stack:
         with _reading(given):
             file = _File(given, stack.enter_context(form.opened(given)), context)
         if like is not None:
-            has_classes = strict and rename is None and chosen is None
-            return _load_like(file, like, chosen, renamed, strict, has_classes, context)
+            return _load_like(file, like, renamed, strict, context)
         if rename is not None and file.is_nested:
             raise TypeError("rename needs `like`: the file has its own structure")
-        if chosen is None:
-            return file.build(renamed, file.read)
-
-        def nested(read: Callable[[Any], Any]) -> Any:
-            tree = file.build(renamed, read)
-            return tree if file.is_nested else from_flat(tree)
-
-        places = require(chosen, nested(lambda leaf: leaf), context)
-        inside = chain(*(context.flatten(place.value)[0] for place in places))
-        names = {leaf.name for leaf in inside if type(leaf) is Stored}
-        tree = nested(
-            lambda x: file.read(x) if type(x) is Stored and x.name in names else x
-        )
-        found = [place.path(tree) for place in places]
-        return found[0] if chosen.is_single else found
+        if not file.is_nested:
+            named = file.by_name(renamed)
+            return {name: file.read(leaf) for name, leaf in named.items()}
+        leaves = [[*map(file.read, table.leaves.values())] for table in file.tables]
+        return put_together(file.treedefs(), leaves)
 
 
 class _File:
@@ -385,12 +362,7 @@ class _File:
                 f"{self.name}: the structure of the tree cannot be read: {error}; "
                 "pass a tree of that structure as `like` to load without it"
             ) from error
-        self._treedefs = found
         return found
-
-    def leaves(self) -> Iterator[tuple[str, Any]]:
-        """Yield the names and leaves of all parts, `Shared` ones as well."""
-        return chain(*(table.leaves.items() for table in self.tables))
 
     def by_name(self, renamed: _Rename) -> dict[str, Any]:
         """Return the leaves by their new names, each once.
@@ -399,7 +371,7 @@ class _File:
             FileError: Two have one name.
         """
         found: dict[str, Any] = {}
-        for old, leaf in self.leaves():
+        for old, leaf in chain(*(table.leaves.items() for table in self.tables)):
             name = None if type(leaf) is Shared else renamed(old)
             if name in found:
                 raise FileError(f"{self.name}: two leaves have the name {name!r}")
@@ -407,110 +379,53 @@ class _File:
                 found[name] = leaf
         return found
 
-    def first_names(self, renamed: _Rename) -> Callable[[str], str]:
-        """Return a function from any name inside shared objects to that of the leaf."""
-        shared = [pair for pair in self.leaves() if type(pair[1]) is Shared]
-        pairs = [(renamed(n), renamed(self.tables[x.number].at)) for n, x in shared]
-        others = [(a, b) for a, b in pairs if a and b and a != b]
-
-        def first(name: str) -> str:
-            for _ in others:  # objects in objects; so many times at most
-                for other, begin in others:
-                    if name.startswith((f"{other}.", f"{other}[")):
-                        name = begin + name.removeprefix(other)
-                        break
-                else:
-                    break
-            return name
-
-        return first
-
-    def build(self, renamed: _Rename, read: Callable[[Any], Any]) -> Any:
-        """Return the tree, or the leaves by their new names if there is no structure.
-
-        Args:
-            renamed: Returns the new name of a leaf.
-            read: Returns a leaf, given one that may be a `Stored`.
-        """
-        if not self.is_nested:
-            return {name: read(leaf) for name, leaf in self.by_name(renamed).items()}
-        leaves = [[*map(read, table.leaves.values())] for table in self.tables]
-        return put_together(self.treedefs(), leaves)
-
-
-# -------------------------------------------------------------------------------- like
+    def first_name(self, name: str, renamed: _Rename) -> str:
+        """Return the name under which a leaf inside a shared object is stored."""
+        pairs = [
+            (renamed(other), renamed(self.tables[leaf.number].at))
+            for table in self.tables
+            for other, leaf in table.leaves.items()
+            if type(leaf) is Shared
+        ]
+        for _ in pairs:  # objects in objects; so many times at most
+            for other, first in pairs:
+                if other and first and name.startswith((f"{other}.", f"{other}[")):
+                    name = first + name.removeprefix(other)
+        return name
 
 
 def _load_like(
-    file: _File,
-    like: Any,
-    chosen: Selector | None,
-    renamed: _Rename,
-    strict: bool,
-    has_classes: bool,
-    context: Context,
+    file: _File, like: Any, renamed: _Rename, strict: bool, context: Context
 ) -> Any:
     """Return a tree like another one, with the leaves of a file.
-
-    Args:
-        file: The file.
-        like: The other tree.
-        chosen: Which leaves to take from the file; None for all.
-        renamed: Returns the new name of a leaf.
-        strict: Whether the names must be the same.
-        has_classes: Whether the node classes must be the same as well.
-        context: The context of the tree.
 
     Raises:
         StructureError: The file does not fit.
     """
     parts = take_apart(like, context)
-    region = None if chosen is None else Region(require(chosen, like, context))
-    wanted = _wanted(parts, region)
+    rows = [
+        [*zip(map(name_of, part.paths()), part.paths(), part.leaves, strict=True)]
+        for part in parts
+    ]
+    wanted = {
+        name: (path, leaf)
+        for name, path, leaf in chain(*rows)
+        if type(leaf) is not Shared
+    }
     found = file.by_name(renamed)
-    first_of = file.first_names(renamed)
     for name in wanted.keys() - found.keys():
-        first = first_of(name)
+        first = file.first_name(name, renamed)
         if first in found:
             found[name] = found[first]
-    told = leaf_differences(wanted, found, strict, region is None, file.is_foreign)
-    if has_classes and file.is_nested and not file.is_foreign:
-        try:
-            treedefs = file.treedefs()
-        except FileError:  # of a class that is not here, which `like` stands for
-            treedefs = []
-        if len(treedefs) == len(parts):
-            pairs = zip(parts, treedefs, strict=True)
-            told += chain(*(class_differences(*pair) for pair in pairs))
-    if told:
+    if told := leaf_differences(wanted, found, strict, file.is_foreign):
         raise mismatch_error(told, subject=f"{file.name} does not fit `like`")
     leaves = [
         [
             filled(found[name], leaf, file.read)
-            if name in wanted and name in found and type(leaf) is not Shared
+            if name in found and type(leaf) is not Shared
             else leaf
-            for name, leaf in zip(map(name_of, part.paths()), part.leaves, strict=True)
+            for name, _, leaf in row
         ]
-        for part in parts
+        for row in rows
     ]
     return put_together([part.treedef for part in parts], leaves)
-
-
-def _wanted(parts: list[Part], region: Region | None) -> Wanted:
-    """Return the leaves in a region, None for everywhere.
-
-    A part is in several places; its leaves are in the region if one of these is.
-    """
-    rows = [[*zip(part.paths(), part.leaves, strict=True)] for part in parts]
-    places = [[part.path] for part in parts]
-    for path, leaf in chain(*rows):
-        if type(leaf) is Shared:
-            places[leaf.number].append(path)
-    wanted: Wanted = {}
-    for part, above, row in zip(parts, places, rows, strict=True):
-        for path, leaf in row:
-            below = path[len(part.path) :]
-            is_in = region is None or any(place + below in region for place in above)
-            if is_in and type(leaf) is not Shared:
-                wanted[name_of(path)] = path, leaf
-    return wanted

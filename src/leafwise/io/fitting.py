@@ -6,23 +6,19 @@ of a leaf that fits. Knows nothing of formats.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey
 from ..core.matching import Difference
-from ..core.treedef import PyTreeDef
-from ..core.walk import iter_steps
 from ..equality.content import dtype_name, instance_of, is_array
-from ..safely import class_name, clip, type_name
-from .arrays import Part, Stored, as_array_like, form_of
+from ..safely import class_name, type_name
+from .arrays import Stored, as_array_like, form_of
 
 
-__all__ = ["Wanted", "class_differences", "filled", "leaf_differences"]
+__all__ = ["filled", "leaf_differences"]
 
-Wanted: TypeAlias = dict[str, tuple[KeyPath, Any]]
-"""By name, the leaves of a tree that are to come from a file, with their paths."""
 _HINT: Final = (
     "strict=False ignores unexpected leaves and keeps the leaves of `like` for missing "
     "ones"
@@ -30,15 +26,17 @@ _HINT: Final = (
 
 
 def leaf_differences(
-    wanted: Wanted, found: Mapping[str, Any], strict: bool, whole: bool, foreign: bool
+    wanted: Mapping[str, tuple[KeyPath, Any]],
+    found: Mapping[str, Any],
+    strict: bool,
+    foreign: bool,
 ) -> list[Difference]:
     """Return where the leaves of a file differ from those that are wanted.
 
     Args:
-        wanted: The leaves that are wanted.
+        wanted: By name, the leaves that are to come from the file, with their paths.
         found: By name, the leaves of the file.
         strict: Whether names may neither be missing nor unexpected.
-        whole: Whether all leaves are wanted.
         foreign: Whether the file has no types of its own, so that an array of one
             number may stand for the number.
     """
@@ -48,7 +46,7 @@ def leaf_differences(
             told.append(Difference(path, _told(like), _told(found[name])))
         elif name not in found and strict:
             told.append(Difference(path, _told(like), "nothing", _HINT))
-    if strict and whole:
+    if strict:
         told += [
             Difference(KeyPath((DictKey(name),)), "nothing", _told(leaf), _HINT)
             for name, leaf in found.items()
@@ -90,40 +88,6 @@ def _told(value: Any) -> str:
     if isinstance(value, type):
         return f"the class {class_name(value)}"
     return type_name(value)
-
-
-def class_differences(part: Part, treedef: PyTreeDef) -> list[Difference]:
-    """Return where another structure has nodes of other classes than a part.
-
-    Which leaves there are is not compared, nor what is static in a node, nor of which
-    class a mapping is: a part of a state may be loaded into a dict.
-    """
-    theirs = dict(_classes(treedef, part.path))
-    pairs = [
-        (x, cls, theirs.get(x, cls)) for x, cls in _classes(part.treedef, part.path)
-    ]
-    return [
-        Difference(
-            path, *(clip(x) if x is None else class_name(x) for x in (cls, other))
-        )
-        for path, cls, other in pairs
-        if other is not cls and not _are_mappings(cls, other)
-    ]
-
-
-def _are_mappings(*classes: Any) -> bool:
-    return all(isinstance(cls, type) and issubclass(cls, Mapping) for cls in classes)
-
-
-def _classes(treedef: PyTreeDef, root: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
-    """Yield the paths and classes of the nodes of a structure, from the root on."""
-    stack = [root]
-    for step in iter_steps(treedef._code, backwards=True):
-        path = stack.pop()
-        if step is not None:
-            rule, arity, aux = step
-            yield path, rule.class_of(aux)
-            stack += [KeyPath((*path, key)) for key in rule.keys(aux, arity)]
 
 
 def filled(found: Any, like: Any, read: Callable[..., Any]) -> Any:

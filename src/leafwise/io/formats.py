@@ -11,20 +11,17 @@ from __future__ import annotations
 import codecs
 import importlib
 import json
-import math
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cache, partial
 from importlib.util import find_spec
 from io import StringIO
 from typing import Any, ClassVar, Final, NamedTuple
 
-from ..core.keypath import KeyPath
-from ..core.keys import DictKey, SequenceKey
 from ..errors import FileError
-from ..ops.map import tree_leaves, tree_map
+from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
 from ..safely import clip, printable, type_name
 
 
@@ -35,10 +32,10 @@ __all__ = [
     "FormatError",
     "decoded",
     "dump",
-    "fits",
     "json_default",
     "load",
     "read",
+    "unique",
 ]
 
 SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
@@ -69,7 +66,7 @@ class FormatError(ValueError):
         ...     load('{"a": 1, "a": 2}', "json")
         ... except FormatError as error:
         ...     print(error)
-        line 1, column 10: duplicate key 'a', first on line 1
+        duplicate key 'a'
     """
 
 
@@ -169,13 +166,6 @@ def fitted(tree: Any, kind: str) -> Any:
     return tree
 
 
-class _How(NamedTuple):
-    """How to write: see `dump`."""
-
-    encoding: str
-    allow_nan: bool
-
-
 def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> Any:
     r"""Read a YAML, TOML or JSON file into dicts, lists and scalars.
 
@@ -266,8 +256,7 @@ def load(text: str, kind: str, *, written: bool = False) -> Document:
         >>> load('{"a": 1, "a": 2}', "json")
         Traceback (most recent call last):
         ...
-        leafwise.io.formats.FormatError: line 1, column 10: duplicate key \
-'a', first on line 1
+        leafwise.io.formats.FormatError: duplicate key 'a'
     """
     try:
         return _READERS[kind](text, written)
@@ -279,20 +268,13 @@ def load(text: str, kind: str, *, written: bool = False) -> Document:
         raise FormatError(f"not valid {kind.upper()}: {error}") from error
 
 
-def dump(
-    document: Document, *, encoding: str = "utf-8", allow_nan: bool = False
-) -> str:
+def dump(document: Document, *, allow_nan: bool = False) -> str:
     r"""Return a tree as JSON, TOML or YAML text, with a newline at its end.
 
     Args:
         document: The tree and the format.
-        encoding: The encoding in which you will write the text. Characters that it
-            lacks become escapes of the format.
         allow_nan: Whether JSON may contain `NaN` and `Infinity`. Python's `json` reads
             and writes them, but most other parsers reject them.
-
-    Returns:
-        The text; the encoding can represent all of it.
 
     Raises:
         FormatError: The format cannot represent the tree, the tree is nested too
@@ -307,22 +289,31 @@ def dump(
             null
           ]
         }
-        >>> print(dump(Document({"name": "Zoë"}, "yaml"), encoding="ascii"), end="")
-        name: "Zo\xEB"
     """
-    how = _How(encoding, allow_nan)
+    tree, kind = fitted(document.tree, document.kind), document.kind
     try:
-        document = document._replace(tree=fitted(document.tree, document.kind))
-        return _WRITERS[document.kind](document, how)
+        text = _WRITERS[kind](document._replace(tree=tree), allow_nan)
+        text.encode()  # no file has half a character
     except RecursionError as error:
         raise FormatError("nested too deeply for its writer") from error
     except FormatError:
         raise
     except (TypeError, ValueError) as error:
-        reason = _misfit(document, how) or str(error)
+        place = _misfit(tree, kind, allow_nan)
         raise FormatError(
-            f"cannot be written as {document.kind.upper()}: {reason}"
+            f"cannot be written as {kind.upper()}: {place}{error}"
         ) from error
+    return text
+
+
+def _misfit(tree: Any, kind: str, allow_nan: bool) -> str:
+    """Return where the first value is that a format cannot represent, if it is one."""
+    for path, leaf in tree_leaves_with_path(tree, none_is_leaf=True):
+        try:
+            _WRITERS[kind](Document({"a": leaf}, kind), allow_nan).encode()
+        except (TypeError, ValueError):
+            return f"the value at {path.where()}, {clip(leaf)}: "
+    return ""
 
 
 def _need(module: str, package: str, kind: str) -> Any:
@@ -335,178 +326,27 @@ def _need(module: str, package: str, kind: str) -> Any:
         ) from error
 
 
-# ---------------------------------------------------- what a format cannot represent
+# -------------------------------------------------------------------------------- JSON
 
 
-def _nodes(tree: Any) -> Iterator[tuple[tuple[Any, ...], Any, bool]]:
-    """Yield the paths of all keys and values, and whether it is a key."""
-    stack: list[tuple[tuple[Any, ...], Any]] = [((), tree)]
-    seen: set[int] = set()
-    while stack:
-        path, node = stack.pop()
-        yield path, node, False
-        if not isinstance(node, dict | list | tuple) or id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, dict):
-            below = [((*path, DictKey(name)), child) for name, child in node.items()]
-            yield from ((place, place[-1].key, True) for place, _ in below)
-        else:
-            below = [((*path, SequenceKey(n)), child) for n, child in enumerate(node)]
-        stack += reversed(below)
-
-
-def _misfit(document: Document, how: _How) -> str | None:
-    """Return which key or value a format cannot represent; None if none is known."""
-    datetime = importlib.import_module("datetime")
-    date, time = datetime.date, datetime.time
-    kind, scalars, null = document.kind, (str, int, float), type(None)
-    keys = {"json": (*scalars, null), "toml": (str,), "yaml": (object,)}[kind]
-    values = {"json": (*scalars, null, date, time), "toml": (*scalars, date, time),
-              "yaml": (*scalars, null, date, bytes, set)}[kind]  # fmt: skip
-    for path, part, is_key in _nodes(document.tree):
-        if isinstance(part, dict | list | tuple) and not is_key:
-            continue
-        wrong = "" if isinstance(part, keys if is_key else values) else f"is {_a(part)}"
-        if isinstance(part, float) and kind == "json" and not how.allow_nan:
-            wrong = "" if math.isfinite(part) else f"is {_a(part)}"
-        try:
-            str(part).encode() if isinstance(part, str | int) else b""
-        except UnicodeError:
-            wrong = "has a lone surrogate"
-        except ValueError as error:
-            wrong = wrong or f"is too long: {error}"
-        if wrong:
-            place = KeyPath(path).where()
-            return f"the {'key' if is_key else 'value'} at {place} {wrong}"
-    return None
-
-
-def _a(value: Any) -> str:
-    """Return what a value is, in the words of a message."""
-    if value is None or isinstance(value, float):
-        return "null" if value is None else repr(value)
-    name = type_name(value)
-    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}, {clip(value)}"
-
-
-def fits(text: str, encoding: str) -> bool:
-    """Return whether an encoding can represent a text.
-
-    Args:
-        text: The text.
-        encoding: The name of the encoding.
-    """
-    try:
-        text.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _escaped(text: str, encoding: str, escape: Callable[[str], str]) -> str:
-    """Return a text with escapes for what an encoding lacks.
-
-    In JSON and TOML only what stands between double quotes can be beyond ASCII, so an
-    escape is right wherever it is needed.
-    """
-
-    def shown(match: re.Match[str]) -> str:
-        return match[0] if fits(match[0], encoding) else escape(match[0])
-
-    return text if fits(text, encoding) else re.sub(r"[^\x00-\x7f]", shown, text)
-
-
-# -------------------------------------------------------------------- duplicate keys
-
-
-def _duplicate(key: str, line: int, column: int, first: int) -> FormatError:
-    return FormatError(
-        f"line {line}, column {column}: duplicate key {clip(key)}, first on line "
-        f"{first}"
-    )
-
-
-_JSON_TOKEN: Final = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")([ \t\r\n]*:)?|[{}\[\]]')
-
-
-def _find_duplicate(text: str) -> FormatError:
-    """Return the error about the first duplicate key in a JSON text that has one."""
-    objects: list[dict[str, int]] = []
-    for token in _JSON_TOKEN.finditer(text):
-        if token[0] in "{[":
-            objects.append({})
-        elif token[0] in "}]":
-            objects.pop()
-        elif token[2]:
-            key, start = json.loads(token[1]), token.start()
-            first = objects[-1].setdefault(key, start)
-            if first != start:
-                return _duplicate(key, *_mark(text, start), _mark(text, first)[0])
-    raise AssertionError("a JSON object has a key twice, but no second one is found")
-
-
-def _mark(text: str, place: int) -> tuple[int, int]:
-    """Return line and column of a place in a text."""
-    return text.count("\n", 0, place) + 1, place - text.rfind("\n", 0, place)
-
-
-def _refuse_duplicates(yaml: Any, loader: Any, root: Any) -> None:
-    """Refuse a YAML document with a mapping that has equal keys.
-
-    Looks at the nodes before any is constructed: constructing adds the pairs that `<<`
-    brings, and a mapping may override those.
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the dict of a JSON object, for `json.loads`.
 
     Raises:
-        FormatError: A mapping has equal keys; the message says where.
+        FormatError: It has a key twice.
     """
-    stack, seen = [root], set()
-    while stack:
-        node = stack.pop()
-        if id(node) in seen or isinstance(node, yaml.nodes.ScalarNode):
-            continue
-        seen.add(id(node))
-        if isinstance(node, yaml.nodes.MappingNode):
-            _refuse_equal_keys(yaml, loader, node)
-            stack += [child for pair in reversed(node.value) for child in pair]
-        else:
-            stack += reversed(node.value)
-
-
-def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
-    known: dict[Any, Any] = {}
-    for node, _ in mapping.value:
-        if not isinstance(node, yaml.nodes.ScalarNode):
-            raise yaml.constructor.ConstructorError(
-                None, None, "found unhashable key", node.start_mark
-            )
-        key = (node.tag,) if node.tag == _MERGE else loader.construct_object(node)
-        first = known.setdefault(key, node)
-        line, column = node.start_mark.line + 1, node.start_mark.column + 1
-        if first is not node and first.value == node.value:
-            raise _duplicate(node.value, line, column, first.start_mark.line + 1)
-        if first is not node:
-            raise FormatError(
-                f"line {line}, column {column}: the keys {first.value} (line "
-                f"{first.start_mark.line + 1}) and {node.value} are equal in Python, "
-                "so a dict cannot have both"
-            )
-
-
-# -------------------------------------------------------------------------------- JSON
+    made: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in made:
+            raise FormatError(f"duplicate key {clip(key)}")
+        made[key] = value
+    return made
 
 
 def _read_json(text: str, written: bool) -> Document:
     more: Any = {"parse_int": _written_int, "parse_float": _written_float}
     more = more if written else {}
-
-    def table(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        found = dict(pairs)
-        if len(found) < len(pairs):
-            raise _find_duplicate(text)
-        return found
-
-    return Document(json.loads(text, object_pairs_hook=table, **more), "json")
+    return Document(json.loads(text, object_pairs_hook=unique, **more), "json")
 
 
 def _written_int(text: str) -> Any:
@@ -517,16 +357,16 @@ def _written_float(text: str) -> Any:
     return as_written(text, float(text))
 
 
-def _write_json(document: Document, how: _How) -> str:
+def _write_json(document: Document, allow_nan: bool) -> str:
     text = json.dumps(
         document.tree,
         indent=2,
         ensure_ascii=False,
-        allow_nan=how.allow_nan,
+        allow_nan=allow_nan,
         default=json_default,
     )
-    _refuse_colliding_names(document.tree)
-    return _escaped(f"{text}\n", how.encoding, lambda char: json.dumps(char)[1:-1])
+    json.loads(text, object_pairs_hook=unique)  # keys such as 1 and "1" are the same
+    return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
 
 
 def json_default(value: Any) -> str:
@@ -547,27 +387,7 @@ def json_default(value: Any) -> str:
     datetime = sys.modules.get("datetime")  # loaded if there is a date at all
     if datetime is not None and isinstance(value, datetime.date | datetime.time):
         return str(value.isoformat())
-    raise TypeError(f"not {_a(value)}")
-
-
-def _refuse_colliding_names(tree: Any) -> None:
-    """Refuse dicts with keys that JSON writes alike, such as 1 and "1".
-
-    Raises:
-        FormatError: There is one.
-    """
-    for path, node, is_key in _nodes(tree):
-        if is_key or not isinstance(node, dict) or {*map(type, node)} <= {str}:
-            continue
-        known: dict[str, Any] = {}
-        for key in node:
-            name = key if isinstance(key, str) else json.dumps(key)
-            first = known.setdefault(name, key)
-            if first is not key:
-                raise FormatError(
-                    f"cannot be written as JSON: the keys {clip(first)} and {clip(key)}"
-                    f" of the dict at {KeyPath(path).where()} are the same name"
-                )
+    raise TypeError(f"JSON has no {type_name(value)}")
 
 
 # -------------------------------------------------------------------------------- TOML
@@ -593,14 +413,14 @@ def _with_ints(value: Any, item: Any) -> Any:
     return as_written(item.as_string(), value) if type(value) is int else value
 
 
-def _write_toml(document: Document, how: _How) -> str:
+def _write_toml(document: Document, _: bool) -> str:
     tomlkit = toml_writer()
     if not isinstance(document.tree, dict):
-        root = _a(document.tree)
-        raise FormatError(f"cannot be written as TOML: the root is {root}, not a dict")
-    text = str(tomlkit.dumps(document.tree))
-    text.encode("utf-8")  # no TOML file has a lone surrogate, not even as an escape
-    return _escaped(text, how.encoding, _toml_escape)
+        root = type_name(document.tree)
+        raise FormatError(
+            f"cannot be written as TOML: the root is a {root}, not a dict"
+        )
+    return str(tomlkit.dumps(document.tree))
 
 
 def toml_writer() -> Any:
@@ -610,11 +430,6 @@ def toml_writer() -> Any:
         FormatError: It is missing.
     """
     return _need("tomlkit", "tomlkit", "writing TOML")
-
-
-def _toml_escape(char: str) -> str:
-    code = ord(char)
-    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
 # -------------------------------------------------------------------------------- YAML
@@ -661,8 +476,8 @@ def _told(error: Any, text: str) -> str:
     if character is None:
         return str(error)
     character = chr(character) if isinstance(character, int) else character
-    line, column = _mark(text, text.find(character))
-    return f"line {line}, column {column}: the character {character!r} is not allowed"
+    line = text.count("\n", 0, text.find(character)) + 1
+    return f"line {line}: the character {character!r} is not allowed"
 
 
 def yaml_loader(*, written: bool = False) -> Any:
@@ -677,15 +492,30 @@ def yaml_loader(*, written: bool = False) -> Any:
     yaml = _yaml()
     base = yaml.constructor.SafeConstructor
 
-    def construct_document(self: Any, node: Any) -> Any:
-        _refuse_duplicates(yaml, self, node)
-        return base.construct_document(self, node)
+    def flatten_mapping(self: Any, mapping: Any) -> None:
+        """Add the pairs that `<<` brings, each key once; refuse equal keys."""
+        if mapping in self.flattened:
+            return
+        self.flattened.add(mapping)
+        _refuse_equal_keys(yaml, self, mapping)
+        merges = [value for key, value in mapping.value if key.tag == _MERGE]
+        for value in merges:
+            if isinstance(value, yaml.nodes.SequenceNode):
+                value.value = [*dict.fromkeys(value.value)]
+        own = len(mapping.value)
+        base.flatten_mapping(self, mapping)
+        if merges:
+            named = {(key.tag, str(key.value)): (key, x) for key, x in mapping.value}
+            mapping.value = [*named.values()]
+            self.brought += max(len(named) - own, 0)
+        if self.brought > _MOST_BROUGHT:
+            raise FormatError(f"its merge keys bring more than {_MOST_BROUGHT} values")
 
-    def flatten_mapping(self: Any, node: Any) -> None:
-        _flatten(yaml, self, node, base.flatten_mapping)
+    def init(self: Any, *args: Any, **options: Any) -> None:
+        base.__init__(self, *args, **options)
+        self.flattened, self.brought = set(), 0
 
-    methods = {"construct_document": construct_document, "brought": 0}
-    methods["flatten_mapping"] = flatten_mapping
+    methods = {"__init__": init, "flatten_mapping": flatten_mapping}
     constructor: Any = type("Constructor", (base,), methods)
     for name, construct in _CONSTRUCTORS.items():
         tag = f"tag:yaml.org,2002:{name}"
@@ -700,27 +530,26 @@ def yaml_loader(*, written: bool = False) -> Any:
     return loader
 
 
-def _flatten(yaml: Any, loader: Any, mapping: Any, flatten: Any) -> None:
-    """Add the pairs that `<<` brings to a mapping, each key once.
+def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
+    """Refuse a mapping with equal keys of its own; what `<<` brings may be among them.
 
     Raises:
-        FormatError: There are too many of them in the file.
+        FormatError: It has; the message says where.
     """
-    merges = [value for key, value in mapping.value if key.tag == _MERGE]
-    for value in merges:
-        if isinstance(value, yaml.nodes.SequenceNode):
-            value.value = [*{id(node): node for node in value.value}.values()]
-    own = len(mapping.value)
-    flatten(loader, mapping)
-    if merges:
-        pairs = {}
-        for key, value in mapping.value:
-            name = key.value if isinstance(key.value, str) else id(key)
-            pairs[key.tag, name] = key, value
-        mapping.value = [*pairs.values()]
-        loader.brought += max(len(pairs) - own, 0)
-    if loader.brought > _MOST_BROUGHT:
-        raise FormatError(f"its merge keys bring more than {_MOST_BROUGHT} values")
+    known: dict[Any, Any] = {}
+    for node, _ in mapping.value:
+        if not isinstance(node, yaml.nodes.ScalarNode):
+            raise yaml.constructor.ConstructorError(
+                None, None, "found unhashable key", node.start_mark
+            )
+        key = (node.tag,) if node.tag == _MERGE else loader.construct_object(node)
+        first = known.setdefault(key, node)
+        if first is not node:
+            line, column = node.start_mark.line + 1, node.start_mark.column + 1
+            raise FormatError(
+                f"line {line}, column {column}: duplicate key {clip(node.value)}, "
+                f"first {clip(first.value)} on line {first.start_mark.line + 1}"
+            )
 
 
 def _scanner(yaml: Any) -> Any:
@@ -795,40 +624,8 @@ _CONSTRUCTORS: Final[dict[str, Any]] = {
 """Constructors of scalars; None for that of ruamel.yaml."""
 
 
-def _write_yaml(document: Document, how: _How) -> str:
-    text = _dumped(yaml_dumper(), document)
-    if fits(text, how.encoding):
-        return text
-    return _dumped(yaml_dumper(is_ascii=True), document)
-
-
-def yaml_dumper(*, is_ascii: bool = False) -> Any:
-    """Return a dumper of blocks, which quotes text that YAML 1.1 or 1.2 misread.
-
-    Args:
-        is_ascii: Whether characters beyond ASCII are escaped.
-
-    Raises:
-        FormatError: The package is missing.
-    """
-    yaml = _yaml()
-    base = yaml.representer.SafeRepresenter
-    representer: Any = type("Representer", (base,), {})
-    text = r"[^\n\t -~]" if is_ascii else r"[\r\x85\u2028\u2029]"
-    for text_type in (str, _QuotedText):
-        representer.add_representer(text_type, _represent_text(re.compile(text).search))
-    for cls in (WrittenInt, WrittenFloat):
-        tag = f"tag:yaml.org,2002:{cls.plain.__name__}"
-        representer.add_representer(cls, partial(_represent_number, tag))
-    dumper = yaml.YAML(typ="safe", pure=True)
-    dumper.Representer, dumper.Resolver = representer, _resolver(is_reader=False)
-    dumper.allow_unicode = not is_ascii
-    dumper.default_flow_style = dumper.sort_base_mapping_type_on_output = False
-    return dumper
-
-
-def _dumped(dumper: Any, document: Document) -> str:
-    out = StringIO()
+def _write_yaml(document: Document, _: bool) -> str:
+    out, dumper = StringIO(), yaml_dumper()
     dumper.explicit_start = document.is_stream
     try:
         dumper.dump_all(document.tree if document.is_stream else [document.tree], out)
@@ -837,25 +634,40 @@ def _dumped(dumper: Any, document: Document) -> str:
     return out.getvalue().removesuffix("...\n")
 
 
+def yaml_dumper() -> Any:
+    """Return a dumper of blocks, which quotes text that YAML 1.1 or 1.2 misread.
+
+    Raises:
+        FormatError: The package is missing.
+    """
+    yaml = _yaml()
+    base = yaml.representer.SafeRepresenter
+    representer: Any = type("Representer", (base,), {})
+    representer.add_representer(str, _represent_text)
+    representer.add_representer(_QuotedText, _represent_text)
+    for cls in (WrittenInt, WrittenFloat):
+        tag = f"tag:yaml.org,2002:{cls.plain.__name__}"
+        representer.add_representer(cls, partial(_represent_number, tag))
+    dumper = yaml.YAML(typ="safe", pure=True)
+    dumper.Representer, dumper.Resolver = representer, _resolver(is_reader=False)
+    dumper.default_flow_style = dumper.sort_base_mapping_type_on_output = False
+    return dumper
+
+
 def _represent_number(tag: str, dumper: Any, number: Any) -> Any:
     return dumper.represent_scalar(tag, number.text)
 
 
-def _represent_text(has_more: Callable[[str], object]) -> Callable[[Any, str], Any]:
-    """Return what represents a text as a scalar, one of several lines as a block.
+def _represent_text(dumper: Any, text: str) -> Any:
+    """Return a text as a scalar, one of several lines as a block.
 
     A text with characters that a block has no form for, or that its reader takes for
     the end of a line, is quoted.
     """
-
-    def represented(dumper: Any, text: str) -> Any:
-        text.encode("utf-8")  # readers of YAML refuse a lone surrogate
-        style = "|" if "\n" in text else getattr(text, "quote", None)
-        return dumper.represent_scalar(
-            "tag:yaml.org,2002:str", text, '"' if has_more(text) else style
-        )
-
-    return represented
+    text.encode()  # readers of YAML refuse half a character
+    style = "|" if "\n" in text else getattr(text, "quote", None)
+    style = '"' if re.search(r"[\r\x85\u2028\u2029]", text) else style
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
 _READERS: Final[dict[str, Callable[[str, bool], Document]]] = {
@@ -863,7 +675,7 @@ _READERS: Final[dict[str, Callable[[str, bool], Document]]] = {
     "toml": _read_toml,
     "yaml": _read_yaml,
 }
-_WRITERS: Final[dict[str, Callable[[Document, _How], str]]] = {
+_WRITERS: Final[dict[str, Callable[[Document, bool], str]]] = {
     "json": _write_json,
     "toml": _write_toml,
     "yaml": _write_yaml,

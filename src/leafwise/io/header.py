@@ -29,6 +29,7 @@ from ..errors import TreeDefError
 from ..lazy import need
 from ..safely import clip
 from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype, order
+from .formats import unique
 
 
 __all__ = [
@@ -92,16 +93,7 @@ def loads(text: str) -> Any:
         ValueError: It is not JSON, or an object in it has a key twice.
         RecursionError: It is nested too deeply.
     """
-    return json.loads(text, object_pairs_hook=_object)
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in made:
-            raise ValueError(f"an object has the key {clip(key)} twice")
-        made[key] = value
-    return made
+    return json.loads(text, object_pairs_hook=unique)
 
 
 def read_header(data: Any) -> list[Table]:

@@ -8,12 +8,11 @@ and line ends are kept.
 from __future__ import annotations
 
 import importlib
-from collections import Counter
 from typing import Any, Final
 
 from .. import formats
 from ..formats import Document, FormatError
-from .parts import Made, RevisionError, same
+from .parts import RevisionError, same
 
 
 __all__ = ["RevisionError", "revise"]
@@ -63,24 +62,22 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
     is_windows = text.count("\r\n") == text.count("\n") > 0
     plain = text.replace("\r\n", "\n") if is_windows else text
     writer = importlib.import_module(f".of_{document.kind}", __name__)
-    made: Made = writer.remade(plain, document, tree)
+    made, expected = writer.remade(plain, document, tree)
     try:
-        found = formats.load(made.text, document.kind).tree
+        found = formats.load(made, document.kind).tree
     except FormatError as error:
         raise RevisionError(f"the new text would not be valid: {error}") from error
-    if not same(found, made.tree, written=False):
+    if not same(found, expected, written=False):
         raise RevisionError("the new text would have other values than the edit")
-    if lost := Counter(made.comments) - Counter(writer.comments(made.text)):
-        raise RevisionError(f"the comment {next(iter(lost))!r} would be lost")
-    return made.text.replace("\n", "\r\n") if is_windows else made.text
+    return str(made.replace("\n", "\r\n") if is_windows else made)
 
 
 def _depth(tree: Any) -> int:
     """Return how deeply dicts and lists are nested, up to the first depth too much."""
-    depth, level = 0, [tree]
+    depth, level = 0, {0: tree}
     while level and depth <= _DEEPEST:
-        below = [node.values() if isinstance(node, dict) else node for node in level
-                 if isinstance(node, dict | list)]  # fmt: skip
-        unique = {id(child): child for children in below for child in children}
-        depth, level = depth + 1, [*unique.values()]
+        nodes = [node for node in level.values() if isinstance(node, dict | list)]
+        below = (n.values() if isinstance(n, dict) else n for n in nodes)
+        level = {id(child): child for children in below for child in children}
+        depth += 1
     return depth

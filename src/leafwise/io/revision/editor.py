@@ -133,18 +133,12 @@ class Editor:
             text: The text, or one in which nothing else looks like a comment.
             pattern: It has a group for the comment.
         """
-        gone = [
-            (
-                start_of(text, entry.start, 1),
-                max(entry.end, text.find("\n", entry.end - 1)),
-            )
-            for _, entry, _ in self.removed
-        ]
-        return [
-            found[1]
-            for found in pattern.finditer(text)
-            if found[1] and not any(a <= found.start(1) < b for a, b in gone)
-        ]
+        entries = [entry for _, entry, _ in self.removed]
+        starts = [start_of(text, entry.start, 1) for entry in entries]
+        ends = [max(one.end, text.find("\n", one.end - 1)) for one in entries]
+        gone = [range(*pair) for pair in zip(starts, ends, strict=True)]
+        found = [(one[1], one.start(1)) for one in pattern.finditer(text) if one[1]]
+        return [one for one, at in found if not any(at in span for span in gone)]
 
     def leaf(self, value: Any, like: str) -> str:
         """Return the text of a value without entries.
@@ -251,13 +245,9 @@ class Editor:
 
     def behind(self, part: Part, entry: Entry, old: Any, new: Any) -> str:
         """Return an entry from its value on."""
-        value = entry.value
+        text, value = self.text, entry.value
         made = self.edited(value, old, new)
-        return (
-            self.text[entry.after : value.start]
-            + made
-            + self.text[value.end : entry.end]
-        )
+        return text[entry.after : value.start] + made + text[value.end : entry.end]
 
     def fresh(self, part: Part, key: Any, value: Any) -> str:
         """Return a new entry."""
@@ -324,11 +314,8 @@ class Editor:
         if pieces and not comma:
             pieces[-1][3] = ""
         inner = "".join(["".join(piece) for piece in pieces])
-        return (
-            text[part.start : begin]
-            + (inner + tail if pieces else "")
-            + text[part.end - 1]
-        )
+        inner += tail if pieces else ""
+        return text[part.start : begin] + inner + text[part.end - 1]
 
 
 def start_of(text: str, head: int, least: int) -> int:

@@ -12,10 +12,9 @@ from typing import Any, Final
 from .. import formats
 from ..formats import Document
 from .editor import Editor, scan
-from .parts import Made
 
 
-__all__ = ["comments", "remade"]
+__all__ = ["remade"]
 
 _TOKEN: Final = re.compile(
     r"[ \t\r\n,]*((?P<open>[{\[])|(?P<close>[}\]])"
@@ -23,16 +22,11 @@ _TOKEN: Final = re.compile(
 )
 
 
-def remade(text: str, document: Document, tree: Any) -> Made:
+def remade(text: str, document: Document, tree: Any) -> tuple[str, Any]:
     """Return a JSON text with another tree; see `revise`."""
     root = scan(text, _TOKEN, json.loads)
     made = _Editor(text).edited(root, document.tree, tree)
-    return Made(text[: root.start] + made + text[root.end :], tree)
-
-
-def comments(_text: str) -> tuple[str, ...]:
-    """Return nothing: JSON has no comments."""
-    return ()
+    return text[: root.start] + made + text[root.end :], tree
 
 
 class _Editor(Editor):

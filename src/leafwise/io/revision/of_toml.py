@@ -14,10 +14,10 @@ from typing import Any, Final
 from .. import formats
 from ..formats import Document
 from .editor import Editor, scan
-from .parts import GONE, Made, RevisionError, same, steps
+from .parts import GONE, RevisionError, check_comments, same, steps
 
 
-__all__ = ["comments", "remade"]
+__all__ = ["remade"]
 
 _STRING: Final = r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
 _COMMENT: Final = re.compile(rf"{_STRING}|(#[^\n]*)")
@@ -30,7 +30,7 @@ Body = list[tuple[Any, Any]]
 """Keys and items of a table of tomlkit; the key of comments and blank lines is None."""
 
 
-def remade(text: str, document: Document, new: Any) -> Made:
+def remade(text: str, document: Document, new: Any) -> tuple[str, Any]:
     """Return a TOML text with another tree; see `revise`."""
     kit, end = formats.toml_writer(), "" if text.endswith("\n") else "\n"
     root = kit.parse(text + end)
@@ -44,13 +44,13 @@ def remade(text: str, document: Document, new: Any) -> Made:
     made = root.as_string().removesuffix(end)
     left = kit.container.Container()
     left.body.extend(pair for pairs, _ in editor.removed for pair in pairs)
-    kept = Counter(comments(text)) - Counter(comments(left.as_string()))
-    return Made(made, new, [*(kept - editor.dropped).elements()])
+    kept = _comments(text) - _comments(left.as_string()) - editor.dropped
+    check_comments(kept.elements(), _comments(made).elements())
+    return made, new
 
 
-def comments(text: str) -> list[str]:
-    """Return the comments of a TOML text."""
-    return [found for found in _COMMENT.findall(text) if found]
+def _comments(text: str) -> Counter[str]:
+    return Counter(found for found in _COMMENT.findall(text) if found)
 
 
 class _Tables:
@@ -157,7 +157,7 @@ class _Tables:
         values.find_removed(root, old, new)
         made = self.kit.value(values.edited(root, old, new))
         kept = values.comments(values.text, _COMMENT)
-        self.dropped += Counter(comments(values.text)) - Counter(kept)
+        self.dropped += _comments(values.text) - Counter(kept)
         made._trivia = item.trivia
         body[:] = [(key, made) if pair[1] is item else pair for pair in body]
 

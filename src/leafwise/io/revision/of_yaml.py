@@ -16,31 +16,36 @@ from typing import Any, Final
 from .. import formats
 from ..formats import Document
 from .editor import ALIAS, BLOCK, FLOW, LEAF, Editor, Entry, Part, start_of
-from .parts import GONE, MERGE, Made, RevisionError, same
+from .parts import GONE, MERGE, RevisionError, check_comments, same
 
 
-__all__ = ["comments", "remade"]
+__all__ = ["remade"]
 
 _PLAIN: Final = ("None", "tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
 _COLON: Final = re.compile(r"[ \t]*:")
-_SPACE: Final = re.compile(r"(?:\s|#[^\n]*+)*+")
+_FIRST: Final = r"(?:\s|#[^\n]*+)*+-"
+_INDENTS: Final = [
+    rf"(?m)^( *)[^\s#-][^\n]*:(?:[ \t]+[#&][^\n]*)?\n\1( {least})(?={begin})"
+    for least, begin in (("+", "[^\\s#-]"), ("*", "- "))
+]
+"""How mappings are indented in others, and dashes in mappings; as the second group."""
 _COMMENTS: Final = re.compile(r"(?:^|[ \t])(?=(#.*))", re.MULTILINE)
 
 
-def remade(text: str, document: Document, tree: Any) -> Made:
+def remade(text: str, document: Document, tree: Any) -> tuple[str, Any]:
     """Return a YAML text with another tree; see `revise`."""
     lines = text if text.endswith("\n") else f"{text}\n"
     scanner = _Scanner(lines)
     roots = [*scanner.roots()]
     if not roots:
-        return Made(text + formats.dump(document._replace(tree=tree)), tree)
+        return text + formats.dump(document._replace(tree=tree)), tree
     old, new = (
         (document.tree, tree) if document.is_stream else ([document.tree], [tree])
     )
     if type(new) is not list or len(new) != len(roots):
         raise RevisionError("the number of documents would change")
-    editor = _Editor(lines, roots)
+    editor = _Editor(lines)
     parts, results, place = [], [], 0
     for root, was, now in zip(roots, old, new, strict=True):
         editor.find_removed(root, was, now)
@@ -53,12 +58,8 @@ def remade(text: str, document: Document, tree: Any) -> Made:
     whole = "".join([*parts, lines[place:]])
     whole = whole if text.endswith("\n") else whole.removesuffix("\n")
     kept = editor.comments(scanner.without_scalars(), _COMMENTS)
-    return Made(whole, results if document.is_stream else results[0], kept)
-
-
-def comments(text: str) -> list[str]:
-    """Return the comments of a YAML text, with what looks like them in its scalars."""
-    return _COMMENTS.findall(text)
+    check_comments(kept, _COMMENTS.findall(whole))  # and what looks like one
+    return whole, results if document.is_stream else results[0]
 
 
 class _Scanner:
@@ -138,7 +139,9 @@ class _Scanner:
             if is_list and is_flow:
                 head = after = self.events[-1].start_mark.index
             elif is_list:
-                head = self.dash(place, column) if entries else self.past(bare)
+                dash = rf"(?m)^ {{{column}}}-(?=\s)" if entries else _FIRST
+                found = re.compile(dash).search(text, place if entries else bare)
+                head = found.end() - 1 if found else place
                 after = head + 1
             else:
                 node = self.events[-1]
@@ -157,7 +160,7 @@ class _Scanner:
                 first = head = after = value.start
             end = value.end
             if value.kind is not BLOCK and not is_flow:
-                end = self.line_end(end)
+                end = text.index("\n", end) + 1
             entries.append(Entry(key, first, head, after, value, end))
             place = end
         last = self.events.pop().end_mark.index
@@ -181,32 +184,18 @@ class _Scanner:
             return MERGE
         return loader.constructor.construct_object(node)
 
-    def past(self, place: int) -> int:
-        """Return where the next text is, behind blanks and comments."""
-        found = _SPACE.match(self.text, place)
-        return found.end() if found else place
-
-    def dash(self, place: int, column: int) -> int:
-        """Return where the next dash at a column is."""
-        dash = re.compile(rf"^ {{{column}}}-(?=\s)", re.MULTILINE)
-        found = dash.search(self.text, place)
-        assert found
-        return found.end() - 1
-
-    def line_end(self, place: int) -> int:
-        return self.text.index("\n", place) + 1
-
 
 class _Editor(Editor):
     """Writes lines, and knows aliases."""
 
-    def __init__(self, text: str, roots: list[Part]) -> None:
-        """Look at documents for what they do."""
+    def __init__(self, text: str) -> None:
+        """Look at a text for what it does."""
         super().__init__(text)
         self.has_aliases = "*" in text
         self.dumper, self.liner = formats.yaml_dumper(), formats.yaml_dumper()
         self.dumper.width = self.liner.width = sys.maxsize
-        step, offset = _indents(roots)
+        inner, dash = (re.search(indent, text) for indent in _INDENTS)
+        step, offset = len(inner[2]) if inner else 2, len(dash[2]) if dash else 0
         self.dumper.indent(step, offset + 2, offset)
         self.liner.default_flow_style = True
 
@@ -347,21 +336,3 @@ class _Editor(Editor):
                 del self.removed[place]
                 return part, entry
         return None
-
-
-def _indents(roots: list[Part]) -> tuple[int, int]:
-    """Return by how much mappings are indented in others, and dashes in mappings."""
-    step = offset = None
-    stack = [*reversed(roots)]
-    while stack and (step is None or offset is None):
-        part = stack.pop()
-        below = [entry.value for entry in part.entries]
-        for child in below:
-            if part.kind == child.kind == BLOCK and not part.is_list:
-                by = child.column - part.column
-                if child.is_list and offset is None:
-                    offset = by
-                elif not child.is_list and step is None:
-                    step = by
-        stack += reversed(below)
-    return step or 2, offset or 0

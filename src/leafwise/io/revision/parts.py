@@ -6,13 +6,14 @@ edit is refused.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Final, NamedTuple
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Final
 
 from ...selection.align import aligned
 
 
-__all__ = ["GONE", "MERGE", "Made", "RevisionError", "Step", "same", "steps"]
+__all__ = ["GONE", "MERGE", "RevisionError", "check_comments", "same", "steps"]
 
 
 class RevisionError(ValueError):
@@ -29,18 +30,10 @@ class RevisionError(ValueError):
     """
 
 
-class Made(NamedTuple):
-    """An edited text.
-
-    Attributes:
-        text: The text.
-        tree: What it should be parsed as.
-        comments: The comments that it must have, each as often.
-    """
-
-    text: str
-    tree: Any
-    comments: Sequence[str] = ()
+def check_comments(before: Iterable[str], after: Iterable[str]) -> None:
+    """Raise `RevisionError` if a comment that has to stay is not there any more."""
+    for comment in Counter(before) - Counter(after):
+        raise RevisionError(f"the comment {comment!r} would be lost")
 
 
 def same(a: Any, b: Any, *, written: bool = True) -> bool:

@@ -22,7 +22,7 @@ from .builtins import listed
 from .keypath import KeyPath
 from .node import Brackets, Rule
 from .registry import View
-from .walk import Code, Step, flatten_up_to, iter_steps, same_step, unlink
+from .walk import Code, Step, flatten_up_to, iter_steps, unlink
 
 
 class Steps:
@@ -434,7 +434,7 @@ def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
             if exact and one is not other:
                 found.append(Difference(_path(slot), _say(one), _say(other)))
             continue
-        places = None if exact and not same_step(one, other) else align(*one, *other)
+        places = None if exact and not _same_step(one, other) else align(*one, *other)
         if places is None:
             found.append(Difference(_path(slot), *_told_apart(one, other)))
             continue
@@ -446,6 +446,12 @@ def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
         ]
         stack += reversed(children)
     return found
+
+
+def _same_step(one: Any, other: Any) -> bool:
+    """Return whether two nodes are the very same."""
+    same = one[0] is other[0] and one[1] == other[1]
+    return same and bool(one[0].same_aux(one[2], other[2]))
 
 
 def _say(step: Step) -> str:

@@ -439,6 +439,14 @@ class _Memory:
         return sum(made.plan.entries for made in [*self.structures.values()])
 
 
+class _Request:
+    """One request of a mode, equal to no other; see `Engine.request`."""
+
+    def __init__(self, mode: str, thread: int | None) -> None:
+        self.mode = mode
+        self.thread = thread
+
+
 class Engine:
     """The state of the engine; there is one.
 
@@ -452,7 +460,7 @@ class Engine:
     def __init__(self) -> None:
         self._lock = allocate_lock()
         self._guard = Guard(self._begin_in_child)
-        self._requests: list[list[Any]] = []
+        self._requests: list[_Request] = []
         self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
@@ -462,7 +470,7 @@ class Engine:
 
     # ---------------------------------------------------------------- switching
 
-    def request(self, mode: str, thread: int | None = None) -> list[Any]:
+    def request(self, mode: str, thread: int | None = None) -> _Request:
         """Turn the engine on or off, or make it eager; what was learned is lost.
 
         Args:
@@ -472,21 +480,21 @@ class Engine:
         Returns:
             What `withdraw` takes. Of several requests the last one counts.
         """
-        request = [mode, thread]  # an object of its own
+        request = _Request(mode, thread)
         with self._guard.lock:
             self._requests.append(request)
             self._apply()
         return request
 
-    def withdraw(self, request: list[Any]) -> None:
+    def withdraw(self, request: _Request) -> None:
         """Go back to the request before, if this one was the last."""
         with self._guard.lock:
-            self._requests = [one for one in self._requests if one is not request]
+            self._requests.remove(request)
             self._apply()
 
     def _apply(self) -> None:
         """Go over to the mode of the last request."""
-        mode, _ = self._requests[-1]
+        mode = self._requests[-1].mode
         if mode == self.mode:
             return
         self.mode = mode
@@ -498,7 +506,7 @@ class Engine:
     def _begin_in_child(self) -> None:
         """Go on in a forked child, where no other thread goes on."""
         mine = (None, get_ident())
-        self._requests = [made for made in self._requests if made[1] in mine]
+        self._requests = [made for made in self._requests if made.thread in mine]
         self._apply()
         if self._lock.locked():
             self._lock = allocate_lock()

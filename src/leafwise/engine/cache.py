@@ -494,14 +494,12 @@ class Engine:
 
     def _apply(self) -> None:
         """Go over to the mode of the last request."""
-        mode = self._requests[-1].mode
-        if mode == self.mode:
-            return
-        self.mode = mode
-        hooks.observe = None if mode == "off" else self.observe
-        hooks.runner = self._first_runner()
-        hooks.reader = None if mode == "off" else _offer_reader
-        self.forget()  # last: a finalizer may request another mode
+        while (mode := self._requests[-1].mode) != self.mode:
+            self.mode = mode
+            hooks.observe = None if mode == "off" else self.observe
+            hooks.runner = self._first_runner()
+            hooks.reader = None if mode == "off" else _offer_reader
+            self.forget()  # last: a finalizer may request another mode
 
     def _begin_in_child(self) -> None:
         """Go on in a forked child, where no other thread goes on."""

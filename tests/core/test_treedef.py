@@ -352,23 +352,6 @@ def test_nodes_can_be_changed_within_one_namespace_only():
         named.transform(lambda _: in_namespace("treedef.other"))
 
 
-def test_what_is_matched_is_explained_by_the_same_rules():
-    """A class with rules in both registries is read by the one of the structure."""
-    tree = Tagged(1, [2])
-    plain = lw.tree_structure(tree)
-    named = lw.tree_structure((0, 0), namespace="treedef.named")
-    for joined, whole in (
-        (named.compose(plain), (tree, tree)),
-        (lw.tree.treedef_tuple([plain, named]), (tree, (3, 4))),
-    ):
-        assert joined.namespace == "treedef.named"
-        assert len(joined.flatten_up_to(whole)) == joined.num_leaves
-        assert joined.explain(whole) == []
-        assert joined.unflatten(joined.flatten_up_to(whole))[0].y == [2]
-        (found,) = joined.explain((Tagged(1, 2), whole[1]))[:1]
-        assert str(found) == "at [0].y: expected list of length 1, got leaf 2 (int)"
-
-
 def test_a_structure_is_explained_where_its_namespace_is_unknown():
     """A pickled structure of plain nodes matches and is explained anywhere."""
     state = (2, "treedef.nowhere", False, 2, ((2, "tuple", 2, None),))

@@ -107,7 +107,7 @@ def tree_told(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
 # --------------------------------------------------------------- flatten_up_to
 
 
-def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
+def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     """Return the subtree of a tree at each leaf of a code, None if the tree differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
@@ -116,7 +116,6 @@ def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
     Args:
         code: The code.
         tree: The tree.
-        match: Does as `Rule.match` for nodes that do not match; it takes the rule, too.
     """
     stack = [tree]
     found: list[Any] = []
@@ -131,8 +130,6 @@ def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
                 return None
         else:
             children = rule.match(aux, arity, node)
-            if children is None and match is not None:
-                children = match(rule, aux, arity, node)
         if children is None:
             return None
         left = run - arity

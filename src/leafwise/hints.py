@@ -36,6 +36,7 @@ __all__ = [
     "PathFunction",
     "R",
     "Record",
+    "Registration",
     "S",
     "T",
     "Tree",
@@ -218,3 +219,12 @@ class Options(Modes, total=False):
     """The common arguments."""
 
     is_leaf: IsLeaf
+
+
+class Registration(TypedDict, total=False):
+    """The common arguments of functions that register a class."""
+
+    namespace: str
+    inherit: bool
+    exist_ok: bool
+    bridge: bool

@@ -333,10 +333,9 @@ def test_results_that_cannot_be_pickled(executors):
     assert third == 2
     assert first is second
     assert "pickle" in str(first)
-    assert first.__notes__[0].startswith("at key path [0], or at one of the 1 leaves")
+    assert first.__notes__ == ["at one of the 2 leaves from key path [0] on"]
     with pytest.raises(TypeError, match="pickle") as caught:
         lw.parallel(executors["processes"], chunk=3).tree_map(a_lock, [0, 1, 2])
-    assert "one of the 2 leaves after it" in caught.value.__notes__[-1]
     with pytest.raises(TypeError, match="pickle") as caught:
         lw.parallel(executors["processes"]).tree_map(a_lock, [0, 1, 2])
     assert caught.value.__notes__[-1] == "at key path [1]"
@@ -640,10 +639,7 @@ def test_futures_that_can_only_be_awaited_are_refused():
         ({"executor": 4}, TypeError, "takes an executor such as .* got int: 4"),
         ({"executor": ThreadPoolExecutor}, TypeError, "takes an executor such as"),
         ({"executor": os}, TypeError, "takes an executor such as"),
-        ({"progress": 3}, TypeError, "progress must be a function, a bool or None"),
         ({"chunk": 0}, ValueError, "chunk must be at least 1, got 0"),
-        ({"chunk": 2.0}, TypeError, "chunk must be an int or None, got float: 2.0"),
-        ({"chunk": True}, TypeError, "chunk must be an int or None, got bool: True"),
         ({"errors": "ignore"}, ValueError, 'errors must be "raise" or "collect"'),
     ],
 )

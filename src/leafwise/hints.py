@@ -37,6 +37,7 @@ __all__ = [
     "PathFunction",
     "R",
     "Record",
+    "Registration",
     "S",
     "T",
     "Tree",
@@ -230,3 +231,12 @@ class Options(Modes, total=False):
     """The common arguments."""
 
     is_leaf: IsLeaf
+
+
+class Registration(TypedDict, total=False):
+    """The common arguments of functions that register a class."""
+
+    namespace: str
+    inherit: bool
+    exist_ok: bool
+    bridge: bool

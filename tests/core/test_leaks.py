@@ -9,9 +9,7 @@ import enum
 import functools
 import gc
 import os
-import sys
 import tracemalloc
-import types
 import typing
 import weakref
 
@@ -19,8 +17,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.core.registry import current, view_of
-from leafwise.safely import add_lasting, is_lasting
+from leafwise.core.registry import current
 
 
 pytestmark = [
@@ -273,19 +270,6 @@ def test_classes_of_leaves_go_at_once(sort, no_gc):
     assert [found() for found in known] == [None] * 50
 
 
-@pytest.mark.parametrize("sort", LEAVES + OTHERS)
-def test_a_class_that_is_in_use_stays_as_it_is(sort):
-    cls, make = sort()
-    tree = [make(), (make(), 1)]
-    leaves, treedef = lw.tree_flatten(tree)
-    for _ in range(3):
-        use(cls, make, 5)
-        gc.collect()
-        again, found = lw.tree_flatten(tree)
-        assert found == treedef
-        assert [type(x) for x in again] == [type(x) for x in leaves]
-
-
 def test_what_is_registered_stays():
     found = weakref.ref(registered()[0])
     collect()
@@ -294,68 +278,7 @@ def test_what_is_registered_stays():
     lw.unregister_pytree_node(cls)
 
 
-def test_classes_that_were_defined_anew_go():
-    module = sys.modules["made_for_a_test"] = types.ModuleType("made_for_a_test")
-    source = "class Leaf: pass\nimport typing\nclass Node(typing.NamedTuple):\n x: int"
-
-    def define():
-        exec(source, vars(module))
-        for _ in range(20):
-            lw.tree_leaves([module.Leaf(), module.Node(1)])
-            lw.tree_leaves([1, 2], is_leaf=module.Leaf)
-        return weakref.ref(module.Leaf), weakref.ref(module.Node)
-
-    try:
-        first, second = define(), define()
-        collect()
-        assert [known() for known in first] == [None, None]
-        assert all(is_lasting(known()) for known in second)
-    finally:
-        del sys.modules["made_for_a_test"]
-    collect()
-
-
 # ---------------------------------------------------------- garbage in between
-
-
-def test_collections_in_the_middle_of_a_walk():
-    class Local(typing.NamedTuple):
-        x: object
-
-    class Greedy(Base):
-        pass
-
-    def flatten(node):
-        gc.collect()
-        return (node.x,), None
-
-    def predicate(x):
-        gc.collect()
-        return x is None
-
-    def function(x):
-        gc.collect()
-        return x
-
-    lw.register_pytree_node(Greedy, flatten, lambda _, xs: Greedy(*xs))
-    tree = [Local(1), Greedy(Local(2)), {"a": Greedy(Local(None))}]
-    for _ in range(6):
-        assert lw.tree_leaves(tree) == [1, 2]
-        assert lw.tree_leaves(tree, is_leaf=predicate) == [1, 2, None]
-        assert lw.tree_leaves(lw.tree_map(function, tree)) == [1, 2]
-    lw.unregister_pytree_node(Greedy)
-
-
-@pytest.mark.slow
-def test_few_classes_of_nodes_are_kept():
-    """At most 64; 256 where their structures are compiled."""
-    is_off = not hasattr(lw, "engine") or lw.engine.stats()["mode"] == "off"
-    known = [use_and_forget(inheriting, times=4) for _ in range(700)]
-    gc.collect()
-    assert sum(found() is not None for found in known) <= (64 if is_off else 256)
-    assert len(view_of().rules) < 200
-    collect()
-    assert [found() for found in known] == [None] * len(known)
 
 
 # ------------------------------------------------------------ ten thousand of them
@@ -409,42 +332,6 @@ def test_ten_thousand_classes_come_and_go():
 
 
 # --------------------------------------------------------- sets that hold classes so
-
-
-def test_a_set_of_classes_finds_those_that_may_go(no_gc):
-    known = set()
-
-    class Local:
-        pass
-
-    for cls in (int, collections.UserDict, Local, Local):
-        add_lasting(known, cls)
-    assert {cls for cls in (int, Local, str, None) if cls in known} == {int, Local}
-    assert {int, Local} <= known
-    assert known.issuperset(map(type, [1, Local(), Local()]))
-    assert not known.issuperset([int, type("Local", (), {})])
-    del Local, cls
-    gc.collect()
-    assert known == {int, collections.UserDict}
-
-
-@pytest.mark.parametrize("module", [None, 1, [], "", "nowhere", "sys", "collections"])
-def test_a_class_may_say_anything_of_its_module(module):
-    made = type("UserDict", (), {"__module__": module})
-    assert not is_lasting(made)
-    assert lw.tree_leaves([made(), made()], is_leaf=made)
-
-
-def test_modules_may_say_anything_of_their_classes():
-    class Broken:
-        def __getattribute__(self, name):
-            raise ValueError(name)
-
-    sys.modules["made_for_a_test"] = Broken()
-    try:
-        assert not is_lasting(type("Local", (), {"__module__": "made_for_a_test"}))
-    finally:
-        del sys.modules["made_for_a_test"]
 
 
 # ------------------------------------------------------------------------- interrupts

@@ -12,9 +12,6 @@ import pytest
 
 import leafwise as lw
 from interrupts import at_once, interrupted, run_apart
-from leafwise.core import keys, registry
-from leafwise.core.registry import add_adopter
-from leafwise.errors import RegistryError
 
 
 REGISTERING = ("core/registry.py", "leafwise/safely.py")
@@ -31,38 +28,6 @@ def box():
 
 
 # ------------------------------------------------------------------------------ keys
-
-
-def test_positions_that_two_threads_name_at_once(monkeypatch):
-    """A thread that comes in between does not shift the positions of all sequences."""
-    longer = [500]
-
-    class Interrupted(keys.SequenceKey):
-        def __init__(self, idx):
-            super().__init__(idx)
-            if longer:
-                keys.sequence_keys(longer.pop())
-
-    monkeypatch.setattr(keys, "_shared", ())
-    monkeypatch.setattr(keys, "SequenceKey", Interrupted)
-    keys.sequence_keys(3)
-    for length in (3, 64, 65, 500, 564, 600):
-        assert [key.idx for key in keys.sequence_keys(length)] == [*range(length)]
-
-
-@pytest.mark.needs("threads")
-def test_paths_of_lists_that_threads_name_at_once(monkeypatch):
-    """Each path says the position of its leaf, in all threads."""
-    wrong = []
-
-    def name(start):
-        for length in range(start, 3000, 7):
-            wrong.extend({length - 1} - {keys.sequence_keys(length)[-1].idx})
-
-    for _ in range(5):
-        monkeypatch.setattr(keys, "_shared", ())
-        assert at_once(*(lambda n=n: name(n) for n in (1, 64, 65, 200))) == []
-    assert wrong == []
 
 
 # --------------------------------------------------------------------------- registry
@@ -92,26 +57,6 @@ def test_a_registration_inside_of_a_registration(start, box):
         lw.unregister_pytree_node(outside)
 
 
-def test_the_same_class_registered_inside_of_its_registration():
-    """Whoever comes second is refused; the class has one rule."""
-    refused = []
-
-    def register(cls):
-        try:
-            lw.register_static(cls)
-        except RegistryError as error:
-            refused.append((cls, "is registered in the global registry" in str(error)))
-
-    for at in range(0, 300, 3):
-        cls = type("Twice", (), {"__module__": "nowhere"})
-        with interrupted(lambda cls=cls: register(cls), at, REGISTERING) as done:
-            register(cls)
-        assert refused == [(cls, True)] * len(done)
-        assert lw.is_registered(cls)
-        lw.unregister_pytree_node(cls)
-        refused.clear()
-
-
 def test_an_interrupt_inside_of_a_registration(request):
     """Ctrl-C comes in between: the class is registered or not, for everybody."""
     gc.disable()  # what is raised while it calls us, Python drops
@@ -132,87 +77,6 @@ def test_an_interrupt_inside_of_a_registration(request):
         if not known:
             lw.register_static(cls)
         lw.unregister_pytree_node(cls)
-
-
-@pytest.mark.needs("processes")
-def test_a_finalizer_that_takes_back_a_registration():
-    """The collector may run it while something is registered: no deadlock."""
-    code = """
-import gc, leafwise as lw
-class Handle:
-    def __init__(self, cls):
-        self.cls, self.me = cls, self
-    def __del__(self):
-        lw.unregister_pytree_node(self.cls)
-for pause in range(1, 120):
-    old, new = (type(name, (), {}) for name in ("Old", "New"))
-    lw.register_static(old)
-    Handle(old)
-    gc.set_threshold(pause)
-    lw.register_static(new)
-    gc.set_threshold(100_000)
-    gc.collect()
-    assert not lw.is_registered(old), pause
-    assert lw.is_registered(new), pause
-    lw.unregister_pytree_node(new)
-print("done")
-"""
-    assert run_apart(code) == "done\n"
-
-
-@pytest.mark.needs("processes")
-def test_a_finalizer_that_runs_when_a_registration_goes():
-    """What a registration held may register something else when it is let go."""
-    code = """
-import gc, leafwise as lw
-others = []
-class Last:
-    def __call__(self, node):
-        return (), None
-
-    def __del__(self):
-        other = type("Other", (), {})
-        lw.register_static(other)
-        others.append(other)
-
-cls = type("Held", (), {})
-lw.register_pytree_node(cls, Last(), lambda aux, children: cls())
-lw.unregister_pytree_node(cls)
-gc.collect()
-assert len(others) == 1
-assert lw.is_registered(others[0])
-"""
-    run_apart(code)
-
-
-@pytest.mark.needs("processes")
-def test_an_error_that_is_kept_keeps_no_registration():
-    """Nor does its traceback: what was taken back later is let go."""
-    code = """
-import gc, weakref, leafwise as lw
-kept = []
-def keep(function, *args, **kwargs):
-    try:
-        function(*args, **kwargs)
-    except lw.errors.RegistryError as error:
-        kept.append(error)
-
-keep(lw.unregister_pytree_node, type("Unknown", (), {}))
-keep(lw.tree_leaves, [1], namespace="nowhere")
-keep(lw.namespace, "global", dict_order="none")
-cls = type("Passing", (), {})
-lw.register_static(cls)
-lw.unregister_pytree_node(cls)
-gone = weakref.ref(cls)
-del cls
-for _ in range(2):
-    lw.register_static(other := type("Other", (), {}))
-    lw.unregister_pytree_node(other)
-gc.collect()
-assert len(kept) == 3
-assert gone() is None
-"""
-    run_apart(code)
 
 
 @pytest.mark.needs("threads")
@@ -259,32 +123,6 @@ def test_subclasses_have_one_rule_whoever_asks_first():
     lw.unregister_pytree_node(Base)
 
 
-def test_an_adopter_is_added_once_whoever_adds_it():
-    """Also where the same is added in between; whoever added it finds it in place."""
-    asked = []
-
-    def adopter(cls):
-        asked.append(cls)
-
-    def add():
-        add_adopter(adopter, namespace="adopted")
-        asked.clear()
-        assert lw.registry.lookup(type("Asked", (), {}), namespace="adopted") is None
-        assert len(asked) == 1
-
-    for at in itertools.count(0, 3):
-        with interrupted(add, at, REGISTERING) as done:
-            add_adopter(adopter, namespace="adopted")
-        asked.clear()
-        lw.registry.lookup(type("Asked", (), {}), namespace="adopted")
-        assert len(asked) == 1
-        # not a namespace for each: all registrations after this would be slow
-        registry._change("adopted", lambda _: registry.EMPTY)
-        if not done:
-            break
-    assert at > 50
-
-
 # -------------------------------------------------------------------------------- fork
 
 
@@ -313,40 +151,6 @@ def register_something():
     lw.unregister_pytree_node(cls)
     assert lw.tree_map(lambda x: x + 1, {"a": [1]}) == {"a": [2]}
 """
-
-
-@pytest.mark.needs("processes")
-@needs_fork
-def test_a_fork_while_another_thread_registers():
-    """The child registers and walks as ever."""
-    code = """
-class Meta(type):
-    asked = 0
-    def __hash__(cls):
-        if threading.current_thread() is not threading.main_thread():
-            Meta.asked += 1
-            if Meta.asked == at:
-                reached.set()
-                go.wait()
-        return 1
-
-def register():
-    lw.register_static(Meta("Slow", (), {}))
-    reached.set()
-
-for at in range(1, 6):
-    Meta.asked = 0
-    reached.clear()
-    go.clear()
-    thread = threading.Thread(target=register, daemon=True)
-    thread.start()
-    reached.wait()
-    in_a_child(register_something)
-    go.set()
-    thread.join()
-    register_something()
-"""
-    run_apart(IN_A_CHILD + code)
 
 
 @pytest.mark.needs("processes")
@@ -388,31 +192,6 @@ go.set()
 thread.join()
 """
     run_apart(IN_A_CHILD + code)
-
-
-@pytest.mark.needs("processes")
-@needs_fork
-def test_a_fork_in_the_middle_of_a_registration():
-    """Whatever was begun by a thread that the child does not have is whole there."""
-    code = """
-sys.path.insert(0, {tests!r})
-from interrupts import interrupted
-
-for at in range(0, 260, 13):
-    cls = type("Half", (), {{}})
-    def fork(cls=cls):
-        def work():
-            told = lw.is_registered(cls), lw.tree_leaves(cls()) == []
-            assert told[0] is told[1], told
-            register_something()
-            assert (lw.is_registered(cls), lw.tree_leaves(cls()) == []) == told
-        in_a_child(work)
-    with interrupted(fork, at, {files!r}):
-        lw.register_static(cls)
-    assert lw.tree_leaves(cls()) == []
-"""
-    tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    run_apart(IN_A_CHILD + code.format(tests=tests, files=REGISTERING))
 
 
 # ------------------------------------------------ dicts that change while they are read
@@ -501,29 +280,3 @@ def test_a_dict_that_another_thread_turns(make, size, order):
 
     assert at_once(read, read, change) == []
     assert wrong == []
-
-
-@pytest.mark.parametrize("at", [1, 2, 3])
-def test_pairing_with_a_defaultdict_that_loses_a_key(at):
-    """It makes no key of its own, whenever the key is lost."""
-    tree = defaultdict(list, b=2, a=1)
-    asked = []
-
-    class Losing(str):
-        __slots__ = ()
-
-        def __hash__(self):
-            if armed:
-                asked.append(1)
-                if len(asked) == at:
-                    tree.pop("a")
-            return str.__hash__(self)
-
-    armed = []
-    treedef = lw.tree_structure(OrderedDict([(Losing("b"), 0), ("a", 0)]))
-    armed.append(1)
-    try:
-        assert treedef.flatten_up_to(tree) == [2, 1]
-    except lw.StructureError:
-        assert len(asked) >= at
-    assert tree in ({"b": 2, "a": 1}, {"b": 2})

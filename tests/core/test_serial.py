@@ -53,8 +53,8 @@ TREES = [
     lw.Partial(add, 1, key=2),
     {Color.RED: 1, "a": 2, 3: 4, None: 5, (1, "x"): 6, b"b": 7, 1.5: 8, "\ud800": 9},
     {"'": 1, '"': 2, "\n]": 3},
-    {complex(-0.0, 1): 1, complex(1, -0.0): 2, complex("-infj"): 3},
-    {(1, True, 1.0, complex(-0.0, -0.0)): 1},
+    {1j: 1, 1 - 2j: 2, complex("infj"): 3},
+    {(1, True, 1.0, 2j): 1},
     Layer(1, 2, (math.inf, lw.DictKey(-0.5), lw.DictKey(2))),
 ]
 

@@ -1,7 +1,5 @@
 """Predicates: asked of the same nodes in the same order, whatever was guessed."""
 
-import contextlib
-import functools
 import gc
 import inspect
 import sys
@@ -16,7 +14,6 @@ import leafwise as lw
 from alike import (
     Layer,
     Node,
-    Odd,
     Other,
     Pair,
     Tree,
@@ -187,28 +184,6 @@ PLACES = [
 ]
 
 
-@pytest.mark.parametrize("change", ["say yes", "fail", "fail to say"])
-@pytest.mark.parametrize("name", PLACES)
-def test_an_event_at_each_place(name, change):
-    """At any one of the calls the predicate answers otherwise, or fails."""
-    stops = lambda node: isinstance(node, tuple) and len(node) == 1  # noqa: E731
-
-    def played(mode, at):
-        with getattr(lw.engine, mode)():
-            for _ in range(2):
-                lw.tree_leaves(LARGE[name](), is_leaf=stops)
-            calls, tree = [], LARGE[name]()
-            ask = asking(stops, tree, calls, change, at)
-            return outcome(lw.tree_flatten, tree, is_leaf=ask), calls
-
-    at, calls = 0, [()]
-    while at < len(calls):
-        at += 1
-        expected, calls = played("disabled", at)
-        assert played("eager", at) == (expected, calls)
-        at += at // 6  # not each of many
-
-
 def after(mode, first, other):
     """Return what a call gives and asks, after calls with another tree."""
     with getattr(lw.engine, mode)():
@@ -221,30 +196,6 @@ def after(mode, first, other):
             return False
 
         return outcome(lw.tree_flatten, other, is_leaf=ask), calls
-
-
-@pytest.mark.parametrize(
-    "changed",
-    [
-        Node([3, 4], "t"),
-        Node([3], "u"),
-        Node([[3]], "t"),
-        Node([], Odd()),
-        Layer(3, 4, ["t"]),
-        Layer([3], 4, "t"),
-        Layer(3, 4, "u"),
-        Tree([3], "u", "abc"),
-        Tree([3, 4], "t", "abc"),
-    ],
-)
-@pytest.mark.parametrize("around", [lambda x: x, lambda x: (0, [x]), lambda x: [x] * 3])
-def test_another_node_after_leaves(changed, around):
-    """What was read before an object stays, if the object is not as expected."""
-    first = {Node: Node([3], "t"), Layer: Layer(3, 4, "t"), Tree: Tree([3], "t", "a")}
-    trees = [
-        (1, {"a": 2, "b": around(node)}, 5) for node in (first[type(changed)], changed)
-    ]
-    assert after("eager", *trees) == after("disabled", *trees)
 
 
 @pytest.mark.parametrize("name", PLACES)
@@ -305,96 +256,6 @@ def test_predicates_that_take_turns_all_hit(engine_on):
             assert hits(tree, ask)
 
 
-def test_structures_that_take_turns_all_hit(engine_on):
-    """What came after the last structure the last time is expected."""
-    ask = lambda node: isinstance(node, tuple)  # noqa: E731
-    trees = [{"a": [n] * n, "b": (n,)} for n in range(4)]
-    for _ in range(30):
-        for tree in trees:
-            lw.tree_leaves(tree, is_leaf=ask)
-    known = [lw.tree_structure(tree, is_leaf=ask) for tree in trees]
-    assert len({*map(id, known)}) == 4
-    for _ in range(30):
-        for tree, treedef in zip(trees, known, strict=True):
-            assert lw.tree_structure(tree, is_leaf=ask) is treedef
-
-
-class Above(type):
-    """Says itself what its instances are."""
-
-    def __instancecheck__(cls, value):
-        return type(value) in cls.of
-
-
-class Lists(metaclass=Above):
-    of = (list,)
-
-
-class Short:
-    """A predicate that is an object."""
-
-    def __call__(self, node):
-        return isinstance(node, list) and len(node) < 3
-
-    def method(self, node):
-        return self(node)
-
-
-@pytest.mark.parametrize(
-    "ask",
-    [
-        *(Lists, (Lists, set), list | set, Short(), Short().method, callable),
-        functools.partial(lambda classes, node: isinstance(node, classes), (list, set)),
-    ],
-)
-def test_predicates_of_other_kinds(ask, engine_on):
-    """A class with a metaclass, an object, a method, a builtin function."""
-    tree = {"a": [1, 2], "b": ([3], len), "c": [4, 5, 6]}
-    with lw.engine.disabled():
-        expected = told(lw.tree_flatten(tree, is_leaf=ask)[0])
-    for _ in range(6):
-        assert told(lw.tree_flatten(tree, is_leaf=ask)[0]) == expected
-    assert hits(tree, ask)
-
-
-def test_a_predicate_that_takes_the_path_is_left_to_the_walk(engine_on):
-    """It is told the right paths, whatever is compiled."""
-    tree = [1, (2, [3])]
-    for _ in range(5):
-        seen = []
-        ask = lambda path, node: seen.append(str(path))  # noqa: B023, E731
-        lw.tree_leaves(tree, is_leaf=lambda node: False)
-        lw.tree_leaves(tree, is_leaf=ask, is_leaf_takes_path=True)
-        assert seen == ["", "[0]", "[1]", "[1][0]", "[1][1]", "[1][1][0]"]
-
-
-def test_wrong_guesses_end(eager):
-    """Where no guess is right, calls are left to the walk, and nothing piles up."""
-    asked = []
-
-    def ask(node):
-        asked.append(node)
-        return len(asked) in places
-
-    for number in range(600):
-        asked.clear()
-        places = {2 + number % 23, 3 + number % 29}
-        lw.tree_leaves([(n, [n]) for n in range(20)], is_leaf=ask)
-    assert lw.engine.stats()["plans"] <= 256
-
-
-def test_deeper_than_what_is_compiled(engine_on):
-    """Such structures are walked; just above the bound they are not."""
-    for depth in (50, 51, 249, 250, 251, 300):
-        tree = functools.reduce(lambda below, _: (0, below), range(depth - 1), [1])
-        calls = []
-        for _ in range(6):
-            calls.clear()
-            lw.tree_leaves(tree, is_leaf=calls.append)
-            assert len(calls) == 2 * depth
-        assert hits(tree, calls.append) is (depth <= 250)
-
-
 def test_a_tree_that_contains_itself(engine_on):
     """The predicate is asked as often as by the walk until that is found."""
 
@@ -411,33 +272,6 @@ def test_a_tree_that_contains_itself(engine_on):
         expected = played()
     assert played() == expected
     assert expected[0][0] is lw.errors.CycleError
-
-
-def test_an_engine_that_is_switched_off_while_a_predicate_is_asked(engine_on):
-    """Off means off, also for a guess that is wrong just then."""
-    tree = [1, (2, [3])]
-    for _ in range(5):
-        lw.tree_leaves(tree, is_leaf=lambda node: False)
-    with lw.engine.disabled():
-        pass
-    for _ in range(5):
-        lw.tree_leaves(tree, is_leaf=lambda node: False)
-
-    def ask(node):
-        if node == 2:
-            stack.enter_context(lw.engine.disabled())
-        return node == [3]
-
-    from contextlib import ExitStack
-
-    with ExitStack() as stack:
-        assert lw.tree_leaves(tree, is_leaf=ask) == [1, 2, [3]]
-        assert lw.engine.stats()["mode"] == "off"
-        for _ in range(40):
-            lw.tree_leaves(tree, is_leaf=lambda node: False)
-            lw.tree_leaves(tree, is_leaf=lambda node: node == [3])
-        found = lw.tree_structure(tree, is_leaf=lambda node: False)
-        assert lw.tree_structure(tree, is_leaf=lambda node: False) is not found
 
 
 # --------------------------------------------------------------------- what is kept
@@ -468,32 +302,6 @@ def test_neither_predicates_nor_trees_are_kept(eager):
     gc.collect()
     assert [ref() for ref in watched] == [None] * len(watched)
     assert lw.engine.stats()["plans"] == 2
-
-
-@pytest.mark.parametrize("event", ["hit", "miss", "fail"])
-def test_trees_go_without_the_help_of_the_garbage_collector(event, eager):
-    """A frame that is asked for its variables keeps them, and the error among them."""
-
-    def ask(node):
-        if event == "fail" and node == 2:
-            raise KeyError(node)
-        return event == "miss" and type(node) is tuple
-
-    def use():
-        thing = Thing()
-        with contextlib.suppress(KeyError):
-            lw.tree_leaves({"a": [thing, (1, 2)], "b": Layer(1, 2, 3)}, is_leaf=ask)
-        return weakref.ref(thing)
-
-    event, known = "hit", event
-    for _ in range(3):
-        use()
-    event = known
-    gc.disable()
-    try:
-        assert use()() is None
-    finally:
-        gc.enable()
 
 
 def _from_below(levels, function):

@@ -10,7 +10,7 @@ import weakref
 import pytest
 
 import leafwise as lw
-from alike import Layer, Node, Pair, told
+from alike import Layer, Node, told
 from interrupts import at_once
 from leafwise.engine import cache
 
@@ -30,17 +30,6 @@ def no_lines_of_others():
 
 def stranger(number):
     return {f"key{number}": [number, (number,)], "x": {f"inner{number}": None}}
-
-
-def test_the_third_sight_compiles():
-    """A structure is walked three times, then its treedef is always the same one."""
-    with lw.engine.enabled():
-        tree = {"a": [1, 2], "b": 3}
-        walked = [lw.tree_structure(tree) for _ in range(3)]
-        assert lw.engine.stats()["plans"] == 1
-        hot = [lw.tree_structure({"a": [x, x], "b": x}) for x in range(3)]
-        assert all(treedef is hot[0] for treedef in hot)
-        assert hot[0] is walked[-1] is not walked[0]
 
 
 @pytest.mark.parametrize(
@@ -75,66 +64,6 @@ def test_many_structures_behind_one_type_of_root():
                 lw.tree_leaves(tree)
         found = [lw.tree_structure(t) is lw.tree_structure(t) for t in trees]
         assert all(found)
-
-
-def test_unflatten_alone_gets_hot_too():
-    """A treedef that came from elsewhere is compiled after some uses."""
-    with lw.engine.enabled():
-        treedef = lw.PyTreeDef.from_json(lw.tree_structure([1, {"a": 2}]).to_json())
-        lw.engine.forget()
-        for _ in range(20):
-            assert treedef.unflatten([1, 2]) == [1, {"a": 2}]
-            assert treedef.flatten_up_to([3, {"a": 4}]) == [3, 4]
-        assert lw.engine.stats()["plans"] == 1
-
-
-@pytest.mark.parametrize(
-    "trees",
-    [
-        [{f"{name}{i}": [i] for i in range(3)} for name in "abcdefgh"],
-        [{"a": [1] * n, "b": 0} for n in range(8)],
-        [([1] * n, {"x": n}) for n in range(8)],
-        [Pair([1] * n, None) for n in range(8)],
-        [[{"k": 1}] * n for n in range(8)],
-    ],
-)
-def test_alternating_structures_all_hit(trees):
-    """Eight structures behind one type of root, in turn and in any order."""
-    with lw.engine.enabled():
-        for _ in range(6):
-            for tree in trees:
-                lw.tree_leaves(tree)
-        known = {id(lw.tree_structure(tree)) for tree in trees}
-        assert len(known) == len(trees)
-        for tree in [*trees, *reversed(trees), *trees[::3], *trees[::2]]:
-            assert id(lw.tree_structure(tree)) in known
-            assert told(lw.tree_map(lambda x: x, tree)) == told(tree)
-
-
-def test_more_structures_than_there_is_room_for():
-    """Behind one type of root some are compiled and stay; the others are walked."""
-    trees = [{"a": [[1] * (n % 10)] * (n // 10 + 1), "b": n} for n in range(100)]
-    with lw.engine.enabled():
-        for _ in range(12):
-            for tree in trees:
-                assert lw.tree_map(lambda x: x, tree) == tree
-        compiled = lw.engine.stats()["compiled"]
-        for _ in range(5):
-            for tree in trees:
-                assert lw.tree_map(lambda x: x, tree) == tree
-        assert lw.engine.stats()["compiled"] - compiled <= 1
-        hits = [lw.tree_structure(t) is lw.tree_structure(t) for t in trees]
-        assert 15 <= sum(hits) <= 20
-
-
-def test_leaves_of_many_types():
-    """However many types of leaves come, the structure stays compiled."""
-    with lw.engine.enabled():
-        for number in range(30):
-            tree = [type(f"T{number}", (), {})(), {"a": 1}]
-            for _ in range(4):
-                assert len(lw.tree_leaves(tree)) == 2
-        assert lw.tree_structure(tree) is lw.tree_structure([1, {"a": 2}])
 
 
 def test_the_number_of_structures_is_bounded():
@@ -192,17 +121,6 @@ def test_nothing_of_the_user_is_kept(eager):
     assert lw.engine.stats()["plans"] >= 1
 
 
-def test_leaves_of_types_not_seen_before(eager):
-    """A new type of leaf is walked once and hits from then on."""
-    for _ in range(3):
-        first = lw.tree_structure([1, 2])
-    new = type("New", (), {})
-    for _ in range(12):
-        assert lw.tree_structure([new(), 2]) is not None
-    assert lw.tree_structure([new(), 2]) is lw.tree_structure([3, 4])
-    assert lw.tree_structure([3, 4]) == first
-
-
 def test_registering_the_type_of_a_leaf(eager):
     """What was a leaf is a node from then on, and a leaf again."""
     cls = type("Late", (Node,), {})
@@ -245,27 +163,6 @@ def test_registering_a_class_anew(eager):
             assert lw.tree_leaves([cls([1, 2], 0)]) == [10, 20]
             assert old.unflatten(leaves)[0].aux == 1
             assert lw.tree_map(lambda x: x, [cls([1, 2], 0)])[0].aux == 10
-    finally:
-        lw.unregister_pytree_node(cls)
-
-
-def test_a_class_that_never_hits_is_left_alone(eager):
-    """Children from an iterator cannot be checked without being used up."""
-    cls = type("Once", (Node,), {})
-    calls = []
-
-    def flatten(node):
-        calls.append(node)
-        return iter(node.kids), None
-
-    lw.register_pytree_node(cls, flatten, lambda aux, kids: cls(kids, aux))
-    try:
-        for _ in range(30):
-            assert lw.tree_leaves([cls([1, 2], 0)]) == [1, 2]
-        calls.clear()
-        for _ in range(5):
-            lw.tree_leaves([cls([1, 2], 0)])
-        assert len(calls) == 5
     finally:
         lw.unregister_pytree_node(cls)
 

@@ -15,53 +15,11 @@ from alike import Layer, Node, Slotted, Text, told, told_treedef
 from leafwise.core import walk
 from leafwise.core.registry import current
 from leafwise.core.treedef import PyTreeDef
-from leafwise.engine.text import exactly, make_plan, structure_key
+from leafwise.engine.text import make_plan
 
 
 def plan_of(tree):
     return make_plan(lw.tree_structure(tree)._code)
-
-
-def test_equal_subtrees_are_one_part():
-    """A hundred layers are one, and so is a subtree in two places."""
-    layer = {"w": (1, 2), "b": [3, 4]}
-    plan = plan_of({"layers": [layer] * 100, "first": layer, "step": 0})
-    assert len(plan.parts) == 5
-    assert max(count for part in plan.parts for _, count in part.runs) == 100
-    assert plan.root.leaves == 405
-    assert plan.entries == 1 + 1 + 101 * 3
-
-
-def test_parts_with_other_keys_or_aux_data_are_others():
-    """Equality across types makes no two parts the same."""
-    trees = [[{1: 0}, {True: 0}, {1.0: 0}], [Layer(1, 2, 0), Layer(1, 2, False)]]
-    assert [len(plan_of(tree).parts) for tree in trees] == [4, 3]
-    assert len(plan_of([Node([1], [1]), Node([1], [2])]).parts) == 2  # read anew
-
-
-@pytest.mark.parametrize("value", [1, True, 1.0, -0.0, 0.0, "a", b"a", None, (1, "a")])
-def test_values_are_compared_to_the_last_bit(value):
-    """Each value is itself and no other one."""
-    others = [1, True, 1.0, -0.0, 0.0, "a", b"a", None, (1, "a"), (True, "a")]
-    alike = [other for other in others if exactly(other, value)]
-    assert alike == [value]
-    assert [type(x) for x in alike] == [type(value)]
-
-
-def test_keys_tell_structures_apart():
-    """What `==` of treedefs takes for the same may need another function."""
-    first, second = lw.tree_structure({1: 0}), lw.tree_structure({True: 0})
-    assert first == second
-    assert structure_key(first._code) != structure_key(second._code)
-
-
-def test_the_key_of_a_large_structure_is_small():
-    """Equal entries are one object, in the structure_key and in a compiled treedef."""
-    tree = [{"w": (1, 2), "b": [3, 4]} for _ in range(1000)]
-    assert len({*map(id, structure_key(lw.tree_structure(tree)._code))}) == 4
-    with lw.engine.eager():
-        treedef = [lw.tree_structure(tree) for _ in range(3)][-1]
-        assert len({*map(id, treedef._code)}) == 4
 
 
 @pytest.mark.parametrize(
@@ -244,29 +202,6 @@ def test_no_user_data_enters_the_text():
         lw.unregister_pytree_node(cls)
 
 
-def test_the_text_says_what_it_is_about():
-    """A title, a line for each constant, and locals by what they hold."""
-    tree = {"layers": [Layer(1, (2, 3), "static")], "a step": OrderedDict(z=None)}
-    text = lw.engine.source(lw.tree_structure(tree))
-    assert text.startswith("# PyTreeDef({'")
-    text = text.partition("def flatten_up_to")[0]
-    head = text.partition("def flatten")[0]
-    named = dict(line[2:].split(" = ", 1) for line in head.splitlines()[2:])
-    assert {*named.values()} >= {"'a step'", "'static'", "'z'", "<class 'dict'>"}
-    assert {*re.findall(r"\b[CFK]\d+\b", code_of(text))} == {*named}
-    locals_ = {"leaf1", "node1", "key1", "leaves", "tree", "static1"}
-    assert locals_ <= {*re.findall(r"\w+", text)}
-
-
-def test_the_functions_are_those_that_run(eager):
-    """What is shown for `flatten` is what is compiled."""
-    tree = {"b": [1, 2], "a": (3, {"x": 4})}
-    for _ in range(3):
-        treedef = lw.tree_structure(tree)
-    compiled = inspect.getsource(current.view.hot[dict])
-    assert f"\n{compiled}\n" in lw.engine.source(treedef)
-
-
 class Loud(type):
     """Has classes that do not say what they are called."""
 
@@ -331,32 +266,6 @@ def test_generated_functions_show_their_source(eager):
     assert inspect.getsource(flatten).startswith("def flatten(tree):")
     assert inspect.getsource(build).startswith("def unflatten(treedef, leaves):")
     assert build.__code__.co_filename in linecache.cache
-
-
-def test_a_debugger_steps_through_the_lines(eager):
-    """A trace function sees each line, and `linecache` has its text."""
-    tree = (1, [2, 3])
-    for _ in range(3):
-        lw.tree_leaves(tree)
-    lines = []
-
-    def trace(frame, event, _):
-        file = frame.f_code.co_filename
-        if file.startswith("<leafwise flatten"):
-            if event == "line":
-                lines.append(linecache.getline(file, frame.f_lineno).strip())
-            return trace
-        return trace if event == "call" else None
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        lw.tree_leaves(tree)
-    finally:
-        sys.settrace(before)
-    assert lines[0] == "try:"
-    assert any(line.startswith("if type(tree) is not") for line in lines)
-    assert lines[-1] == "return leaves, TREEDEF"
 
 
 def test_source_takes_a_treedef_only():

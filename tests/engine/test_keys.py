@@ -1,6 +1,5 @@
 """Keys in generated functions: constants, and dicts with many of them."""
 
-import linecache
 import sys
 from collections import OrderedDict, defaultdict
 
@@ -106,33 +105,4 @@ def test_keys_are_not_taken_for_names_in_the_text(eager):
     check(dict.fromkeys([*range(20), -1, 2**70], 1.0))
 
 
-def test_lines_are_shown_as_source_shows_them(eager):
-    """In tracebacks, too, which read the lines from `linecache`."""
-    _, treedef, _, _ = met({"some key": 1, "other_key": (1, 2)})
-    file = treedef._runner.unflatten.__code__.co_filename
-    lines = "".join(linecache.getlines(file))
-    assert "return {K" in lines
-    assert "'other_key': " in lines
-    assert "some key" not in lines
-    assert " = 'some key'" in lw.engine.source(treedef)
-
-
 # ------------------------------------------------------------------ types of leaves
-
-
-@pytest.mark.parametrize("count", [FEW_LEAVES, FEW_LEAVES + 1])
-@pytest.mark.parametrize("first", [1.0, "mixed"])
-def test_leaves_that_were_alike_may_be_others(eager, count, first):
-    """Another type of leaf changes nothing, a node changes the structure."""
-    tree = [1.0] * (count - 1) + [first]
-    others = []
-    for odd in (1, "x", b"x", None, (), [1, 2], {"a": 1}):
-        for place in (0, count // 2, count - 1):
-            others.append([*tree])
-            others[-1][place] = odd
-    with lw.engine.disabled():
-        expected = [told([*met(other)]) for other in others]
-    treedef = met(tree)[1]
-    assert [told([*met(other)]) for other in others] == expected
-    kept = [lw.tree_structure(other) is treedef for other in others]
-    assert kept == [True] * 9 + [False] * 12

@@ -1,10 +1,6 @@
 """Threads, forks and changes that come while generated functions run."""
 
-import linecache
 import os
-import re
-import sys
-import threading
 from collections import OrderedDict, defaultdict
 from itertools import count
 
@@ -78,37 +74,6 @@ def test_as_many_leaves_as_the_treedef_has_while_lists_change(size, eager):
     assert at > 20
 
 
-@pytest.mark.needs("threads")
-def test_values_of_a_short_dict_are_read_together(eager):
-    """Two values that are always changed together are of one time."""
-    tree = {"x": {"a": 0, "b": 0, "c": [0]}, "y": [{"a": 0, "b": 0}] * 3}
-    for _ in range(3):
-        lw.tree_flatten(tree)
-    text = lw.engine.source(lw.tree_structure({"x": {"a": 0, "b": 0}, "y": [0]}))
-    text = text.split("def flatten_up_to")[0]
-    reads = re.findall(r"^ +\w+ = \w+\[.*", text, re.MULTILINE)
-    assert len(reads) == 4
-    assert all("(" not in line for line in reads)
-    stop, torn = [], []
-
-    def change():
-        number = 0
-        while not stop:
-            number += 1
-            tree["x"].update(a=number, b=number)
-
-    def read():
-        for _ in range(3000):
-            a, b = lw.tree_leaves(tree)[:2]
-            if a != b:
-                torn.append((a, b))
-        stop.append(True)
-
-    assert at_once(change, read) == []
-    if getattr(sys, "_is_gil_enabled", lambda: True)():
-        assert torn == []
-
-
 # --------------------------------------------------------------------------- switching
 
 
@@ -131,21 +96,6 @@ def test_two_threads_that_switch_the_engine_off_at_once(first_leaves_first):
     assert mode() == before
 
 
-def test_who_entered_last_counts_as_long_as_it_lasts():
-    """Whoever leaves takes back nothing but what it asked for itself."""
-    before = mode()
-    off, eager, on = lw.engine.disabled(), lw.engine.eager(), lw.engine.enabled()
-    for context in (off, eager, on):
-        context.__enter__()
-    assert mode() == "on"
-    eager.__exit__(None, None, None)
-    assert mode() == "on"
-    on.__exit__(None, None, None)
-    assert mode() == "off"
-    off.__exit__(None, None, None)
-    assert mode() == before
-
-
 @pytest.mark.needs("threads")
 def test_many_threads_that_switch():
     """What is left in the end is what was there."""
@@ -160,26 +110,6 @@ def test_many_threads_that_switch():
     assert mode() == before
 
 
-@pytest.mark.parametrize("start", range(0, 300, 60))
-def test_switching_inside_of_switching(start):
-    """A finalizer may do so, wherever it comes in."""
-    before, files = (
-        mode(),
-        ("engine/cache.py", "engine/__init__.py", "leafwise/safely.py"),
-    )
-    for at in range(start, start + 60, 3):
-        inner = lw.engine.eager()
-        with interrupted(inner.__enter__, at, files) as done:
-            with lw.engine.disabled():
-                seen = mode()
-            after = mode()
-        assert seen in ("off", "eager")
-        if done:
-            assert after == "eager"
-            inner.__exit__(None, None, None)
-        assert mode() == before
-
-
 def test_switching_as_a_decorator():
     """Each call is one use."""
 
@@ -190,24 +120,6 @@ def test_switching_as_a_decorator():
     before = mode()
     assert inside(2) == ("off",) * 3
     assert mode() == before
-
-
-def test_an_engine_that_is_switched_off_while_a_tree_is_walked():
-    """Whoever looked for it before goes on without it."""
-
-    class Switching:
-        pass
-
-    off = lw.engine.disabled()
-    lw.register_pytree_node(
-        Switching,
-        lambda node: (off.__enter__(), ((), None))[1],
-        lambda aux, children: Switching(),
-    )
-    with lw.engine.eager():
-        assert lw.tree_leaves([Switching(), 1]) == [1]
-        off.__exit__(None, None, None)
-    lw.unregister_pytree_node(Switching)
 
 
 @pytest.mark.needs("processes")
@@ -245,38 +157,3 @@ with lw.engine.disabled():
     in_a_child("off")
 """
     run_apart(code)
-
-
-@pytest.mark.needs("threads")
-def test_forgetting_in_two_threads_leaves_nothing():
-    """Each drops what it found; no generated line stays behind."""
-    lw.engine.forget()
-    rounds = range(40)
-
-    def work():
-        for number in rounds:
-            tree = {f"{threading.get_ident()}{number}": [1, 2]}
-            for _ in range(5):
-                lw.tree_flatten(tree)
-            lw.engine.forget()
-
-    assert at_once(work, work, work) == []
-    lw.engine.forget()
-    assert lw.engine.stats()["plans"] == 0
-
-
-@pytest.mark.slow
-def test_no_lines_stay_of_what_is_compiled_while_all_is_forgotten(eager):
-    """Wherever another thread registers something in between."""
-    engine = tuple(f"engine/{name}.py" for name in ("cache", "text"))
-    treedef = lw.tree_structure([1, {"a": 2}])
-    for at in count():
-        lw.engine.forget()
-        with interrupted(lw.engine.forget, at, engine) as done:
-            assert treedef.unflatten([1, 2]) == [1, {"a": 2}]
-        lw.engine.forget()
-        generated = ("<leafwise flatten", "<leafwise unflatten")
-        assert not [file for file in linecache.cache if file.startswith(generated)]
-        if not done:
-            break
-    assert at > 20

@@ -63,47 +63,6 @@ def warm(*trees):
     return [lw.tree_structure(tree) for tree in trees]
 
 
-UNRELATED = {
-    "a class": lambda: register(fresh()),
-    "a class with its subclasses": lambda: register(fresh(), inherit=True),
-    "a class in a namespace": lambda: register(fresh(), namespace="unrelated"),
-    "a namespace": lambda: lw.namespace(f"unrelated{plans()}"),
-    "a class of leaves": lambda: lw.register_static(fresh()),
-    "a class that comes and goes": lambda: _come_and_go(fresh()),
-}
-
-
-def _come_and_go(cls):
-    register(cls)
-    lw.unregister_pytree_node(cls)
-
-
-@pytest.mark.parametrize("change", UNRELATED.values(), ids=UNRELATED)
-def test_what_has_nothing_to_do_with_a_structure_leaves_it(change, engine_on, late):
-    """Nothing is compiled anew, and the treedef is the very same one as before."""
-    register(late)
-    tree = {"a": late([1, TREE], "t")}
-    treedefs = warm(TREE, tree)
-    runners = [treedef._runner for treedef in treedefs]
-    before = compiled()
-    change()
-    for one, treedef in zip((TREE, tree), treedefs, strict=True):
-        lw.tree_flatten(one)  # once by the walk, under the new state of the registry
-        assert lw.tree_structure(one) is treedef
-        assert told(treedef.unflatten(lw.tree_leaves(one))) == told(one)
-    assert [treedef._runner for treedef in treedefs] == runners
-    assert compiled() == before
-
-
-def test_structures_of_a_class_go_with_its_registration(engine_on, late):
-    """Those without it stay."""
-    register(late)
-    warm(TREE, [late([1], 0)], {"a": late([1], 0)})
-    assert plans() == 3
-    lw.unregister_pytree_node(late)
-    assert plans() == 1
-
-
 def test_structures_of_a_class_go_when_it_is_registered_anew(engine_on, late):
     """The new functions are called."""
     register(late)
@@ -123,57 +82,6 @@ def test_structures_of_a_class_go_when_it_is_registered_anew(engine_on, late):
         assert old.flatten_up_to(tree) == [1, 2]
 
 
-def test_structures_of_subclasses_go_with_the_base(engine_on, late):
-    """A class that is registered with its subclasses speaks for them."""
-    below = fresh(late)
-    register(late, inherit=True)
-    tree = [below([1, 2], 0)]
-    warm(TREE, tree)
-    lw.unregister_pytree_node(late)
-    assert plans() == 1
-    for _ in range(5):
-        assert lw.tree_leaves(tree) == tree
-    register(late)
-    assert plans() == 2
-    for _ in range(5):
-        assert lw.tree_leaves(tree) == tree
-
-
-def test_a_leaf_becomes_a_node_by_its_base(engine_on, late):
-    """Also where the leaf was one that the generated function knew by itself."""
-    below = fresh(late)
-    tree, other = [below([1, 2], 0)], [5]
-    warm(tree, other)
-    register(late, inherit=True)
-    for _ in range(5):
-        assert lw.tree_leaves(tree) == [1, 2]
-        assert lw.tree_leaves(other) == [5]
-    lw.unregister_pytree_node(late)
-    for _ in range(5):
-        assert lw.tree_leaves(tree) == tree
-
-
-def test_a_node_by_its_form_gets_a_rule_of_its_own(engine_on):
-    """A named tuple that is registered later, and in one namespace only."""
-    pair = namedtuple("pair", "a b")
-    register_pair = [pair, lambda node: ((node[1],), node[0])]
-    tree = {"p": pair(1, 2)}
-    for namespace in ("", "pairs"):
-        lw.namespace("pairs")
-        warm(tree)
-        lw.tree_leaves(tree, namespace="pairs")
-        lw.register_pytree_node(
-            *register_pair, lambda aux, kids: pair(aux, *kids), namespace=namespace
-        )
-        for _ in range(5):
-            assert lw.tree_leaves(tree) == ([1, 2] if namespace else [2])
-            assert lw.tree_leaves(tree, namespace="pairs") == [2]
-        lw.unregister_pytree_node(pair, namespace=namespace)
-        for _ in range(5):
-            assert lw.tree_leaves(tree) == [1, 2]
-            assert lw.tree_leaves(tree, namespace="pairs") == [1, 2]
-
-
 def test_an_adopter_finds_nodes_among_leaves(engine_on):
     """Whoever answers for a type that was a leaf is heard at once."""
     cls = fresh()
@@ -186,32 +94,6 @@ def test_an_adopter_finds_nodes_among_leaves(engine_on):
     for _ in range(5):
         assert lw.tree_leaves(tree, namespace="adopting") == [1, 2]
         assert lw.tree_leaves(tree) == tree
-
-
-def test_views_share_what_is_compiled(engine_on):
-    """Another namespace or None mode, or a class to stop at, compiles nothing anew."""
-    tree = {"a": [1, 2], "b": 3}
-    lw.namespace("sharing")
-    ways = [{}, {"none_is_leaf": True}, {"namespace": "sharing"}, {"is_leaf": tuple}]
-    before = compiled()
-    for _ in range(5):
-        treedefs = [lw.tree_structure(tree, **way) for way in ways]
-        assert [lw.tree_leaves(tree, **way) for way in ways] == [[1, 2, 3]] * 4
-    again = [lw.tree_structure(tree, **way) for way in ways]
-    assert all(map(is_, treedefs, again))
-    assert len({*map(id, treedefs)}) == 3  # to stop at a class is no mode
-    assert compiled() - before == 1
-
-
-def test_treedefs_of_before_and_after_are_equal(engine_on):
-    """Also those that are made anew each time, with aux data that is read anew."""
-    tree = [lw.Partial(print, 1), Node([1, 2], {"any": "thing"})]
-    before = warm(tree, TREE)
-    register(fresh())
-    for _ in range(5):
-        after = [lw.tree_structure(tree), lw.tree_structure(TREE)]
-        assert after == before
-        assert [*map(hash, after)] == [*map(hash, before)]
 
 
 IMMORTAL = sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3, 14)
@@ -230,18 +112,6 @@ def test_neither_classes_nor_leaves_outlive_their_registration(eager):
     gc.collect()
     assert [made() for made in watched] == [None, None]
     assert plans() == 1
-
-
-def test_the_size_does_not_grow_with_registrations(engine_on):
-    """What views had is no longer counted once there are new ones."""
-    warm(TREE)
-    sizes = set()
-    for _ in range(20):
-        register(fresh())
-        for _ in range(3):
-            lw.tree_flatten(TREE)
-        sizes.add(lw.engine.stats()["size"])
-    assert len(sizes) == 1
 
 
 # ------------------------------------------------------------------ any registrations

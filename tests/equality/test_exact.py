@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.equality import exact
-from leafwise.safely import clip, printed
 
 
 class Raises:
@@ -91,24 +90,6 @@ def test_an_object_is_the_same_as_itself(aux):
     """Identity is enough, whatever `==` does."""
     assert exact.same(aux, aux)
     assert isinstance(exact.digest(aux), int)
-
-
-class Unprintable:
-    def __repr__(self):
-        raise RuntimeError("no")
-
-
-def test_printing_never_raises():
-    """What cannot be printed is named by its type."""
-    expected = "<Unprintable that cannot be printed>"
-    assert printed(Unprintable()) == expected
-    assert clip(Unprintable()) == expected
-
-
-def test_clip_keeps_one_short_line():
-    """A long repr is cut, and line ends become spaces."""
-    assert clip("x" * 100) == "'" + "x" * 56 + "..."
-    assert clip(np.ones((2, 1))) == "array([[1.], [1.]])"
 
 
 def test_a_hash_that_raises_counts_as_none():

@@ -145,14 +145,6 @@ def test_shapes_and_dtypes_that_differ_are_named():
         lw.tree_stack([np.float32(1), 1])
 
 
-def test_structures_that_differ():
-    """The error is that of a map."""
-    with pytest.raises(lw.StructureError, match="tree 1 does not have the structure"):
-        lw.tree_stack([{"a": np.zeros(2)}, {"b": np.zeros(2)}])
-    with pytest.raises(lw.StructureError, match="strict=True accepts no tree"):
-        lw.tree_concatenate([{"a": np.zeros(2)}, {"a": [np.zeros(2)]}])
-
-
 @pytest.mark.parametrize("function", [lw.tree_stack, lw.tree_concatenate, lw.tree_zip])
 def test_no_trees(function):
     """Nothing says what the structure is."""
@@ -313,22 +305,6 @@ def test_tables_are_refused():
             lw.tree_unstack({"t": table})
 
 
-def test_common_arguments():
-    """`is_leaf`, a namespace, bound functions."""
-    pairs = [[(1, 2), (3, 4)], [(1, 2), (3, 4)]]
-    assert lw.tree_stack(pairs, None, is_leaf=tuple) == pairs[0]
-    only = lambda path, x: len(path) == 1  # noqa: E731
-    assert lw.tree_stack(pairs, None, is_leaf=only, is_leaf_takes_path=True) == pairs[0]
-    bound = lw.namespace("arrays of a test")
-    assert bound.stack(pairs)[0][0].tolist() == [1, 1]
-    assert bound.tree_unstack(bound.stack(pairs)) == pairs
-    assert bound.zip(pairs)[0] == ((1, 1), (2, 2))
-    assert lw.tree.size(pairs) == bound.size(pairs) == 8
-    assert lw.tree.nbytes(pairs) == bound.nbytes(pairs) == 0
-    assert lw.tree.concatenate([[np.zeros(1)]] * 2)[0].shape == (2,)
-    assert lw.tree.unstack(lw.tree.stack(pairs)) == pairs
-
-
 def test_sizes_are_those_of_a_summary():
     """An array in several places counts once; views and other leaves as they are."""
     w = np.zeros((2, 3), "f4")
@@ -374,13 +350,3 @@ def test_unzip_undoes_zip(tree, count):
     assert lw.tree.unzip(zipped, count) == tuple(trees)
     assert zipped == lw.tree_map(lambda *xs: xs, *trees)
     assert lw.tree_zip(lw.tree.unzip(zipped, count)) == zipped
-
-
-def test_zip_accepts_one_structure_only():
-    """Unlike a map, which takes what stands below a leaf of the first tree."""
-    with pytest.raises(lw.StructureError, match="strict=True accepts no tree"):
-        lw.tree_zip([[1], [(2, 3)]])
-    with pytest.raises(lw.StructureError, match="tree 2 does not have"):
-        lw.tree_zip([[1], [2], (3,)])
-    assert lw.tree_zip(iter([[1], [2]])) == [(1, 2)]
-    assert lw.tree_zip([[(1, 2)], [(3, 4)]], is_leaf=tuple) == [((1, 2), (3, 4))]

@@ -1,31 +1,11 @@
 """Corners of the operations and the command that were found by looking for trouble."""
 
-import copy
-import pickle
 import subprocess
 import sys
 
 import pytest
 
 import leafwise as lw
-
-
-def test_a_runtime_error_of_the_users_own_is_left_alone():
-    """Only what Python itself makes of a StopIteration is turned back."""
-
-    def stop(_):
-        raise RuntimeError("mine") from StopIteration("c")
-
-    with pytest.raises(RuntimeError, match="mine"):
-        lw.tree_leaves([1], stop)
-
-
-def test_a_note_names_the_key_of_this_very_dict():
-    """An equal key of another type, seen before, is not taken for it."""
-    lw.tree_map(abs, {1: 1, 2: 2})
-    with pytest.raises(ZeroDivisionError) as error:
-        lw.tree_map(lambda x: 1 / (x - 1), {True: 1, 2: 2})
-    assert error.value.__notes__ == ["at key path [True]"]
 
 
 def test_a_namespace_that_cannot_be_hashed():
@@ -45,11 +25,6 @@ def test_what_is_no_type_is_refused_before_the_walk(wrong):
         lw.tree_map_only(wrong, str, [1])
 
 
-def test_unions_are_types():
-    """`is_leaf` takes what `isinstance` takes."""
-    assert lw.tree_leaves([(1,), {"a": 2}], tuple | dict) == [(1,), {"a": 2}]
-
-
 def test_explaining_an_inherited_registration():
     """A subclass that follows its base says so."""
 
@@ -65,14 +40,6 @@ def test_explaining_an_inherited_registration():
         f"a node: {local}Sub inherits from {local}Base, which was registered globally "
         "at "
     )
-
-
-def test_namespaces_are_values():
-    """A namespace object can be copied and pickled."""
-    space = lw.namespace("copied")
-    for again in (copy.copy(space), copy.deepcopy(space)):
-        assert again.name == "copied"
-    assert pickle.loads(pickle.dumps(space)).tree_leaves([1]) == [1]
 
 
 def shell(path, redirect, **environment):

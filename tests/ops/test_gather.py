@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -106,20 +106,3 @@ def test_gather_of_futures_that_fail():
 
     with ThreadPoolExecutor(1) as executor:
         assert asyncio.run(run(executor)) == (["at key path ['a'][0]"], True)
-
-
-@pytest.mark.needs("a loop")
-def test_gather_refuses_what_is_no_single_result():
-    """An asynchronous generator, and a coroutine that a future gives."""
-
-    async def many():
-        yield 1
-
-    with pytest.raises(TypeError, match=r"at \['a'\] is an asynchronous generator"):
-        asyncio.run(lw.tree.gather({"a": many()}))
-    coroutine = later(1)
-    future = Future()
-    future.set_result(coroutine)
-    with pytest.raises(TypeError, match=r"the result at \[1\] is a coroutine that"):
-        asyncio.run(lw.tree.gather([1, future]))
-    coroutine.close()

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from leafwise.typing import OneLevel
 
 
 Point = namedtuple("Point", "x y")
@@ -80,18 +79,6 @@ def test_a_leaf_with_a_state_dict():
 
     told = lw.explain_leaf(Linear())
     assert told.endswith("Linear is not registered; its state_dict() is a tree")
-
-
-def test_is_leaf_with_options():
-    """The three common arguments change the answer."""
-    box = make_box("ops-inspect-is-leaf")
-    assert lw.tree.is_leaf(None, none_is_leaf=True) is True
-    assert lw.tree.is_leaf(box(1)) is True
-    assert lw.tree.is_leaf(box(1), namespace="ops-inspect-is-leaf") is False
-    for stop in (tuple, (list, tuple), lambda x: 1):
-        assert lw.tree.is_leaf((), stop) is True
-        assert lw.tree.is_leaf((), is_leaf=stop) is True
-    assert lw.tree.is_leaf((), list) is False
 
 
 def test_all_leaves():
@@ -180,40 +167,6 @@ def test_taking_a_node_apart(node, children, aux, keys):
     assert lw.tree.children(node) == children
 
 
-def test_one_level_is_a_tuple_of_five():
-    """The result can be unpacked."""
-    children, aux, keys, cls, unflatten = lw.tree.flatten_one_level([1])
-    assert (children, aux, keys, cls) == ([1], None, (lw.SequenceKey(0),), list)
-    assert unflatten(["x"]) == ["x"]
-    assert OneLevel._fields == ("children", "aux", "keys", "type", "unflatten")
-
-
-def test_one_level_keeps_the_order_of_dict_keys():
-    """Children come in leaf order, the rebuilt dict in insertion order."""
-    level = lw.tree.flatten_one_level({"b": 1, "a": 2})
-    assert [*level.unflatten(["x", "y"]).items()] == [("b", "y"), ("a", "x")]
-
-
-def test_one_level_of_a_registered_class():
-    """Keys that the flatten function gave are kept; a namespace is honoured."""
-    name = "ops-inspect-one-level"
-    box = make_box(name)
-    level = lw.tree.flatten_one_level(box([1]), namespace=name)
-    assert level.children == [[1]]
-    assert level.aux == "aux"
-    assert level.keys == (lw.GetAttrKey("x"),)
-    assert level.unflatten([2]).x == 2
-    assert lw.tree.children(box([1]), namespace=name) == [[1]]
-    assert lw.tree.children(box([1])) == []
-
-
-def test_one_level_checks_the_number_of_children():
-    """Another number of children is refused by the way back."""
-    with pytest.raises(lw.StructureError) as caught:
-        lw.tree.flatten_one_level([1]).unflatten([1, 2])
-    assert str(caught.value) == ("expected 1 leaf, got 2\n  treedef: PyTreeDef([*])")
-
-
 @pytest.mark.parametrize(
     ("value", "options", "shown"),
     [
@@ -230,22 +183,6 @@ def test_a_leaf_cannot_be_taken_apart(value, options, shown):
         lw.tree.flatten_one_level(value, **options)
     assert str(caught.value) == f"a leaf has no children to flatten: {shown}"
     assert lw.tree.children(value, **options) == []
-
-
-def test_a_cycle_does_not_matter_to_one_level():
-    """Only one level is read."""
-    knot = [1]
-    knot.append(knot)
-    assert lw.tree.children(knot)[1] is knot
-    assert lw.tree.flatten_one_level(knot).children[1] is knot
-
-
-def test_children_are_a_copy():
-    """Changing the list of children changes no tree."""
-    tree = [1, 2]
-    lw.tree.children(tree).append(3)
-    lw.tree.flatten_one_level(tree).children.append(3)
-    assert tree == [1, 2]
 
 
 # -------------------------------------------------------------------- equality
@@ -306,15 +243,6 @@ def test_equality_of_leaves_that_cannot_be_compared_is_an_error_with_the_path():
         assert str(caught.value).startswith("at [1]['a'] it cannot be determined ")
 
 
-def test_equality_with_options():
-    """What counts as a leaf is chosen as everywhere."""
-    assert lw.tree_equal([None], [None], none_is_leaf=True) is True
-    assert lw.tree_equal([(1,)], [(1,)], is_leaf=tuple) is True
-    box = make_box("ops-inspect-equal")
-    assert lw.tree_equal(box(1), box(1)) is False
-    assert lw.tree_equal(box(1), box(1), namespace="ops-inspect-equal") is True
-
-
 def test_equality_of_a_cycle():
     """A tree that contains itself is refused."""
     knot = [1]
@@ -327,29 +255,6 @@ def test_equality_of_a_cycle():
 
 
 # -------------------------------------------------------------------- treedefs
-
-
-def test_children_of_a_treedef():
-    """Children are treedefs; a leaf and an empty node have none."""
-    treedef = lw.tree_structure({"b": (1, None), "a": 2})
-    leaf, pair = treedef.children()
-    assert repr(leaf) == "PyTreeDef(*)"
-    assert repr(pair) == "PyTreeDef((*, None))"
-    assert leaf.children() == []
-    assert lw.tree_structure([]).children() == []
-
-
-@pytest.mark.parametrize(
-    ("tree", "strict", "lenient"),
-    [(1, True, True), ((), False, True), (None, False, True), ([1], False, False)],
-    ids=str,
-)
-def test_the_treedef_of_a_leaf(tree, strict, lenient):
-    """A node without children counts only if `strict` is off."""
-    treedef = lw.tree_structure(tree)
-    assert treedef.is_leaf() is strict
-    assert treedef.is_leaf(strict=True) is strict
-    assert treedef.is_leaf(strict=False) is lenient
 
 
 # --------------------------------------------------------------------- reasons

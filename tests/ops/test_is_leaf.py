@@ -314,22 +314,3 @@ def test_both_trees_are_asked_where_neither_comes_first(is_leaf):
     assert lw.tree_combine(
         ([1, 2], lw.MISSING), (lw.MISSING, [3]), is_leaf=is_leaf
     ) == ([1, 2], [3])
-
-
-@pytest.mark.parametrize("is_leaf", EITHER_WAY)
-def test_an_error_names_what_a_further_tree_has(is_leaf):
-    """A further tree is not asked, so that a list in it is named as a node."""
-    with pytest.raises(lw.StructureError, match="got list of length 2"):
-        lw.tree_map(row, ((1, 2), [3]), ([1, 2], [3]), is_leaf=is_leaf)
-
-
-@pytest.mark.parametrize("stop", EITHER_WAY)
-def test_a_cycle_below_a_leaf_is_no_cycle_for_a_comparison(stop):
-    """However deep: what stands below a leaf is not looked at."""
-    knot = []
-    knot.append(knot)
-    deep = knot
-    for _ in range(1000):
-        deep = (deep,)
-    for compare in (lw.tree_diff, lw.selection.tree_zip_outer):
-        assert compare(deep, (deep[0],), is_leaf=stop) is not None

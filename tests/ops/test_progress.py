@@ -77,4 +77,4 @@ def test_a_bar_needs_tqdm(monkeypatch):
     for name in ("tqdm", "tqdm.auto"):
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match="tqdm"):
-        lw.parallel(progress=True)
+        lw.parallel(progress=True).tree_map(inverse, [1])

@@ -1,6 +1,5 @@
 """Broadcasting and transposing: `leafwise.ops.reshape`."""
 
-import functools
 from collections import OrderedDict, deque
 
 import pytest
@@ -41,13 +40,6 @@ def test_none_is_a_node_by_default():
     )
 
 
-def test_leaves_of_the_prefix_may_be_trees():
-    """With `is_leaf`, a whole tuple is repeated as one leaf."""
-    spread = lw.tree_broadcast_prefix([(0, 1)], [{"a": 1, "b": 2}], is_leaf=tuple)
-    assert spread == [{"a": (0, 1), "b": (0, 1)}]
-    assert lw.tree.broadcast_leaves([(0, 1)], [[1, 2]], is_leaf=tuple) == [(0, 1)] * 2
-
-
 def test_the_result_has_the_containers_of_the_full_tree():
     """Dicts of other kinds and order, and deques of another maxlen, stay theirs."""
     full = OrderedDict(b=[1, 2], a=3)
@@ -57,25 +49,6 @@ def test_the_result_has_the_containers_of_the_full_tree():
     assert lw.tree.broadcast_leaves({"a": "A", "b": "B"}, full) == ["B", "B", "A"]
     assert lw.tree.broadcast_leaves(full | {"b": 0, "a": 9}, {"a": 1, "b": 2}) == [9, 0]
     assert lw.tree_broadcast_prefix(deque([1]), deque([[2]], 5)).maxlen == 5
-
-
-def test_keys_without_an_order_pair_by_key():
-    """Dicts with unordered keys keep each its own order."""
-    one, other = frozenset({1}), frozenset({2})
-    full = {other: [1, 2], one: 3}
-    assert lw.tree.broadcast_leaves({one: "1", other: "2"}, full) == ["2", "2", "1"]
-
-
-def test_all_places_are_reported():
-    """`prefix_errors` has every place, and none for a prefix."""
-    errors = lw.tree.prefix_errors(
-        {"a": [0], "b": (1,), "c": 2}, {"a": 0, "b": [1], "c": []}
-    )
-    assert [*map(str, errors)] == [
-        "at ['a']: expected list of length 1, got leaf 0 (int)",
-        "at ['b']: expected tuple of length 1, got list of length 1",
-    ]
-    assert lw.tree.prefix_errors(0, FULL) == []
 
 
 def test_common_broadcasting():
@@ -117,25 +90,6 @@ class Pair:
 lw.register_pytree_node(Pair, Pair.flat, lambda _, children: Pair(*children))
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lw.tree.broadcast_leaves,
-        lw.tree.broadcast_common,
-        lw.tree_broadcast_prefix,
-        functools.partial(lw.tree.broadcast_map, lambda *row: row),
-    ],
-)
-def test_each_tree_is_flattened_once(function):
-    """A class may do much to tell its children."""
-    tree = Pair(1, [2]), Pair(3, 4)
-    other = Pair(Pair(5, 6), [7]), Pair(8, {"a": 9})
-    function(tree, other)
-    nodes = [*tree, *other, other[0].children[0]]
-    engine = 1  # may look once when it compiles
-    assert all(1 <= node.asked <= 1 + engine for node in nodes)
-
-
 def test_trees_without_a_common_structure():
     """The error names the tree and the place."""
     with pytest.raises(lw.StructureError) as error:
@@ -147,13 +101,6 @@ def test_trees_without_a_common_structure():
     assert error.value.tree_index == 2
     with pytest.raises(lw.StructureError, match="no common suffix"):
         lw.tree_structure([1]).broadcast_to_common_suffix(lw.tree_structure((1,)))
-
-
-def test_exceptions_in_a_broadcast_map_have_the_path():
-    """The note names the place in the common structure."""
-    with pytest.raises(ZeroDivisionError) as error:
-        lw.tree.broadcast_map(lambda x, y: x / y, {"a": [1, 2]}, {"a": 0})
-    assert error.value.__notes__ == ["at key path ['a'][0]"]
 
 
 def test_equality_errors():
@@ -228,19 +175,6 @@ def test_containers_at_the_leaves_are_moved_whole():
             lambda *x: (x[-1], [x[-1]] * x[-1]), {"a": 1, "b": 2}, inner_treedef=PAIR
         )
         assert deeper == ({"a": 1, "b": 2}, {"a": [1], "b": [2, 2]})
-
-
-@pytest.mark.parametrize("is_leaf", [list, lambda node: isinstance(node, list)])
-def test_is_leaf_says_where_the_inner_structure_ends(is_leaf):
-    """It is asked of what the inner structure is taken from, and of all the others."""
-    tree = ((1, [2, 3]), (4, []))
-    assert lw.tree_transpose(PAIR, None, tree, is_leaf) == ((1, 4), ([2, 3], []))
-    assert lw.tree.transpose_map(lambda x: (x, [x] * x), (1, 2), is_leaf=is_leaf) == (
-        (1, 2),
-        ([1], [2, 2]),
-    )
-    with pytest.raises(lw.StructureError, match=r"at \[1\]\[0\]: expected a leaf, got"):
-        lw.tree_transpose(PAIR, None, ((1, [2]), ((4,), [])), is_leaf)
 
 
 def test_structures_of_two_modes_are_not_turned():

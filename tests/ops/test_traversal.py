@@ -1,15 +1,12 @@
 """Reductions over leaves, and visitors of all nodes: `leafwise.ops.traversal`."""
 
-import inspect
 from collections import OrderedDict, namedtuple
 
 import pytest
 
 import leafwise as lw
-from leafwise.ops import traversal
 
 
-VISITS = {"DELETE", "SKIP", "STOP", "Visit", "tree_visit", "tree_walk"}
 TREE = {"c": 3, "a": [1, (2,)], "b": None}
 FOLDS = {
     "tree_all": lw.tree_all,
@@ -38,50 +35,6 @@ def pair(a, b):
     return f"({a}{b})"
 
 
-def test_every_fold_is_tested_here():
-    """The table of this file names all functions of the module."""
-    assert {*FOLDS} == {*traversal.__all__} - VISITS
-
-
-@pytest.mark.parametrize("function", FOLDS.values(), ids=FOLDS)
-def test_common_arguments(function):
-    """Each fold takes `is_leaf`, `none_is_leaf` and `namespace`."""
-
-    class Box:
-        def __init__(self, x):
-            self.x = x
-
-    lw.register_pytree_node(
-        Box,
-        lambda box: ((box.x,), None),
-        lambda _, kids: Box(*kids),
-        namespace="ops-fold",
-    )
-    assert function([Box(1)], namespace="ops-fold") == 1
-    assert function([1, None]) == 1
-    with pytest.raises(TypeError) as caught:
-        function([1], is_leaf="no")
-    assert str(caught.value) == (
-        "is_leaf must be a predicate, a type or a tuple of types, got str: 'no'"
-    )
-    with pytest.raises(lw.errors.NamespaceError):
-        function([1], namespace="ops-fold-nobody-declared-this")
-
-
-@pytest.mark.parametrize("function", FOLDS.values(), ids=FOLDS)
-def test_an_exception_of_is_leaf(function):
-    """It keeps its type and gains one note of the path."""
-
-    def is_leaf(x):
-        if x == (2,):
-            raise Odd("oops")
-        return False
-
-    with pytest.raises(Odd, match=r"^oops") as caught:
-        function({"b": 1, "a": [(2,)]}, is_leaf=is_leaf)
-    assert caught.value.__notes__ == ["at key path ['a'][0]"]
-
-
 @pytest.mark.parametrize("function", FOLDS.values(), ids=FOLDS)
 def test_a_cycle(function):
     """A tree that contains itself has no result, unless that is clear before."""
@@ -89,13 +42,6 @@ def test_a_cycle(function):
     knot.append(knot)
     with pytest.raises(lw.errors.CycleError, match=r"^the tree contains itself: "):
         function(knot)
-
-
-def test_the_signatures_name_the_common_arguments():
-    """No fold lacks one of the three."""
-    for name in FOLDS:
-        parameters = inspect.signature(getattr(traversal, name)).parameters
-        assert {"is_leaf", "none_is_leaf", "namespace"} <= parameters.keys(), name
 
 
 # ---------------------------------------------------------------------- reduce
@@ -108,19 +54,6 @@ def test_reduce_goes_from_left_to_right():
     assert lw.tree_reduce(pair, OrderedDict(b=1, a=2)) == "(12)"
 
 
-def test_reduce_of_one_leaf_and_of_none():
-    """One leaf is the result itself; an initializer does for no leaves."""
-    assert lw.tree_reduce(raiser, 5) == 5
-    assert lw.tree_reduce(raiser, [[], None], "start") == "start"
-    assert lw.tree_reduce(raiser, (), None) is None
-
-
-def test_reduce_with_an_initializer_of_none():
-    """None is an initializer like any other."""
-    assert lw.tree_reduce(lambda a, b: (a, b), [1], None) == (None, 1)
-    assert lw.tree_reduce(lambda a, b: (a, b), [1], initializer=None) == (None, 1)
-
-
 @pytest.mark.parametrize("tree", [None, (), {"a": []}])
 def test_reduce_without_leaves(tree):
     """The error says what is missing."""
@@ -129,29 +62,6 @@ def test_reduce_without_leaves(tree):
     assert str(caught.value) == (
         "tree_reduce of a tree without leaves needs an initializer"
     )
-
-
-def test_reduce_with_is_leaf():
-    """`is_leaf` is the fourth argument, or named; all three forms do."""
-    tree = [(1,), [2]]
-    for stop in (tuple, (tuple, set), lambda x: type(x) is tuple):
-        assert lw.tree_reduce(pair, tree, "", stop) == "(((1,))2)"
-        assert lw.tree_reduce(pair, tree, is_leaf=stop) == "((1,)2)"
-    assert lw.tree_reduce(pair, [None, 1], none_is_leaf=True) == "(None1)"
-
-
-@pytest.mark.parametrize("kind", [Odd, StopIteration])
-def test_an_exception_of_the_reducing_function(kind):
-    """It passes through with its type."""
-    error = kind("oops")
-
-    def fail(*_args):
-        raise error
-
-    for function in (lw.tree_reduce, lw.tree.reduce_associative):
-        with pytest.raises(kind) as caught:
-            function(fail, [1, 2])
-        assert caught.value is error
 
 
 # --------------------------------------------------------- reduce, associative
@@ -186,12 +96,6 @@ def test_the_identity_is_for_empty_trees_only():
     )
 
 
-def test_reduce_associative_with_is_leaf_and_none():
-    """What counts as a leaf is chosen as everywhere."""
-    assert lw.tree.reduce_associative(pair, [(1,), 2], is_leaf=tuple) == "((1,)2)"
-    assert lw.tree.reduce_associative(pair, [None, 2], none_is_leaf=True) == "(None2)"
-
-
 # -------------------------------------------------------------------- all, any
 
 
@@ -212,15 +116,6 @@ def test_all_and_any(tree, every, some):
     """The answers are bools, by the truth of the leaves."""
     assert lw.tree_all(tree) is every
     assert lw.tree_any(tree) is some
-
-
-def test_all_and_any_with_is_leaf_and_none():
-    """An empty list is a false leaf if it is one, and so is None."""
-    assert lw.tree_all([1, []]) is True
-    assert lw.tree_all([1, []], is_leaf=lambda x: x == []) is False
-    assert lw.tree_any([0, [0]], is_leaf=(list, set)) is True
-    assert lw.tree_all([1, None], none_is_leaf=True) is False
-    assert lw.tree_any(None, none_is_leaf=True) is False
 
 
 def test_all_and_any_ask_no_more_leaves_than_needed():
@@ -259,18 +154,6 @@ def test_sum_does_not_change_its_start():
     assert start == b"w"
 
 
-def test_sum_of_what_cannot_be_added():
-    """The error of `+` or `join` passes through."""
-    with pytest.raises(TypeError) as caught:
-        lw.tree_sum(["a"])
-    assert str(caught.value) == "unsupported operand type(s) for +: 'int' and 'str'"
-    with pytest.raises(TypeError) as caught:
-        lw.tree_sum([1], "")
-    assert str(caught.value) == "sequence item 0: expected str instance, int found"
-    with pytest.raises(TypeError, match="NoneType"):
-        lw.tree_sum([None], none_is_leaf=True)
-
-
 # -------------------------------------------------------------------- max, min
 
 
@@ -301,17 +184,6 @@ def test_max_and_min_without_leaves(function, name):
     with pytest.raises(ValueError, match=r"^tree") as caught:
         function({"a": ()})
     assert str(caught.value) == f"{name} of a tree without leaves needs a default"
-
-
-@pytest.mark.parametrize("function", [lw.tree.max, lw.tree.min])
-def test_max_and_min_of_what_cannot_be_compared(function):
-    """The errors of `<` and of the key function pass through."""
-    with pytest.raises(TypeError, match="not supported between instances of"):
-        function([1, "a"])
-    with pytest.raises(TypeError, match="NoneType"):
-        function([1, None], none_is_leaf=True)
-    with pytest.raises(Odd, match=r"^oops"):
-        function([1, 2], key=raiser)
 
 
 # --------------------------------------------------------------------------- every node
@@ -467,29 +339,6 @@ def test_is_leaf_stops_both():
     assert repr(lw.DELETE) == "DELETE"
 
 
-def test_is_leaf_may_take_the_path():
-    """The predicate sees the path of each node, as in all other functions."""
-
-    def stop(path, node):
-        return str(path) == "['b']"
-
-    walked = lw.tree_walk(NESTED, is_leaf=stop, is_leaf_takes_path=True)
-    assert [str(path) for path, _ in walked] == [
-        "",
-        "['a']",
-        "['a'].x",
-        "['a'].y",
-        "['b']",
-    ]
-    visited = lw.tree_visit(
-        {"b": [1], "a": [1]},
-        lambda n, p, q: 0 if n == 1 else n,
-        is_leaf=stop,
-        is_leaf_takes_path=True,
-    )
-    assert visited == {"b": [1], "a": [0]}
-
-
 @pytest.mark.parametrize(
     "enter",
     [
@@ -590,20 +439,3 @@ def test_a_cycle_that_a_visitor_copies_is_an_error():
         lw.errors.CycleError, match="the list at the root occurs again at"
     ):
         lw.tree_visit(knot, lambda n, p, q: [*n] if isinstance(n, list) else n)
-
-
-@pytest.mark.parametrize("depth", [0, 1, 99, 100, 101, 132, 133, 300])
-def test_paths_of_deep_trees_are_those_of_the_places(depth):
-    """However they are made."""
-    tree = {"leaf": 1}
-    for _ in range(depth):
-        tree = [tree]
-    expected = lw.tree_paths(tree)[0]
-    for bottom_up in (False, True):
-        walked = dict(lw.tree_walk(tree, bottom_up=bottom_up))
-        assert [*walked].index(expected) == (0 if bottom_up else depth + 1)
-        assert all(path(tree) is node for path, node in walked.items())
-    seen = []
-    lw.tree_visit(tree, lambda node, path, _: seen.append(path) or node)
-    assert [*map(len, seen)] == [*range(depth + 2)]
-    assert seen[-1] == expected

@@ -43,10 +43,14 @@ def read_literal(text: str) -> Any:
 
     Example:
         >>> from leafwise.core.literals import read_literal
-        >>> read_literal("(1, 'a')"), read_literal("-0j"), read_literal("-inf")
-        ((1, 'a'), -0j, -inf)
+        >>> read_literal("(1, 'a')"), read_literal("2j"), read_literal("-inf")
+        ((1, 'a'), 2j, -inf)
     """
-    return _evaluate(parse(text))
+    value = ast.literal_eval(_Named().visit(parse(text)))
+    if value is ...:
+        raise ValueError("no literal")
+    hash(value)  # or it is no key
+    return value
 
 
 def read_python(text: str, check: Callable[[list[tuple[Any, None]]], object]) -> Any:
@@ -102,54 +106,21 @@ def parse(text: str) -> ast.expr:
         return ast.parse(text, mode="eval").body
 
 
-def _evaluate(node: ast.expr) -> Any:
-    match node:
-        case ast.Constant(value) if value is not ...:
-            return value
-        case ast.Tuple(items):
-            return tuple(map(_evaluate, items))
-        case ast.Attribute():
-            return _find_member(ast.unparse(node))
-        case ast.BinOp(left, ast.Add() | ast.Sub() as operator, right):
-            sign = -1.0 if isinstance(operator, ast.Sub) else 1.0
-            return complex(_real(left), sign * _imaginary(right))
-    return _number(node)
+_NUMBERS: Final = {name: complex(name) for name in ("infj", "nanj")} | {
+    name: float(name) for name in ("inf", "nan")
+}
 
 
-def _number(node: ast.expr) -> Any:
-    """Return a number with its sign, as the `repr` of numbers means it.
+class _Named(ast.NodeTransformer):
+    """Puts values in place of names: of numbers without digits, and of Enum members."""
 
-    To Python the text `-0j` is the negative of `0j`, which has two negative zeros; as
-    a `repr` it means a number whose real part is a positive zero.
+    def visit_Name(self, node: ast.Name) -> ast.Constant:
+        if node.id not in _NUMBERS:
+            raise ValueError("no literal")
+        return ast.Constant(_NUMBERS[node.id])
 
-    Raises:
-        ValueError: The node is not a number.
-    """
-    match node:
-        case ast.UnaryOp(ast.USub(), ast.Constant() | ast.Name() as operand):
-            value = _number(operand)
-            return complex(0.0, -value.imag) if type(value) is complex else -value
-        case ast.Constant(value) if type(value) in (int, float, complex):
-            return value
-        case ast.Name("inf" | "nan" as name):
-            return float(name)
-        case ast.Name("infj" | "nanj" as name):
-            return complex(name)
-    raise ValueError("no literal")
-
-
-def _real(node: ast.expr) -> float:
-    value = _number(node)
-    if type(value) is complex:
-        raise ValueError("no literal")
-    return math.copysign(value, -1.0 if isinstance(node, ast.UnaryOp) else value)
-
-
-def _imaginary(node: ast.expr) -> float:
-    value = _number(node)
-    if isinstance(node, ast.UnaryOp) or type(value) is not complex:
-        raise ValueError("no literal")
-    return value.imag
+    def visit_Attribute(self, node: ast.Attribute) -> ast.Constant:
+        return ast.Constant(_find_member(ast.unparse(node)))
 
 
 def _find_member(name: str) -> Any:

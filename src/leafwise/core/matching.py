@@ -22,7 +22,7 @@ from .builtins import listed
 from .keypath import KeyPath
 from .node import Brackets, Rule
 from .registry import View
-from .walk import Code, Step, flatten_up_to, iter_steps, same_step, unlink
+from .walk import Code, Step, iter_steps, unlink
 
 
 class Steps:
@@ -93,17 +93,25 @@ def align(
     return None
 
 
-def _paired(a: Steps, i: int, b: Steps, j: int) -> list[tuple[int, int]] | None:
-    """Return the pairs of children of two nodes, None if the nodes do not pair."""
-    first, second = a.steps[i], b.steps[j]
-    if first is None or second is None:
-        return None
-    positions = align(*first, *second)
-    if positions is None:
-        return None
-    others = b.children(j)
-    ours = a.children(i)
-    return [(child, others[at]) for child, at in zip(ours, positions, strict=True)]
+def _pairs(
+    first: Steps, second: Steps, pair: Callable[..., Sequence[int] | None] = align
+) -> Iterator[tuple[Any, int, int, bool]]:
+    """Yield what stands at the same place of two structures, from right to left.
+
+    Each time: the slot, see `_path`; the places of both steps; whether these are nodes
+    that pair, in which case their children follow.
+    """
+    stack: list[tuple[Any, int, int]] = [((), first.root, second.root)]
+    while stack:
+        slot, i, j = stack.pop()
+        one, other = first.steps[i], second.steps[j]
+        positions = None if one is None or other is None else pair(*one, *other)
+        yield slot, i, j, positions is not None
+        if positions is not None:
+            theirs = second.children(j)
+            for number, child in enumerate(first.children(i)):
+                below = slot, (one, number)
+                stack.append((below, child, theirs[positions[number]]))
 
 
 def same_code(a: Code, b: Code) -> bool:
@@ -121,16 +129,9 @@ def same_code(a: Code, b: Code) -> bool:
 def is_prefix(a: Code, b: Code) -> bool:
     """Return whether a structure is a prefix of another: leaves match anything."""
     first, second = Steps(a), Steps(b)
-    stack = [(first.root, second.root)]
-    while stack:
-        i, j = stack.pop()
-        if first.steps[i] is None:
-            continue
-        pairs = _paired(first, i, second, j)
-        if pairs is None:
-            return False
-        stack += pairs
-    return True
+    return all(
+        paired or first.steps[i] is None for _, i, _, paired in _pairs(first, second)
+    )
 
 
 def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
@@ -139,20 +140,16 @@ def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
     Where both have a node, it is the node of the first.
     """
     first, second = Steps(a), Steps(b)
-    stack = [(first.root, second.root)]
     backwards: list[Step] = []
-    while stack:
-        i, j = stack.pop()
-        if first.steps[i] is None:
+    for _, i, j, paired in _pairs(first, second):
+        if paired:
+            backwards.append(first.steps[i])
+        elif first.steps[i] is None:
             backwards += reversed(second.subtree(j))
         elif second.steps[j] is None:
             backwards += reversed(first.subtree(i))
         else:
-            pairs = _paired(first, i, second, j)
-            if pairs is None:
-                return None
-            backwards.append(first.steps[i])
-            stack += pairs
+            return None
     return reversed(backwards)
 
 
@@ -167,17 +164,12 @@ def covering(prefix: Code, full: Code) -> list[int] | None:
         for steps in (first.steps, second.steps)
     )
     found = [0] * theirs[-1]
-    stack = [(first.root, second.root)]
-    while stack:
-        i, j = stack.pop()
+    for _, i, j, paired in _pairs(first, second):
         if first.steps[i] is None:
             start, end = theirs[second.starts[j]], theirs[j + 1]
             found[start:end] = [ours[i]] * (end - start)
-            continue
-        pairs = _paired(first, i, second, j)
-        if pairs is None:
+        elif not paired:
             return None
-        stack += pairs
     return found
 
 
@@ -261,16 +253,6 @@ def deeper(
     return _compare(code, tree, refuse, view)
 
 
-def changes(code: Code, tree: Any, view: View) -> list[Difference]:
-    """Return where the structure of a tree is not that of a code, none if it is.
-
-    The rules of the code say what is the same, as they do when a tree is matched:
-    it may be joined from structures of more than one registry.
-    """
-    refuse = _refusing_nodes(view, lambda path, node: False, "")
-    return _compare(code, tree, refuse, view, exact=True)
-
-
 def _refusing_nodes(
     view: View, is_leaf: Callable[[KeyPath, Any], bool], hint: str
 ) -> Callable[[KeyPath, Any], Difference | None]:
@@ -282,27 +264,11 @@ def _refusing_nodes(
     return refuse
 
 
-def _match(
-    rule: Rule, arity: int, aux: Any, node: Any, *, exact: bool
-) -> Sequence[Any] | None:
-    """Return the children of a node that matches, or that is the same if `exact`."""
-    children = rule.match(aux, arity, node)
-    if children is None or not exact:
-        return children
-    is_same = type(node) is rule.class_of(aux) and rule.same_aux(
-        aux, rule.flatten(node)[1]
-    )
-    return children if is_same else None
-
-
 def _compare(
     code: Code,
     tree: Any,
     at_leaf: Callable[[KeyPath, Any], Difference | None],
     view: View,
-    *,
-    exact: bool = False,
-    pairing: _Keys | None = None,
 ) -> list[Difference]:
     found: list[Difference] = []
     stack: list[tuple[Any, Any]] = [((), tree)]
@@ -313,23 +279,16 @@ def _compare(
                 found += filter(None, (at_leaf(_path(slot), node),))
             continue
         rule, arity, aux = step
-        children = None if node is _SKIP else _match(*step, node, exact=exact)
-        if children is None and pairing is not None and node is not _SKIP:
-            children = pairing.match(rule, aux, arity, node)
+        children = None if node is _SKIP else rule.match(aux, arity, node)
         if children is not None:
-            keys = rule.keys(aux, arity)
             stack += [
-                ((slot, k), child) for k, child in zip(keys, children, strict=True)
+                ((slot, (step, number)), child) for number, child in enumerate(children)
             ]
             continue
         if node is not _SKIP and len(found) < _MAX_FOUND:
-            tell = _difference if pairing is None else pairing.difference
-            found.append(tell(_path(slot), rule, arity, aux, node, view))
+            found.append(_difference(_path(slot), step, node, view))
         stack += [((), _SKIP)] * arity
     return found[::-1]
-
-
-# --------------------------------------------------------------------- by keys alone
 
 
 def flatten_by_key(code: Code, tree: Any, view: View, wider: bool) -> list[Any]:
@@ -344,66 +303,30 @@ def flatten_by_key(code: Code, tree: Any, view: View, wider: bool) -> list[Any]:
     Raises:
         StructureError: It has other keys.
     """
-    pairing = _Keys(view, wider)
-    found = flatten_up_to(code, tree, pairing.match)
-    if found is None:
-        raise mismatch_error(
-            _compare(code, tree, lambda *_: None, view, pairing=pairing),
-            subject="the tree does not have the keys of the treedef",
-        )
-    return found
-
-
-class _Keys:
-    """Matches nodes whose children have the same keys."""
-
-    def __init__(self, view: View, wider: bool) -> None:
-        self.view = view
-        self.wider = wider
-
-    def match(
-        self, rule: Rule, aux: Any, arity: int, node: Any
-    ) -> Sequence[Any] | None:
-        """Return the children of a node in the order of another, or None."""
-        children = self._children(node)
-        keys = rule.bare_keys(aux, arity)
-        if children is None or any(self._changes(keys, children)):
-            return None
-        return [children[key] for key in keys]
-
-    def difference(
-        self, path: KeyPath, rule: Rule, arity: int, aux: Any, node: Any, view: View
-    ) -> Difference:
-        """Return the missing children of a node, and the unexpected ones."""
-        children, actual = self._children(node), describe(node, view)
-        if children is not None:
-            changes = self._changes(rule.bare_keys(aux, arity), children)
-            actual += f" ({_changes(*changes)})"
-        return Difference(path, rule.describe(aux, arity), actual)
-
-    def _children(self, node: Any) -> dict[Any, Any] | None:
-        """Return the children of a node by their plain keys, None for a leaf."""
-        rule = self.view.resolve(type(node))
-        if rule is None:
-            return None
-        children, aux = rule.flatten(node)
-        keys = rule.bare_keys(aux, len(children))
-        try:
-            return dict(zip(keys, children, strict=True))
-        except TypeError:
-            return {}
-
-    def _changes(
-        self, keys: Sequence[Any], children: dict[Any, Any]
-    ) -> tuple[list[Any], list[Any]]:
-        """Return which keys are missing, and which there may not be."""
-        try:
-            own = {*keys}
-        except TypeError:  # no other node has what cannot be hashed for a key
-            return [*keys], []
-        missing = [key for key in keys if key not in children]
-        extra = () if self.wider else children.keys() - own
-        return missing, [key for key in children if key in extra]
+    found: list[Any] = []
+    stack: list[tuple[Any, Any]] = [((), tree)]
+    for step in iter_steps(code, backwards=True):
+        slot, node = stack.pop()
+        if step is None:
+            found.append(node)
+            continue
+        rule, arity, aux = step
+        keys, by_key = rule.bare_keys(aux, arity), {}
+        own = view.resolve(type(node))
+        if own is not None:
+            children, other = own.flatten(node)
+            by_key = dict(zip(own.bare_keys(other, len(children)), children))  # noqa: B905
+        missing = [key for key in keys if key not in by_key]
+        extra = [] if wider else [key for key in by_key if key not in keys]
+        if missing or extra or own is None:
+            more = "" if own is None else f" ({_changes(missing, extra)})"
+            actual = f"{describe(node, view)}{more}"
+            raise mismatch_error(
+                [Difference(_path(slot), _say(step), actual)],
+                subject="the tree does not have the keys of the treedef",
+            )
+        stack += [((slot, (step, n)), by_key[key]) for n, key in enumerate(keys)]
+    return found[::-1]
 
 
 def code_differences(a: Code, b: Code) -> list[Difference]:
@@ -426,26 +349,22 @@ def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
     """
     first, second = Steps(a), Steps(b)
     found: list[Difference] = []
-    stack: list[tuple[Any, int, int]] = [((), first.root, second.root)]
-    while stack:
-        slot, i, j = stack.pop()
+    for slot, i, j, paired in _pairs(first, second, _same_step if exact else align):
         one, other = first.steps[i], second.steps[j]
-        if one is None or other is None:
-            if exact and one is not other:
-                found.append(Difference(_path(slot), _say(one), _say(other)))
-            continue
-        places = None if exact and not same_step(one, other) else align(*one, *other)
-        if places is None:
-            found.append(Difference(_path(slot), *_told_apart(one, other)))
-            continue
-        keys = one[0].keys(one[2], one[1])
-        ours, theirs = first.children(i), second.children(j)
-        children = [
-            ((slot, key), child, theirs[place])
-            for key, child, place in zip(keys, ours, places, strict=True)
-        ]
-        stack += reversed(children)
-    return found
+        if one is not None and other is not None:
+            if not paired:
+                found.append(Difference(_path(slot), *_told_apart(one, other)))
+        elif exact and one is not other:
+            found.append(Difference(_path(slot), _say(one), _say(other)))
+    return found[::-1]
+
+
+def _same_step(
+    rule: Rule, arity: int, aux: Any, other: Rule, other_arity: int, other_aux: Any
+) -> Sequence[int] | None:
+    """Return the positions of the children of a node that is the very same."""
+    is_same = rule is other and arity == other_arity and rule.same_aux(aux, other_aux)
+    return range(arity) if is_same else None
 
 
 def _say(step: Step) -> str:
@@ -457,21 +376,23 @@ def _say(step: Step) -> str:
 
 
 def _path(slot: Any) -> KeyPath:
-    return KeyPath(unlink(slot))
+    """Return the path to a slot: pairs of the slot above, and of a node and a number.
+
+    The number is that of the child among those of the node.
+    """
+    return KeyPath(
+        rule.keys(aux, arity)[number] for (rule, arity, aux), number in unlink(slot)
+    )
 
 
-def _difference(
-    path: KeyPath, rule: Rule, arity: int, aux: Any, node: Any, view: View
-) -> Difference:
-    expected = rule.describe(aux, arity)
-    actual = describe(node, view)
-    one, other = (rule, arity, aux), step_of(node, view)
+def _difference(path: KeyPath, one: Node, node: Any, view: View) -> Difference:
+    expected, actual, other = _say(one), describe(node, view), step_of(node, view)
     missing, extra = ([], []) if other is None else _key_changes(one, other)
     if missing or extra:
         actual += f" ({_changes(missing, extra)})"
     elif other is not None:
         expected, actual = _told_apart(one, other)
-    hint = _hint(rule, node, view) or _misspelt(missing, extra)
+    hint = _hint(one[0], node, view) or _misspelt(missing, extra)
     return Difference(path, expected, actual, hint)
 
 

@@ -17,15 +17,14 @@ from collections.abc import (
     Sequence,
     Set,
 )
-from functools import partial
 from operator import attrgetter
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
 from ..safely import Record, class_name, described, printed
-from .keys import DictKey, GetAttrKey, SequenceKey, as_key, dict_keys
+from .keys import DictKey, GetAttrKey, SequenceKey, as_key, attribute_keys, dict_keys
 from .node import (
     BoundRule,
     Checked,
@@ -39,7 +38,7 @@ from .registry import GLOBAL, check_callable, check_class, install
 
 
 if TYPE_CHECKING:
-    from ..hints import T
+    from ..hints import Registration, T
 
 
 # ------------------------------------------------------- rules: by two functions
@@ -69,7 +68,7 @@ class FunctionRule(BoundRule):
         checked: Checked | None = None,
         **given: Any,
     ) -> None:
-        check = checked or partial(_checked, keys_maker(as_key))
+        check = checked or _checked
 
         def flatten_checked(node: Any) -> tuple[Sequence[Any], Any]:
             result = flatten(node)
@@ -133,39 +132,17 @@ _NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
 _VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
 
 
-def keys_maker(
-    key_of: Callable[[Any], Any],
-) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
-    """Return a function that converts the keys that nodes give to key objects.
-
-    A flatten function mostly gives the same few names each time, so these are made
-    into keys once.
-
-    Args:
-        key_of: Returns a key object for one of them.
-    """
-    known: dict[tuple[str, ...], tuple[Any, ...]] = {}
-
-    def make(given: tuple[Any, ...]) -> tuple[Any, ...]:
-        if not _are_names(map(type, given)):
-            return tuple(map(key_of, given))
-        keys = known.get(given)
-        if keys is None:
-            keys = tuple(map(key_of, given))
-            if len(known) < _MOST_KNOWN:
-                known[given] = keys
-        return keys
-
-    return make
-
-
 _are_names = frozenset({str}).issuperset
-_MOST_KNOWN = 64
 
 
-def _checked(
-    keys_of: Callable[[tuple[Any, ...]], tuple[Any, ...]], cls: type, result: Any
-) -> tuple[Sequence[Any], Any]:
+def _keys_of(given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return key objects for the keys that a flatten function gave."""
+    if _are_names(map(type, given)):  # mostly the same few each time
+        return attribute_keys(given)
+    return tuple(map(as_key, given))
+
+
+def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
     """Check the result of a flatten function, and copy it."""
     if type(result) is not tuple or len(result) not in (2, 3):
         raise FlattenError(
@@ -176,7 +153,7 @@ def _checked(
     children = _checked_iterable(cls, result[0], "children")
     if len(result) == 2 or result[2] is None:
         return children, (result[1], None)
-    keys = keys_of(_checked_iterable(cls, result[2], "keys"))
+    keys = _keys_of(_checked_iterable(cls, result[2], "keys"))
     if len(keys) != len(children):
         raise FlattenError(
             f"the flatten function of {class_name(cls)} gave {len(keys)} keys "
@@ -204,29 +181,6 @@ def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
 def _is_unfit(items: Any) -> bool:
     """Return whether items are keys or letters rather than children, or unordered."""
     return isinstance(items, _NOT_CHILDREN) and not isinstance(items, _VIEWS)
-
-
-class KeyedRule(FunctionRule):
-    """The rule of a class whose function gives `(key, child)` pairs.
-
-    Args:
-        cls: The class.
-        flatten_with_keys: Takes a node, returns `((key, child) pairs, aux_data)`.
-        unflatten: Takes aux data and a tuple of children, returns a node.
-        **given: Other attributes of the rule.
-    """
-
-    def __init__(
-        self,
-        cls: type,
-        flatten_with_keys: Callable[[Any], tuple[Iterable[Any], Any]],
-        unflatten: UnflattenFunc,
-        **given: Any,
-    ) -> None:
-        def flatten(node: Any) -> tuple[Any, Any, Any]:
-            return _split_pairs(cls, flatten_with_keys(node))
-
-        super().__init__(cls, flatten, unflatten, **given)
 
 
 def _split_pairs(cls: type, result: Any) -> tuple[Any, Any, Any]:
@@ -509,9 +463,10 @@ def register_pytree_node(
         check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
 
     def make(of: type, **given: Any) -> Rule:
+        read = flatten
         if flatten_with_keys is not None:
-            return KeyedRule(of, flatten_with_keys, unflatten, **given)
-        return FunctionRule(of, flatten, unflatten, **given)
+            read = lambda node: _split_pairs(of, flatten_with_keys(node))  # noqa: E731
+        return FunctionRule(of, read, unflatten, **given)
 
     return install(cls, make, namespace, inherit, exist_ok, bridge)
 
@@ -563,14 +518,16 @@ def register_pytree_with_keys(
     """
     check_class(cls)
     check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
-    if flatten is not None:
-        check_callable(flatten, "the flatten function", cls)
-    check_callable(unflatten, "the unflatten function", cls)
-
-    def make(of: type, **given: Any) -> Rule:
-        return KeyedRule(of, flatten_with_keys, unflatten, **given)
-
-    return install(cls, make, namespace, inherit, exist_ok, bridge)
+    return register_pytree_node(
+        cls,
+        flatten_with_keys if flatten is None else flatten,
+        unflatten,
+        flatten_with_keys,
+        namespace=namespace,
+        inherit=inherit,
+        exist_ok=exist_ok,
+        bridge=bridge,
+    )
 
 
 # -------------------------------------------------------------- class protocols
@@ -584,20 +541,11 @@ _KEYED = ("tree_flatten_with_keys", "tree_unflatten")
 
 @overload
 def register_pytree_node_class(
-    cls: type[T],
-    *,
-    namespace: str = ...,
-    inherit: bool = ...,
-    exist_ok: bool = ...,
-    bridge: bool = ...,
+    cls: type[T], **how: Unpack[Registration]
 ) -> type[T]: ...
 @overload
 def register_pytree_node_class(
-    *,
-    namespace: str = ...,
-    inherit: bool = ...,
-    exist_ok: bool = ...,
-    bridge: bool = ...,
+    **how: Unpack[Registration],
 ) -> Callable[[type[T]], type[T]]: ...
 def register_pytree_node_class(
     cls: C | None = None,
@@ -645,20 +593,11 @@ def register_pytree_node_class(
 
 @overload
 def register_pytree_with_keys_class(
-    cls: type[T],
-    *,
-    namespace: str = ...,
-    inherit: bool = ...,
-    exist_ok: bool = ...,
-    bridge: bool = ...,
+    cls: type[T], **how: Unpack[Registration]
 ) -> type[T]: ...
 @overload
 def register_pytree_with_keys_class(
-    *,
-    namespace: str = ...,
-    inherit: bool = ...,
-    exist_ok: bool = ...,
-    bridge: bool = ...,
+    **how: Unpack[Registration],
 ) -> Callable[[type[T]], type[T]]: ...
 def register_pytree_with_keys_class(
     cls: C | None = None,
@@ -716,11 +655,13 @@ def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> A
         return lambda cls: _by_protocol(cls, protocols, *how)
     check_class(cls)
     flatten_name, unflatten_name = _find_protocol(cls, protocols)
-    kind = KeyedRule if protocols == (_KEYED,) else FunctionRule
 
     def make(of: Any, **given: Any) -> Rule:
-        unflatten = getattr(of, unflatten_name)
-        return kind(of, lambda node: getattr(node, flatten_name)(), unflatten, **given)
+        def flatten(node: Any) -> Any:
+            result = getattr(node, flatten_name)()
+            return _split_pairs(of, result) if protocols == (_KEYED,) else result
+
+        return FunctionRule(of, flatten, getattr(of, unflatten_name), **given)
 
     return install(cls, make, *how)
 

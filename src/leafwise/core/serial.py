@@ -249,7 +249,7 @@ def _write_key(key: Any) -> str:
     text = literal(key)
     try:
         again = parse_literal(text)
-        if type(again) is type(key) and again == key and literal(again) == text:
+        if type(again) is type(key) and again == key:
             return text
     except (PathError, RecursionError):
         pass

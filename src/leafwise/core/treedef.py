@@ -21,7 +21,6 @@ from .keypath import KeyPath
 from .matching import (
     Difference,
     Steps,
-    changes,
     code_differences,
     code_text,
     common_suffix,
@@ -326,11 +325,11 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         found = up_to(self, tree)
         if found is None:
             found = reference.flatten_up_to(self, tree)
-            if found is None:
-                raise mismatch_error(
-                    differences(self._code, tree, self._view()),
-                    subject="the tree does not have the structure of the treedef",
-                )
+        if found is None:
+            raise mismatch_error(
+                differences(self._code, tree, self._view()),
+                subject="the tree does not have the structure of the treedef",
+            )
         return found
 
     def flatten_by_key(self, tree: Any, *, wider: bool = False) -> list[Any]:
@@ -355,10 +354,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> treedef.flatten_by_key((1, {"a": 2, "b": 3}), wider=True)
             [1, 2]
         """
-        found = self._match(tree)
-        if found is None:
-            return flatten_by_key(self._code, tree, self._view(), wider)
-        return found
+        return flatten_by_key(self._code, tree, self._view(), wider)
 
     def _match(self, tree: Any) -> list[Any] | None:
         """Return the subtrees of a tree at the leaves, None if the tree differs."""
@@ -636,7 +632,9 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             at ['a']: expected tuple of length 1, got list of length 1
         """
         if not isinstance(other, PyTreeDef):
-            return changes(self._code, other, self._view())
+            view = self._view()
+            leaves, code = flatten(other, view)
+            other = make_treedef(code, len(leaves), view)
         found = code_differences(self._code, other._code)
         if self.none_is_leaf != other.none_is_leaf:
             modes = (f"none_is_leaf={x.none_is_leaf}" for x in (self, other))

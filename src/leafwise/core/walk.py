@@ -107,7 +107,7 @@ def tree_told(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
 # --------------------------------------------------------------- flatten_up_to
 
 
-def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
+def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     """Return the subtree of a tree at each leaf of a code, None if the tree differs.
 
     The tree must have the structure of the code and may go deeper. Dicts of
@@ -116,7 +116,6 @@ def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
     Args:
         code: The code.
         tree: The tree.
-        match: Does as `Rule.match` for nodes that do not match; it takes the rule, too.
     """
     stack = [tree]
     found: list[Any] = []
@@ -131,8 +130,6 @@ def flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
                 return None
         else:
             children = rule.match(aux, arity, node)
-            if children is None and match is not None:
-                children = match(rule, aux, arity, node)
         if children is None:
             return None
         left = run - arity
@@ -545,40 +542,6 @@ def map_leaves(
         raise
 
 
-def coverage(prefix: Code, full: Code) -> list[int] | None:
-    """Return how many leaves of a structure each leaf of a prefix covers.
-
-    None if it is no prefix, or if its nodes are not the very same ones: a prefix
-    may pair with nodes of other kinds, whose leaves stand in another order.
-    """
-    counts: list[int] = []
-    rest = iter_steps(full, backwards=True)
-    for step in iter_steps(prefix, backwards=True):
-        if step is None:
-            counts.append(_leaves_of_next(rest))
-        elif not same_step(step, next(rest)):
-            return None
-    counts.reverse()
-    return counts
-
-
-def same_step(step: Any, other: Any) -> bool:
-    """Return whether two steps are the very same node."""
-    if other is None or step[0] is not other[0] or step[1] != other[1]:
-        return False
-    return bool(step[0].same_aux(step[2], other[2]))
-
-
-def _leaves_of_next(steps: Iterator[Step]) -> int:
-    """Take one subtree off the steps of a structure, and count its leaves."""
-    subtrees, leaves = 1, 0
-    while subtrees:
-        step = next(steps)
-        subtrees += -1 if step is None else step[1] - 1
-        leaves += step is None
-    return leaves
-
-
 # ------------------------------------------------------------------------- runners
 
 
@@ -591,25 +554,21 @@ class Runner:
             the treedef, or None if it does not know; the reference always does,
             so its None says that the tree does not have the structure.
         paths: Takes a treedef, returns the key paths of its leaves.
-        covers: Takes a treedef and one that it may be a prefix of, returns what
-            `coverage` says.
         known_paths, bare: What `paths` and `bare_paths` return, once it is known to be
             always the same; not to be changed.
     """
 
-    __slots__ = ("bare", "covers", "flatten_up_to", "known_paths", "paths", "unflatten")
+    __slots__ = ("bare", "flatten_up_to", "known_paths", "paths", "unflatten")
 
     def __init__(
         self,
         unflatten: Callable[[Any, list[Any]], Any],
         flatten_up_to: Callable[[Any, Any], list[Any] | None],
         paths: Callable[[Any], list[KeyPath]],
-        covers: Callable[[Any, Any], list[int] | None],
     ) -> None:
         self.unflatten = unflatten
         self.flatten_up_to = flatten_up_to
         self.paths = paths
-        self.covers = covers
         self.known_paths: list[KeyPath] | None = None
         self.bare: list[tuple[Any, ...]] | None = None
 
@@ -618,28 +577,20 @@ class Runner:
         return bare_leaf_paths(treedef._code, treedef._count)
 
 
-def _unflatten(treedef: Any, leaves: list[Any]) -> Any:
-    return rebuild(treedef._code, leaves)
-
-
-def _flatten_up_to(treedef: Any, tree: Any) -> list[Any] | None:
-    return flatten_up_to(treedef._code, tree)
-
-
 def _paths(treedef: Any) -> list[KeyPath]:
     return leaf_paths(treedef._code, treedef._count)
 
 
-def _covers(treedef: Any, whole: Any) -> list[int] | None:
-    return coverage(treedef._code, whole._code)
-
-
-reference: Final = Runner(_unflatten, _flatten_up_to, _paths, _covers)
+reference: Final = Runner(
+    lambda treedef, leaves: rebuild(treedef._code, leaves),
+    lambda treedef, tree: flatten_up_to(treedef._code, tree),
+    _paths,
+)
 """Runs any structure by its code."""
 
 
 leaf: Final = Runner(
-    lambda _treedef, leaves: leaves[0], lambda _treedef, tree: [tree], _paths, _covers
+    lambda _treedef, leaves: leaves[0], lambda _treedef, tree: [tree], _paths
 )
 """Runs the structure of a bare leaf."""
 leaf.known_paths = [ROOT]

@@ -10,11 +10,10 @@ the engine. Where there are too many structures, all are forgotten.
 from __future__ import annotations
 
 from _thread import allocate_lock, get_ident
-from _weakref import ref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
 from types import CodeType, FunctionType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.registry import EMPTY, Layer, Mode, View, layers
@@ -27,7 +26,7 @@ from .text import FAILURES, Builder, Plan, Reader, make_plan, structure_key
 
 
 _MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
-_MAX_PATHS, _MAX_MODES, _MAX_COVERS = 16_384, 16, 16
+_MAX_PATHS, _MAX_MODES = 16_384, 16
 _MAX_KEYS, _MAX_ALIKE, _MAX_TURNS = 256, 16, 256
 _MAX_MISSES, _MAX_REST, _SETTLED_AFTER = 16, 128, 16
 _PATIENCE, _MAX_SKIP, _SELDOM = 128, 256, 1000
@@ -54,19 +53,18 @@ class Structure(Runner):
 
     def __init__(self, key: Hashable, plan: Plan) -> None:
         made = self._maker("unflatten"), self._maker("flatten_up_to")
-        super().__init__(*made, self._find_paths, self._find_covers)
+        super().__init__(*made, self._find_paths)
         self.key = key
         self.plan = plan
         self._keeps_paths = not plan.varying and plan.root.leaves <= _MAX_PATHS
         self._codes: dict[bool, tuple[CodeType, dict[str, Any]]] = {}
         self._treedefs: dict[Mode, PyTreeDef] = {}
-        self._covered: dict[Runner, list[int] | None] = {}
 
     def retire(self, runner: Runner) -> None:
         """Leave the structure to another runner."""
-        for name in ("unflatten", "flatten_up_to", "paths", "covers"):
+        for name in ("unflatten", "flatten_up_to", "paths"):
             setattr(self, name, getattr(runner, name))
-        self._treedefs, self._covered = {}, {}
+        self._treedefs = {}
 
     def function_for(
         self, root: _Root, treedef: PyTreeDef, leaves: list[Any], go_on: Any
@@ -159,16 +157,6 @@ class Structure(Runner):
         if self.bare is None:
             self.bare = reference.bare_paths(treedef)
         return [*self.bare]
-
-    def _find_covers(self, treedef: Any, whole: Any) -> list[int] | None:
-        runner, known = whole._runner, self._covered
-        if self.plan.varying or type(runner) is not Structure or runner.plan.varying:
-            return reference.covers(treedef, whole)
-        if runner not in known:
-            others = known if len(known) < _MAX_COVERS else {}
-            known = {**others, runner: reference.covers(treedef, whole)}
-            self._covered = known
-        return known[runner]
 
 
 # ------------------------------------------------------------------- choosing
@@ -451,23 +439,12 @@ class _Memory:
         return sum(made.plan.entries for made in [*self.structures.values()])
 
 
-class _Request(NamedTuple):
-    """That the engine is in a mode, as long as nobody requests another one.
+class _Request:
+    """One request of a mode, equal to no other; see `Engine.request`."""
 
-    Attributes:
-        mode: The mode.
-        owner: A weak reference to what withdraws it; None if it is for good. An
-            interrupt may keep the owner from that, but not from going away.
-        thread: The thread that requests it, None if it is for good.
-    """
-
-    mode: str
-    owner: Any
-    thread: int | None
-
-    def is_over(self) -> bool:
-        """Return whether nobody is left to withdraw the request."""
-        return self.owner is not None and self.owner() is None
+    def __init__(self, mode: str, thread: int | None) -> None:
+        self.mode = mode
+        self.thread = thread
 
 
 class Engine:
@@ -484,7 +461,6 @@ class Engine:
         self._lock = allocate_lock()
         self._guard = Guard(self._begin_in_child)
         self._requests: list[_Request] = []
-        self._applied: _Request | None = None
         self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
@@ -494,58 +470,44 @@ class Engine:
 
     # ---------------------------------------------------------------- switching
 
-    def request(self, mode: str, owner: object | None = None) -> _Request:
+    def request(self, mode: str, thread: int | None = None) -> _Request:
         """Turn the engine on or off, or make it eager; what was learned is lost.
 
         Args:
             mode: The mode.
-            owner: What the request lasts as long as, at most; None for good.
+            thread: The thread that will withdraw it, None if it is for good.
 
         Returns:
             What `withdraw` takes. Of several requests the last one counts.
         """
-        made = (None, None) if owner is None else (ref(owner), get_ident())
-        request = _Request(mode, *made)
-        self._requests.append(request)
-        self._apply()
+        request = _Request(mode, thread)
+        with self._guard.lock:
+            self._requests.append(request)
+            self._apply()
         return request
 
     def withdraw(self, request: _Request) -> None:
         """Go back to the request before, if this one was the last."""
-        if request in self._requests:
+        with self._guard.lock:
             self._requests.remove(request)
-        self._apply()
-
-    def repair(self, *_: object) -> None:
-        """Apply the last request, if an interrupt kept it from being applied."""
-        if self._requests[-1].is_over() or self._applied is not self._requests[-1]:
             self._apply()
 
     def _apply(self) -> None:
-        """Apply the last request, also if it comes while an older one is applied."""
-        with self._guard.lock:
-            self._applied = None
-            for request in [*self._requests]:
-                if request.is_over():
-                    self._requests.remove(request)
-            while self._applied is not self._requests[-1]:
-                request = self._requests[-1]
-                self.mode = request.mode
-                self.forget()
-                is_off = self.mode == "off"
-                hooks.observe = self.repair if is_off else self.observe
-                hooks.runner = self._first_runner()
-                hooks.reader = None if is_off else _offer_reader
-                self._applied = request
+        """Go over to the mode of the last request."""
+        while (mode := self._requests[-1].mode) != self.mode:
+            self.mode = mode
+            hooks.observe = None if mode == "off" else self.observe
+            hooks.runner = self._first_runner()
+            hooks.reader = None if mode == "off" else _offer_reader
+            self.forget()  # last: a finalizer may request another mode
 
     def _begin_in_child(self) -> None:
-        """Go on in a forked child, where the other threads left off."""
-        learning, self._lock = self._lock.locked(), allocate_lock()
+        """Go on in a forked child, where no other thread goes on."""
         mine = (None, get_ident())
         self._requests = [made for made in self._requests if made.thread in mine]
-        if self._applied is not self._requests[-1]:
-            self._apply()
-        elif learning:
+        self._apply()
+        if self._lock.locked():
+            self._lock = allocate_lock()
             self.forget()
 
     def _first_runner(self) -> Runner:
@@ -569,7 +531,6 @@ class Engine:
         before = self._begin_anew(keep=True)
         changed = _changed(before.layers, self.memory.layers)
         for structure in [*before.structures.values()]:
-            structure._covered = {}  # other structures, which may go
             if any(map(changed, structure.plan.classes)):
                 self._discard(structure)
 
@@ -602,7 +563,6 @@ class Engine:
         if root is not None and root.skip > 0:
             root.skip -= 1
             return
-        self.repair()
         lock, begin = self._lock, hooks.begin  # another thread may be as far
         if begin is not None:
             begin()
@@ -696,7 +656,7 @@ class Engine:
             return use
 
         used = handed("unflatten"), handed("flatten_up_to")
-        return Runner(*used, reference.paths, reference.covers)
+        return Runner(*used, reference.paths)
 
     def _runner_of(self, treedef: Any) -> Runner:
         """Return the runner of the structure of a treedef."""

@@ -336,14 +336,12 @@ def _leaf_paths(code: Code, count: int) -> list[KeyPath]:
     return [KeyPath(keys) for keys in (reversed(found) if code else stack)]
 
 
-def _flatten_up_to(code: Code, tree: Any, match: Any = None) -> list[Any] | None:
+def _flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
     stack = [tree]
     found: list[Any] = []
     for run, rule, arity, aux in reversed(code):
         node = stack.pop()
         children = rule.match(aux, arity, node)
-        if children is None and match is not None:
-            children = match(rule, aux, arity, node)
         if children is None:
             return None
         stack += children

@@ -11,10 +11,9 @@ import contextlib
 import functools
 import sys
 import traceback
-from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from itertools import islice
-from types import CoroutineType
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -26,7 +25,7 @@ from typing import (
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
-from ..core.walk import Code, leaf_paths, locate, map_leaves
+from ..core.walk import locate, map_leaves
 from ..safely import add_note, described, type_name
 from .context import context_of
 from .map import chooser
@@ -111,14 +110,11 @@ class _Calls:
         collect: bool,
         tell: Callable[[int, int], object],
     ) -> None:
-        self.function = function
-        self.columns = columns
-        self.paths = paths
-        self.collect = collect
-        self.tell = tell
+        self.function, self.columns, self.paths = function, columns, paths
+        self.collect, self.tell = collect, tell
         self.results: list[Any] = [None] * len(columns[0])
         self.done = 0
-        self.noted: dict[int, int] = {}  # exceptions by id: how often each came
+        self.noted: set[int] = set()  # the exceptions that have a note, by id
 
     def run_here(self) -> None:
         """Make the calls one after the other, in leaf order."""
@@ -186,8 +182,10 @@ class _Calls:
             found = pending.pop(start).result()
         except Exception as error:  # of the function, or of the executor
             size = min(chunk or 1, len(self.results) - start)
-            if size > 1:
-                self._note(error, start, size - 1)
+            if size > 1 and id(error) not in self.noted:
+                self.noted.add(id(error))
+                at = self.paths()[start]
+                add_note(error, f"at one of the {size} leaves from key path {at} on")
             for place in range(start, start + size):
                 self.settle(place, _Failed(error))
             return
@@ -200,30 +198,14 @@ class _Calls:
             value, text = value
             if text and value.__traceback__ is None:  # from another process
                 value.__cause__ = RemoteTraceback(text)
-            self._note(value, place)
+            if id(value) not in self.noted:  # that of a pool that broke comes again
+                self.noted.add(id(value))
+                locate(value, [*reversed(self.paths()[place])])
             if not self.collect:
                 raise value
         self.results[place] = value
         self.done += 1
         self.tell(self.done, place)
-
-    def _note(self, error: Exception, place: int, others: int = 0) -> None:
-        """Add a note to an exception: the leaf where it was raised, or how many others.
-
-        An exception of many leaves, as that of a pool that broke, has two notes.
-        """
-        known = self.noted.get(id(error), 0)
-        self.noted[id(error)] = known + 1
-        if known == 0 and others:
-            add_note(
-                error,
-                f"at key path {self.paths()[place]}, or at one of the {others} leaves "
-                "after it, which were submitted with it",
-            )
-        elif known == 0:
-            locate(error, [*reversed(self.paths()[place])])
-        elif known == 1 and self.collect:
-            add_note(error, "and at other key paths")
 
 
 @contextlib.contextmanager
@@ -232,8 +214,7 @@ def _telling(
 ) -> Iterator[Callable[[int, int], object]]:
     """Yield the function that reports progress; a bar is closed at the end."""
     if callable(progress):
-        function = progress
-        yield lambda done, place: function(done, total, paths()[place])
+        yield lambda done, place: progress(done, total, paths()[place])
     elif progress and total:
         # None: only on a terminal, which a notebook is not
         disable = False if "ipykernel" in sys.modules else None
@@ -271,10 +252,8 @@ class Parallel:
     def __init__(
         self, executor: Any, progress: Progress, chunk: int | None, errors: str
     ) -> None:
-        self.executor = executor
-        self.progress = progress
-        self.chunk = chunk
-        self.errors = errors
+        self.executor, self.progress = executor, progress
+        self.chunk, self.errors = chunk, errors
 
     def tree_map(
         self,
@@ -434,7 +413,7 @@ def parallel(
             place of the result and continues.
 
     Raises:
-        TypeError: An argument has the wrong type.
+        TypeError: The executor has the wrong type.
         ValueError: `chunk` or `errors` has an invalid value.
         ImportError: `progress` is True, and tqdm is not installed.
 
@@ -461,14 +440,6 @@ def parallel(
             "parallel takes an executor such as concurrent.futures.ThreadPoolExecutor "
             f"or None, got {described(executor)}"
         )
-    if progress is not None and type(progress) is not bool and not callable(progress):
-        raise TypeError(
-            f"progress must be a function, a bool or None, got {described(progress)}"
-        )
-    if progress is True:
-        import_module("tqdm.auto")
-    if chunk is not None and (not isinstance(chunk, int) or isinstance(chunk, bool)):
-        raise TypeError(f"chunk must be an int or None, got {described(chunk)}")
     if chunk is not None and chunk < 1:
         raise ValueError(f"chunk must be at least 1, got {chunk}")
     if errors not in ("raise", "collect"):
@@ -493,9 +464,6 @@ async def tree_gather(
         The tree with the results.
 
     Raises:
-        TypeError: A leaf is an asynchronous generator, which has many results, or the
-            result of a future is a coroutine.
-
     An exception of a pending leaf propagates, with a note that names the key path.
     Without asyncio, `tree_map(lambda x: x.result(), tree)` waits for futures.
 
@@ -508,59 +476,26 @@ async def tree_gather(
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(tree)
-    tasks = _tasks(leaves, treedef._code)
     asyncio = sys.modules["asyncio"]  # whoever runs this has loaded it
+    tasks: dict[int, Any] = {}  # by place
+    by_id: dict[int, Any] = {}
+    for place, leaf in enumerate(leaves):
+        if isinstance(leaf, sys.modules["concurrent.futures"].Future):
+            leaf = asyncio.wrap_future(leaf)  # noqa: PLW2901  # what is awaited of it
+        elif not hasattr(type(leaf), "__await__"):
+            continue
+        known = by_id.get(id(leaves[place]))
+        tasks[place] = by_id[id(leaves[place])] = known or asyncio.ensure_future(leaf)
     try:
         await asyncio.gather(*tasks.values())
     except BaseException as error:
-        place = next((n for n, task in tasks.items() if _raised(task, error)), None)
-        if place is not None and isinstance(error, Exception):
-            locate(error, [*reversed(leaf_paths(treedef._code, len(leaves))[place])])
+        for place, task in tasks.items():
+            is_done = task.done() and not task.cancelled()
+            if is_done and task.exception() is error and isinstance(error, Exception):
+                locate(error, [*reversed(treedef.paths()[place])])
         for task in tasks.values():
             task.cancel()
         raise
     for place, task in tasks.items():
         leaves[place] = task.result()
-        if isinstance(leaves[place], CoroutineType):
-            where = leaf_paths(treedef._code, len(leaves))[place].where()
-            raise TypeError(
-                f"the result at {where} is a coroutine that was never awaited: submit "
-                "a function that is not async, or gather the coroutine itself"
-            )
     return treedef.unflatten(leaves)
-
-
-def _raised(task: Any, error: BaseException) -> bool:
-    return task.done() and not task.cancelled() and task.exception() is error
-
-
-def _tasks(leaves: Sequence[Any], code: Code) -> dict[int, Any]:
-    """Return an awaitable for each pending leaf, by place.
-
-    Raises:
-        TypeError: A leaf is an asynchronous generator.
-    """
-    for place, leaf in enumerate(leaves):
-        if isinstance(leaf, AsyncGenerator):
-            path = leaf_paths(code, len(leaves))[place]
-            raise TypeError(
-                f"the leaf at {path.where()} is an asynchronous generator, which "
-                "yields many results: collect them in a coroutine"
-            )
-    asyncio = sys.modules["asyncio"]
-    found: dict[int, Any] = {}
-    by_id: dict[int, Any] = {}
-    for place, leaf in enumerate(leaves):
-        if id(leaf) not in by_id:
-            waiting = _awaitable(leaf)
-            by_id[id(leaf)] = waiting and asyncio.ensure_future(waiting)
-        if by_id[id(leaf)] is not None:
-            found[place] = by_id[id(leaf)]
-    return found
-
-
-def _awaitable(leaf: Any) -> Any:
-    """Return an awaitable for a leaf, or None if the leaf is not pending."""
-    if isinstance(leaf, sys.modules["concurrent.futures"].Future):
-        return sys.modules["asyncio"].wrap_future(leaf)
-    return leaf if hasattr(type(leaf), "__await__") else None

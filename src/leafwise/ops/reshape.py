@@ -9,8 +9,8 @@ broadcast over, `is_leaf` is asked of the prefix only.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterable
-from itertools import chain, repeat
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, overload
 
 from ..core.keypath import KeyPath
@@ -49,14 +49,17 @@ __all__ = [
 ]
 
 
+@functools.lru_cache(64)
+def _places(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
+    """Return for each leaf of a structure which leaf of a prefix covers it, or None."""
+    return covering(prefix._code, whole._code)
+
+
 def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTreeDef]:
     """Return the repeated leaves of a prefix, and the treedef of the full tree."""
     leaves, treedef = context.flatten(prefix)
     _, whole = context.plain.flatten(full)
-    counts = treedef._runner.covers(treedef, whole)
-    if counts is not None:
-        return [*chain.from_iterable(map(repeat, leaves, counts))], whole
-    places = covering(treedef._code, whole._code)
+    places = _places(treedef, whole)
     if places is None:
         raise mismatch_error(
             differences(treedef._code, full, context.view),
@@ -185,7 +188,7 @@ def _flat(trees: tuple[Any, ...], context: Context) -> tuple[list[Flat], PyTreeD
 def _spread(flat: Flat, whole: PyTreeDef) -> list[Any]:
     """Return the leaves of a tree, repeated for the leaves that they cover."""
     leaves, treedef = flat
-    places: Any = covering(treedef._code, whole._code)  # it is a prefix
+    places: Any = _places(treedef, whole)  # it is a prefix
     return [leaves[place] for place in places]
 
 

@@ -148,7 +148,7 @@ assert_type(nn.state(model, wanted), nn.State)
 
 assert_type(nn.clone(model), MLP)
 assert_type(nn.freeze(model), MLP)
-assert_type(nn.unfreeze(nn.freeze(model, "layers[0]")), MLP)
+assert_type(nn.unfreeze(nn.freeze(model, nn.PathContains("layers"))), MLP)
 assert_type(nn.with_attributes(model, deterministic=True).dropout, Dropout)
 assert_type(nn.recursive_map(lambda path, value: value, model), MLP)
 assert_type(nn.clone({"a": [linear]}), dict[str, list[Linear]])
@@ -165,7 +165,6 @@ assert_type(paths, list[tuple[Any, ...]])
 # --------------------------------------------------------------------- states
 
 assert_type(params.to_flat_state().paths, tuple[tuple[Any, ...], ...])
-assert_type(nn.to_flat_state(params).filter(nn.Param), nn.FlatState)
 assert_type(params.filter(nn.Param), nn.State)
 assert_type(params.split(nn.Param, ...), tuple[nn.State, ...])
 assert_type(params | rest, nn.State)

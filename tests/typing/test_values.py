@@ -4,7 +4,6 @@ Each `assert_type` of a program is called with a value that has that type, and e
 overload takes only what the function takes.
 """
 
-import ast
 import inspect
 import json
 import os
@@ -23,7 +22,6 @@ import pytest
 
 import leafwise as lw
 from leafwise import bound, hints
-from leafwise.nn import rngs
 from leafwise.typing import Namespace, PyTree
 
 
@@ -150,23 +148,6 @@ def test_checkers_see_each_function_of_a_namespace() -> None:
     assert seen == there - own
     assert issubclass(Namespace, object)
     assert not issubclass(Namespace, bound.Bound)
-
-
-def test_checkers_see_each_name_of_what_a_stream_draws() -> None:
-    """Those that a stream knows, and no other: each other name is a stream."""
-    tree = ast.parse(Path(rngs.__file__).read_text(encoding="utf-8"))
-    (seen,) = (
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.ClassDef) and node.name == "_Drawing"
-    )
-    names = [
-        ast.unparse(target)
-        for node in seen.body
-        if isinstance(node, ast.Assign)
-        for target in node.targets
-    ]
-    assert sorted(names) == sorted(rngs.__dict__["_DRAWS"])
 
 
 def test_hints_are_not_loaded_by_the_library() -> None:

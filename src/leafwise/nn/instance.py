@@ -30,7 +30,7 @@ from .checks import (
     DataNode,
     Found,
     check_level,
-    find_marks,
+    find,
     holds_data,
     learned,
     levels,
@@ -164,9 +164,9 @@ def _refuse_marks(cls: type, name: Any, value: Any, found: str) -> None:
     """Refuse marks that do not stand around what is assigned."""
     if type(value) is Marked:
         raise stray_marks(cls, key_of(name), Found((), value))
-    if found == "container":
-        for mark in find_marks(value):
-            raise stray_marks(cls, key_of(name), mark)
+    for inside in find(value) if found == "container" else ():
+        if type(inside.value) is Marked:
+            raise stray_marks(cls, key_of(name), inside)
 
 
 def _kind_of_value(value: Any) -> Kind:

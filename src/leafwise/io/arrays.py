@@ -40,6 +40,7 @@ __all__ = [
     "order",
     "put_together",
     "take_apart",
+    "words_of",
 ]
 
 REGISTERED: Final = 2
@@ -94,8 +95,16 @@ def is_known_to_numpy(dtype: str) -> bool:
         return False
 
 
+def words_of(value: Any) -> Any:
+    """Return the numbers in a key of jax's random numbers; all else as it is."""
+    if is_jax_array(value) and not hasattr(value.dtype, "kind"):
+        return need("jax", "a key").random.key_data(value)
+    return value
+
+
 def form_of(array: Any) -> str:
     """Return dtype and shape of an array, or of what describes one: `int8[2,3]`."""
+    array = words_of(array)
     return f"{dtype_name(array.dtype)}[{','.join(map(str, array.shape))}]"
 
 
@@ -124,9 +133,7 @@ def is_stored(value: Any) -> bool:
     elif is_traced(value):
         reasons = ((True, "an array that jax is tracing"),)
     elif is_jax_array(value):
-        key = "a key of jax's random numbers (save jax.random.key_data of it)"
         reasons = (
-            (not hasattr(dtype, "kind"), key),
             (value.is_deleted(), "an array whose memory was donated"),
             (not value.is_fully_addressable, "an array that is partly on other hosts"),
         )
@@ -223,6 +230,9 @@ def as_array_like(array: Any, like: Any) -> Any:
     """Convert an array of numpy to the library of another array, or a description."""
     if is_jax_array(like) or instance_of(like, "jax", "ShapeDtypeStruct"):
         jax = need("jax", "an array")
+        if words_of(like) is not like:
+            impl = jax.random.key_impl(like)
+            return jax.random.wrap_key_data(jax.numpy.asarray(array), impl=impl)
         sharding = getattr(like, "sharding", None)
         return jax.device_put(jax.numpy.asarray(array), sharding)
     if not instance_of(like, "torch", "Tensor"):

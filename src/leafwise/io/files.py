@@ -35,6 +35,7 @@ from .arrays import (
     is_stored,
     put_together,
     take_apart,
+    words_of,
 )
 from .atomic import Replacement
 from .fitting import Wanted, class_differences, filled, leaf_differences
@@ -141,7 +142,7 @@ def _written(
     for part in parts:
         leaves: dict[str, Any] = {}
         for path, leaf in zip(part.paths(), part.leaves, strict=True):
-            name = name_of(path)
+            name, leaf = name_of(path), words_of(leaf)
             try:
                 if name in leaves or name in arrays:
                     raise TreeDefError(f"another leaf has the same name, {name!r}")

@@ -141,8 +141,8 @@ def _written(
     known: dict[Any, str] = {}
     for part in parts:
         leaves: dict[str, Any] = {}
-        for path, leaf in zip(part.paths(), part.leaves, strict=True):
-            name, leaf = name_of(path), words_of(leaf)
+        for path, leaf in zip(part.paths(), map(words_of, part.leaves), strict=True):
+            name = name_of(path)
             try:
                 if name in leaves or name in arrays:
                     raise TreeDefError(f"another leaf has the same name, {name!r}")

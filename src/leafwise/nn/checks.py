@@ -35,15 +35,7 @@ from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
 from ..lazy import Shown, is_loading
-from ..safely import (
-    FAULTS,
-    add_lasting,
-    class_name,
-    clip,
-    printed,
-    shown,
-    type_name,
-)
+from ..safely import FAULTS, add_lasting, class_name, clip, printed, shown, type_name
 
 
 __all__ = [
@@ -387,17 +379,11 @@ def describe(value: Any) -> str:
     cls = type(value)
     name = class_name(cls)
     if is_array_like(value):
-        return f"{name} of shape {_shape(value)} and dtype {printed(value.dtype)}"
+        shape, dtype = printed(tuple(value.shape)), printed(value.dtype)
+        return f"{name} of shape {shape} and dtype {dtype}"
     if cls.__module__ == "builtins" and not isinstance(value, type):
         return f"{name}: {clip(value)}"
     return name
-
-
-def _shape(value: Any) -> str:
-    try:
-        return printed(tuple(value.shape))
-    except FAULTS:
-        return "unknown"
 
 
 def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindError:

@@ -34,13 +34,7 @@ from .graph import (
 from .instance import assign, check, drop, kinds_in, parts_of, refill, rule_of
 from .pytree import Pytree
 from .spec import key_of
-from .states import (
-    State,
-    from_flat_state,
-    left_over,
-    merge_state,
-    walk_state,
-)
+from .states import State, from_flat_state, left_over, merge_state, walk_state
 from .variables import Variable, make_variable, metadata_in
 
 

@@ -122,8 +122,8 @@ class BatchNorm(Module):
         self.mean, self.var = BatchStat(zeros), BatchStat(ones)
         self.scale = Param(ones) if use_scale else None
         self.bias = Param(zeros) if use_bias else None
-        for _ in range((use_bias + use_scale) if rngs is not None else 0):
-            rngs.params()  # so that later layers have the numbers of Flax
+        if rngs is not None:  # so that later layers have the numbers of Flax
+            _ = [rngs.params() for _ in range(use_bias + use_scale)]
 
     def __call__(self, x: Any, use_running_average: bool | None = None) -> Any:
         """Return normalized inputs; the running averages follow, if not used."""

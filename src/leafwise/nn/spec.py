@@ -199,21 +199,12 @@ class Statics:
         """Whether an object with the same values, one by one, has this static part."""
         return self.seen is self.values
 
-    def describe(self, wanted: Callable[[Any], bool] = lambda _name: True) -> str:
-        """Describe in words the entries whose names are wanted, for errors."""
-        fields = self.field_layout
-        kinds = [(name, fields.kind_of(name)) for name in filter(wanted, fields.data)]
-        data = [
-            f"{part_of(name)}"
-            if kind is Kind.DATA
-            else f"{part_of(name)} ({kind.value})"
-            for name, kind in kinds
-        ]
-        static = [
-            f"{part_of(name)}={shown(value)}" for name, value in self if wanted(name)
-        ]
+    def describe(self) -> str:
+        """Describe the entries in words, for errors."""
+        kinds = zip(self.field_layout.parts, self.field_layout.child_kinds, strict=True)
+        data = [f"{p}" if k is Kind.DATA else f"{p} ({k.value})" for p, k in kinds]
         parts = [f"data {', '.join(data)}"] if data else []
-        parts += [f"static {', '.join(static)}"] if static else []
+        parts += [f"static {self}"] if self.values else []
         return "; ".join(parts) or "no attributes"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -340,7 +331,10 @@ class ClassSpec:
             if isinstance(value, functools.cached_property)
         )
         annotations = inspect.get_annotations(cls)
-        self._marks = {**_annotated(annotations, cls, scope), **_unwrapped(cls)}
+        found = (
+            (n, _kind_of_annotation(x, cls, scope)) for n, x in annotations.items()
+        )
+        self._marks = {n: kind for n, kind in found if kind} | _unwrapped(cls)
 
     @functools.cached_property
     def descriptors(self) -> frozenset[str]:
@@ -449,17 +443,6 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
 
 
 # ------------------------------------------------------------------ annotations
-
-
-def _annotated(
-    annotations: Mapping[str, Any], cls: type, scope: Mapping[str, Any]
-) -> dict[str, Kind]:
-    """Return the kinds that the annotations of a class body declare."""
-    found = {
-        name: _kind_of_annotation(annotation, cls, scope)
-        for name, annotation in annotations.items()
-    }
-    return {name: kind for name, kind in found.items() if kind is not None}
 
 
 def _kind_of_annotation(

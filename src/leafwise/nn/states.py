@@ -580,16 +580,6 @@ def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) ->
     return as_state(state).map(function)
 
 
-@overload
-def filter_state(state: Mapping[Any, Any], only: Filter, /) -> State: ...
-
-
-@overload
-def filter_state(
-    state: Mapping[Any, Any], first: Filter, second: Filter, /, *more: Filter
-) -> tuple[State, ...]: ...
-
-
 def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
     """Return the part of a state that a filter matches, or one part for each filter.
 

@@ -308,11 +308,22 @@ def test_arrays_of_jax(path):
     assert differences(path, {**tree, "w": jnp.ones((2, 3))}) == [text]
 
 
-def test_keys_of_jax_are_refused(path):
+def test_keys_of_jax(path):
+    """They are keys again where `like` has keys, else their numbers."""
     jax = pytest.importorskip("jax")
-    for leaf, text in ((jax.random.key(0), "jax.random.key_data"),):
-        with pytest.raises(FileError, match=rf"\['a'\]\[0\].*{text}"):
-            lw.save(path, {"a": [leaf]})
+    for impl in ("threefry2x32", "rbg"):
+        keys = {"a": [jax.random.split(jax.random.key(3, impl=impl), 2)]}
+        lw.save(path, keys)
+        (found,) = lw.tree_leaves(lw.load(path, keys))
+        (words,) = lw.tree_leaves(lw.load(path))
+        assert found.dtype == keys["a"][0].dtype
+        assert (words == np.asarray(jax.random.key_data(found))).all()
+        assert (jax.random.bits(found[0]) == jax.random.bits(keys["a"][0][0])).all()
+    path.unlink()
+
+
+def test_arrays_of_jax_that_are_refused(path):
+    jax = pytest.importorskip("jax")
     with pytest.raises(FileError, match="tracing"):
         jax.jit(lambda x: lw.save(path, [x]))(1.0)
     gone = jax.numpy.ones(2)

@@ -29,7 +29,7 @@ class Known(lw.Pytree):
     a: nn.Data[int]
     b: Data[int]
     c: trees.Data[Nothing]
-    d: D[list[Nothing[int]]]
+    d: D[list[Nothing]]
     e: "Data[int]"
     f: Data[int] | None
     g: Optional[nn.Data[Nothing]]

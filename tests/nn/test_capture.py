@@ -144,7 +144,7 @@ def test_functions_of_a_module():
     assert out == 6.0
     with pytest.raises(TypeError, match=r"first argument .* a module, got list"):
         nn.capture(len)([])
-    with pytest.raises(TypeError, match=r"first argument .* a module, got nothing"):
+    with pytest.raises(TypeError, match=r"first argument .* a module, got NoneType"):
         nn.capture(len)()
     with pytest.raises(TypeError, match="or a function of a module, got int"):
         nn.capture(3)

@@ -227,7 +227,7 @@ def test_values_that_do_not_fit():
     """A missing name, one too many: with its path, and nothing is changed."""
     model = Layer(1, Layer(2))
     before = model.state_dict()
-    with pytest.raises(lw.StructureError, match="no values for: ") as caught:
+    with pytest.raises(lw.StructureError, match="no value for") as caught:
         model.load_state_dict({"weight": np.zeros(1)})
     assert caught.value.path == ("inner", 0, "weight")
     wrong = {**before, "weight": np.zeros(1), "bias": 1.0}

@@ -447,7 +447,7 @@ def test_n9_7_check_pytree():
     outer = Point(inside=lw.data({"k": [foo]}))
     nn.check_pytree(outer)
     foo.ls.append(np.ones(1))
-    with pytest.raises(lw.errors.KindError, match="a list that is static") as caught:
+    with pytest.raises(lw.errors.KindError, match="a list that would") as caught:
         nn.check_pytree(outer)
     assert caught.value.__notes__ == ["the object is at .inside['k'][0]"]
     nn.check_pytree(outer, recursive=False)

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 import leafwise as lw
-from interrupts import at_once, interrupted, run_apart
+from interrupts import at_once, interrupted
 from leafwise import nn
 
 
@@ -167,23 +167,3 @@ def test_objects_that_are_no_nodes_have_one_rule():
         if not done:
             break
     assert at > 5
-
-
-@pytest.mark.needs("processes")
-def test_all_who_watch_levels_are_asked():
-    """Also where one begins while another one does."""
-    code = """
-from leafwise.nn import checks
-
-def first():
-    if not begun:
-        begun.append(True)
-        checks.watch(lambda: 2)
-    return 1
-
-begun = []
-checks.watch(first)
-assert sorted(checks.levels.token()) == [1, 2]
-assert checks.levels.base == checks.levels.token()
-"""
-    run_apart(code)

@@ -178,8 +178,7 @@ def test_differences_are_told():
         "got Point with data x (parameter), y; static s=True"
     )
     assert complaint(nn.List([lw.data(1)]), nn.List([2])) == (
-        "at [0]: expected List with items: data 0; attributes: no attributes, "
-        "got List with items: static 0=2; attributes: no attributes"
+        "at [0]: expected List with data 0, got List with static 0=2"
     )
 
 

@@ -5,8 +5,6 @@ import sys
 
 import pytest
 
-from leafwise.nn import checks
-
 
 CODE = """
 import contextlib, copy, pickle
@@ -92,18 +90,6 @@ print(early.count, refused(lambda: setattr(inner, "count", 1)))
 early.count = 9
 print(refused(lambda: setattr(Foo(), "count", 1)))
 """
-
-
-def test_levels_without_threads(monkeypatch):
-    """Where none can be started, the level outside of all transforms is this one."""
-
-    def refuse(*_args):
-        raise RuntimeError("can't start new thread")
-
-    monkeypatch.setattr(checks, "start_new_thread", refuse)
-    levels = checks.Levels()
-    levels.add(lambda: 7)
-    assert levels.base == levels.token() == 7
 
 
 @pytest.mark.needs("processes")

@@ -17,7 +17,7 @@ def models(jax):
 def test_a_module_under_plain_jit(jax, models):
     """The object goes into `jax.jit` as any pytree does."""
     rngs = nnx.Rngs(0)
-    weights = models.Linear(2, 3, rngs)
+    weights = nnx.Linear(2, 3, rngs=rngs)
 
     @jax.jit
     def forward(weights, x):

@@ -211,6 +211,8 @@ seen(nn.value_and_grad(loss_of)(model, x))
 seen(nn.vmap(doubled)(x))
 seen(nn.remat(doubled)(x))
 seen(nn.eval_shape(lambda: Linear(2)))
+layers = nn.Linear(2, 2, rngs=nn.Rngs(0)), nn.BatchNorm(2), nn.Dropout(0.5)
+seen((layers[0](x), layers[1](x), layers[2].eval()(x), nn.relu(x), nn.gelu(x)))
 seen(nn.prefix(model, {nn.Param: 0, ...: None}))
 seen(nn.share(lambda f: f)(doubled)(x))  # Any: whatever the transform returns
 seen((nn.SharedError("e"), nn.TraceError("e")))

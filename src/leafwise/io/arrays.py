@@ -40,6 +40,7 @@ __all__ = [
     "order",
     "put_together",
     "take_apart",
+    "words_of",
 ]
 
 REGISTERED: Final = 2
@@ -89,8 +90,16 @@ def is_known_to_numpy(dtype: str) -> bool:
         return False
 
 
+def words_of(value: Any) -> Any:
+    """Return the numbers in a key of jax's random numbers; all else as it is."""
+    if is_jax_array(value) and not hasattr(value.dtype, "kind"):
+        return need("jax", "a key").random.key_data(value)
+    return value
+
+
 def form_of(array: Any) -> str:
     """Return dtype and shape of an array, or of what describes one: `int8[2,3]`."""
+    array = words_of(array)
     return f"{dtype_name(array.dtype)}[{','.join(map(str, array.shape))}]"
 
 
@@ -114,8 +123,7 @@ def is_stored(value: Any) -> bool:
     elif is_traced(value):
         is_plain = False
     elif is_jax_array(value):
-        is_key = not hasattr(dtype, "kind")
-        is_plain = not (is_key or value.is_deleted()) and value.is_fully_addressable
+        is_plain = not value.is_deleted() and value.is_fully_addressable
     elif instance_of(value, "torch", "Tensor"):
         is_plain = name in ("Tensor", "Parameter", "Buffer")
         is_plain &= str(value.layout) == "torch.strided" and not value.is_nested
@@ -124,8 +132,7 @@ def is_stored(value: Any) -> bool:
         return False
     if not is_plain:
         raise TreeDefError(
-            f"{described(value)}: only dense arrays of plain elements are saved; for a "
-            "key of jax, that is jax.random.key_data"
+            f"{described(value)}: only dense arrays of plain elements are saved"
         )
     return True
 
@@ -204,6 +211,9 @@ def as_array_like(array: Any, like: Any) -> Any:
     """Convert an array of numpy to the library of another array, or a description."""
     if is_jax_array(like) or instance_of(like, "jax", "ShapeDtypeStruct"):
         jax = need("jax", "an array")
+        if words_of(like) is not like:
+            impl = jax.random.key_impl(like)
+            return jax.random.wrap_key_data(jax.numpy.asarray(array), impl=impl)
         sharding = getattr(like, "sharding", None)
         return jax.device_put(jax.numpy.asarray(array), sharding)
     if not instance_of(like, "torch", "Tensor"):

@@ -34,6 +34,7 @@ from .arrays import (
     is_stored,
     put_together,
     take_apart,
+    words_of,
 )
 from .atomic import Replacement
 from .fitting import filled, leaf_differences
@@ -139,7 +140,7 @@ def _written(
     known: dict[Any, str] = {}
     for part in parts:
         leaves: dict[str, Any] = {}
-        for path, leaf in zip(part.paths(), part.leaves, strict=True):
+        for path, leaf in zip(part.paths(), map(words_of, part.leaves), strict=True):
             name = name_of(path)
             try:
                 if name in leaves or name in arrays:

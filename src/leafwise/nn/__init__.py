@@ -37,6 +37,7 @@ from .filters import PathIn as PathIn
 from .filters import WithTag as WithTag
 from .functional import *
 from .graph import *
+from .layers import *
 from .model import *
 from .module import *
 from .optimizer import *

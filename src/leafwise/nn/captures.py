@@ -25,7 +25,7 @@ __all__ = [
 
 Path: TypeAlias = tuple[Any, ...]
 
-Given: TypeAlias = dict[Path, dict[type[Variable], dict[Any, Any]]]
+Values: TypeAlias = dict[Path, dict[type[Variable], dict[Any, Any]]]
 """By the path of a module and a type of variables: values by name."""
 
 P = ParamSpec("P")
@@ -39,15 +39,6 @@ def capture(  # type: ignore[overload-overlap]  # a class can be called, too
     *,
     init: Mapping[Any, Any] | None = ...,
 ) -> Callable[[Callable[P, R]], Callable[P, tuple[R, State]]]: ...
-
-
-@overload
-def capture(  # type: ignore[overload-overlap]  # a class can be called, too
-    type: type[Variable],
-    /,
-    *more: type[Variable] | str,
-    init: Mapping[Any, Any] | None = ...,
-) -> Callable[[Callable[P, Any]], Callable[P, tuple[Any, ...]]]: ...
 
 
 @overload
@@ -144,17 +135,30 @@ def capture(
 
     @functools.wraps(function, updated=())
     def captured(*args: Any, **kwargs: Any) -> Any:
-        root = module if module is not None else _first(function, args, kwargs)
+        before = function.args if isinstance(function, functools.partial) else ()
+        given = [*before, *args, *kwargs.values()]
+        root: Any = next(iter(given), None) if module is None else module
         modules = [*iter_modules(root)]
         if not modules:
-            raise _no_module(type_name(root))
-        undo = _begin(modules, wanted, _given(init, dict(modules)))
+            raise TypeError(
+                "the first argument of a captured function must be or contain a "
+                f"module, got {type_name(root)}"
+            )
+        initial = _initial(init, dict(modules))
+        outer = [(one, vars(one).get(CAPTURED)) for _, one in modules]
         try:
+            for path, one in modules:
+                values = {**{cls: {} for cls in wanted}, **initial.get(path, {})}
+                boxes = [make_variable(cls, x, {}) for cls, x in values.items()]
+                assign(one, CAPTURED, Marked(Kind.DATA, tuple(boxes)))
             result = function(*args, **kwargs)
             states = [_found(modules, cls) for cls in wanted]
         finally:
-            for take_back in reversed(undo):
-                take_back()
+            for one, boxes_before in outer:
+                if boxes_before is not None:
+                    assign(one, CAPTURED, Marked(Kind.DATA, boxes_before))
+                elif CAPTURED in vars(one):
+                    drop(one, CAPTURED)
         return result, *states
 
     return captured
@@ -171,73 +175,25 @@ def _checked_type(wanted: Any) -> type[Variable]:
     raise TypeError(f"capture takes variable types, got {wanted!r}")
 
 
-def _first(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return the first argument of a call, one that is bound already included."""
-    if isinstance(function, functools.partial):
-        args = (*function.args, *args)
-    given = [*args, *kwargs.values()]
-    if not given:
-        raise _no_module("nothing")
-    return given[0]
-
-
-def _no_module(found: str) -> TypeError:
-    return TypeError(
-        "the first argument of a captured function must be or contain a module, got "
-        f"{found}"
-    )
-
-
-# ---------------------------------------------------------------------- before
-
-
-def _given(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Given:
+def _initial(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Values:
     """Return the values to begin with, each where its module will look for it.
 
     Raises:
         StructureError: There is no such module.
     """
-    given: Given = {}
+    given: Values = {}
     for path, value in walk_state(init or {}):
         above, name = path[:-1], path[-1:]
         if above not in modules or not name:
-            known = dict.fromkeys(modules)
             raise StructureError(
                 f"init has a value at {path}, but there is no module at {above}: "
-                f"{unknown(above, known)}",
+                f"{unknown(above, dict.fromkeys(modules))}",
                 path=path,
             )
         box = value if isinstance(value, Variable) else Perturbation(value)
         held = given.setdefault(above, {}).setdefault(type(box), {})
         held[name[0]] = box.get_raw_value()
     return given
-
-
-def _begin(
-    modules: Iterable[tuple[Path, Module]],
-    wanted: tuple[type[Variable], ...],
-    given: Given,
-) -> list[Callable[[], None]]:
-    """Give each module its boxes; return what takes them away again."""
-    undo: list[Callable[[], None]] = []
-    for path, module in modules:
-        values: dict[type[Variable], dict[Any, Any]] = {cls: {} for cls in wanted}
-        values |= given.get(path, {})
-        boxes = tuple(make_variable(cls, held, {}) for cls, held in values.items())
-        undo.append(functools.partial(_put, module, vars(module).get(CAPTURED)))
-        _put(module, boxes)
-    return undo
-
-
-def _put(module: Module, boxes: tuple[Variable, ...] | None) -> None:
-    """Give a module its boxes, or none."""
-    if boxes is None:
-        drop(module, CAPTURED)
-    else:
-        assign(module, CAPTURED, Marked(Kind.DATA, boxes))
-
-
-# ----------------------------------------------------------------------- after
 
 
 def _found(

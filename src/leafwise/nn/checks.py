@@ -21,7 +21,7 @@ import dataclasses
 import functools
 import sys
 import types
-from _thread import _local, allocate_lock, start_new_thread
+from _thread import _local
 from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -35,16 +35,7 @@ from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
 from ..lazy import Shown, is_loading
-from ..safely import (
-    FAULTS,
-    Guard,
-    add_lasting,
-    class_name,
-    clip,
-    printed,
-    shown,
-    type_name,
-)
+from ..safely import FAULTS, add_lasting, class_name, clip, printed, shown, type_name
 
 
 __all__ = [
@@ -341,28 +332,21 @@ class _InsideRule(Rule):
 inside: Final = _InsideRule(object)
 
 
-def _search(
-    value: Any, boring: set[type], wanted: Callable[[Any], bool]
-) -> Iterator[Found]:
-    """Yield what is wanted in a container, with its path.
-
-    Args:
-        value: The container.
-        boring: Types of values that are never wanted and hold nothing.
-        wanted: Says of any other value whether it is wanted.
-    """
+def find(value: Any) -> Iterator[Found]:
+    """Yield the data and the marks inside a container, each once, with its path."""
     seen = {id(value)}
     stack: list[tuple[Any, Any]] = [(value, ())]
     while stack:
         value, link = stack.pop()
         held, keys = _inside(value)
-        if boring.issuperset(map(type, held)):
+        if learned.plain.issuperset(map(type, held)):
             continue
         deeper = []
         for key, child in zip(keys(), held, strict=True):
-            if wanted(child):
+            found = sort(child)
+            if found == "data" or type(child) is Marked:
                 yield Found(unlink((link, key)), child)
-            elif is_container(child) and id(child) not in seen:
+            elif found == "container" and id(child) not in seen:
                 seen.add(id(child))
                 deeper.append((child, (link, key)))
         stack += reversed(deeper)
@@ -370,7 +354,7 @@ def _search(
 
 def find_data(value: Any) -> Iterator[Found]:
     """Yield the data inside a container, each once, with its path."""
-    return _search(value, learned.plain, _is_data)
+    return (found for found in find(value) if type(found.value) is not Marked)
 
 
 def holds_data(value: Any, found: str | None = None) -> bool:
@@ -387,19 +371,6 @@ def holds_data(value: Any, found: str | None = None) -> bool:
     return found == "data"
 
 
-def _is_data(value: Any) -> bool:
-    return sort(value) == "data"
-
-
-def find_marks(value: Any) -> Iterator[Found]:
-    """Yield the markers inside a container, each once, with its path."""
-    return _search(value, learned.settled, _is_mark)
-
-
-def _is_mark(value: Any) -> bool:
-    return type(value) is Marked
-
-
 # ----------------------------------------------------------------------- texts
 
 
@@ -408,17 +379,11 @@ def describe(value: Any) -> str:
     cls = type(value)
     name = class_name(cls)
     if is_array_like(value):
-        return f"{name} of shape {_shape(value)} and dtype {printed(value.dtype)}"
+        shape, dtype = printed(tuple(value.shape)), printed(value.dtype)
+        return f"{name} of shape {shape} and dtype {dtype}"
     if cls.__module__ == "builtins" and not isinstance(value, type):
         return f"{name}: {clip(value)}"
     return name
-
-
-def _shape(value: Any) -> str:
-    try:
-        return printed(tuple(value.shape))
-    except FAULTS:
-        return "unknown"
 
 
 def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindError:
@@ -431,7 +396,7 @@ def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindE
         before: What was tried, or found, up to the name of the attribute or item.
         after: The rest of that.
     """
-    is_whole, kind = _is_data(value), type_name(value)
+    is_whole, kind = sort(value) == "data", type_name(value)
     found = Found((), value) if is_whole else next(find_data(value))
     path = KeyPath((key, *found.path))
     whole = "it" if is_whole else f"the whole {kind}"
@@ -500,7 +465,7 @@ Provider = Callable[[], Any]
 
 
 class Levels:
-    """The known providers of trace levels.
+    """The trace levels of a framework.
 
     Attributes:
         token: Returns a token for the current level, or None as long as nothing is
@@ -508,44 +473,16 @@ class Levels:
         base: The token for the level outside of all transforms.
     """
 
-    __slots__ = ("_providers", "base", "token")
-
-    def __init__(self) -> None:
-        self.token: Provider | None = None
-        self.base: Any = None
-        self._providers: tuple[Provider, ...] = ()
-
-    def add(self, provider: Provider) -> None:
-        """Add a provider of trace levels."""
-        added = False
-        while not added:
-            known = self._providers
-            providers = (*known, provider)
-            token = provider if not known else _all_of(providers)
-            base = _in_fresh_thread(token)
-            with _guard.lock:
-                if self._providers is known:  # nobody else came first
-                    self._providers, self.base, self.token = providers, base, token
-                    added = True
+    token: Provider | None = None
+    base: Any = None
 
 
-def _all_of(providers: tuple[Provider, ...]) -> Provider:
-    """Return a provider whose levels are those of several."""
-
-    def token() -> Any:
-        return tuple([one() for one in providers])
-
-    return token
-
-
-_PATIENCE: Final = 5.0
-_guard: Final = Guard()
 levels: Final = Levels()
 _here: Final = _local()
 
 
 def watch(provider: Provider) -> None:
-    """Register a framework's function that returns the current trace level.
+    """Set a framework's function that returns the current trace level.
 
     Args:
         provider: Returns a token that is equal at the same level, and only there.
@@ -555,31 +492,7 @@ def watch(provider: Provider) -> None:
         >>> callable(watch)
         True
     """
-    levels.add(provider)
-
-
-def _in_fresh_thread(function: Provider) -> Any:
-    """Return what a function returns where nothing is being traced.
-
-    Where no thread can be had, that is here.
-    """
-    found: list[Any] = []
-    done = allocate_lock()
-    done.acquire()
-
-    def run() -> None:
-        try:
-            found.append(function())
-        finally:
-            done.release()
-
-    try:
-        start_new_thread(run, ())
-    except RuntimeError:  # as in browsers
-        return function()
-    if done.acquire(timeout=_PATIENCE) and found:
-        return found[0]
-    return function()  # a lock of the import system may be held here
+    levels.base, levels.token = provider(), provider
 
 
 def check_level(obj: Any, what: str) -> None:

@@ -118,12 +118,6 @@ class List(Pytree, MutableSequence[T], Generic[T]):
             index = self._place(index)
         return values[index]
 
-    @overload
-    def __setitem__(self, index: int, value: T) -> None: ...
-
-    @overload
-    def __setitem__(self, index: slice, value: Iterable[T]) -> None: ...
-
     def __setitem__(self, index: Any, value: Any) -> None:
         if levels.token is not None:
             check_level(self, f"[{index}]")

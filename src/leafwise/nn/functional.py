@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import Any, TypeVar, overload
 
 from ..equality.leaves import type_names
@@ -17,7 +17,7 @@ from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..safely import MISSING, clip, shown, type_name
 from .checks import check_level, is_data
-from .filters import FROZEN, Filter, judge, needs_kind, predicates
+from .filters import FROZEN, Filter, judge, predicates
 from .graph import (
     LEAF,
     VARIABLE,
@@ -34,13 +34,7 @@ from .graph import (
 from .instance import assign, check, drop, kinds_in, parts_of, refill, rule_of
 from .pytree import Pytree
 from .spec import key_of
-from .states import (
-    State,
-    from_flat_state,
-    left_over,
-    merge_state,
-    walk_state,
-)
+from .states import State, from_flat_state, left_over, merge_state, walk_state
 from .variables import Variable, make_variable, metadata_in
 
 
@@ -208,15 +202,9 @@ def select(
         return [[*range(len(flat.leaves))]], []
     tests = predicates(filters)
     chosen: list[list[int]] = [[] for _ in (*tests, None)]
-    kinds: Iterable[Any] = kinds_of(flat.code) if any(map(needs_kind, tests)) else ()
-    for index, (path, value, kind) in enumerate(
-        zip_longest(flat.paths, flat.leaves, kinds)
-    ):
-        matches = (
-            n
-            for n, test in enumerate(tests)
-            if (test(path, value) if kind is None else judge(test, path, value, kind))
-        )
+    rows = zip(flat.paths, flat.leaves, kinds_of(flat.code), strict=True)
+    for index, row in enumerate(rows):
+        matches = (n for n, test in enumerate(tests) if judge(test, *row))
         chosen[next(matches, -1)].append(index)
     return chosen[:-1], chosen[-1]
 

@@ -10,12 +10,7 @@ walk.
 from __future__ import annotations
 
 import sys
-from collections.abc import (
-    Callable,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from ..core.node import BoundRule, Brackets, Rule, Shaped
@@ -30,7 +25,7 @@ from .checks import (
     DataNode,
     Found,
     check_level,
-    find_marks,
+    find,
     holds_data,
     learned,
     levels,
@@ -135,38 +130,19 @@ def decide(
         after = f", a {type_name(value)} that would be static"
         raise refusal(cls, key_of(name), value, "Found data in ", after)
     if is_new and building:
-        return _STATIC  # `recheck` refuses it, if it is still there
+        return _STATIC  # `look_through` refuses it, if it is still there
     since = "by declaration" if declared is _STATIC else "since it was first set"
     after = f", which is static {since}"
     raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
-
-
-def recheck(obj: Any, name: Any, value: Any, kind: Kind | None) -> Kind | None:
-    """Check the value of an entry that is there, and return its kind.
-
-    Raises:
-        KindError: It is static and holds data, or has marks inside.
-    """
-    cls = type(obj)
-    spec: ClassSpec = cls._leafwise_spec
-    found = sort(value)
-    _refuse_marks(cls, name, value, found)
-    if kind not in (None, _STATIC) or not holds_data(value, found):
-        return kind
-    if not spec.strict and spec.declared.get(name) is not _STATIC:
-        return _kind_of_value(value)
-    subject = "which" if found == "data" else f"a {type_name(value)} that"
-    after = f", {subject} is static"
-    raise refusal(cls, key_of(name), value, "Found data in ", after)
 
 
 def _refuse_marks(cls: type, name: Any, value: Any, found: str) -> None:
     """Refuse marks that do not stand around what is assigned."""
     if type(value) is Marked:
         raise stray_marks(cls, key_of(name), Found((), value))
-    if found == "container":
-        for mark in find_marks(value):
-            raise stray_marks(cls, key_of(name), mark)
+    for inside in find(value) if found == "container" else ():
+        if type(inside.value) is Marked:
+            raise stray_marks(cls, key_of(name), inside)
 
 
 def _kind_of_value(value: Any) -> Kind:
@@ -296,7 +272,7 @@ def look_through(obj: Any) -> None:
         kind: Any = kinds.get(name, _NEW)
         is_static = kind is None or kind is _STATIC
         if kind is not _NEW and (is_static or type(value) not in learned.settled):
-            set_kind(obj, name, recheck(obj, name, value, kind))
+            set_kind(obj, name, decide(obj, name, value))
 
 
 def reconsider(obj: Any) -> None:
@@ -417,12 +393,7 @@ class ObjectRule(BoundRule):
 
     def describe(self, aux: Statics, _arity: int) -> str:
         """Describe an object in words."""
-        name = class_name(self.cls)
-        if not self.cls._leafwise_has_items:
-            return f"{name} with {aux.describe()}"
-        items = aux.describe(lambda name: type(name) is not str)
-        attributes = aux.describe(lambda name: type(name) is str)
-        return f"{name} with items: {items}; attributes: {attributes}"
+        return f"{class_name(self.cls)} with {aux.describe()}"
 
     def validate(self, arity: int, aux: Any) -> bool:
         """Return whether children and aux data belong together."""

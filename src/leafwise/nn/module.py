@@ -325,12 +325,10 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         If an exception is raised, nothing is changed.
         """
         new = clone(state(self))
-        known = to_flat_state(new).paths
-        given = _given_paths(values)
-        missing = [path for path in known if tuple(map(str, path)) not in given]
-        if missing:
-            names = ", ".join(map(str, missing[:5]))
-            raise StructureError(f"there are no values for: {names}", path=missing[0])
+        given = {tuple(map(str, path)) for path, _ in walk_state(values)}
+        for path in to_flat_state(new):
+            if tuple(map(str, path)) not in given:
+                raise StructureError(f"there is no value for {path}", path=path)
         replace_by_pure_dict(new, values)
         update(self, new)
         return self
@@ -474,10 +472,6 @@ def _mapped(function: Callable[[Any], Any], _path: Any, value: Any) -> Any:
             "or its replacement"
         )
     return made
-
-
-def _given_paths(values: Mapping[Any, Any]) -> set[tuple[str, ...]]:
-    return {tuple(map(str, path)) for path, _ in walk_state(values)}
 
 
 def _keep(box: Variable, name: str, value: Any) -> None:

@@ -13,18 +13,10 @@ import dataclasses
 import inspect
 import sys
 from abc import ABCMeta
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from types import MappingProxyType
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    ClassVar,
-    Final,
-    Protocol,
-    Self,
-    TypeVar,
-)
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
@@ -253,12 +245,15 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def _leafwise_sketch(self) -> Sketch:
         values, fields = settle(self)
+        items = [name for name in values if type(name) is not str]
+        shown = [
+            n
+            for n in values
+            if n not in items and (n[0] != "_" or fields.kind_of(n).is_data)
+        ]
         children = [
             child_of(key_of(name), values[name], fields.kind_of(name))
-            for name in sorted(values, key=_is_attribute)  # items come first
-            if not _is_attribute(name)
-            or not name.startswith("_")
-            or fields.kind_of(name).is_data
+            for name in items + shown
         ]
         opening, closing = self._leafwise_brackets
         note = "" if self._leafwise_has_items else partial(tally_text, self)
@@ -266,10 +261,6 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def __repr__(self) -> str:
         return pformat(self)
-
-
-def _is_attribute(name: Any) -> bool:
-    return type(name) is str
 
 
 def child_of(key: Any, value: Any, kind: Kind) -> Child:
@@ -283,7 +274,8 @@ def child_of(key: Any, value: Any, kind: Kind) -> Child:
 def _adopt(cls: Any, **options: Any) -> None:
     """Read what a new class says of its objects."""
     slots = vars(cls).get("__slots__", ())
-    if not all(slot.startswith(_OWN_SLOTS) for slot in _listed(slots)):
+    listed = (slots,) if isinstance(slots, str) else slots
+    if not all(slot.startswith(_OWN_SLOTS) for slot in listed):
         raise TypeError(
             f"{class_name(cls)} has __slots__, but the attributes of a Pytree are "
             "kept in its __dict__; leave __slots__ (or slots=True) out"
@@ -293,10 +285,6 @@ def _adopt(cls: Any, **options: Any) -> None:
     cls._leafwise_spec = ClassSpec(cls, base, scope=_scope_of(cls), **options)
     if cls._leafwise_spec.pytree:
         announced.tell(cls)
-
-
-def _listed(slots: Any) -> Iterable[str]:
-    return (slots,) if isinstance(slots, str) else slots
 
 
 def _scope_of(cls: type) -> Mapping[str, Any]:

@@ -11,7 +11,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias
 
 from ..kinds import Kind
 from ..lazy import need
@@ -132,28 +132,7 @@ _DRAWS: Final = frozenset(_NAMES.split())
 # ------------------------------------------------------------------------- streams
 
 
-if TYPE_CHECKING:
-
-    def _draw(*args: Any, **kwargs: Any) -> Any: ...
-
-    class _Drawing(Pytree):
-        """The names of `_DRAWS`, for type checkers."""
-
-        ball = bernoulli = beta = binomial = bits = categorical = cauchy = _draw
-        chisquare = choice = delta_orthogonal = dirichlet = double_sided_maxwell = _draw
-        exponential = f = gamma = generalized_normal = geometric = glorot_normal = _draw
-        glorot_uniform = gumbel = he_normal = he_uniform = kaiming_normal = _draw
-        kaiming_uniform = laplace = lecun_normal = lecun_uniform = loggamma = _draw
-        logistic = lognormal = maxwell = multinomial = multivariate_normal = _draw
-        normal = orthogonal = pareto = permutation = poisson = rademacher = _draw
-        randint = rayleigh = t = triangular = truncated_normal = uniform = _draw
-        variance_scaling = wald = weibull_min = xavier_normal = xavier_uniform = _draw
-
-else:
-    _Drawing = Pytree
-
-
-class RngStream(_Drawing):
+class RngStream(Pytree):
     """A stream of random keys, with a count of the keys taken.
 
     Calling a stream returns the next key. Methods named like the functions of
@@ -223,18 +202,16 @@ class RngStream(_Drawing):
         key, shape = self(), (k,) if isinstance(k, int) else k
         return self._made(_jax.numpy.broadcast_to(key, shape + key.shape))
 
-    if not TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Any:
-            """Return what draws numbers of a distribution."""
-            if name not in _DRAWS:
-                raise AttributeError(
-                    f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
-                )
-            return _jax.draw(self, name)
+    def __getattr__(self, name: str) -> Any:
+        """Return what draws numbers of a distribution."""
+        if name not in _DRAWS:
+            raise AttributeError(
+                f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
+            )
+        return _jax.draw(self, name)
 
 
-class Rngs(_Drawing):
+class Rngs(Pytree):
     """Named streams of random keys: `rngs.params()`, `rngs.dropout()`, `rngs()`.
 
     Calling a stream returns its next key. A name without a stream refers to the
@@ -284,15 +261,14 @@ class Rngs(_Drawing):
         """Return the next key of the default stream."""
         return self._stream("default", AttributeError)()
 
-    def __getattr__(self, name: str) -> RngStream:
-        """Return what draws numbers, or the default stream."""
+    def __getattr__(self, name: str) -> Any:
+        """Return what draws numbers, or a stream."""
         if name.startswith("_"):
             raise AttributeError(
                 f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
             )
         if name in _DRAWS:
-            draw: Any = getattr(self._stream("default", AttributeError), name)
-            return draw  # type: ignore[no-any-return]  # of a name that `_Drawing` has
+            return getattr(self._stream("default", AttributeError), name)
         return self._stream(name, AttributeError)
 
     def __getitem__(self, name: str) -> RngStream:

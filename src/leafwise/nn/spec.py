@@ -11,11 +11,12 @@ each in a tuple, so that it differs from a name.
 
 from __future__ import annotations
 
-import ast
+import builtins
 import copy
 import dataclasses
 import functools
 import inspect
+import re
 import sys
 import types
 import typing
@@ -26,7 +27,6 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import Any, Final, Literal
 
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.literals import parse
 from ..equality import exact
 from ..kinds import KIND, Kind, Marked
 from ..safely import class_name, clip, shown, type_name
@@ -199,21 +199,12 @@ class Statics:
         """Whether an object with the same values, one by one, has this static part."""
         return self.seen is self.values
 
-    def describe(self, wanted: Callable[[Any], bool] = lambda _name: True) -> str:
-        """Describe in words the entries whose names are wanted, for errors."""
-        fields = self.field_layout
-        kinds = [(name, fields.kind_of(name)) for name in filter(wanted, fields.data)]
-        data = [
-            f"{part_of(name)}"
-            if kind is Kind.DATA
-            else f"{part_of(name)} ({kind.value})"
-            for name, kind in kinds
-        ]
-        static = [
-            f"{part_of(name)}={shown(value)}" for name, value in self if wanted(name)
-        ]
+    def describe(self) -> str:
+        """Describe the entries in words, for errors."""
+        kinds = zip(self.field_layout.parts, self.field_layout.child_kinds, strict=True)
+        data = [f"{p}" if k is Kind.DATA else f"{p} ({k.value})" for p, k in kinds]
         parts = [f"data {', '.join(data)}"] if data else []
-        parts += [f"static {', '.join(static)}"] if static else []
+        parts += [f"static {self}"] if self.values else []
         return "; ".join(parts) or "no attributes"
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -276,6 +267,8 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
         return value if all(map(is_, seen, value)) else seen
     if cls in _SETS:
         return cls(value)
+    if cls is list and _UNCHANGING.issuperset(map(type, value)):
+        return value.copy()
     if cls in _SEQUENCES or cls in _MAPPINGS:
         made = copies[id(value)] = copy.copy(value)
         for key, item in value.items() if cls in _MAPPINGS else enumerate(value):
@@ -338,7 +331,10 @@ class ClassSpec:
             if isinstance(value, functools.cached_property)
         )
         annotations = inspect.get_annotations(cls)
-        self._marks = {**_annotated(annotations, cls, scope), **_unwrapped(cls)}
+        found = (
+            (n, _kind_of_annotation(x, cls, scope)) for n, x in annotations.items()
+        )
+        self._marks = {n: kind for n, kind in found if kind} | _unwrapped(cls)
 
     @functools.cached_property
     def descriptors(self) -> frozenset[str]:
@@ -422,10 +418,11 @@ def _fields_of(cls: type) -> dict[str, Kind]:
 def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
     """Read the markers of one field; refuse them if they disagree."""
     metadata = field.metadata
-    kinds = set()
-    if KIND in metadata:
-        kinds.add(metadata[KIND])
-    for mark, when in (("static", Kind.STATIC), ("pytree_node", Kind.DATA)):
+    kinds = {metadata[KIND]} if KIND in metadata else set()
+    for mark, other, meant in (
+        ("static", Kind.DATA, Kind.STATIC),
+        ("pytree_node", Kind.STATIC, Kind.DATA),
+    ):
         if mark not in metadata:
             continue
         value = metadata[mark]
@@ -434,11 +431,9 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
                 f"field {field.name!r} of {class_name(cls)} has metadata "
                 f"{{{mark!r}: {clip(value)}}}; expected bool, got {type_name(value)}"
             )
-        other = Kind.DATA if when is Kind.STATIC else Kind.STATIC
-        kinds.add(when if value else other)
+        kinds.add(meant if value else other)
     if KIND in metadata and metadata[KIND].is_data:
-        kinds.discard(Kind.DATA)
-        kinds.add(metadata[KIND])
+        kinds = (kinds - {Kind.DATA}) | {metadata[KIND]}
     if len(kinds) > 1:
         raise ValueError(
             f"field {field.name!r} of {class_name(cls)} has metadata that disagrees: "
@@ -450,36 +445,23 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
 # ------------------------------------------------------------------ annotations
 
 
-def _annotated(
-    annotations: Mapping[str, Any], cls: type, scope: Mapping[str, Any]
-) -> dict[str, Kind]:
-    """Return the kinds that the annotations of a class body declare."""
-    found = {
-        name: _kind_of_annotation(annotation, cls, scope)
-        for name, annotation in annotations.items()
-    }
-    return {name: kind for name, kind in found.items() if kind is not None}
-
-
 def _kind_of_annotation(
     annotation: Any, cls: type, scope: Mapping[str, Any]
 ) -> Kind | None:
+    if isinstance(annotation, typing.ForwardRef):
+        annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
-        names = _Names(vars(cls), scope, vars(sys.modules.get(cls.__module__, types)))
+        module = vars(sys.modules.get(cls.__module__, types))
+        names = _Names({**module, **scope, **vars(cls)})
         try:
-            code = compile(ast.Expression(parse(annotation.strip())), "<text>", "eval")
-            annotation = eval(code, {}, names)  # as `typing.get_type_hints` does
+            annotation = eval(annotation.strip(), {}, names)  # as `typing` does
         except Exception:  # whatever the code in an annotation raises
-            head = annotation.strip().partition("[")[0]
-            return _BY_NAME.get(head.rpartition(".")[2])
+            found = _IN_TEXT.search(annotation)
+            return None if found is None else _BY_NAME[found[1]]
         return _kind_of_annotation(annotation, cls, scope)
-    if isinstance(annotation, _Unknown):
-        return annotation.kind
     for said in getattr(annotation, "__metadata__", ()):
         if isinstance(said, Kind):
             return said
-    if isinstance(annotation, typing.ForwardRef):
-        return _kind_of_annotation(annotation.__forward_arg__, cls, scope)
     if typing.get_origin(annotation) in (typing.Union, types.UnionType, typing.Final):
         kinds = (
             _kind_of_annotation(inner, cls, scope)
@@ -490,40 +472,11 @@ def _kind_of_annotation(
 
 
 class _Names(dict[str, Any]):
-    """The names in an annotation; one that nobody knows stands for itself.
-
-    It may be imported for type checkers only.
-    """
-
-    def __init__(self, *scopes: Mapping[str, Any]) -> None:
-        super().__init__()
-        for scope in (*reversed(scopes),):
-            self.update(scope)
+    """The names in an annotation; one that only type checkers know is anything."""
 
     def __missing__(self, name: str) -> Any:
-        builtins: dict[str, Any] = vars(sys.modules["builtins"])
-        return builtins[name] if name in builtins else _Unknown(name)
+        return vars(builtins).get(name, Any)
 
 
-class _Unknown:
-    """A part of an annotation that nobody knows; `Data[...]` has its kind."""
-
-    def __init__(self, name: str = "", kind: Kind | None = None) -> None:
-        self.name, self.kind = name, kind
-
-    def __getattr__(self, name: str) -> _Unknown:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return _Unknown(name)
-
-    def __getitem__(self, _items: Any) -> _Unknown:
-        return _Unknown("", _BY_NAME.get(self.name))
-
-    def __call__(self) -> None:
-        """Be what `typing` takes for a type."""
-
-    def __or__(self, other: Any) -> Any:
-        return typing.Union[self, other]  # noqa: UP007  # an instance has no `|`
-
-    def __ror__(self, other: Any) -> Any:
-        return typing.Union[other, self]  # noqa: UP007  # an instance has no `|`
+_IN_TEXT: Final = re.compile(r"(?:^|\||Optional\[|Union\[)\s*(?:\w+\.)*(Data|Static)\b")
+"""A kind in an annotation that cannot be evaluated."""

@@ -30,7 +30,6 @@ from ..core.builtins import DICT
 from ..core.keys import DictKey
 from ..core.node import Brackets, Rule
 from ..core.registry import install
-from ..core.walk import unlink
 from ..equality.leaves import alike
 from ..layout import Child, Sketch
 from ..ops.map import tree_map
@@ -201,12 +200,24 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         Raises:
             ValueError: There is no value at a given path; nothing is changed.
         """
-        changes = [_change(self._leafwise_items, *item) for item in walk_state(pure)]
-        for holder, key, old, value in changes:
+        flat = self.to_flat_state()
+        by_text = {tuple(map(str, path)): path for path in flat}
+        changes = []
+        for given, value in walk_state(pure):
+            path = given if given in flat else by_text.get(tuple(map(str, given)))
+            if path is None:
+                raise ValueError(
+                    f"there is no value at {given}: {unknown(given, flat)}"
+                )
+            changes.append((path, value))
+        for path, value in changes:
+            level, old = self._leafwise_items, flat[path]
             if isinstance(old, Variable):
                 old.set_value(value)
-            else:
-                holder[key] = value
+                continue
+            for key in path[:-1]:
+                level = level[key]
+            level[path[-1]] = value
 
     def map(self, function: Callable[[Path, Any], Any]) -> State[K, Any]:
         """Return a state with the results of a function of path and value."""
@@ -255,25 +266,19 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):
             return NotImplemented
-        mine, theirs = ([*walk_state(state)] for state in (self, other))
-        if len(mine) != len(theirs):
+        mine, theirs = (
+            {_exact(path): value for path, value in walk_state(state)}
+            for state in (self, other)
+        )
+        if mine.keys() != theirs.keys():
             return False
-        known = {_exact(path): value for path, value in theirs}
-        values: list[tuple[Any, Any]] = []
-        for path, value in mine:
-            place = _exact(path)
-            if place not in known:
-                return False
-            twin: Any = known[place]
-            if value is twin:
-                continue
+        rows = [(value, theirs[place]) for place, value in mine.items()]
+        for at, (value, twin) in enumerate(rows):
             if isinstance(value, Variable) and type(value) is type(twin):
                 if not same_statics(metadata_of(value), metadata_of(twin)):
                     return False
-                values.append((_pure(value), _pure(twin)))
-            else:
-                values.append((value, twin))
-        ours, others = zip(*values, strict=True) if values else ((), ())
+                rows[at] = value.get_raw_value(), twin.get_raw_value()
+        ours, others = zip(*rows, strict=True) if rows else ((), ())
         return alike(ours, others, typematch=True)
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it can be changed
@@ -312,19 +317,7 @@ def stored(value: Any) -> Any:
         return value._leafwise_items
     if not isinstance(value, Mapping) or isinstance(value, DataNode):
         return value
-    root: dict[Any, Any] = {}
-    stack = [(value, root)]
-    while stack:
-        source, target = stack.pop()
-        for key, item in source.items():
-            if isinstance(item, State):
-                target[key] = item._leafwise_items
-            elif isinstance(item, Mapping) and not isinstance(item, DataNode):
-                target[key] = {}
-                stack.append((item, target[key]))
-            else:
-                target[key] = item
-    return root
+    return {key: stored(item) for key, item in value.items()}
 
 
 def unknown(key: Any, known: Mapping[Any, Any]) -> str:
@@ -349,30 +342,6 @@ def _pure(value: Any) -> Any:
     return value.get_raw_value() if isinstance(value, Variable) else value
 
 
-def _change(level: Any, path: Path, value: Any) -> tuple[Any, Any, Any, Any]:
-    """Return where a value goes: the dict, the key in it, what stands there, and it."""
-    holder, last = level, None
-    for place, key in enumerate(path):
-        found = _key_in(level, key)
-        if found is None:
-            known = level if type(level) is dict else {}
-            raise ValueError(f"at {path[: place + 1]}: {unknown(key, known)}")
-        holder, last, level = level, found[0], level[found[0]]
-    if type(level) is dict:
-        raise ValueError(f"at {path}: expected a mapping, got {clip(value)}")
-    return holder, last, level, value
-
-
-def _key_in(level: Any, key: Any) -> tuple[Any] | None:
-    """Return the key of a level that a key stands for, in a tuple."""
-    if type(level) is not dict:
-        return None
-    if key in level:
-        return (key,)
-    number = _number_of(key)
-    return (number,) if number in level else None
-
-
 def _number_of(key: Any) -> Any:
     """Return the number that a key is in text, else the key."""
     if isinstance(key, str) and key.isascii() and key.isdecimal():
@@ -390,14 +359,15 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
     Raises:
         TypeError: It is no state, and no mapping; an object is neither.
     """
-    root = as_state(state)._leafwise_items
-    stack: list[tuple[Any, Any]] = [(root, ())]
-    while stack:
-        value, link = stack.pop()
+    yield from _walk(as_state(state)._leafwise_items, ())
+
+
+def _walk(items: dict[Any, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+    for key, value in items.items():
         if type(value) is dict:
-            stack += [(value[key], (link, key)) for key in reversed([*value])]
+            yield from _walk(value, (*path, key))
         else:
-            yield unlink(link), value
+            yield (*path, key), value
 
 
 class FlatState(dict[Path, V], Generic[V]):
@@ -418,8 +388,6 @@ class FlatState(dict[Path, V], Generic[V]):
         >>> flat = nn.to_flat_state(nn.State({"a": {0: 1.0}, "b": "x"}))
         >>> flat.paths, flat.leaves
         ((('a', 0), ('b',)), (1.0, 'x'))
-        >>> [len(part) for part in flat.split(float, ...)]
-        [1, 1]
     """
 
     __slots__ = ()
@@ -440,32 +408,6 @@ class FlatState(dict[Path, V], Generic[V]):
     def _leafwise_sketch(self) -> Sketch:
         children = [Child("", DictKey(key), value) for key, value in self.items()]
         return Sketch(children, "FlatState({", "})")
-
-    def split(self, *filters: Filter) -> tuple[FlatState[V], ...]:
-        """Return one part for each filter; each value must match a filter."""
-        parts = divide(self.items(), filters, exhaustive=True)
-        return tuple(map(FlatState, parts))
-
-    @overload
-    def filter(self, only: Filter, /) -> FlatState[V]: ...
-
-    @overload
-    def filter(
-        self, first: Filter, second: Filter, /, *more: Filter
-    ) -> tuple[FlatState[V], ...]: ...
-
-    def filter(self, *filters: Filter) -> Any:
-        """Return the part that a filter matches, or one part for each of several."""
-        parts = divide(self.items(), filters, exhaustive=False)
-        made = tuple([FlatState(part) for part in parts])
-        return made[0] if len(filters) == 1 else made
-
-    def merge(self, *others: Mapping[Path, Any]) -> FlatState:
-        """Return all values merged; at equal paths the last value wins."""
-        merged = FlatState(self)
-        for other in others:
-            merged.update(other)
-        return merged
 
 
 def divide(
@@ -636,16 +578,6 @@ def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) ->
         2
     """
     return as_state(state).map(function)
-
-
-@overload
-def filter_state(state: Mapping[Any, Any], only: Filter, /) -> State: ...
-
-
-@overload
-def filter_state(
-    state: Mapping[Any, Any], first: Filter, second: Filter, /, *more: Filter
-) -> tuple[State, ...]: ...
 
 
 def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:

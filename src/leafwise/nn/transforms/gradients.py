@@ -63,40 +63,34 @@ class Options(TypedDict, total=False):
     allow_int: bool
 
 
+class AllOptions(Options, total=False):
+    """The same, and whether the function returns a pair."""
+
+    has_aux: bool
+
+
+Of: TypeAlias = Callable[Concatenate[T, P], R]
+"""A function whose first argument is of a type."""
+
+No: TypeAlias = Literal[False]
+Yes: TypeAlias = Literal[True]
+
+
 @overload
 def value_and_grad(
-    function: Loose, /, *, has_aux: bool = ..., **options: Unpack[Options]
+    f: Loose, /, *, has_aux: bool = ..., **options: Unpack[Options]
 ) -> Unchecked[tuple[Any, Any]]: ...
-
-
 @overload
 def value_and_grad(
-    function: Callable[Concatenate[ObjectT, P], R],
-    /,
-    *,
-    has_aux: bool = ...,
-    **options: Unpack[Options],
-) -> Callable[Concatenate[ObjectT, P], tuple[R, State]]: ...
-
-
+    f: Of[ObjectT, P, R], /, *, has_aux: bool = ..., **options: Unpack[Options]
+) -> Of[ObjectT, P, tuple[R, State]]: ...
 @overload
 def value_and_grad(
-    function: Callable[Concatenate[T, P], R],
-    /,
-    *,
-    has_aux: bool = ...,
-    **options: Unpack[Options],
-) -> Callable[Concatenate[T, P], tuple[R, T]]: ...
-
-
+    f: Of[T, P, R], /, *, has_aux: bool = ..., **options: Unpack[Options]
+) -> Of[T, P, tuple[R, T]]: ...
 @overload
 def value_and_grad(
-    function: Call | None = ...,
-    /,
-    argnums: Argnums = ...,
-    *,
-    has_aux: bool = ...,
-    **options: Unpack[Options],
+    f: Call | None = ..., /, argnums: Argnums = ..., **options: Unpack[AllOptions]
 ) -> Any: ...
 
 
@@ -287,58 +281,27 @@ def _target(
 
 @overload
 def grad(
-    function: Loose, /, *, has_aux: bool = ..., **options: Unpack[Options]
+    f: Loose, /, *, has_aux: bool = ..., **options: Unpack[Options]
 ) -> Unchecked[Any]: ...
-
-
 @overload
 def grad(
-    function: Callable[Concatenate[ObjectT, P], Any],
-    /,
-    *,
-    has_aux: Literal[False] = ...,
-    **options: Unpack[Options],
-) -> Callable[Concatenate[ObjectT, P], State]: ...
-
-
+    f: Of[ObjectT, P, Any], /, *, has_aux: No = ..., **options: Unpack[Options]
+) -> Of[ObjectT, P, State]: ...
 @overload
 def grad(
-    function: Callable[Concatenate[T, P], Any],
-    /,
-    *,
-    has_aux: Literal[False] = ...,
-    **options: Unpack[Options],
-) -> Callable[Concatenate[T, P], T]: ...
-
-
+    f: Of[T, P, Any], /, *, has_aux: No = ..., **options: Unpack[Options]
+) -> Of[T, P, T]: ...
 @overload
 def grad(
-    function: Callable[Concatenate[ObjectT, P], tuple[Any, Aux]],
-    /,
-    *,
-    has_aux: Literal[True],
-    **options: Unpack[Options],
-) -> Callable[Concatenate[ObjectT, P], tuple[State, Aux]]: ...
-
-
+    f: Of[ObjectT, P, tuple[Any, Aux]], /, *, has_aux: Yes, **options: Unpack[Options]
+) -> Of[ObjectT, P, tuple[State, Aux]]: ...
 @overload
 def grad(
-    function: Callable[Concatenate[T, P], tuple[Any, Aux]],
-    /,
-    *,
-    has_aux: Literal[True],
-    **options: Unpack[Options],
-) -> Callable[Concatenate[T, P], tuple[T, Aux]]: ...
-
-
+    f: Of[T, P, tuple[Any, Aux]], /, *, has_aux: Yes, **options: Unpack[Options]
+) -> Of[T, P, tuple[T, Aux]]: ...
 @overload
 def grad(
-    function: Call | None = ...,
-    /,
-    argnums: Argnums = ...,
-    *,
-    has_aux: bool = ...,
-    **options: Unpack[Options],
+    f: Call | None = ..., /, argnums: Argnums = ..., **options: Unpack[AllOptions]
 ) -> Any: ...
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "Array",
     "Class",
     "DictOf",
+    "FlatOptions",
     "Function",
     "Hashed",
     "K",
@@ -206,6 +207,15 @@ PathFunction = TypeAliasType(
     type_params=(T, R),
 )
 """The same with the key path first."""
+
+
+class FlatOptions(TypedDict, total=False):
+    """The options of `from_flat`."""
+
+    sep: str
+    rename: Mapping[str, str | None] | Callable[[str], str | None] | None
+    is_leaf: IsLeaf
+    namespace: str
 
 
 class MergeOptions(TypedDict, total=False):

@@ -694,8 +694,8 @@ class _Comparing:
             ):
                 return "aux", ()
             found: Any = others.values() if is_same else map(others.get, mine)
-            rows = self.differing(mine, mine.values(), found)
-            return "", [(DictKey(key), x, y) for key, x, y in rows]
+            same = self.differing(mine, mine.values(), found)
+            return "", [(DictKey(key), x, y) for key, x, y in same]
         rows: list[Any] = [
             (DictKey(key), x, others[key])
             if key in others
@@ -707,13 +707,13 @@ class _Comparing:
             for index, (key, y) in enumerate(others.items())
             if key not in mine
         ]
-        keys = [[*mine], [*others]]
+        keys: Sequence[list[Any]] = ([*mine], [*others])
         if self.ignored:
             gone = {*self.ignored[0], *self.ignored[1]}
             at = self.path(link)
-            keys = tuple(
+            keys = [
                 [k for k in x if path_below(at, DictKey(k)) not in gone] for x in keys
-            )
+            ]
         kept = [k for k in keys[0] if k in others]
         if kept != [k for k in keys[1] if k in mine] and not (
             _leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)

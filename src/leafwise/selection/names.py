@@ -11,7 +11,16 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeVar, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypeVar,
+    Unpack,
+    overload,
+)
 
 from ..core.keypath import KeyPath, end_of_quote
 from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
@@ -29,7 +38,7 @@ from .values import as_declared, as_replaced, declared_at, described, guess, num
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Leaf, Level
+    from ..hints import FlatOptions, Leaf, Level
 
 
 # ---------------------------------------------------------------------------- names
@@ -97,14 +106,6 @@ def _keys(name: str, sep: str) -> list[Any]:
 # ---------------------------------------------------------------------- to flat tables
 
 
-class _Row(NamedTuple):
-    """A leaf or empty node of a tree."""
-
-    name: str
-    path: KeyPath
-    value: Any
-
-
 @overload
 def to_flat(
     tree: Level[Leaf], sep: str = ..., *, strict: bool = ..., namespace: str = ...
@@ -159,18 +160,25 @@ pass strict=False if from_flat will get a tree like this one
     """
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     flat: dict[str, Any] = {}
-    for row in _rows(tree, _checked(sep), context, strict=strict):
-        if row.name in flat:
+    for name, place in _rows(tree, _checked(sep), context, strict=strict):
+        if name in flat:
+            where = place.path.where()
             raise EditError(
-                f"two leaves have the name {row.name!r}; one is at {row.path.where()}",
-                path=row.path,
+                f"two leaves have the name {name!r}; one is at {where}", path=place.path
             )
-        flat[row.name] = row.value
+        flat[name] = place.value
     return flat
 
 
-def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_Row]:
-    """Yield the leaves and empty nodes of a tree, in its own order."""
+def _rows(
+    tree: Any, sep: str, context: Context, *, strict: bool = False
+) -> Iterator[tuple[str, Place]]:
+    """Yield the leaves and empty nodes of a tree by name, in its own order.
+
+    Raises:
+        EditError: `strict` is set, and a node is neither a dict with string keys nor a
+            list, which `from_flat` makes.
+    """
     if type(tree) is dict and not tree:
         return
     unchecked = [tree]
@@ -179,48 +187,29 @@ def _rows(tree: Any, sep: str, context: Context, *, strict: bool) -> Iterator[_R
         link, node, depth = stack.pop()
         if depth == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
-        pairs = _children(link, node, context, strict=strict)
-        if pairs:
-            stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
-            continue
-        path = KeyPath(unlink(link))
-        yield _Row(name_of(path, sep), path, node)
-
-
-_MADE: Final = (dict, list)
-"""The types that `from_flat` makes if it is not given a tree."""
-
-
-def _children(
-    link: Any, node: Any, context: Context, *, strict: bool
-) -> list[tuple[Any, Any]]:
-    """Return keys and children, in the node's own order.
-
-    Raises:
-        EditError: `strict` is set, and it is neither a dict with string keys nor a
-            list.
-    """
-    rule = context.rule_of(node, link)
-    if rule is None:
-        return []
-    if strict and type(node) not in _MADE:
-        raise _refused(link, f"the {type_name(node)}")
-    if not rule.is_mapping:
-        return [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
-    items = rule.items(node)
-    wrong = [key for key in items if type(key) is not str] if strict else ()
-    if wrong:
-        raise _refused(link, f"the key {clip(wrong[0])} of the dict")
-    return [(DictKey(key), value) for key, value in items.items()]
-
-
-def _refused(link: Any, what: str) -> EditError:
-    path = KeyPath(unlink(link))
-    return EditError(
-        f"from_flat could not restore {what} at {path.where()}; pass strict=False if "
-        "from_flat will get a tree like this one",
-        path=path,
-    )
+        rule = context.rule_of(node, link)
+        pairs: Any = ()
+        if rule is not None and rule.is_mapping:
+            pairs = [(DictKey(key), x) for key, x in rule.items(node).items()]
+        elif rule is not None:
+            pairs = [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
+        if strict and rule is not None:
+            keys = [key.key for key, _ in pairs if type(key) is DictKey]
+            wrong = [key for key in keys if type(key) is not str]
+            what = f"the key {clip(wrong[0])} of the dict" if wrong else ""
+            if type(node) not in (dict, list):
+                what = f"the {type_name(node)}"
+            if what:
+                path = KeyPath(unlink(link))
+                raise EditError(
+                    f"from_flat could not restore {what} at {path.where()}; pass "
+                    "strict=False if from_flat will get a tree like this one",
+                    path=path,
+                )
+        stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
+        if not pairs:
+            place = Place(link, node)
+            yield name_of(place.path, sep), place
 
 
 # -------------------------------------------------------------------- from flat tables
@@ -261,42 +250,24 @@ Tree = TypeVar("Tree")
 
 @overload
 def from_flat(
-    items: Items,
-    *,
-    sep: str = ...,
-    rename: Renaming | None = ...,
-    partial: Literal[False] = ...,
-    is_leaf: IsLeaf = ...,
-    namespace: str = ...,
+    items: Items, *, partial: Literal[False] = ..., **options: Unpack[FlatOptions]
 ) -> Any: ...
-
-
 @overload
 def from_flat(
     items: Items,
     like: Tree,
     *,
-    sep: str = ...,
-    rename: Renaming | None = ...,
     partial: Literal[False] = ...,
-    is_leaf: IsLeaf = ...,
-    namespace: str = ...,
+    **options: Unpack[FlatOptions],
 ) -> Tree: ...
-
-
 @overload
 def from_flat(
     items: Items,
     like: Tree,
     *,
-    sep: str = ...,
-    rename: Renaming | None = ...,
     partial: Literal[True],
-    is_leaf: IsLeaf = ...,
-    namespace: str = ...,
+    **options: Unpack[FlatOptions],
 ) -> tuple[Tree, FlatReport]: ...
-
-
 def from_flat(
     items: Items,
     like: Any = _NO_TREE,
@@ -460,13 +431,21 @@ def _filled(
 ) -> tuple[Any, FlatReport]:
     """Return the tree with the values that match, and a report."""
     matched, missing, changed, edits = [], [], [], []
-    known = {row.name: row for row in _rows(like, sep, context, strict=False)}
-    for name, row in known.items():
+    known = dict(_rows(like, sep, context))
+    for name, place in known.items():
         if name not in table:
             missing.append(name)
-        elif _matches(row, table[name], context):
+            continue
+        old, new, path = place.value, table[name], place.path
+        old_rule, new_rule = context.rule_of(old, path), context.rule_of(new, path)
+        if old_rule is not None or (new_rule is not None and old is not None):
+            fits = type(old) is type(new)
+        else:
+            forms = ((getattr(old, x, None), getattr(new, x, None)) for x in _FORM)
+            fits = all(one == other for one, other in forms)
+        if fits:
             matched.append(name)
-            edits.append((row.path, Set(table[name])))
+            edits.append((path, Set(new)))
         else:
             changed.append(name)
     extra = [name for name in table if name not in known]
@@ -474,17 +453,7 @@ def _filled(
     return rebuild(like, edits, context), report
 
 
-def _matches(row: _Row, new: Any, context: Context) -> bool:
-    """Return whether a value can replace another one."""
-    old, path = row.value, row.path
-    if context.rule_of(old, path) is not None or (
-        context.rule_of(new, path) is not None and old is not None
-    ):
-        return type(old) is type(new)
-    return all(
-        getattr(old, name, None) == getattr(new, name, None)
-        for name in ("shape", "dtype")
-    )
+_FORM: Final = ("shape", "dtype")
 
 
 # ---------------------------------------------------------------------------- overrides

@@ -120,6 +120,12 @@ def test_all_leaves_are_drawn():
     assert lines[-1] == f"└── [3000]: '{'x' * 150}'"
 
 
+class Gone:
+    """A class that is registered for a while."""
+
+    w = 1
+
+
 def test_files_of_arrays():
     """They are shown and compared, and not edited."""
     numpy = pytest.importorskip("numpy")
@@ -135,6 +141,10 @@ def test_files_of_arrays():
     ):
         assert output_of(line) == shown
     assert output_of("diff a.npz b.npz").startswith("~ ['w']: f64[2,3], 6 of 6")
+    lw.register_dataclass(Gone, ["w"], [])
+    lw.save("c.npz", {"gone": Gone()})
+    lw.unregister_pytree_node(Gone)
+    assert output_of("show c.npz") == "['gone.w'] = 1"  # by name, without the class
     Path("a.npz").write_bytes(b"PK")
     assert output_of("show a.npz").startswith("leafwise: a.npz is damaged")
 

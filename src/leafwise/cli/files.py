@@ -15,6 +15,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .. import io
+from ..errors import FileError
 
 
 if TYPE_CHECKING:
@@ -97,7 +98,11 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
 
 def _of_arrays(path: str, kind: str) -> Source:
     try:
-        return Source(path, "", io.formats.Document(io.load(path), kind))
+        try:
+            tree = io.load(path)
+        except FileError:  # of a class that is not here, or of damage
+            tree = io.load(path, treedef=False)
+        return Source(path, "", io.formats.Document(tree, kind))
     except (OSError, ImportError) as error:
         reason = getattr(error, "strerror", None) or error
         raise Unreadable(f"{path}: {reason}") from error

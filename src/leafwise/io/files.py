@@ -219,6 +219,7 @@ def load(
     *,
     rename: Renaming | None = ...,
     strict: bool = ...,
+    treedef: bool = ...,
     namespace: str = ...,
 ) -> Any: ...
 
@@ -230,6 +231,7 @@ def load(
     *,
     rename: Renaming | None = ...,
     strict: bool = ...,
+    treedef: bool = ...,
     namespace: str = ...,
 ) -> Tree: ...
 
@@ -240,6 +242,7 @@ def load(
     *,
     rename: Renaming | None = None,
     strict: bool = True,
+    treedef: bool = True,
     namespace: str = GLOBAL,
 ) -> Any:
     """Load a tree from a file.
@@ -260,6 +263,8 @@ def load(
         strict: Whether the file must have the same names. If False, unexpected entries
             are ignored, and missing leaves are kept from `like`; shapes, dtypes and
             types must still be the same.
+        treedef: Whether to restore the structure. Without it and without `like`, the
+            leaves are returned in a dict by name.
         namespace: The namespace in which classes are looked up.
 
     Raises:
@@ -288,9 +293,9 @@ def load(
             file = _File(given, stack.enter_context(form.opened(given)), context)
         if like is not None:
             return _load_like(file, like, renamed, strict, context)
-        if rename is not None and file.is_nested:
+        if rename is not None and file.is_nested and treedef:
             raise TypeError("rename needs `like`: the file has its own structure")
-        if not file.is_nested:
+        if not (file.is_nested and treedef):
             named = file.by_name(renamed)
             return {name: file.read(leaf) for name, leaf in named.items()}
         leaves = [[*map(file.read, table.leaves.values())] for table in file.tables]
@@ -361,7 +366,8 @@ class _File:
         except TreeDefError as error:
             raise FileError(
                 f"{self.name}: the structure of the tree cannot be read: {error}; "
-                "pass a tree of that structure as `like` to load without it"
+                "pass a tree of that structure as `like`, or treedef=False for the "
+                "leaves by name"
             ) from error
         return found
 

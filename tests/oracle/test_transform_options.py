@@ -77,19 +77,6 @@ def donated_object(T, library):
     return before.is_deleted(), x.is_deleted(), one.w[...]
 
 
-def shardings(T, library):
-    import jax
-
-    place = jax.sharding.SingleDeviceSharding(jax.devices()[0])
-    f = T.jit(
-        lambda m, k, x: {"y": m.w[...] * k + x["x"]},
-        static_argnums=1,
-        in_shardings=(place, {"x": place}),
-        out_shardings={"y": place},
-    )
-    return f(model(library), 3, {"x": 1.0})["y"]
-
-
 def as_decorator(T, library):
     @T.jit(static_argnums=1, inline=True, keep_unused=True)
     def scaled(m, k):
@@ -132,10 +119,6 @@ def mapped_and_returned(T, library):
     f = T.vmap(lambda m, x: (m, x * 2), in_axes=(None, 0), out_axes=(None, 0))
     same, doubled = f(one, np.arange(2.0))
     return same is one, one.w[...], doubled
-
-
-def mapped_by_size(T, library):
-    return T.vmap(lambda x: x * 2, in_axes=None, axis_size=3)(np.ones(2))
 
 
 def made_inside(T, library):
@@ -218,12 +201,10 @@ CASES = [
     static_names,
     donated,
     donated_object,
-    shardings,
     as_decorator,
     lowered,
     mapped_prefix_trees,
     mapped_and_returned,
-    mapped_by_size,
     made_inside,
     captured_and_read,
     captured_and_changed,
@@ -421,11 +402,3 @@ def test_stages_of_a_compiled_function(jax):
         compiled(one, 5.0, 4)
     f.clear_cache()
     assert one.w.value.tolist() == [1.0, 1.0]
-
-
-def test_axes_of_arguments_by_keyword(jax):
-    """A tuple of axes means the parameters, however the arguments are given."""
-    f = nn.vmap(lambda a, b, *, c=0: a + b + c, in_axes=(None, 0))
-    x = jax_ones(3)
-    assert f(1.0, b=x).tolist() == f(b=x, a=1.0).tolist() == [2.0] * 3
-    assert f(1.0, b=x, c=x).tolist() == [3.0] * 3

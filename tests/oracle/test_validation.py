@@ -360,39 +360,6 @@ def test_what_pydantic_reads_is_left_to_it(pydantic):
         APP.override(Model(), "many=[-1]")
 
 
-def test_validators_that_misbehave(pydantic):
-    """Their exceptions keep their types, and the tree is as it was."""
-
-    class Stop(BaseException):
-        pass
-
-    class Model(pydantic.BaseModel):
-        model_config = pydantic.ConfigDict(validate_assignment=True)
-        size: int = 0
-        seen: int = 0
-
-        @pydantic.model_validator(mode="after")
-        def odd(self):
-            self.__dict__["seen"] = self.seen + 1
-            if self.size == 13:
-                raise Stop
-            if self.size == 14:
-                raise KeyError("fourteen")
-            if self.size == 15:
-                return "another"
-            return self
-
-    model = Model()
-    with pytest.raises(Stop):
-        APP.at([model])["[0].size"].set(13)
-    with pytest.raises(KeyError) as error:
-        APP.at([model])["[0].size"].set(14)
-    assert error.value.__notes__ == ["at key path [0]"]
-    made = APP.at([model])["[0].size"].set(15)[0]
-    assert (type(made), made.size, made.seen) == (Model, 15, 2)
-    assert (model.size, model.seen) == (0, 1)
-
-
 def test_validation_follows_what_is_in_the_last_tree(pydantic, span):
     """What an edit made and another one removed is not validated."""
     tree = {"a": span(), "b": [span(), span()]}

@@ -20,7 +20,8 @@ LIBRARY = "core ops engine laws equality nn selection"
 ORACLES = ["tests/oracle", "tests/seeds/test_nnx_transforms.py"]
 ORACLES += ["tests/compat/test_clients_optree.py"]
 SLOW = ["tests/typing", "tests/oracle/test_torch.py"]
-"""Whose slow tests run each time: what only type checkers and torch's compiler see."""
+SLOW += ["tests/compat/test_clients_jax.py"]
+"""Whose slow tests run each time: of type checkers, compilers, other libraries."""
 WITHOUT = {"3.11": "autoform", "3.12": "torch flax torchopt ray"}
 WITHOUT["3.13"] = WITHOUT["3.12"] + " autoform"
 """Peers and clients that have no package for a Python, or are tested on another one."""

@@ -79,8 +79,9 @@ def finder(path, place, new):
         old = lines[line].encode()
         lines[line] = (old[:start] + new.encode() + old[end:]).decode()
         (folder / path).write_text("\n".join(lines), encoding="utf-8")
-        tests = [f"tests/{room}", "tests/laws", "tests"]
-        run = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", *tests]
+        rooms = sorted(p.parent.relative_to(ROOT) for p in ROOT.glob("tests/*/test_*"))
+        rooms = dict.fromkeys([Path("tests", room), Path("tests/laws"), *rooms])
+        run = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", *rooms]
         env = {**os.environ, "PYTHONPATH": str(folder / "src")}
         try:
             done = subprocess.run(

@@ -19,6 +19,9 @@ LIBRARY = "core ops engine laws equality nn selection"
 """The folders of tests whose results could depend on the engine."""
 ORACLES = ["tests/oracle", "tests/seeds/test_nnx_transforms.py"]
 ORACLES += ["tests/compat/test_clients_optree.py"]
+SLOW = ["tests/typing", "tests/oracle/test_torch.py"]
+SLOW += ["tests/compat/test_clients_jax.py"]
+"""Whose slow tests run each time: of type checkers, compilers, other libraries."""
 WITHOUT = {"3.11": "autoform", "3.12": "torch flax torchopt ray"}
 WITHOUT["3.13"] = WITHOUT["3.12"] + " autoform"
 """Peers and clients that have no package for a Python, or are tested on another one."""
@@ -73,7 +76,7 @@ def tests(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS)
 def peers(session: nox.Session) -> None:
-    """Tests with the peers; on 3.11 all, coverage, and slow tests of named folders."""
+    """Tests with the peers; on 3.11 all, coverage, and slow tests."""
     version = str(session.python)
     first = version == PYTHONS[0]
     if first:
@@ -93,8 +96,8 @@ def peers(session: nox.Session) -> None:
         suite(session, "coverage", "run", *SUITE, *signals)
         session.run("coverage", "combine", "-q")
         session.run("coverage", "report")
-        if session.posargs:  # such as tests/nn: minutes for each folder
-            suite(session, "python", *SUITE, "-m", "slow", *session.posargs)
+        slow = session.posargs or SLOW  # such as tests/nn: minutes for each folder
+        suite(session, "python", *SUITE, "-m", "slow", *slow)
     else:
         suite(session, "python", *SUITE, "-p", "no:asyncio", "-m", "", *ORACLES)
 

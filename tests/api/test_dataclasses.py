@@ -138,49 +138,6 @@ def test_an_attribute_that_was_never_set_says_where():
     assert error.value.__notes__ == ["at key path ['late'][0]"]
 
 
-def test_markers_survive_inheritance():
-    """A subclass keeps the markers of the fields it inherits."""
-
-    @lw.dataclass
-    class Base:
-        x: int
-        kind: str = lw.field(default="base", pytree_node=False)
-
-    @lw.dataclass
-    class Sub(Base):
-        y: int = lw.data(default=3)
-
-    assert lw.tree_leaves(Sub(1, "sub", 2)) == [1, 2]
-    assert lw.tree_structure(Sub(1)).node_data() == (Sub, ("base",))
-
-
-@pytest.mark.parametrize(
-    ("field", "is_data"),
-    [
-        (lambda: lw.static(metadata={"static": True}), False),
-        (lambda: lw.static(metadata={"pytree_node": False, "static": 1}), False),
-        (lambda: lw.static(metadata={"kind": nn.Kind.STATIC}), False),
-        (lambda: lw.field(metadata={"pytree_node": False}), False),
-        (lambda: lw.field(metadata={"static": True}), False),
-        (lambda: lw.field(pytree_node=False, metadata={"static": True}), False),
-        (lambda: lw.data(metadata={"static": False}), True),
-        (lambda: nn.parameter(metadata={"pytree_node": True}), True),
-        (lambda: nn.parameter(metadata={"kind": nn.Kind.PARAMETER}), True),
-        (lambda: lw.field(metadata={"kind": nn.Kind.STATE}), True),
-    ],
-)
-def test_metadata_may_say_the_same_again(field, is_data):
-    """Marker and metadata may both say what a field is, as long as they agree."""
-
-    class Sole:
-        x: int = field()
-
-    lw.dataclass(Sole)
-    assert lw.tree_leaves(Sole(5)) == [5] * is_data
-    (read,) = dataclasses.fields(Sole)
-    assert read.metadata["pytree_node"] is is_data
-
-
 @pytest.mark.parametrize(
     ("field", "text"),
     [

@@ -13,7 +13,7 @@ import pytest
 
 import leafwise as lw
 from leafwise.lazy import homes
-from sources import MODULES, SOURCE, TREES
+from sources import SOURCE, TREES
 
 
 def test_all_names_are_listed():
@@ -152,55 +152,6 @@ def test_an_import_brings_little_with_it():
     ).split()
     heavy = {*LATER.values(), "typing_extensions"}
     assert not heavy & {*loaded}
-
-
-ABSENT = [
-    "_ctypes", "_multiprocessing", "_posixsubprocess", "asyncio",
-    "concurrent.futures", "ctypes", "fcntl", "mmap", "multiprocessing", "resource",
-    "select", "selectors", "signal", "socket", "ssl", "subprocess", "threading",
-]  # fmt: skip
-"""What phones, browsers and small builds of Python may not have."""
-
-WITHOUT = """
-import sys
-sys.modules.update(dict.fromkeys({absent!r}))
-import importlib
-import leafwise as lw
-from leafwise import nn
-
-for name in {names!r}:
-    importlib.import_module(name)
-
-class Model(nn.Module):
-    def __init__(self):
-        self.w = nn.Param(1)
-
-tree = {{"a": [1, 2], "b": Model()}}
-graphdef, state = nn.split(tree["b"])
-assert lw.tree_leaves(lw.tree_map(lambda x: x + 1, tree)) == [2, 3, 2]
-assert lw.at(tree)["a"][0].get() == 1
-assert repr(nn.merge(graphdef, state)) == repr(tree["b"])
-assert lw.PyTreeDef.from_json(lw.tree_structure([1, (2,)]).to_json()).num_leaves == 2
-"""
-
-
-def parts_of_the_package():
-    """Yield the paths of modules, but of stand-ins: they log and lock as theirs do."""
-    for path in MODULES:
-        part = path.relative_to(SOURCE).with_suffix("")
-        is_standin = part.parts[0] == "compat" and len(part.parts) > 1
-        others = ("__init__", "__main__", "integrations/numpy")
-        if not is_standin and not part.as_posix().endswith(others):
-            yield part
-
-
-@pytest.mark.needs("processes")
-def test_nothing_needs_threads_processes_or_sockets():
-    """All modules load, and work, where the standard library lacks these."""
-    names = [".".join(("leafwise", *path.parts)) for path in parts_of_the_package()]
-    code = WITHOUT.format(absent=ABSENT, names=names)
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
-    subprocess.run([sys.executable, "-c", code], check=True, env=plain)
 
 
 def test_the_package_is_typed():

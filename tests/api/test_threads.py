@@ -159,25 +159,6 @@ def _filled(node, xs):
 # ---------------------------------------------------------------------- what changes
 
 
-def test_namespaces_that_spring_into_being(way):
-    """All who declare one get the same, and nobody's class is lost in it."""
-    for number in passes():
-        name = f"threads {number} {way}"
-
-        def declare(name=name):
-            space = lw.namespace(name)
-            cls = type("Own", (), {})
-            space.register_pytree_node(
-                cls, lambda node: ((node.x,), None), lambda _, xs: _filled(cls(), xs)
-            )
-            return cls
-
-        for cls in together(*[declare] * THREADS):
-            tree = [_filled(cls(), [7])]
-            assert lw.tree_leaves(tree, namespace=name) == [7]
-            assert lw.tree_leaves(tree) == tree
-
-
 def test_caches_that_are_full_all_the_time(crowded, way):
     """Answers are the same whatever was forgotten between two steps."""
     for number in passes():

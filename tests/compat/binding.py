@@ -1,12 +1,9 @@
 """Whether the functions of a stand-in take the calls that the library's own take."""
 
-import ast
 import inspect
-import re
 from inspect import Parameter
 
 
-_BOTH = Parameter.POSITIONAL_OR_KEYWORD
 _PLAIN = (type(None), bool, int, str, tuple, type)
 
 
@@ -62,50 +59,11 @@ def _binds(signature, call):
 
 
 def signature_of(function):
-    """Return a signature, also of functions in C that say theirs as text, or None."""
+    """Return a signature, None of a function in C that says none."""
     try:
         return inspect.signature(function)
     except (ValueError, TypeError):
-        written = getattr(function, "__nb_signature__", None)  # of nanobind
-        if type(written) is tuple:
-            return _parsed(written[0][0].removeprefix("def "))
-        if hasattr(getattr(function, "__init__", None), "__nb_signature__"):
-            made = signature_of(function.__init__)
-            return made and made.replace(parameters=[*made.parameters.values()][1:])
-        first = (getattr(function, "__doc__", None) or "").partition("\n")[0]
-        return _parsed(first)  # of pybind11
-
-
-def _parsed(text):
-    """Return the signature in the text of one, None if it is not such a text."""
-    text = re.sub(r"<[^>]*>", "...", text).rstrip(": ")
-    try:
-        (function,) = ast.parse(f"def {text}: ...").body
-    except (SyntaxError, ValueError):
         return None
-    given, found = function.args, []
-    count = len(given.posonlyargs) + len(given.args)
-    defaults = [inspect.Parameter.empty] * (count - len(given.defaults))
-    defaults += map(_literal, given.defaults)
-    for place, one in enumerate([*given.posonlyargs, *given.args]):
-        is_positional = place < len(given.posonlyargs)
-        kind = Parameter.POSITIONAL_ONLY if is_positional else _BOTH
-        found.append(Parameter(one.arg, kind, default=defaults[place]))
-    if given.vararg:
-        found.append(Parameter(given.vararg.arg, Parameter.VAR_POSITIONAL))
-    for one, default in zip(given.kwonlyargs, given.kw_defaults, strict=True):
-        value = Parameter.empty if default is None else _literal(default)
-        found.append(Parameter(one.arg, Parameter.KEYWORD_ONLY, default=value))
-    if given.kwarg:
-        found.append(Parameter(given.kwarg.arg, Parameter.VAR_KEYWORD))
-    return inspect.Signature(found)
-
-
-def _literal(node):
-    try:
-        return ast.literal_eval(node)
-    except ValueError:
-        return ...
 
 
 def unbound(theirs, ours):

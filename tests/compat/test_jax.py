@@ -369,24 +369,7 @@ def by_being_static(module, source, cls):
     return module.register_static(cls) is cls
 
 
-def twice(module, source, cls):
-    module.register_static(cls)
-    return by_functions(module, source, cls)
-
-
-def built_in(module, source, cls):
-    return module.register_static(source.choice((list, dict, OrderedDict, type(None))))
-
-
-WAYS = [
-    by_functions,
-    by_keys,
-    by_methods,
-    by_fields,
-    by_being_static,
-    twice,
-    built_in,
-]
+WAYS = [by_functions, by_keys, by_methods, by_fields, by_being_static]
 
 
 def _registered(way):

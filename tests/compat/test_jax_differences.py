@@ -143,33 +143,3 @@ def test_the_table_of_names_is_that_of_the_modules():
     names = {f"tree.{name}" for name in jax_tree.__all__}
     names |= {f"tree_util.{name}" for name in jax_tree_util.__all__}
     assert names == told
-
-
-SAME = [name for name in jax_tree_util.__all__ if name.startswith("tree_")]
-
-
-@pytest.mark.parametrize(
-    "name", [n for n in SAME if hasattr(lw.tree, n.removeprefix("tree_"))]
-)
-def test_names_that_both_have_give_the_same(name):
-    """A row that says the same name says the same function."""
-    treedef = jax_tree_util.tree_structure([1, {"a": 2}])
-    given = {
-        "tree_unflatten": (treedef, [1, 2]),
-        "tree_transpose": (treedef, treedef, [[1, {"a": 2}], {"a": [3, {"a": 4}]}]),
-        "tree_map": (lambda x: -x, [1, {"a": 2}]),
-        "tree_map_with_path": (lambda path, x: (lw.keystr(path), x), [1, {"a": 2}]),
-        "tree_reduce": (max, [1, {"a": 2}]),
-        "tree_reduce_associative": (max, [1, {"a": 2}]),
-    }.get(name, ([1, {"a": 2}],))
-    found = getattr(jax_tree_util, name)(*given)
-    assert _plain(found) == getattr(lw.tree, name.removeprefix("tree_"))(
-        *map(_plain, given)
-    )
-
-
-def _plain(value):
-    """Return what has treedefs of ours in the place of those of the stand-in."""
-    if type(value) is tuple:
-        return tuple(map(_plain, value))
-    return getattr(value, "treedef", value)

@@ -8,7 +8,7 @@ import operator
 import pickle
 import time
 import warnings
-from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections import deque, namedtuple
 from pathlib import Path
 
 import pytest
@@ -577,26 +577,7 @@ def plain(cls):
     return type("Plain", (), {})
 
 
-def twice(module, source, cls, namespace):
-    by_fields(module, source, cls, namespace)
-    return source.choice((by_functions, by_fields))(module, source, cls, namespace)
-
-
-def built_in(module, source, cls, namespace):
-    other = source.choice((list, dict, OrderedDict, type(None), deque, defaultdict, 3))
-    return module.register_pytree_node(other, len, len, namespace=namespace)
-
-
-def by_form(module, source, cls, namespace):
-    """Register a named tuple, or a struct sequence, with a warning."""
-    other = namedtuple("Other", "x y tag")
-    return module.register_pytree_node(
-        other, lambda node: (node[:2], node[2]), lambda tag, kids: other(*kids, tag),
-        namespace=namespace,
-    )  # fmt: skip
-
-
-WAYS = [by_functions, by_methods, by_fields, twice, built_in, by_form]
+WAYS = [by_functions, by_methods, by_fields]
 
 
 def registered(way):
@@ -617,7 +598,6 @@ def registered(way):
                     module.tree_map, lambda *x: x, node, [cls(1, 2, "more")], **given
                 ),
                 tried(lambda: module.tree_flatten_one_level(*node, **given)[:3]),
-                tried(lambda: known(module, cls, **given)),
             ]
         finally:
             undone = tried(module.unregister_pytree_node, cls, namespace=namespace)
@@ -625,21 +605,6 @@ def registered(way):
 
     program.__name__ = way.__name__
     return program
-
-
-def known(module, cls, namespace):
-    """Return what a module tells of a class, but functions."""
-    found = module.register_pytree_node.get(cls, namespace=namespace)
-    if found is None:
-        return None
-    assert callable(found.flatten_func)
-    assert callable(found.unflatten_func)
-    return (
-        found.type is cls,
-        found.kind,
-        found.path_entry_type.__name__,
-        found.namespace,
-    )
 
 
 def new_class(source):

@@ -147,26 +147,6 @@ def test_what_leafwise_knows_is_a_node_here():
     assert node.unflatten_func(node.metadata, [3]) == Layer(3)
 
 
-def test_a_namespace_does_not_become_known_by_being_asked_for():
-    before = lw.registry.namespaces()
-    assert ours.tree_leaves([1], namespace="compat-never-declared") == [1]
-    assert lw.registry.namespaces() == before
-    with pytest.raises(lw.errors.NamespaceError):
-        lw.tree_leaves([1], namespace="compat-never-declared")
-
-
-def test_the_order_of_dicts_changes_no_call_of_leafwise():
-    """Also in a view of a predicate, and with None as a leaf."""
-    tree = {"b": 1, "a": None}
-    everywhere = vars(ours.registry)["__GLOBAL_NAMESPACE"]
-    for _ in range(3):  # until the engine knows the tree
-        with ours.dict_insertion_ordered(True, namespace=everywhere):
-            assert ours.tree_leaves(tree, none_is_leaf=True) == [1, None]
-            assert ours.tree_leaves(tree, lambda node: node is None) == [1, None]
-            assert lw.tree_leaves(tree, none_is_leaf=True) == [None, 1]
-        assert ours.tree_leaves(tree, none_is_leaf=True) == [None, 1]
-
-
 def test_a_pickle_of_an_unknown_class_is_refused(pairs):
     """As a runtime error, which programs for optree catch, and as leafwise's own."""
     spec = ours.tree_structure(Pair(1, 2), namespace=pairs)

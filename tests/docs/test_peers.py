@@ -98,31 +98,3 @@ def test_the_tables_have_the_names_of_the_libraries(library):
     names = {row["name"] for row in rows(library)}
     assert {*theirs.__all__} <= names
     assert [name for name in names if not hasattr(theirs, name)] == []
-
-
-SAME = {
-    "flatten": "theirs.flatten(tree)",
-    "flatten_up_to": "theirs.flatten_up_to(tree, tree)",
-    "is_nested": "theirs.is_nested(tree)",
-    "map_structure": "theirs.map_structure(max, tree, tree)",
-    "map_structure_up_to": "theirs.map_structure_up_to(tree, max, tree, tree)",
-    "map_structure_with_path": "theirs.map_structure_with_path(lambda p, x: x, tree)",
-    "traverse": "theirs.traverse(lambda node: 0 if node == 1 else None, tree)",
-    "unflatten_as": "theirs.unflatten_as(tree, leaves)",
-    "is_namedtuple": "theirs.is_namedtuple(point)",
-    "is_structseq_class": "theirs.is_structseq_class(time.struct_time)",
-    "key_get": "theirs.key_get(tree, [theirs.SequenceKey(0)])",
-    "tree_all": "theirs.tree_all(lambda x: x > 0, tree)",
-    "tree_any_only": "theirs.tree_any_only(int, lambda x: x > 0, tree)",
-}
-"""Calls of a library that give what the answer in the table gives."""
-
-
-@pytest.mark.parametrize("name", SAME)
-def test_answers_give_what_the_libraries_give(name):
-    """On the same tree."""
-    for library, home in PEERS.items():
-        answers = {row["name"]: row["leafwise"] for row in rows(library)}
-        if name in answers:
-            scope = {**NAMES, "theirs": peer(home)}
-            assert eval(answers[name], dict(scope)) == eval(SAME[name], dict(scope))

@@ -203,29 +203,6 @@ print(status["jax"].refused.get(Bridged), Bridged in status["jax"].registered)
     ]
 
 
-def test_an_import_that_fails(run):
-    """It fails as it would, each time, and nothing is registered."""
-    lines = run(
-        f"""{CLASSES}
-for name in ("torch", "torch", "optree_that_is_not_there"):
-    try:
-        __import__(name)
-    except ImportError as error:
-        print(type(error).__name__, error)
-print(lw.integrations.status()["torch"].loaded)
-import jax
-print(Model in jax.registered)
-"""
-    )
-    assert lines == [
-        "ImportError broken",
-        "ImportError broken",
-        "ModuleNotFoundError No module named 'optree_that_is_not_there'",
-        "False",
-        "True",
-    ]
-
-
 def test_switched_off(run):
     """`LEAFWISE_BRIDGE=0` puts no finder in, and `enable` still works."""
     lines = run(

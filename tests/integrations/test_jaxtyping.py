@@ -133,25 +133,3 @@ def test_methods_and_transforms():
     value, gradients = nn.value_and_grad(checked(loss))(model, jnp.ones(3))
     assert value == 3
     assert gradients.first.value.shape == (3,)
-
-
-def test_generic_annotations_name_classes():
-    """What is in a `List` is looked at; of a variable or a state, only its class."""
-    model = Model(3, 3)
-
-    @checked
-    def take(
-        graphdef: nn.GraphDef[Model], state: nn.State, layers: nn.List[Model]
-    ) -> Model:
-        return nn.merge(graphdef, state)
-
-    @checked
-    def read(param: nn.Param[Float[Array, " n"]]) -> nn.Param:
-        return param
-
-    assert type(take(*nn.split(model), nn.List([model]))) is Model
-    with pytest.raises(TypeCheckError):
-        take(*nn.split(model), nn.List([1]))
-    assert read(nn.Param("text")).value == "text"
-    with pytest.raises(TypeCheckError):
-        read(nn.BatchStat(jnp.ones(3)))

@@ -1,8 +1,5 @@
 """Classes of ours as trees in jax and optree, with the real libraries."""
 
-import subprocess
-import sys
-
 import numpy as np
 import pytest
 
@@ -18,12 +15,6 @@ class Layer(lw.Pytree):
 
     def __call__(self, x):
         return x * self.weight * self.scale
-
-
-@lw.dataclass
-class Point:
-    x: object
-    unit: str = lw.static(default="m")
 
 
 def test_through_transforms(jax):
@@ -176,26 +167,6 @@ class TestRegisteredOnce:
         for node in self.ways():
             made = optree.tree_map(lambda x: x + 1, node, namespace="leafwise")
             assert (type(made), lw.tree_leaves(made)) == (type(node), [2.0])
-
-
-def test_made_before_the_import(jax):
-    """In a fresh process, and by an import from elsewhere."""
-    code = """
-import sys, numpy as np, leafwise as lw
-class Model(lw.Pytree):
-    def __init__(self):
-        self.x = np.ones(2)
-early = Model()
-assert "jax" not in sys.modules
-import importlib.util
-importlib.util.find_spec("jax"), importlib.util.find_spec("optree")
-assert not {"jax", "optree"} & {*sys.modules}
-import jax.numpy
-print(len(jax.tree_util.tree_leaves(early)))
-import optree
-print(len(optree.tree_leaves(early, namespace="leafwise")))
-"""
-    assert subprocess.check_output([sys.executable, "-c", code], text=True) == "1\n1\n"
 
 
 def test_trace_levels_inside(jax):

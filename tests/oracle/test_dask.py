@@ -1,7 +1,6 @@
 """Maps on a cluster: `tree_map` with the executor of dask.distributed."""
 
 import asyncio
-import time
 
 import pytest
 
@@ -64,27 +63,6 @@ def test_all_maps(executor, chunk):
 def pair(path, leaf):
     """Return both."""
     return [path, leaf]
-
-
-def test_the_first_failure_cancels_the_rest(executor):
-    """What has not begun is forgotten by the cluster."""
-    with pytest.raises(ValueError, match=r"^three"):
-        lw.parallel(executor).tree_map(fail_or_wait, [*range(50)])
-    with pytest.raises(LookupError):
-        lw.parallel(executor, progress=lookup).tree_map(abs, [1])
-    assert lw.parallel(executor).tree_map(abs, [-1]) == [1]
-
-
-def lookup(*_told):
-    """Fail as a function that shows progress may."""
-    raise LookupError
-
-
-def fail_or_wait(x):
-    """Fail first, so that the rest of a minute is not waited for."""
-    if x == 0:
-        raise ValueError("three")
-    time.sleep(1.2)
 
 
 def test_gather_of_what_runs_on_a_cluster(executor):

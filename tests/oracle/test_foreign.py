@@ -78,13 +78,6 @@ def test_an_array_in_it_is_never_static_silently(box):
     ]
 
 
-def test_without_data_it_is_static(box):
-    """As any other value."""
-    model = Model()
-    model.box = box[0](3)
-    assert nn.name_to_kind(model)["box"] is nn.Kind.STATIC
-
-
 def test_what_is_filled_later_is_found(box):
     """After `__init__`, and by `check_pytree`."""
     cls, _ = box

@@ -1,7 +1,5 @@
 """Modules beside those of Flax NNX, and under jax."""
 
-import operator
-
 import numpy as np
 import pytest
 
@@ -41,32 +39,3 @@ def test_filters_by_a_part_of_the_path(nnx):
             theirs = nnx.PathContains(key, exact=exact)
             found = [ours(path, None) for path in paths]
             assert found == [theirs(path, None) for path in paths], (key, exact)
-
-
-def test_copies_of_arrays(nnx, jax):
-    """Those of variables and bare ones are other arrays; a donated copy is no loss."""
-
-    def model_of(library):
-        class Model(library.Module):
-            def __init__(self):
-                self.w = library.Param(jax.numpy.ones(2))
-                self.bare = jax.numpy.zeros(2)
-
-        return Model()
-
-    for library in (nn, nnx):
-        model = model_of(library)
-        shared, copied = library.clone(model), library.clone(model, arrays=True)
-        arrays = [model.w.get_value(), model.bare]
-        same = map(operator.is_, leaves(jax, shared), leaves(jax, model))
-        assert all(same)
-        pointers = {array.unsafe_buffer_pointer() for array in arrays}
-        others = {array.unsafe_buffer_pointer() for array in leaves(jax, copied)}
-        assert len(others) == 2
-        assert not pointers & others
-        with pytest.raises(ValueError, match="variables"):
-            library.clone(model, variables=False, arrays=True)
-
-
-def leaves(jax, model):
-    return jax.tree_util.tree_leaves(model)

@@ -97,14 +97,3 @@ def test_inside_transforms(jax, jnp):
     mapped = jax.vmap(lambda pair: lw.tree_concatenate(pair, 0))(batch)
     assert mapped["w"].shape == (2, 4)
     assert same(lw.tree_unstack(mapped)[0], lw.tree_concatenate(trees))
-
-
-def test_libraries_do_not_mix(jax, jnp, torch):
-    """But those of numpy and jax, which jax mixes itself."""
-    mixed = lw.tree_stack([[np.ones(2, "f4")], [jnp.ones(2)]])[0]
-    assert isinstance(mixed, jax.Array)
-    with pytest.raises(TypeError, match="no library can join") as caught:
-        lw.tree_stack([[np.ones(2, "f4")], [torch.ones(2)]])
-    assert caught.value.__notes__ == ["at key path [0]"]
-    with pytest.raises(lw.StructureError, match=r"float32\[2\] as in .* got float64"):
-        lw.tree_stack([jnp.ones(2), np.ones(2)])

@@ -83,19 +83,6 @@ def test_streams(nnx, jax, seed):
     assert run(nn) == run(nnx)
 
 
-def test_seeds_of_jax(nnx, jax):
-    """Keys of both sorts, other streams; what is none of these is refused."""
-    key, words = jax.random.key(5), jax.random.PRNGKey(6)
-    for library in (nn, nnx):
-        stream = library.RngStream(7, tag="a")
-        rngs = library.Rngs(key, raw=words, other=stream, number=8)
-        assert len(rngs) == 4
-        with pytest.raises(ValueError, match=r"key|rng"):
-            library.Rngs(jax.numpy.ones(2))
-    ours, theirs = (lib.Rngs(key, raw=words, number=8) for lib in (nn, nnx))
-    assert told(nn, jax, ours) == told(nnx, jax, theirs)
-
-
 def test_streams_in_compiled_functions(nnx, jax):
     """Counts come back; what was split is mapped over; captured ones are refused."""
 

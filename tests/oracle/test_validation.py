@@ -356,39 +356,6 @@ def test_what_pydantic_reads_is_left_to_it(pydantic):
         APP.override(Model(), "many=[-1]")
 
 
-def test_validators_that_misbehave(pydantic):
-    """Their exceptions keep their types, and the tree is as it was."""
-
-    class Stop(BaseException):
-        pass
-
-    class Model(pydantic.BaseModel):
-        model_config = pydantic.ConfigDict(validate_assignment=True)
-        size: int = 0
-        seen: int = 0
-
-        @pydantic.model_validator(mode="after")
-        def odd(self):
-            self.__dict__["seen"] = self.seen + 1
-            if self.size == 13:
-                raise Stop
-            if self.size == 14:
-                raise KeyError("fourteen")
-            if self.size == 15:
-                return "another"
-            return self
-
-    model = Model()
-    with pytest.raises(Stop):
-        APP.at([model])["[0].size"].set(13)
-    with pytest.raises(KeyError) as error:
-        APP.at([model])["[0].size"].set(14)
-    assert error.value.__notes__ == ["at key path [0]"]
-    made = APP.at([model])["[0].size"].set(15)[0]
-    assert (type(made), made.size, made.seen) == (Model, 15, 2)
-    assert (model.size, model.seen) == (0, 1)
-
-
 def test_validation_follows_what_is_in_the_last_tree(pydantic, span):
     """What an edit made and another one removed is not validated."""
     tree = {"a": span(), "b": [span(), span()]}
@@ -504,46 +471,3 @@ def test_edits_of_attrs_are_those_of_evolve(attrs, number, changes):
         [node], {f"[0].{k}": x for k, x in changes.items()}, validate=False
     )
     assert all(getattr(raw[0], name) is x for name, x in changes.items())
-
-
-def test_attrs_without_init_and_with_hooks(attrs):
-    """Fields that the constructor does not take are edited, too; no hook runs."""
-
-    @attrs.define(on_setattr=attrs.setters.frozen)
-    class Hooked:
-        size: int = attrs.field(converter=int)
-        area: int = attrs.field(init=False, default=1, validator=attrs.validators.ge(0))
-        total: Any = attrs.field(
-            default=0,
-            converter=attrs.Converter(
-                lambda value, this, field: value + this.size + len(field.name),
-                takes_self=True,
-                takes_field=True,
-            ),
-        )
-
-        def __attrs_post_init__(self):
-            object.__setattr__(self, "area", 5)
-
-    node = Hooked("2", 1)
-    made = APP.tree_update(node, {"size": "3", "total": 1})
-    assert (made.size, made.area, made.total) == (3, 5, 9)
-    assert APP.at(node)["area"].set(7).area == 7
-    with pytest.raises(ValueError, match="'area' must be >= 0"):
-        APP.at(node)["area"].set(-1)
-    with attrs.validators.disabled():
-        assert APP.at(node)["area"].set(-1).area == -1
-
-
-@pytest.mark.parametrize("slots", [True, False])
-def test_a_kept_hash_is_forgotten(attrs, slots):
-    """A node that was made of another one has a hash of its own."""
-
-    @attrs.frozen(cache_hash=True, slots=slots)
-    class Kept:
-        x: int = 1
-
-    node = Kept()
-    assert hash(node) == hash(Kept())
-    assert hash(APP.at(node)["x"].set(2)) == hash(Kept(2))
-    assert hash(APP.tree_map(lambda x: x, node)) == hash(node)

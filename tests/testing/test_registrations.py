@@ -380,11 +380,3 @@ def test_a_namespace_has_its_own_registrations():
     space.check_node(Here, [Here(1, 2)])
     with pytest.raises(AssertionError, match=r"in namespace 'test-check-node' only"):
         check_node(Here, [Here(1, 2)])
-
-
-def test_examples_are_asked_for():
-    """Instances of the very class, one at least."""
-    with pytest.raises(ValueError, match="needs at least one example"):
-        check_node(Own, [])
-    with pytest.raises(TypeError, match="instance of Own itself, got int: 1"):
-        check_node(Own, [1])

@@ -71,12 +71,6 @@ def test_a_failing_tree_shrinks_to_a_small_one():
     assert keyed == {"a": None}
 
 
-@given(trees(keys=st.integers(0, 3), nodes=[dict]))
-def test_keys_are_those_that_were_asked_for(tree):
-    """For all mappings."""
-    assert all({*node} <= {*range(4)} for node in nodes(tree) if isinstance(node, dict))
-
-
 @lw.dataclass
 class Checked:
     """Would refuse most children, if it were asked."""
@@ -129,19 +123,6 @@ def test_a_function_says_how_a_class_is_drawn():
         nodes=[lambda kids: st.builds(Net, kids, st.just(0), st.just("a"))]
     )
     assert smallest(strategy, lambda t: type(t) is Net).weight == 0
-
-
-def test_classes_of_a_namespace_are_found_there():
-    """Not elsewhere."""
-    space = lw.namespace("test-strategies")
-
-    @space.dataclass
-    class Here:
-        x: Any
-
-    assert some(space.trees(nodes=[Here]), lambda t: type(t) is Here)
-    with pytest.raises(TypeError, match="no strategy is known"):
-        trees(nodes=[Here])
 
 
 @given(treedefs(nodes=[type(None), list], none_is_leaf=True))

@@ -123,11 +123,13 @@ def test_each_public_name_has_an_example() -> None:
 
 def test_an_overload_takes_what_the_function_takes() -> None:
     """At most six, with parameters of the same names; together they have all."""
-    functions = [getattr(home, n) for home in (lw, lw.selection) for n in home.__all__]
+    functions: list[Any] = [
+        getattr(home, n) for home in (lw, lw.selection) for n in home.__all__
+    ]
     found = 0
     for function in functions:
         is_function = isinstance(function, types.FunctionType)
-        overloads = typing.get_overloads(function) if is_function else []
+        overloads: list[Any] = [*typing.get_overloads(function)] if is_function else []
         if not overloads or not function.__name__.startswith(("tree_", "to_flat")):
             continue
         found += 1

@@ -1,11 +1,13 @@
 """The order of the pages in the sidebar.
 
-Owns the trees of contents, which are added to the first page when the site is built, so
-that the page itself is plain Markdown.
+Owns what is added to the pages when the site is built, so that they are plain Markdown:
+the trees of contents of the first page, the directives in comments that begin with
+`rst`, and the tables of names of the reference.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 
@@ -43,8 +45,19 @@ CONTENTS = {
 """The pages below each caption of the sidebar."""
 
 
+_RST = re.compile(r"<!-- rst\n(.*?)-->\n", re.DOTALL)
+_NAMES = re.compile(r"<!-- names: (leafwise\S*) -->\n((?:- .*\n)+)")
+
+
+def _names(found: re.Match[str]) -> str:
+    names = "\n".join(re.findall(r"^- `([\w.]+)`", found[2], re.MULTILINE))
+    return f"```{{names}} {found[1]}\n{names}\n```\n"
+
+
 def add(app: Sphinx, docname: str, source: list[str]) -> None:
-    """Add the trees of contents to the first page."""
+    """Add the trees of contents to the first page, and the directives to all."""
+    text = _RST.sub(r"```{eval-rst}\n\1```\n", source[0])
+    source[0] = _NAMES.sub(_names, text)
     if docname == app.config.root_doc:
         source[0] += "".join(
             "\n```{toctree}\n:hidden:\n"

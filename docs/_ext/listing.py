@@ -1,14 +1,14 @@
 """The public names that the reference lists, and on which page each stands.
 
-A topic page in `docs/reference` lists names in blocks that look like this:
+A topic page in `docs/reference` lists names like this, so that it reads well as plain
+Markdown, too:
 
-    ```{names} leafwise.selection
-    selector
-    TreeDiff | members
-    ```
+    <!-- names: leafwise.selection -->
+    - `selector`
+    - `TreeDiff` <!-- members -->
 
-Each name gets a page of its own. After the bar stand options of `autoclass`. Owns what
-these blocks say, and knows nothing of Sphinx, so that tests can ask, too.
+Each name gets a page of its own. The comments behind names are options of `autoclass`.
+Owns what these lists say, and knows nothing of Sphinx, so that tests can ask, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ from typing import Any
 REFERENCE = Path(__file__).parents[1] / "reference"
 PAGES = "reference/api"
 _HEADING = re.compile(r"^## (.+)$")
-_BLOCK = re.compile(r"^```\{names\} (\S+)$")
+_BLOCK = re.compile(r"^<!-- names: (\S+) -->$")
+_ITEM = re.compile(r"^- `([\w.]+)`(?: <!-- (.*) -->)?$")
 
 
 @dataclass(frozen=True)
@@ -81,12 +82,12 @@ def entries(folder: Path = REFERENCE) -> tuple[Entry, ...]:
                 section = heading[1]
             elif block := _BLOCK.match(line):
                 module = block[1]
-            elif line.startswith("```"):
+            elif not (item := _ITEM.match(line)):
                 module = ""
-            elif module and line.strip():
-                short, _, rest = (part.strip() for part in line.partition("|"))
-                options = tuple(one.strip() for one in rest.split(";") if one.strip())
-                name = f"{module}.{short}"
+            elif module:
+                rest = (item[2] or "").split(";")
+                options = tuple(one.strip() for one in rest if one.strip())
+                name = f"{module}.{item[1]}"
                 found.append(
                     Entry(name, options, page.stem, section, _page(name, taken))
                 )

@@ -76,7 +76,7 @@ class Names(SphinxDirective):
         """Make the table."""
         rows = ["| | |", "|---|---|"]
         for line in self.content:
-            name = f"{self.arguments[0]}.{line.partition('|')[0].strip()}"
+            name = f"{self.arguments[0]}.{line}"
             entry = next(one for one in entries() if one.name == name)
             summary = entry.summary().replace("|", "\\|")
             said = name.removeprefix("leafwise.")

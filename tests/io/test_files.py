@@ -8,7 +8,6 @@ import json
 import math
 import os
 import pathlib
-import threading
 import uuid
 import zipfile
 from collections import OrderedDict, defaultdict, deque
@@ -108,25 +107,14 @@ def test_arrays_of_all_dtypes_of_numpy(again, dtype):
     assert_same(again(values), values)
 
 
-def test_elements_and_order(again, of_arrays):
-    base = np.arange(24.0).reshape(4, 6)
-    tree = {"a": base.T, "b": base[::2, ::-1], "c": base[1:1], "d": np.float64(3)}
-    assert_same(again(tree, of_arrays), tree)
-
-
 def test_bfloat16(again, of_arrays):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     tree = [np.arange(3).astype(ml_dtypes.bfloat16), np.ones((), ml_dtypes.float8_e5m2)]
+    for shape in ((0, 4), (2, 0, 3), (0,), (4, 0)):
+        tree.append(np.ones(shape, ml_dtypes.bfloat16))
     assert_same(again(tree, of_arrays), tree)
     assert_same(again([ml_dtypes.bfloat16(1.5)]), [ml_dtypes.bfloat16(1.5)])
     assert_same(again([np.ones(2, ml_dtypes.int4)]), [np.ones(2, ml_dtypes.int4)])
-
-
-def test_empty_arrays_of_bfloat16_keep_their_shapes(again, of_arrays):
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    shapes = [(0, 4), (2, 0, 3), (0,), (4, 0)]
-    tree = [np.ones(shape, ml_dtypes.bfloat16) for shape in shapes]
-    assert_same(again(tree, of_arrays), tree)
 
 
 def test_fields_whose_names_are_in_any_alphabet(tmp_path):
@@ -531,25 +519,3 @@ def test_namespaces(tmp_path):
     assert lw.load(path)[0].a == 3
     with pytest.raises(FileError, match="Own"):
         lw.save(path, [Own(3)])
-
-
-@pytest.mark.needs("threads")
-def test_threads(tmp_path):
-    path = tmp_path / "x.npz"
-    trees = [{"a": np.full(100, n), "b": n} for n in range(4)]
-    lw.save(path, trees[0])
-    wrong = []
-
-    def work(tree):
-        for _ in range(10):
-            lw.save(path, tree)
-            found = lw.load(path)
-            if found["a"].tolist() != [found["b"]] * 100:
-                wrong.append(found)
-
-    threads = [threading.Thread(target=work, args=(tree,)) for tree in trees]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []

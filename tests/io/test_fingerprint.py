@@ -205,16 +205,6 @@ def test_values_are_the_same_if_they_are_equal_and_of_one_type(one, other):
     assert (lw.fingerprint([one]) == lw.fingerprint([other])) == equal
 
 
-@given(scalars.filter(lambda x: not isinstance(x, datetime.datetime)))
-def test_a_pickle_is_the_same(value):
-    """In another process, that is."""
-    try:
-        again = pickle.loads(pickle.dumps(value))
-    except (pickle.PicklingError, TypeError, AttributeError):
-        return
-    assert lw.fingerprint([again]) == lw.fingerprint([value])
-
-
 # -------------------------------------------------------------------------- values
 
 

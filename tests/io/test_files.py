@@ -110,8 +110,8 @@ def test_arrays_of_all_dtypes_of_numpy(again, dtype):
 def test_bfloat16(again, of_arrays):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     tree = [np.arange(3).astype(ml_dtypes.bfloat16), np.ones((), ml_dtypes.float8_e5m2)]
-    for shape in ((0, 4), (2, 0, 3), (0,), (4, 0)):
-        tree.append(np.ones(shape, ml_dtypes.bfloat16))
+    shapes = [(0, 4), (2, 0, 3), (0,), (4, 0)]
+    tree += [np.ones(shape, ml_dtypes.bfloat16) for shape in shapes]
     assert_same(again(tree, of_arrays), tree)
     assert_same(again([ml_dtypes.bfloat16(1.5)]), [ml_dtypes.bfloat16(1.5)])
     assert_same(again([np.ones(2, ml_dtypes.int4)]), [np.ones(2, ml_dtypes.int4)])

@@ -14,9 +14,6 @@ from leafwise.io import replace_file
 posix = pytest.mark.skipif(
     os.name != "posix" or sys.platform == "emscripten", reason="files of POSIX"
 )
-unprivileged = pytest.mark.skipif(
-    not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may do anything"
-)
 
 
 def write(path, data=b"new"):
@@ -90,19 +87,6 @@ def test_a_failure_of_the_system_names_the_file(old, monkeypatch, call):
     monkeypatch.undo()
     assert old.read_bytes() == b"old"
     assert only(old)
-
-
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
-def test_a_full_disk_leaves_the_old_file(old, monkeypatch):
-    """The temporary file is a device on which each write fails, when it is flushed."""
-    real = os.open
-    monkeypatch.setattr(os, "open", lambda path, *_, **__: real("/dev/full", os.O_RDWR))
-    with pytest.raises(OSError, match="No space left"):
-        write(old)
-    with pytest.raises(OSError, match="No space left"):
-        write(old, b"x" * 10_000_000)
-    monkeypatch.undo()
-    assert old.read_bytes() == b"old"
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is full")
@@ -181,23 +165,8 @@ def test_links_in_a_circle_are_refused(tmp_path):
     assert caught.value.filename == str(link)
 
 
-@posix
-@unprivileged
-def test_without_permission_the_old_file_stays(old):
-    old.chmod(0o400)
-    with pytest.raises(PermissionError, match=old.name):
-        write(old)
-    old.chmod(0o600)
-    old.parent.chmod(0o500)
-    with pytest.raises(PermissionError, match="temporary file in"):
-        write(old)
-    old.parent.chmod(0o700)
-    assert old.read_bytes() == b"old"
-    assert only(old)
-
-
 def test_a_file_that_may_not_be_written_to_is_not_replaced(old, monkeypatch):
-    """As above, for a process that may do anything."""
+    """A rename would not mind."""
     monkeypatch.setattr(os, "access", lambda path, mode: False)
     with pytest.raises(PermissionError, match=old.name):
         write(old)
@@ -206,8 +175,6 @@ def test_a_file_that_may_not_be_written_to_is_not_replaced(old, monkeypatch):
 
 
 def test_a_folder_that_allows_no_new_file(old, monkeypatch):
-    """As above, for a process that may do anything."""
-
     def refuse(path, *rest, **options):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
 
@@ -225,12 +192,6 @@ def test_long_names(tmp_path):
     assert path.read_bytes() == b"new"
     with pytest.raises(OSError, match="too long"):
         write(tmp_path / ("n" * 256))
-
-
-def test_relative_paths(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    write("here")
-    assert (tmp_path / "here").read_bytes() == b"new"
 
 
 def test_what_cannot_be_opened_leaves_nothing(old):

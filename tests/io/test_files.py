@@ -8,7 +8,6 @@ import json
 import math
 import os
 import pathlib
-import threading
 import uuid
 import zipfile
 from collections import OrderedDict, defaultdict, deque
@@ -20,7 +19,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.errors import CycleError, FileError, PathError, TreeDefError
+from leafwise.errors import CycleError, FileError, TreeDefError
 from strategies import Box, Color, Layer, Net, Point, every_tree
 
 
@@ -88,14 +87,9 @@ VALUES = [
 KEPT = [v for v in VALUES if v is not ... and v is not NotImplemented]
 
 
-@pytest.mark.parametrize("value", KEPT, ids=lambda v: type(v).__name__)
-def test_values_come_back_as_they_were(again, value):
-    for tree in (value, {"a": [value, None]}):
-        assert_same(again(tree, ".json"), tree)
-
-
 def test_all_values_in_each_format(again, suffix):
-    assert_same(again(KEPT, suffix), KEPT)
+    for tree in ([*KEPT] if suffix == ".json" else []) + [KEPT]:
+        assert_same(again(tree, suffix), tree)
 
 
 DTYPES = ["?", "i1", "u8", "<f2", "f4", "f8", "c8", "c16", ">f8", "M8[ns]", "m8[D]"]
@@ -113,25 +107,14 @@ def test_arrays_of_all_dtypes_of_numpy(again, dtype):
     assert_same(again(values), values)
 
 
-def test_elements_and_order(again, of_arrays):
-    base = np.arange(24.0).reshape(4, 6)
-    tree = {"a": base.T, "b": base[::2, ::-1], "c": base[1:1], "d": np.float64(3)}
-    assert_same(again(tree, of_arrays), tree)
-
-
 def test_bfloat16(again, of_arrays):
     ml_dtypes = pytest.importorskip("ml_dtypes")
     tree = [np.arange(3).astype(ml_dtypes.bfloat16), np.ones((), ml_dtypes.float8_e5m2)]
+    shapes = [(0, 4), (2, 0, 3), (0,), (4, 0)]
+    tree += [np.ones(shape, ml_dtypes.bfloat16) for shape in shapes]
     assert_same(again(tree, of_arrays), tree)
     assert_same(again([ml_dtypes.bfloat16(1.5)]), [ml_dtypes.bfloat16(1.5)])
     assert_same(again([np.ones(2, ml_dtypes.int4)]), [np.ones(2, ml_dtypes.int4)])
-
-
-def test_empty_arrays_of_bfloat16_keep_their_shapes(again, of_arrays):
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    shapes = [(0, 4), (2, 0, 3), (0,), (4, 0)]
-    tree = [np.ones(shape, ml_dtypes.bfloat16) for shape in shapes]
-    assert_same(again(tree, of_arrays), tree)
 
 
 def test_fields_whose_names_are_in_any_alphabet(tmp_path):
@@ -224,9 +207,8 @@ class Odd:
         ({"a": [1, Odd()]}, "['a'][1]", "an odd one"),
         ({"a": lambda: 0}, "['a']", "lambda"),
         ([datetime.time(1, fold=1)], "[0]", "fold=1"),
-        ({"a": np.array([None])}, "['a']", "an array of Python objects"),
         ({"a": np.ma.masked_array([1])}, "['a']", "MaskedArray"),
-        ({"a": np.array(["x"], "O")}, "['a']", "object"),
+        ({"a": np.array(["x"], "O")}, "['a']", "only dense arrays of plain"),
         (
             [np.dtype({"names": "ab", "formats": ["i4"] * 2, "offsets": [0, 2]})],
             "[0]",
@@ -391,20 +373,14 @@ def test_what_could_be_taken_for_something_else_has_a_header(again, tmp_path, tr
     assert data.keys() == {"leafwise", "leaves", "treedef", "objects"}
 
 
-def test_each_leaf_has_a_line(tmp_path):
+def test_each_leaf_has_a_line_that_may_be_edited(tmp_path):
     path = tmp_path / "x.json"
     lw.save(path, {"betas": (0.9, 0.99), "mode": Mode.FAST})
-    lines = path.read_text(encoding="utf-8").splitlines()
-    assert '    "betas[0]": 0.9,' in lines
-    assert f'    "mode": ["literal", "{__name__}.Mode.FAST"]' in lines
-
-
-def test_a_leaf_may_be_edited_by_hand(tmp_path):
-    path = tmp_path / "x.json"
-    lw.save(path, {"betas": (0.9, 0.99)})
-    text = path.read_text(encoding="utf-8").replace("0.99", "0.95")
-    path.write_text(text, encoding="utf-8")
-    assert lw.load(path) == {"betas": (0.9, 0.95)}
+    text = path.read_text(encoding="utf-8")
+    assert '    "betas[0]": 0.9,\n' in text
+    assert f'    "mode": ["literal", "{__name__}.Mode.FAST"]\n' in text
+    path.write_text(text.replace("0.99", "0.95"), encoding="utf-8")
+    assert lw.load(path) == {"betas": (0.9, 0.95), "mode": Mode.FAST}
 
 
 def test_depth_is_no_problem(again, suffix):
@@ -435,8 +411,6 @@ def test_variables_in_several_places_are_stored_once(tmp_path, of_arrays):
     assert model.embed.value.tolist() == [[1, 1, 1]] * 2
     assert (model.calls.value, model.name) == (0, "tied")
     assert path.stat().st_size < 3_000
-    picked = lw.load(path, select="model.head.w")
-    assert picked.value.tolist() == [[1, 1, 1]] * 2
 
 
 def test_objects_inside_objects_in_several_places(again, suffix):
@@ -474,19 +448,17 @@ def test_arrays_in_several_places_are_stored_once(tmp_path, of_arrays):
 def test_views_of_one_memory_come_back_as_themselves(again, of_arrays):
     base = np.arange(4, dtype="u2")
     tree = [base, base.view("i2"), base[::-1], base.reshape(2, 2), base.T, base[:2]]
+    if find_spec("ml_dtypes"):
+        import ml_dtypes
+
+        bytes_ = np.arange(4, dtype="u1")
+        names = ("float8_e5m2", "float8_e4m3fn")
+        tree += [bytes_, *(bytes_.view(getattr(ml_dtypes, name)) for name in names)]
     if of_arrays == ".npz":
         fields = np.zeros(3, [("a", "i2"), ("b", "i2")])
         fields["b"] = 1
         tree += [fields, fields.view([("b", "i2"), ("a", "i2")]), fields["a"]]
         tree += [fields.view([("a", "u2"), ("b", "i2")]), fields.view("V4")]
-    assert_same(again(tree, of_arrays), tree)
-
-
-def test_views_of_ml_dtypes_come_back_as_themselves(again, of_arrays):
-    ml_dtypes = pytest.importorskip("ml_dtypes")
-    base = np.arange(4, dtype="u1")
-    names = ("float8_e5m2", "float8_e4m3fn")
-    tree = [base, *(base.view(getattr(ml_dtypes, name)) for name in names)]
     assert_same(again(tree, of_arrays), tree)
 
 
@@ -528,51 +500,6 @@ def test_lists_in_several_places_are_values(again, suffix):
     assert loaded["a"] is not loaded["b"]
 
 
-# ------------------------------------------------------------------------------ select
-
-
-def state():
-    return {
-        "step": 3,
-        "params": [{"w": np.full(2, n), "b": np.zeros(())} for n in range(3)],
-    }
-
-
-def test_a_part_is_what_its_selector_gets(tmp_path, of_arrays):
-    path = tmp_path / f"x{of_arrays}"
-    lw.save(path, state())
-    for select in ("step", "params[1]", "**.w", "params[:2].b", int):
-        assert_same(lw.load(path, select=select), lw.at(state())[select].get())
-    assert len(lw.load(path, select=lambda x: getattr(x, "shape", None) == (2,))) == 3
-    with pytest.raises(PathError, match="optim"):
-        lw.load(path, select="optim")
-
-
-def test_a_part_reads_no_other_arrays(tmp_path):
-    path = tmp_path / "x.npz"
-    lw.save(path, state())
-    data = bytearray(path.read_bytes())
-    place = data.index(np.full(2, 2).tobytes())
-    data[place] ^= 1
-    path.write_bytes(data)
-    assert lw.load(path, select="params[1].w").tolist() == [1, 1]
-    with pytest.raises(FileError, match="damaged"):
-        lw.load(path)
-    with pytest.raises(FileError, match="damaged"):
-        lw.load(path, select="params[2]")
-
-
-def test_an_error_of_a_predicate_is_its_own(tmp_path, suffix):
-    path = tmp_path / f"x{suffix}"
-    lw.save(path, {"a": (1, 2)})
-
-    def fail(leaf):
-        raise KeyError("mine")
-
-    with pytest.raises(KeyError, match="mine"):
-        lw.load(path, select=fail)
-
-
 # ------------------------------------------------------------------------- namespaces
 
 
@@ -592,25 +519,3 @@ def test_namespaces(tmp_path):
     assert lw.load(path)[0].a == 3
     with pytest.raises(FileError, match="Own"):
         lw.save(path, [Own(3)])
-
-
-@pytest.mark.needs("threads")
-def test_threads(tmp_path):
-    path = tmp_path / "x.npz"
-    trees = [{"a": np.full(100, n), "b": n} for n in range(4)]
-    lw.save(path, trees[0])
-    wrong = []
-
-    def work(tree):
-        for _ in range(10):
-            lw.save(path, tree)
-            found = lw.load(path)
-            if found["a"].tolist() != [found["b"]] * 100:
-                wrong.append(found)
-
-    threads = [threading.Thread(target=work, args=(tree,)) for tree in trees]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert wrong == []

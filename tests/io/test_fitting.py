@@ -63,7 +63,6 @@ def test_all_differences_are_told_at_once(path):
         "at ['scale']: expected float32[], got numpy.float32",
         "at ['step']: expected float, got int",
         "at ['layers[1].b']: expected nothing, got str",
-        "at ['layers']: expected tuple, got list",
     ]
 
 
@@ -79,8 +78,6 @@ def test_all_differences_are_told_at_once(path):
         (1, np.zeros(2), "expected float64[2], got int"),
         (np.zeros(2, "f4"), np.zeros(2), "expected float64[2], got float32[2]"),
         (int, 1, "expected int, got the class int"),
-        ([1, 2], (1, 2), "expected tuple, got list"),
-        (Point(1, 2), (1, 2), "expected tuple, got Point"),
         (None, 1, "expected int, got nothing"),
     ],
 )
@@ -90,12 +87,18 @@ def test_types_count(tmp_path, saved, like, text):
     assert text in " ".join(differences(path, {"a": like}))
 
 
-def test_mappings_stand_for_each_other(path):
-    lw.save(path, OrderedDict(net={"w": np.ones(2)}))
-    like = {"net": OrderedDict(w=np.zeros(2))}
+def test_leaves_are_found_by_name_whatever_the_nodes(path):
+    lw.save(path, {"net": {"w": np.ones(2)}, "l": [1, 2]})
+    like = OrderedDict(net=Weight(np.zeros(2), 3), l=(0, 0))
     loaded = lw.load(path, like)
-    assert type(loaded["net"]) is OrderedDict
-    assert loaded["net"]["w"].tolist() == [1, 1]
+    assert type(loaded["net"]) is Weight
+    assert loaded["net"].w.tolist() == [1, 1]
+    assert (loaded["net"].n, loaded["l"]) == (3, (1, 2))
+
+
+class Weight(lw.Pytree):
+    def __init__(self, w, n=1):
+        self.w, self.n = w, n
 
 
 def test_not_strict_takes_what_there_is(path):
@@ -105,17 +108,6 @@ def test_not_strict_takes_what_there_is(path):
     assert loaded == {"step": 7, "layers": (Layer(None, 3.5),), "seed": "kept"}
     like["step"] = 0.5
     assert len(differences(path, like, strict=False)) == 1
-
-
-def test_a_part_is_put_into_like(path):
-    lw.save(path, state())
-    like = state(0.0, steps=0)
-    like["layers"][1] = {"other": 1}
-    loaded = lw.load(path, like, select="layers[0]")
-    assert loaded["layers"][0].weight.sum() == 6
-    assert (loaded["step"], loaded["scale"]) == (0, 0)
-    assert loaded["layers"][1] == {"other": 1}
-    assert len(differences(path, like, select="**.other")) == 1
 
 
 def test_names_may_be_changed(path):
@@ -155,13 +147,6 @@ def test_classes_that_are_not_here_do_not_matter_with_like(path):
         lw.load(path)
     loaded = lw.load(path, {"m": Layer(None, 1.5)}, strict=False)
     assert loaded["m"].bias == 1.5
-    like = {"m": Weight(np.zeros(2))}
-    assert lw.load(path, like)["m"].w.tolist() == [1, 1]
-
-
-class Weight(lw.Pytree):
-    def __init__(self, w):
-        self.w = w
 
 
 # ------------------------------------------------------------------------------- ties
@@ -188,14 +173,6 @@ def test_ties_are_those_of_like(path):
     assert lw.load(path, Model(True), strict=False).head[0].value.tolist() == [2, 2]
 
 
-def test_a_tied_variable_may_be_chosen_by_each_of_its_places(path):
-    lw.save(path, Model(True, 1.0))
-    for select in ("embed", "head", "head[0].value"):
-        loaded = lw.load(path, Model(True), select=select)
-        assert loaded.embed.value.tolist() == [1, 1]
-        assert loaded.embed is loaded.head[0]
-
-
 # ----------------------------------------------------------------- files from elsewhere
 
 
@@ -213,7 +190,6 @@ def test_npz_of_numpy(tmp_path):
         like = {"a": {"w": np.zeros(2), "b": np.zeros(())}, "n": 0}
         assert lw.load(path, like)["n"] == 3
         assert type(lw.load(path, like)["n"]) is int
-        assert lw.load(path, select="a.w").tolist() == [1, 1]
         assert [*lw.load(path, rename={"a": "b"})] == ["b.w", "b.b", "n"]
     np.savez(path, a=np.array([None]))
     with pytest.raises(FileError, match="contains Python objects"):
@@ -242,7 +218,6 @@ def test_safetensors_of_the_package(tmp_path):
     loaded = lw.load(path, like, rename={"h.*": "h[*]"})
     assert loaded["n"] == 1.0
     assert loaded["h"][0]["w"].tolist() == [[1, 1]] * 2
-    assert lw.load(path, select="h['1'].w").tolist() == [0] * 3
 
 
 def test_the_package_reads_ours(tmp_path):
@@ -273,7 +248,7 @@ def test_json_from_elsewhere(tmp_path):
     loaded = lw.load(path, {"a": {"lr": 0.5, "n": 0}}, strict=False)
     assert (loaded, type(loaded["a"]["lr"])) == ({"a": {"lr": 1, "n": 2}}, float)
     path.write_text(text, encoding="utf-16")
-    assert lw.load(path, select="a.n") == 2
+    assert lw.load(path)["a"]["n"] == 2
     for wrong in ("", "{", '{"a": 1, "a": 2}', '["', "[1]]", "\ufeff[1]x"):
         path.write_text(wrong, encoding="utf-8")
         with pytest.raises(FileError):
@@ -322,14 +297,19 @@ def test_keys_of_jax(path):
     path.unlink()
 
 
-def test_arrays_of_jax_that_are_refused(path):
-    jax = pytest.importorskip("jax")
-    with pytest.raises(FileError, match="tracing"):
-        jax.jit(lambda x: lw.save(path, [x]))(1.0)
+def test_arrays_that_are_refused(path):
+    """Without memory here, or sparse: the error has the path."""
+    jax, torch = pytest.importorskip("jax"), pytest.importorskip("torch")
     gone = jax.numpy.ones(2)
     gone.delete()
-    with pytest.raises(FileError, match="was donated"):
-        lw.save(path, [gone])
+    sparse, meta = torch.eye(2).to_sparse(), torch.empty(2, device="meta")
+    for leaf in (gone, sparse, meta):
+        with pytest.raises(
+            FileError, match=r"\['a'\]\[0\].*only dense arrays of plain"
+        ):
+            lw.save(path, {"a": [leaf]})
+    with pytest.raises(FileError, match="only dense arrays of plain elements"):
+        jax.jit(lambda x: lw.save(path, [x]))(1.0)
     assert not path.exists()
 
 
@@ -369,16 +349,6 @@ def test_tensors_of_torch(path):
     assert loaded["half"].tolist() == tree["half"].tolist()
 
 
-def test_tensors_of_torch_that_are_refused(path):
-    torch = pytest.importorskip("torch")
-    for leaf, text in (
-        (torch.eye(2).to_sparse(), "sparse"),
-        (torch.empty(2, device="meta"), "without memory"),
-    ):
-        with pytest.raises(FileError, match=text):
-            lw.save(path, [leaf])
-
-
 def test_parameters_in_several_places_are_stored_once(path):
     torch = pytest.importorskip("torch")
     weight = torch.nn.Parameter(torch.ones(1000, 2))
@@ -407,20 +377,3 @@ def test_a_safetensors_file_of_torch(tmp_path):
     lw.save(path, model.state_dict())
     again = package.load_file(path)
     assert {*again} == {"['0.weight']", "['0.bias']", "['1.weight']", "['1.bias']"}
-
-
-def test_a_safetensors_file_of_flax(tmp_path):
-    jax = pytest.importorskip("jax")
-    pytest.importorskip("flax")
-    package = pytest.importorskip("safetensors.flax")
-    path = tmp_path / "model.safetensors"
-    params = {"params.Dense_0.kernel": jax.numpy.ones((2, 3))}
-    package.save_file(params, path)
-
-    class Dense(lw.Pytree):
-        def __init__(self):
-            self.w = nn.Param(jax.numpy.zeros((2, 3)))
-
-    rename = {"params.Dense_*.kernel": "[*].w.value"}
-    loaded = lw.load(path, [Dense()], rename=rename)
-    assert loaded[0].w.value.sum() == 6

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from itertools import chain
 from types import ModuleType
-from typing import Any, Final, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.matching import mismatch_error
 from ..core.registry import GLOBAL
@@ -40,10 +40,14 @@ from .atomic import Replacement
 from .fitting import filled, leaf_differences
 
 
+if TYPE_CHECKING:
+    import typing_extensions
+
+    Tree = typing_extensions.TypeVar("Tree", default=Any)
+
 __all__ = ["Path", "load", "save"]
 
 Path = str | bytes | os.PathLike[Any]
-Tree = TypeVar("Tree")
 _Rename = Callable[[str], str | None]
 _FORMATS: Final = {".json": header, ".npz": npz, ".safetensors": safetensors}
 
@@ -212,39 +216,15 @@ def _reading(path: str) -> Iterator[None]:
         ) from error
 
 
-@overload
 def load(
     path: Path,
-    like: None = ...,
-    *,
-    rename: Renaming | None = ...,
-    strict: bool = ...,
-    treedef: bool = ...,
-    namespace: str = ...,
-) -> Any: ...
-
-
-@overload
-def load(
-    path: Path,
-    like: Tree,
-    *,
-    rename: Renaming | None = ...,
-    strict: bool = ...,
-    treedef: bool = ...,
-    namespace: str = ...,
-) -> Tree: ...
-
-
-def load(
-    path: Path,
-    like: Any = None,
+    like: Tree | None = None,
     *,
     rename: Renaming | None = None,
     strict: bool = True,
     treedef: bool = True,
     namespace: str = GLOBAL,
-) -> Any:
+) -> Tree:
     """Load a tree from a file.
 
     Without `like`, a tree that `save` wrote is restored as it was, with numpy arrays;
@@ -291,15 +271,19 @@ def load(
     with ExitStack() as stack:
         with _reading(given):
             file = _File(given, stack.enter_context(form.opened(given)), context)
+        found: Any
         if like is not None:
-            return _load_like(file, like, renamed, strict, context)
-        if rename is not None and file.is_nested and treedef:
+            found = _load_like(file, like, renamed, strict, context)
+        elif not (file.is_nested and treedef):
+            named = file.by_name(renamed).items()
+            found = {name: file.read(leaf) for name, leaf in named}
+        elif rename is not None:
             raise TypeError("rename needs `like`: the file has its own structure")
-        if not (file.is_nested and treedef):
-            named = file.by_name(renamed)
-            return {name: file.read(leaf) for name, leaf in named.items()}
-        leaves = [[*map(file.read, table.leaves.values())] for table in file.tables]
-        return put_together(file.treedefs(), leaves)
+        else:
+            leaves = [[*map(file.read, table.leaves.values())] for table in file.tables]
+            found = put_together(file.treedefs(), leaves)
+        tree: Tree = found
+        return tree
 
 
 class _File:
@@ -322,7 +306,6 @@ class _File:
         self.is_foreign = opened.header is None
         self._opened = opened
         self._arrays: dict[str, Any] = {}
-        self._treedefs: list[PyTreeDef] | None = None
         if not self.is_foreign:
             self.tables = header.read_header(opened.header)
         elif opened.tree is MISSING:
@@ -332,10 +315,8 @@ class _File:
             leaves, treedef = context.flatten(opened.tree)
             names = map(name_of, treedef.paths())
             found = dict(zip(names, leaves, strict=True))
-            self.tables = [header.Table("", found, None)]
-            self._treedefs = [treedef]
-        has_structure = all(table.treedef is not None for table in self.tables)
-        self.is_nested = has_structure or self._treedefs is not None
+            self.tables = [header.Table("", found, treedef)]
+        self.is_nested = all(table.treedef is not None for table in self.tables)
 
     def read(self, leaf: Any) -> Any:
         """Return a leaf; for a `Stored`, its array, each time the same."""
@@ -353,16 +334,13 @@ class _File:
         Raises:
             FileError: One cannot be read.
         """
-        if self._treedefs is not None:
-            return self._treedefs
+        found: list[Any] = [table.treedef for table in self.tables]
         try:
-            texts = [table.treedef or "" for table in self.tables]
-            found = [PyTreeDef.from_json(text, limit=len(text)) for text in texts]
+            if not self.is_foreign:
+                found = [PyTreeDef.from_json(text, limit=len(text)) for text in found]
             counts = [len(table.leaves) for table in self.tables]
             if [treedef.num_leaves for treedef in found] != counts:
-                raise TreeDefError(
-                    "its number of leaves differs from the number of stored leaves"
-                )
+                raise TreeDefError("its number of leaves is not that of stored leaves")
         except TreeDefError as error:
             raise FileError(
                 f"{self.name}: the structure of the tree cannot be read: {error}; "

@@ -24,6 +24,7 @@ from typing import IO, Any, Final, NamedTuple
 
 from ..core.keys import literal
 from ..core.serial import read_value, write_value
+from ..core.treedef import PyTreeDef
 from ..equality.content import dtype_name, instance_of
 from ..errors import TreeDefError
 from ..lazy import need
@@ -54,12 +55,12 @@ class Table(NamedTuple):
     Attributes:
         at: The name of the path where it is first.
         leaves: The leaves by name, in their order: values, `Stored` or `Shared`.
-        treedef: The text of the structure; None if the file has none.
+        treedef: The structure, or its text; None if the file has none.
     """
 
     at: str
     leaves: dict[str, Any]
-    treedef: str | None
+    treedef: PyTreeDef | str | None
 
 
 # ----------------------------------------------------------------------------- header

@@ -8,7 +8,7 @@ and line ends are kept.
 from __future__ import annotations
 
 import importlib
-from typing import Any, Final
+from typing import Any
 
 from .. import formats
 from ..formats import Document, FormatError
@@ -16,8 +16,6 @@ from .parts import RevisionError, same
 
 
 __all__ = ["RevisionError", "revise"]
-
-_DEEPEST: Final = 150
 
 
 def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False) -> str:
@@ -57,27 +55,16 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
         formats.load(dumped, "json").tree, tree, written=False
     ):
         tree = formats.load(dumped, "json").tree  # which has no dates
-    if max(_depth(document.tree), _depth(tree)) > _DEEPEST:
-        raise RevisionError(f"it is nested more than {_DEEPEST} levels deep")
     is_windows = text.count("\r\n") == text.count("\n") > 0
     plain = text.replace("\r\n", "\n") if is_windows else text
     writer = importlib.import_module(f".of_{document.kind}", __name__)
-    made, expected = writer.remade(plain, document, tree)
     try:
+        made, expected = writer.remade(plain, document, tree)
         found = formats.load(made, document.kind).tree
+    except RecursionError as error:
+        raise RevisionError("it is nested too deeply to be edited") from error
     except FormatError as error:
         raise RevisionError(f"the new text would not be valid: {error}") from error
     if not same(found, expected, written=False):
         raise RevisionError("the new text would have other values than the edit")
     return str(made.replace("\n", "\r\n") if is_windows else made)
-
-
-def _depth(tree: Any) -> int:
-    """Return how deeply dicts and lists are nested, up to the first depth too much."""
-    depth, level = 0, {0: tree}
-    while level and depth <= _DEEPEST:
-        nodes = [node for node in level.values() if isinstance(node, dict | list)]
-        below = (n.values() if isinstance(n, dict) else n for n in nodes)
-        level = {id(child): child for children in below for child in children}
-        depth += 1
-    return depth

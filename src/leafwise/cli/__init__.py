@@ -194,7 +194,7 @@ def _levels(text: str) -> int:
 
 def _add_words(parser: argparse.ArgumentParser, name: str) -> None:
     """Add the arguments of `diff` and `merge` that take words of selections."""
-    module = "align" if name == "diff" else "policy"
+    module = "align" if name == "diff" else "merge"
     words = importlib.import_module(f"leafwise.selection.{module}")
     if name == "merge":
         parser.add_argument("--join", choices=words.JOINS, default="outer")

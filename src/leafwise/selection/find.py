@@ -193,12 +193,6 @@ _FLAT: Final = "<flat index "
 _HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
 
 
-@functools.lru_cache
-def _word(sep: str) -> re.Pattern[str]:
-    """Return what matches a name between separators, up to what is special."""
-    return re.compile(rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*")
-
-
 def parse(text: str, sep: str = ".") -> tuple[Step, ...]:
     """Read a pattern.
 
@@ -251,7 +245,8 @@ def _name(text: str, start: int, sep: str) -> tuple[Step, int]:
         key = GetAttrKey(_literal(text, start, end))
         return _attribute(text[start:end], key), end
     begin = start + (first == "@")
-    found: Any = _word(sep).match(text, begin)
+    word = rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*"  # up to what is special
+    found: Any = re.compile(word).match(text, begin)
     name, end = found[0], found.end()
     if not name:
         raise _error(text, begin, "a name is missing here")

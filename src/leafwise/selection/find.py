@@ -313,7 +313,7 @@ def _bracket(text: str, start: int) -> tuple[Step, int]:
         if type(wanted) is tuple and not bare.startswith("("):
             step = Step(shown, _one_of([*map(_item, wanted)]))
         else:
-            cls = SequenceKey if type(wanted) is int else DictKey
+            cls: Any = SequenceKey if type(wanted) is int else DictKey
             step = Step(shown, _item(wanted), cls(wanted))
     return step, end + 1
 
@@ -627,7 +627,8 @@ class _Deep:
         self, link: Any, node: Any, rule: Rule, states: tuple[int, ...], depth: int
     ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
         """Return the children in which the walk goes on."""
-        kept, moves, names = self.table(states)
+        kept, moves, known = self.table(states)
+        names: Any = known
         end, leaf_types, stay = self.end, self.leaf_types, self.closure(kept)
         by_name = names is not None and rule.reads_items and rule.is_mapping
         if (

@@ -67,6 +67,7 @@ SHARED = {
     "nn.rngs._jax": "equal",
     "nn.variables._types": "single",
     "safely._guards": "single",
+    "selection.names._is_plain": "equal",
     "selection.pattern._of_text": "equal",
 }
 """What can change, by module and name."""

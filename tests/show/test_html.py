@@ -258,31 +258,11 @@ def chain(n, key):
     ],
     ids=range(9),
 )
-def test_no_page_is_larger_than_it_may_be(read, tree):
-    for largest in (200_000, 50_000):
-        page = to_html(tree, max_leaves=10**6, max_bytes=largest)
-        assert len(page.encode()) <= largest
+def test_pages_are_of_moderate_size(read, tree):
+    page = to_html(tree)
+    assert len(page.encode()) < 8_000_000
     checked(read(page))
-    text = to_html(lw.tree_diff(tree, [0]), max_bytes=50_000)
-    assert len(text.encode()) <= 50_000
-
-
-@pytest.mark.slow
-def test_a_page_has_two_megabytes_at_most():
-    page = to_html(wide(30_000, "&" * 1000), max_leaves=10**6)
-    assert 1_500_000 < len(page) <= 2_000_000
-
-
-def test_what_does_not_fit_is_counted(read):
-    text = checked(read(to_html(["abc" * 20] * 9000, max_leaves=9000, max_bytes=10**5)))
-    (more,) = re.findall(r"\.\.\. ([\d,]+) more", text)
-    assert 8000 < int(more.replace(",", "")) < 9000
-    assert text.count("'abc") == 9000 - int(more.replace(",", ""))
-
-
-def test_a_page_needs_some_room():
-    with pytest.raises(ValueError, match="max_bytes must be at least 20,000, not 10"):
-        to_html([], max_bytes=10)
+    assert len(to_html(lw.tree_diff(tree, [0]))) < 8_000_000
 
 
 def test_values_of_arrays(read):

@@ -182,11 +182,9 @@ def _apart(before: Any, after: Any, old: str, new: str) -> tuple[str, str]:
 
 def _whole(value: Any) -> str | None:
     """Return the text of a value if it is short, else None."""
-    if isinstance(value, str | bytes | set | frozenset) and len(value) > _SHORT:
-        return None
-    if _is_many(value) and math.prod(value.shape) > _SHORT:
-        return None
-    text = shown(value)
+    has_size = isinstance(value, str | bytes | set | frozenset)
+    size = len(value) if has_size else math.prod(value.shape) if _is_many(value) else 0
+    text = shown(value) if size <= _SHORT else ""
     return text if text == clip(value) else None
 
 
@@ -237,7 +235,7 @@ def _elements(before: Any, after: Any) -> tuple[str, str]:
     if (
         old == new
         or max(len(old), len(new)) > _SHORT
-        or isinstance(before, str | bytes)
+        or issubclass(type(before), str | bytes)
     ):
         return clip(before.item()), clip(after.item())  # as objects of Python
     return printable(" ".join(old.split())), printable(" ".join(new.split()))

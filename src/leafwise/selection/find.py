@@ -193,12 +193,6 @@ _FLAT: Final = "<flat index "
 _HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
 
 
-@functools.lru_cache
-def _word(sep: str) -> re.Pattern[str]:
-    """Return what matches a name between separators, up to what is special."""
-    return re.compile(rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*")
-
-
 def parse(text: str, sep: str = ".") -> tuple[Step, ...]:
     """Read a pattern.
 
@@ -251,7 +245,8 @@ def _name(text: str, start: int, sep: str) -> tuple[Step, int]:
         key = GetAttrKey(_literal(text, start, end))
         return _attribute(text[start:end], key), end
     begin = start + (first == "@")
-    found: Any = _word(sep).match(text, begin)
+    word = rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*"  # up to what is special
+    found: Any = re.compile(word).match(text, begin)
     name, end = found[0], found.end()
     if not name:
         raise _error(text, begin, "a name is missing here")
@@ -318,7 +313,7 @@ def _bracket(text: str, start: int) -> tuple[Step, int]:
         if type(wanted) is tuple and not bare.startswith("("):
             step = Step(shown, _one_of([*map(_item, wanted)]))
         else:
-            cls = SequenceKey if type(wanted) is int else DictKey
+            cls: Any = SequenceKey if type(wanted) is int else DictKey
             step = Step(shown, _item(wanted), cls(wanted))
     return step, end + 1
 
@@ -632,7 +627,8 @@ class _Deep:
         self, link: Any, node: Any, rule: Rule, states: tuple[int, ...], depth: int
     ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
         """Return the children in which the walk goes on."""
-        kept, moves, names = self.table(states)
+        kept, moves, known = self.table(states)
+        names: Any = known
         end, leaf_types, stay = self.end, self.leaf_types, self.closure(kept)
         by_name = names is not None and rule.reads_items and rule.is_mapping
         if (

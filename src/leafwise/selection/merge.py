@@ -176,7 +176,8 @@ def tree_map_outer(
     def joined(link: Any, row: Sequence[Any]) -> Walk:
         nodes = [value for value in row if value is not MISSING]
         rules: list[Any] = [context.rule_of(node) for node in nodes]
-        first, rule, key_type = nodes[0], rules[0], None
+        first, key_type = nodes[0], None
+        rule: Any = rules[0]
         if rules.count(None) == len(rules):
             return _called(f, [fill if x is MISSING else x for x in row], link)
         if None not in rules and not any(map(has_kinds, nodes)):

@@ -30,9 +30,9 @@ from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
-from .find import DEPTH_IN_DOUBT, END, Place, Step, check_cycles, find, keys_of, parse
-from .pattern import Selector, along, require, selector, with_article
-from .rebuild import Delete, Edited, Set, rebuild
+from .find import DEPTH_IN_DOUBT, END, Place, check_cycles, find, keys_of, parse
+from .pattern import along, require, selector, with_article
+from .rebuild import Delete, Edit, Edited, Set, rebuild
 from .values import as_declared, as_replaced, declared_at, described, guess, number_type
 
 
@@ -515,7 +515,8 @@ the value at ['widths'][0] is 64
     record = Edited(validate)
     for text in [overrides] if isinstance(overrides, str) else overrides:
         try:
-            tree = _applied(tree, text, context, record)
+            edits = _edits_of(tree, text, context, validate)
+            tree = rebuild(tree, edits, context, record)
         except (EditError, PathError) as error:
             made = type(error)(f"override {clip(text)}: {error}")
             made.path = error.path
@@ -524,35 +525,42 @@ the value at ['widths'][0] is 64
     return tree
 
 
-def _applied(tree: Any, text: str, context: Context, record: Edited) -> Any:
+def _edits_of(
+    tree: Any, text: str, context: Context, validate: bool
+) -> list[tuple[KeyPath, Edit]]:
+    """Return the edits that an override stands for."""
     if text.startswith("~"):
-        paths = _selection(tree, selector(text[1:]), context).paths()
-        return rebuild(tree, [(path, Delete()) for path in paths], context, record)
+        there = require(selector(text[1:]), tree, context)
+        return [(place.path, Delete()) for place in there]
     where, value = split_override(text)
-    if where.startswith("++"):
-        there = find(tree, parse(where[2:]), context)
-        if not there:
-            return _added(tree, where[2:], value, context, record, forces=True)
-        return _replaced(tree, there, value, context, record, any_type=True)
-    if where.startswith("+") or where.endswith("[+]"):
-        return _added(tree, where.removeprefix("+"), value, context, record)
+    forces = where.startswith("++")
+    adds = not forces and (where.startswith("+") or where.endswith("[+]"))
+    where = where.removeprefix("++" if forces else "+")
     chosen = selector(where)
+    there = [] if adds else chosen.targets(tree, context)
+    if forces or adds or there:
+        if not there:
+            return _added(tree, where, value, context, forces=forces)
+        known: dict[type, Any] = {}
+        edits: list[tuple[KeyPath, Edit]] = []
+        for place in there:
+            hint, converts = declared_at(tree, place.path, context, known)
+            any_type = forces or (converts and validate)  # else the class casts it
+            new = _cast(place, value, context, hint, any_type)
+            edits.append((place.path, Set(new)))
+        return edits
     try:
-        there = require(chosen, tree, context)
+        require(chosen, tree, context)
     except PathError as error:
-        has_dot = str(error).endswith("for the key with a dot")
+        can_add = chosen.is_single and "; write [" not in str(error)
         try:
-            _added(tree, where, value, context, Edited(False))
+            rebuild(tree, _added(tree, where, value, context), context)
         except (EditError, PathError):
-            has_dot = True
-        if has_dot or not chosen.is_single:
+            can_add = False
+        if not can_add:
             raise
         raise PathError(f"{error}; use +{text} to add it") from None
-    return _replaced(tree, there, value, context, record)
-
-
-def _selection(tree: Tree, what: Selector, context: Context) -> Selection[Tree]:
-    return Selection(tree, (what,), context, missing_ok=False)
+    return []
 
 
 def split_override(text: str) -> tuple[str, str]:
@@ -574,72 +582,45 @@ def split_override(text: str) -> tuple[str, str]:
     raise EditError("expected path=value, +path=value, ++path=value or ~path")
 
 
-def _replaced(
-    tree: Any,
-    places: Iterable[Place],
-    text: str,
-    context: Context,
-    record: Edited,
-    *,
-    any_type: bool = False,
-) -> Any:
-    edits = []
-    known: dict[type, Any] = {}
-    for place in places:
-        hint, converts = declared_at(tree, place.path, context, known)
-        casts = any_type or (converts and record.validate)  # else the class does
-        value = _cast(place, text, context, hint, any_type=casts)
-        edits.append((place.path, Set(value)))
-    return rebuild(tree, edits, context, record)
-
-
 def _added(
-    tree: Any,
-    where: str,
-    text: str,
-    context: Context,
-    record: Edited,
-    *,
-    forces: bool = False,
-) -> Any:
-    """Insert a value, and dicts for the missing parents; None is an empty dict.
+    tree: Any, where: str, text: str, context: Context, *, forces: bool = False
+) -> list[tuple[KeyPath, Edit]]:
+    """Return the edits that insert a value, and dicts for the missing parents.
 
-    A number stays a text beside texts alone, unless `forces` is set.
+    None is an empty dict. A number stays a text beside texts alone, unless `forces` is
+    set.
     """
     steps = parse(where)
     value = guess(text)
     for count in range(len(steps) - 1, -1, -1):
         holders = find(tree, steps[:count], context)
-        if holders:
-            is_number = isinstance(value, int | float) and type(value) is not bool
-            if is_number and not forces and count + 1 == len(steps):
-                nodes = [(x.value, context.rule_of(x.value)) for x in holders]
-                rows = [rule.flatten(x)[0] if rule else () for x, rule in nodes]
-                if all(row and all(isinstance(x, str) for x in row) for row in rows):
-                    value = text
-            for step in reversed(steps[count + 1 :]):
-                value = [value] if step.key is END else {_name(step): value}
-            if all(holder.value is None for holder in holders):
-                step = steps[count]
-                made = [value] if step.key is END else {_name(step): value}
-                edits = [(holder.path, Set(made)) for holder in holders]
-                return rebuild(tree, edits, context, record)
-            there = _selection(tree, along(steps[: count + 1]), context)
-            return rebuild(tree, there._insertions(value), context, record)
+        if not holders:
+            continue
+        is_number = isinstance(value, int | float) and type(value) is not bool
+        if is_number and not forces and count + 1 == len(steps):
+            nodes = [(x.value, context.rule_of(x.value)) for x in holders]
+            rows = [rule.flatten(x)[0] if rule else () for x, rule in nodes]
+            if all(row and all(isinstance(x, str) for x in row) for row in rows):
+                value = text
+        are_none = all(holder.value is None for holder in holders)
+        for step in reversed(steps[count + (not are_none) :]):
+            if step.key is END:
+                value = [value]
+            elif step.name is not None:
+                value = {step.name: value}
+            else:
+                raise EditError(
+                    f"{clip(step.text)} has no match and is not a name for a new key"
+                )
+        if are_none:
+            return [(holder.path, Set(value)) for holder in holders]
+        chosen = along(steps[: count + 1])
+        there = Selection(tree, (chosen,), context, missing_ok=False)
+        return there._insertions(value)
     raise EditError("the root already exists; name what to add: +name=value")
 
 
-def _name(step: Step) -> str:
-    if step.name is None:
-        raise EditError(
-            f"{clip(step.text)} has no match and is not a name for a new key"
-        )
-    return step.name
-
-
-def _cast(
-    place: Place, text: str, context: Context, hint: Any, *, any_type: bool
-) -> Any:
+def _cast(place: Place, text: str, context: Context, hint: Any, any_type: bool) -> Any:
     """Return a text as a value of the declared type, or of that which it replaces.
 
     Args:

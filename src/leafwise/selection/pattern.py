@@ -47,7 +47,7 @@ class Selector:
         is_single: Whether its form allows at most one match.
         is_level: Whether all targets have the same depth, so that none is inside
             another.
-        may_be_empty: Whether it is no error that it has no match.
+        may_be_empty: Whether it may have no match.
 
     Example:
         >>> import leafwise as lw

@@ -560,7 +560,8 @@ def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
         wanted: A key; or a name, whose kind of key depends on the node.
     """
     cls: Any = GetAttrKey
-    named, entry = cls, wanted
+    named: Any = cls
+    entry = wanted
     if rule.is_mapping or (isinstance(node, Mapping) and not rule.is_sequence):
         cls = DictKey
         is_object = isinstance(rule.form, Shaped) and not rule.is_mapping

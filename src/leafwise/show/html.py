@@ -6,19 +6,16 @@ and from the changes of a diff; no tree is read here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
-from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, SequenceKey
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array
 from ..errors import PathError
 from ..layout import Part
-from ..ops.context import Context, context_of
+from ..ops.context import context_of
 from ..paint import SIGNS
 from ..safely import class_name, module_name, printable, printed, shown, type_name
 from ..selection.diff import Change, TreeDiff
@@ -26,7 +23,7 @@ from ..selection.difftext import SIGNS as KINDS
 from ..selection.difftext import counted, told
 from ..selection.edit import Selection
 from .outline import Arrays, Item, outline
-from .page import STYLE, caption, framed, safe, span
+from .page import caption, framed, safe, span
 from .picture import Picture
 from .text import leaves_text
 
@@ -35,12 +32,6 @@ if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
 
-LARGEST: Final = 2_000_000
-"""How many bytes a page may have, if nobody says."""
-_SMALLEST: Final = 20_000
-_FEWEST: Final = 2
-_LEAST: Final = 40  # bytes that a value takes, whatever it is
-_FLAT: Final = 3  # levels that are left of a tree whose page is too large all the same
 _ROWS: Final = 40
 _LONGEST_PATH: Final = 1000
 _LONGEST_VALUES: Final = 10_000
@@ -52,7 +43,6 @@ def to_html(
     depth: int | None = None,
     max_leaves: int = 1000,
     arrays: Arrays = "short",
-    max_bytes: int = LARGEST,
     document: bool = False,
     is_leaf: IsLeaf = None,
     none_is_leaf: bool = False,
@@ -75,15 +65,10 @@ def to_html(
         max_leaves: About how many values, or changes, to write at most; values near the
             root come first.
         arrays: `"values"` to write the values of arrays, too.
-        max_bytes: How large the HTML may be, at least 20 000; if necessary, fewer
-            values are written.
         document: Whether to return a complete document, to be written to a file.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
-
-    Raises:
-        ValueError: `max_bytes` is too small.
 
     Example:
         >>> from leafwise.show import to_html
@@ -91,13 +76,11 @@ def to_html(
         >>> page[:15], "&lt;adam&gt;" in page
         ('<!doctype html>', True)
     """
-    if max_bytes < _SMALLEST:
-        raise ValueError(f"max_bytes must be at least {_SMALLEST:,}, not {max_bytes}")
     context = context_of(is_leaf, False, none_is_leaf, namespace)
     title = type_name(tree) if document else None
     said, only = "", None
     if issubclass(type(tree), TreeDiff):
-        write: _Write = partial(_of_diff, tree)
+        body = _of_diff(tree, max_leaves)
     else:
         if type(tree) is PyTreeDef:
             mode = ", None is a leaf" if tree.none_is_leaf else ""
@@ -110,58 +93,21 @@ def to_html(
                 said = f"{said}: {counted(len(only), 'place')}"
             except PathError as error:
                 said, only = f"{said}: {error}", []
-        write = partial(_of_tree, tree, context, depth, arrays, only, said)
-    body = caption(said) if only == [] else _fitting(write, max_leaves, max_bytes)
+        body = caption(said)
+        if only != []:
+            root = outline(
+                tree, context, depth=depth, most=max_leaves, arrays=arrays, only=only
+            )
+            if root.role == "leaf" and not issubclass(type(tree), str | bytes):
+                lines = [] if is_array(tree) else shown(tree).splitlines()
+                if len(lines) > 1:
+                    root.opening = "\n".join(lines)
+            body += f"<ul>{_rows(root, _opened(root))}</ul>"
     text = framed(body, title=title)
     return Picture(text, {"text/html": text})
 
 
-_Write: TypeAlias = Callable[[int, bool], str]
-"""Takes how many values to write, and whether to leave out what is deep."""
-
-
-def _fitting(write: _Write, most: int, largest: int) -> str:
-    """Return what is written of so many values that it is not too large.
-
-    Args:
-        write: What writes them.
-        most: How many values to begin with.
-        largest: How many bytes there may be.
-    """
-    largest -= 2 * len(STYLE)
-    most = max(min(most, largest // _LEAST), _FEWEST)
-    while True:
-        text = write(most, False)
-        size = len(text) if text.isascii() else len(text.encode())
-        if size <= largest:
-            return text
-        if most == _FEWEST:
-            return write(most, True)
-        most = max(_FEWEST, min(most // 2, most * largest // size))
-
-
 # -------------------------------------------------------------------------- trees
-
-
-def _of_tree(
-    tree: Any,
-    context: Context,
-    depth: int | None,
-    arrays: Arrays,
-    only: Iterable[KeyPath] | None,
-    said: str,
-    most: int,
-    flat: bool,
-) -> str:
-    """Return a tree as lists in lists, below what is said of it."""
-    levels = _FLAT if flat and (depth is None or depth > _FLAT) else depth
-    how = "short" if flat else arrays
-    root = outline(tree, context, depth=levels, most=most, arrays=how, only=only)
-    if root.role == "leaf" and not issubclass(type(tree), str | bytes):
-        lines = [] if is_array(tree) else shown(tree).splitlines()
-        if len(lines) > 1:
-            root.opening = "\n".join(lines)
-    return f"{caption(said)}<ul>{_rows(root, _opened(root))}</ul>"
 
 
 def _rows(item: Item, opened: set[int], path: str = "") -> str:
@@ -288,7 +234,7 @@ def _title(value: Any) -> str:
 # ---------------------------------------------------------------------- differences
 
 
-def _of_diff(diff: TreeDiff, most: int, _flat: bool) -> str:
+def _of_diff(diff: TreeDiff, most: int) -> str:
     """Return changes as a table with old and new side by side."""
     if not diff:
         return caption("no differences")

@@ -1,5 +1,6 @@
 """How far a call goes: `docs/architecture.md` draws the way of `tree_map`."""
 
+import contextlib
 import sys
 from pathlib import Path
 
@@ -26,16 +27,19 @@ def calls(work):
     return found
 
 
-def test_a_map_of_a_tree_that_was_never_compiled():
+def test_a_map_of_a_tree_that_was_never_compiled(monkeypatch):
     """At most 20 calls in 7 modules, where a tree with such a root was met before.
 
     One of four trees that are walked is counted by the engine, which takes 10 more.
     """
     tree = {"a": {"x": 1, "y": [2, 3]}, "b": 4}
-    if hasattr(lw, "engine"):
-        lw.engine.forget()
-    lw.tree_leaves(tree)
-    found = calls(lambda: lw.tree_map(float, tree))
+    with contextlib.ExitStack() as stack:
+        if hasattr(lw, "engine"):
+            stack.enter_context(lw.engine.enabled())
+            lw.engine.forget()
+            monkeypatch.setattr(lw.engine.cache, "_SAMPLE", 4)  # as it is for users
+        lw.tree_leaves(tree)
+        found = calls(lambda: lw.tree_map(float, tree))
     assert len(found) <= 20
     assert len({*found}) <= 7
 

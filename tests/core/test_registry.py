@@ -263,22 +263,6 @@ def test_keys_and_children_come_from_one_function():
 # ------------------------------------------------------- static, leaf, inherit
 
 
-def test_static_instances_are_structure():
-    """A static instance has no leaves and is compared by `==`."""
-
-    @lw.register_static
-    @dataclasses.dataclass(frozen=True)
-    class Kind:
-        name: str
-
-    one, other = lw.tree_structure([Kind("a"), 1]), lw.tree_structure([Kind("b"), 1])
-    assert one == lw.tree_structure([Kind("a"), 2])
-    assert one != other
-    assert lw.tree_unflatten(one, [5]) == [Kind("a"), 5]
-    with pytest.raises(lw.StructureError, match="aux data"):
-        lw.tree_map(max, [Kind("a"), 1], [Kind("b"), 1])
-
-
 def test_a_registered_leaf_is_a_leaf():
     """`register_leaf` opts a named tuple out, in its namespace."""
 
@@ -417,16 +401,6 @@ def test_policies_of_a_namespace_are_fixed():
         lw.namespace("ordered", dict_order="random")
 
 
-def test_insertion_order_is_structure_where_it_is_policy():
-    """Equal dicts in another order have another structure there."""
-    space = lw.namespace("ordered", dict_order="insertion")
-    one, other = {"b": 1, "a": 2}, {"a": 2, "b": 1}
-    assert space.tree_structure(one) != space.tree_structure(other)
-    assert space.tree_structure(one) != lw.tree_structure(one)
-    assert space.tree_map(lambda x, y: x == y, one, other) == {"b": True, "a": True}
-    assert [str(p) for p in space.tree_paths(one)] == ["['b']", "['a']"]
-
-
 def test_exist_ok_replaces():
     """The same class may be registered again on request."""
     cls = register_box()
@@ -454,22 +428,6 @@ def test_exist_ok_replaces_the_class_of_the_same_name():
     first, second = cell(), cell()
     assert lw.tree_leaves(second(1)) == [1]
     assert not lw.is_registered(first)
-
-
-def test_unregister():
-    """An unregistered class is a leaf; treedefs made before keep their rule."""
-    cls = register_box()
-    treedef = lw.tree_structure([cls(1)])
-    lw.unregister_pytree_node(cls)
-    assert lw.tree.is_leaf(cls(1))
-    assert treedef.unflatten([2])[0].x == 2
-    assert treedef.flatten_up_to([cls(3)]) == [3]
-    with pytest.raises(RegistryError, match="is not registered in the global registry"):
-        lw.unregister_pytree_node(cls)
-    with pytest.raises(
-        RegistryError, match="is not registered in namespace 'elsewhere'"
-    ):
-        lw.unregister_pytree_node(cls, namespace="elsewhere")
 
 
 def test_lookup_shows_the_rule():

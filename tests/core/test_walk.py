@@ -1,7 +1,6 @@
 """The reference walk: depth, cycles, mutation, users' exceptions (L7, L8)."""
 
 import copy
-import functools
 import pickle
 from collections import OrderedDict
 
@@ -199,27 +198,6 @@ def test_a_wide_cycle_does_not_explode():
 # ------------------------------------------------------------------- mutation
 
 
-@pytest.mark.parametrize(
-    ("tree", "result"),
-    [
-        ([1, 2, 3, 4, 5, 6], [1, 2, 3, 4, 5, 6]),
-        ([1, [2], 3], [1, [2], 3]),
-        ({"b": 1, "a": 2}, {"b": 1, "a": 2}),
-        (OrderedDict(b=1, a=2), OrderedDict(b=1, a=2)),
-    ],
-    ids=repr,
-)
-def test_a_container_emptied_by_the_mapped_function(tree, result):
-    """A node that is being mapped keeps its old values."""
-
-    def clear(x):
-        tree.clear()
-        return x
-
-    assert lw.tree_map(clear, tree) == result
-    assert not tree
-
-
 # -------------------------------------------------------- errors of the user's
 
 
@@ -235,18 +213,6 @@ def fail(error):
 
 
 TREE = {"z": [0, (1, {"k": 2})], "a": Box(3)}
-
-
-@pytest.mark.parametrize("error", [KeyError("x"), StopIteration(5)])
-def test_an_exception_of_is_leaf_keeps_its_type(error):
-    """An `is_leaf` that raises is reported with the path of the node."""
-    for walk in (lw.tree_leaves, functools.partial(lw.tree_map, abs)):
-        fresh = type(error)(*error.args)
-        stop = fail(fresh)
-        with pytest.raises(type(error)) as caught:
-            walk(TREE, is_leaf=lambda node, stop=stop: stop(node) is None)
-        assert caught.value is fresh
-        assert fresh.__notes__ == ["at key path ['z'][1][1]['k']"]
 
 
 def test_an_exception_of_unflatten_names_the_node():

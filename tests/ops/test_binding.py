@@ -86,57 +86,6 @@ def test_every_operation_on_trees_is_there():
     assert [cell.x for cell in turned] == [1, 2]
 
 
-def test_registering_with_a_namespace_object():
-    """Each way to register puts the class into that namespace alone."""
-    space = lw.namespace("ops-binding-register")
-
-    @space.dataclass
-    class Data:
-        x: int
-
-    @space.dataclass(frozen=True)
-    class Frozen:
-        x: int
-
-    @space.register_pytree_node_class
-    class Methods:
-        def tree_flatten(self):
-            return (), None
-
-        @classmethod
-        def tree_unflatten(cls, aux, children):
-            return cls()
-
-    @space.register_pytree_with_keys_class
-    class Keyed:
-        def tree_flatten_with_keys(self):
-            return (), None
-
-        @classmethod
-        def tree_unflatten(cls, aux, children):
-            return cls()
-
-    @space.register_static
-    class Static:
-        pass
-
-    class Plain:
-        x = 1
-
-    class Pairs(Plain):
-        pass
-
-    space.register_dataclass(Plain, ["x"], [])
-    space.register_pytree_with_keys(
-        Pairs, lambda node: ((), None), lambda _, kids: Pairs()
-    )
-    for cls in (Data, Frozen, Methods, Keyed, Static, Plain, Pairs):
-        assert space.is_registered(cls)
-        assert not lw.is_registered(cls)
-        space.unregister_pytree_node(cls)
-        assert not space.is_registered(cls)
-
-
 def test_declaring_a_namespace_twice():
     """The second object is bound to the same namespace; the name is kept."""
     again = lw.namespace("ops-binding")

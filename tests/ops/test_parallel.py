@@ -163,36 +163,6 @@ KINDS = ["here", "threads", "processes", "in reverse", "bare"]
 LARGE = {"w": [*range(20)], "o": OrderedDict(z=(1, None), y={"k": 2}), "s": "text"}
 
 
-def text_of(path, *values):
-    return f"{path}={values}"
-
-
-def pair(*values):
-    return [*values]
-
-
-@pytest.mark.needs("processes")
-@pytest.mark.needs("threads")
-@pytest.mark.parametrize("chunk", [None, 1, 3, 1000])
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_maps_are_those_of_trees(executors, kind, chunk):
-    """With each executor and chunk: the same results in the same structure."""
-    maps = lw.parallel(executors[kind], chunk=chunk)
-    assert maps.tree_map(double, LARGE) == lw.tree_map(double, LARGE)
-    found = maps.tree_map(pair, LARGE, LARGE, is_leaf=tuple)
-    assert found == lw.tree_map(pair, LARGE, LARGE, is_leaf=tuple)
-    assert [*found] == [*LARGE]
-    found = maps.tree_map_with_path(text_of, LARGE, LARGE)
-    assert found == lw.tree_map_with_path(text_of, LARGE, LARGE)
-    assert maps.tree_map_only(str, str.upper, LARGE) == {**LARGE, "s": "TEXT"}
-    assert maps.tree_map_only(int, double, "s") == "s"
-    assert maps.tree_map(double, 2) == 4
-    assert maps.tree_map_with_path(text_of, 2) == lw.tree_map_with_path(text_of, 2)
-    assert maps.tree_map(double, [None, ()]) == [None, ()]
-    edited = lw.at(LARGE)["**[0]"].apply(double, parallel=maps)
-    assert edited == lw.at(LARGE)["**[0]"].apply(double)
-
-
 @given(trees(), st.sampled_from([None, 1, 2, 5]), st.booleans())
 @pytest.mark.needs("threads")
 def test_random_trees(tree, chunk, is_elsewhere):

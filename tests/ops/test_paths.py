@@ -1,6 +1,6 @@
 """Leaves with their key paths: `leafwise.ops.paths`."""
 
-from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections import namedtuple
 
 import pytest
 
@@ -13,35 +13,6 @@ Point = namedtuple("Point", "x y")
 def texts(tree, *args, **options):
     """Return the key paths of a tree as text."""
     return [str(path) for path in lw.tree_paths(tree, *args, **options)]
-
-
-@pytest.mark.parametrize(
-    ("tree", "expected"),
-    [
-        (3, [""]),
-        (None, []),
-        ([], []),
-        ([1, (2, [3])], ["[0]", "[1][0]", "[1][1][0]"]),
-        ({"b": 1, "a": [2]}, ["['a'][0]", "['b']"]),
-        (OrderedDict(b=1, a=2), ["['b']", "['a']"]),
-        (defaultdict(int, b=1, a=2), ["['a']", "['b']"]),
-        (deque([1, 2]), ["[0]", "[1]"]),
-        (Point(1, [2]), [".x", ".y[0]"]),
-        ({1: "x", (2, 3): "y"}, ["[1]", "[(2, 3)]"]),
-        (lw.Partial(max, 1, key=2), [".args[0]", ".keywords['key']"]),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_all_functions_give_the_same_paths(tree, expected):
-    """Paths, leaves and structure agree among the three readers."""
-    assert texts(tree) == expected
-    pairs, treedef = lw.tree_flatten_with_path(tree)
-    assert [str(path) for path, _ in pairs] == expected
-    assert [leaf for _, leaf in pairs] == lw.tree_leaves(tree)
-    assert treedef == lw.tree_structure(tree)
-    assert lw.tree_leaves_with_path(tree) == pairs
-    assert lw.tree_paths(tree) == [path for path, _ in pairs]
-    assert all(type(path) is lw.KeyPath for path, _ in pairs)
 
 
 def test_paths_through_registered_classes():

@@ -47,13 +47,6 @@ def test_a_cycle(function):
 # ---------------------------------------------------------------------- reduce
 
 
-def test_reduce_goes_from_left_to_right():
-    """Leaves come in leaf order, after the initializer if there is one."""
-    assert lw.tree_reduce(pair, TREE) == "((12)3)"
-    assert lw.tree_reduce(pair, TREE, 0) == "(((01)2)3)"
-    assert lw.tree_reduce(pair, OrderedDict(b=1, a=2)) == "(12)"
-
-
 @pytest.mark.parametrize("tree", [None, (), {"a": []}])
 def test_reduce_without_leaves(tree):
     """The error says what is missing."""
@@ -215,31 +208,6 @@ def test_the_order_of_a_visit():
         ("leave", "[1]"),
         ("leave", ""),
     ]
-
-
-def test_parents():
-    """A visitor gets the node above, None at the root."""
-    parents = {}
-
-    def enter(node, path, parent):
-        parents[str(path)] = parent
-        return node
-
-    lw.tree_visit(NESTED, enter)
-    assert parents[""] is None
-    assert parents["['b']"] is NESTED
-    assert parents["['b'][1][0]"] is NESTED["b"][1]
-
-
-def test_replacing():
-    """What `enter` returns is walked on; what `leave` returns stands."""
-    grown = lw.tree_visit(
-        [1, 2], lambda n, p, q: [n, n] if n == 1 and len(p) == 1 else n
-    )
-    assert grown == [[1, 1], 2]
-    assert lw.tree_visit(
-        NESTED, None, lambda n, p, q: sum(n) if isinstance(n, Point) else n
-    ) == {"b": [1, (2, None)], "a": 7}
 
 
 def test_what_is_not_touched_is_shared():

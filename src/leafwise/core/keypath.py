@@ -7,7 +7,7 @@ path knows of rules only what it needs to find children that have no name.
 
 from __future__ import annotations
 
-import contextlib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, SupportsIndex, overload
 
@@ -189,8 +189,11 @@ class KeyPath(tuple[Any, ...]):
         keys = []
         start = 0
         while start < len(text):
-            key, start = _parse_key(text, start)
-            keys.append(key)
+            found = _KEY.match(text, start)
+            if found is None:
+                raise _syntax_error(text, start, "a key is like [0], ['a'] or .name")
+            keys.append(_read_key(text, found))
+            start = found.end()
         return cls(keys)
 
 
@@ -276,60 +279,30 @@ def _no_such_place(path: KeyPath, depth: int, node: Any, view: View) -> PathErro
 
 # --------------------------------------------------------------------- parsing
 
-_FLAT = "[<flat index "
+_QUOTED = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
+_KEY = re.compile(
+    r"\[<flat index (?P<index>[0-9]{1,4000})>\]"
+    rf"|\[(?P<item>(?:[^\]'\"]|{_QUOTED})*)\]"
+    rf"|\.(?P<quoted>{_QUOTED})|\.(?P<name>[^.\[]+)",
+    re.DOTALL,
+)
 
 
-def _parse_key(text: str, start: int) -> tuple[Any, int]:
-    """Read one key and return it with the place after it."""
-    if text.startswith(_FLAT, start):
-        return _parse_flat_index(text, start)
-    if text[start] == "[":
-        end = _closing(text, start)
-        return _item_key(_value(text, start + 1, end)), end + 1
-    if text[start] == ".":
-        return _parse_name(text, start + 1)
-    raise _syntax_error(text, start, "a key begins with [ or .")
-
-
-def _parse_flat_index(text: str, start: int) -> tuple[Any, int]:
-    end = text.find(">]", start)
-    digits = text[start + len(_FLAT) : end]
-    if end >= 0 and digits.isascii() and digits.isdigit():
-        with contextlib.suppress(ValueError):  # there is a limit to their number
-            return FlattenedIndexKey(int(digits)), end + 2
-    raise _syntax_error(text, start, "a flat index has a number and ends in >]")
-
-
-def _parse_name(text: str, start: int) -> tuple[Any, int]:
-    if text[start : start + 1] in ("'", '"'):
-        end = _end_of_string(text, start)
-        return GetAttrKey(_value(text, start, end)), end
-    end = start
-    while end < len(text) and text[end] not in ".[":
-        end += 1
-    if not text[start:end].isidentifier():
-        raise _syntax_error(text, start, "a name after . is an identifier or quoted")
-    return GetAttrKey(text[start:end]), end
-
-
-def _closing(text: str, start: int) -> int:
-    """Return the place of the bracket that closes the one at `start`."""
-    place = start + 1
-    while place < len(text):
-        if text[place] in "'\"":
-            place = _end_of_string(text, place)
-        elif text[place] == "]":
-            return place
-        else:
-            place += 1
-    raise _syntax_error(text, start, "this [ is not closed")
-
-
-def _end_of_string(text: str, start: int) -> int:
-    end = end_of_quote(text, start)
-    if end < 0:
-        raise _syntax_error(text, start, "this quote is not closed")
-    return end
+def _read_key(text: str, found: re.Match[str]) -> Any:
+    """Return the key object of a piece of a path."""
+    kind: Any = found.lastgroup
+    start, end = found.span(kind)
+    if kind == "index":
+        return FlattenedIndexKey(int(found[kind]))
+    if kind == "name":
+        if not found[kind].isidentifier():
+            why = "a name after . is an identifier or quoted"
+            raise _syntax_error(text, start, why)
+        return GetAttrKey(found[kind])
+    value = _value(text, start, end)
+    if kind == "quoted":
+        return GetAttrKey(value)
+    return SequenceKey(value) if type(value) is int else DictKey(value)
 
 
 def end_of_quote(text: str, start: int) -> int:
@@ -360,10 +333,6 @@ def parse_literal(text: str) -> Any:
     if not isinstance(text, str):
         raise TypeError(f"a key is read from a str, got {type_name(text)}")
     return _value(text, 0, len(text))
-
-
-def _item_key(value: Any) -> Any:
-    return SequenceKey(value) if type(value) is int else DictKey(value)
 
 
 def _syntax_error(text: str, place: int, why: str) -> PathError:

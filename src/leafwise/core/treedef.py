@@ -42,10 +42,8 @@ from .walk import (
     iter_steps,
     leaf,
     map_leaves,
-    node_told,
     pack,
     reference,
-    tree_told,
 )
 
 
@@ -449,7 +447,15 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> lw.tree_structure([1, (2, [3])]).walk("abc", depth, lambda leaf: 0)
             3
         """
-        return self._fold(leaves, f_leaf, node_told(f_node))
+        if f_node is None:
+            return self.traverse(leaves, f_leaf=f_leaf)
+        return self._fold(
+            leaves,
+            f_leaf,
+            lambda rule, aux, children: f_node(
+                rule.class_of(aux), rule.node_data(aux), tuple(children)
+            ),
+        )
 
     def traverse(
         self,
@@ -473,7 +479,12 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             ...     [1, 2, 3], lambda n: sum(n) if isinstance(n, tuple) else n)
             [1, 5]
         """
-        return self._fold(leaves, f_leaf, tree_told(f_node))
+
+        def build(rule: Any, aux: Any, children: list[Any]) -> Any:
+            node = rule.unflatten(aux, children)
+            return node if f_node is None else f_node(node)
+
+        return self._fold(leaves, f_leaf, build)
 
     def _fold(
         self,

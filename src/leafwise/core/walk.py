@@ -88,22 +88,6 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
     return stack[0]
 
 
-def node_told(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
-    """Return what `walk` does with a node: the function's answer, or the node."""
-    if f_node is None:
-        return lambda rule, aux, children: rule.unflatten(aux, children)
-    return lambda rule, aux, children: f_node(
-        rule.class_of(aux), rule.node_data(aux), tuple(children)
-    )
-
-
-def tree_told(f_node: Any) -> Callable[[Any, Any, list[Any]], Any]:
-    """Return what `traverse` does with a node: build it, then ask the function."""
-    if f_node is None:
-        return node_told(None)
-    return lambda rule, aux, children: f_node(rule.unflatten(aux, children))
-
-
 # --------------------------------------------------------------- flatten_up_to
 
 

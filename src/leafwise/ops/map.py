@@ -30,7 +30,6 @@ from ..core.walk import Step, iter_leaves, iter_steps, locate, map_leaves, unlin
 from ..errors import CycleError
 from ..safely import described
 from .context import (
-    Context,
     context_of,
     predicate,
 )
@@ -756,30 +755,6 @@ def tree_map_with_path(
 ) -> Nodes: ...
 @overload
 def tree_map_with_path(
-    f: PathFunction[Leaf, R],
-    tree: dict[K, Leaf],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
-) -> dict[K, R]: ...
-@overload
-def tree_map_with_path(
-    f: PathFunction[Leaf, R],
-    tree: list[Leaf],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
-) -> list[R]: ...
-@overload
-def tree_map_with_path(
-    f: PathFunction[Leaf, R],
-    tree: tuple[Leaf, ...],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
-) -> tuple[R, ...]: ...
-@overload
-def tree_map_with_path(
     f: PathFunction[Any, Any],
     tree: Any,
     *rest: Any,
@@ -932,72 +907,45 @@ def tree_map_shared(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     context.columns(tree, rest, strict=strict)  # the check that they pair
-    return _SharedMap(f, context).run((tree, *rest))
-
-
-class _SharedMap:
-    """The state of one map.
-
-    Attributes:
-        memo: The result for each row of objects, `_PENDING` while it is being made.
-        kept: All that was read, so that no id is reused.
-        values: The results of children whose parent is not rebuilt yet.
-        stack: Rows with the links to them; or with the node to rebuild from values.
-    """
-
-    def __init__(self, function: Callable[..., Any], context: Context) -> None:
-        self.function = function
-        self.context = context
-        self.memo: dict[tuple[int, ...], Any] = {}
-        self.kept: list[Any] = []
-        self.values: list[Any] = []
-        self.stack: list[tuple[Any, Any, Any]] = []
-
-    def run(self, trees: tuple[Any, ...]) -> Any:
-        """Map the trees."""
-        self.stack.append((trees, (), None))
-        while self.stack:
-            row, link, node = self.stack.pop()
-            key = tuple(map(id, row))
-            found = self.memo.get(key)
-            if node is not None:
-                self.rebuild(key, *node)
-            elif found is _PENDING:
-                raise CycleError("the tree contains itself")
-            elif found is not None:
-                self.values.append(found)
-            else:
-                self.enter(key, row, link)
-        return self.values[0]
-
-    def enter(self, key: tuple[int, ...], row: tuple[Any, ...], link: Any) -> None:
-        """Map a leaf, or put off a node until its children are mapped."""
-        rule = self.context.rule_of(row[0], link)
+    memo: dict[tuple[int, ...], Any] = {}  # results, `_PENDING` while they are made
+    kept: list[Any] = []  # all that was read, so that no id is reused
+    values: list[Any] = []  # results of children whose parent is not rebuilt yet
+    stack: list[Any] = [((tree, *rest), (), None)]
+    while stack:
+        row, link, node = stack.pop()
+        key = tuple(map(id, row))
+        if node is not None:
+            rule, aux, start = node
+            memo[key] = rule.unflatten(aux, values[start:])
+            values[start:] = [memo[key]]
+            continue
+        found = memo.get(key)
+        if found is _PENDING:
+            raise CycleError("the tree contains itself")
+        if found is not None:
+            values.append(found)
+            continue
+        rule = context.rule_of(row[0], link)
         if rule is None:
-            value = _call(self.function, row, link)
-            self.values.append(value)
+            value = _call(f, row, link)
+            values.append(value)
             if type(row[0]) not in _SCALARS and value is not None:
-                self.memo[key] = value
-            return
+                memo[key] = value
+            continue
         children, aux = rule.flatten(row[0])
         arity = len(children)
         columns = [children, *(rule.match(aux, arity, other) for other in row[1:])]
-        self.kept.append(columns)
-        self.memo[key] = _PENDING
-        self.stack.append((row, link, (rule, aux, arity)))
+        kept.append(columns)
+        memo[key] = _PENDING
+        stack.append((row, link, (rule, aux, len(values))))
         rows = zip(zip(*columns, strict=True), rule.keys(aux, arity), strict=True)
-        self.stack += reversed([(below, (link, part), None) for below, part in rows])
-
-    def rebuild(self, key: tuple[int, ...], rule: Any, aux: Any, arity: int) -> None:
-        """Rebuild a node from the last values."""
-        start = len(self.values) - arity
-        self.memo[key] = rule.unflatten(aux, self.values[start:])
-        self.values[start:] = [self.memo[key]]
+        stack += reversed([(below, (link, part), None) for below, part in rows])
+    return values[0]
 
 
 def _call(function: Callable[..., Any], row: tuple[Any, ...], link: Any) -> Any:
     try:
         return function(*row)
-    except Exception as error:
+    except Exception as error:  # of the function: it gains a note
         locate(error, [*reversed(unlink(link))])
         raise

@@ -271,14 +271,7 @@ def tree_sum(
 def tree_max(
     tree: Level[PyTree[T]],
     *,
-    key: Callable[[T], Any] | None = ...,
-    namespace: str = ...,
-) -> T: ...
-@overload
-def tree_max(
-    tree: Level[PyTree[T]],
-    *,
-    default: S,
+    default: S = ...,
     key: Callable[[T], Any] | None = ...,
     namespace: str = ...,
 ) -> T | S: ...
@@ -328,14 +321,7 @@ def tree_max(
 def tree_min(
     tree: Level[PyTree[T]],
     *,
-    key: Callable[[T], Any] | None = ...,
-    namespace: str = ...,
-) -> T: ...
-@overload
-def tree_min(
-    tree: Level[PyTree[T]],
-    *,
-    default: S,
+    default: S = ...,
     key: Callable[[T], Any] | None = ...,
     namespace: str = ...,
 ) -> T | S: ...
@@ -580,8 +566,6 @@ class Visiting:
     ) -> None:
         self.tree = tree
         self.anew = anew
-        self.most_put = _MOST_PUT
-        self.knows_depth = False
         self.enter = enter
         self.leave = leave
         self.context = context
@@ -631,31 +615,29 @@ class Visiting:
         ):
             return self._ask(self.leave, node)
         _enter(node, self.trail, self.on_path)
-        if put > self.most_put:
-            self._check_depth()
+        if put > _MOST_PUT and put > _MOST_PUT + self.depth:
+            where = KeyPath(self.trail[:_SHOWN]).where()
+            raise CycleError(
+                f"the visit would never end: below {where}, enter has nested {put} new "
+                "nodes, and what it returns is visited as well; to replace a node "
+                "without visiting what replaces it, return SKIP(new)"
+            )
         self.frames.append(_Frame(node, rule, put))
         return _BELOW
 
     def _stops_at(self, node: Any) -> bool:
         return self.context.stops_at(node, KeyPath(self.trail))
 
-    def _check_depth(self) -> None:
-        """Raise an error if `enter` adds new nodes below new nodes without end.
-
-        Raises:
-            CycleError: `enter` does so, or the tree contains itself.
-        """
-        if not self.knows_depth:
-            self.most_put += _depth(self.tree, self.context.plain)
-            self.knows_depth = True
-            return
-        where = KeyPath(self.trail[:_SHOWN]).where()
-        raise CycleError(
-            f"the visit would never end: below {where}, enter has "
-            f"nested {self.most_put + 1} new nodes, and what it returns is visited as "
-            "well; to replace a node without visiting what replaces it, return "
-            "SKIP(new)"
+    @functools.cached_property
+    def depth(self) -> int:
+        """How deeply nodes are nested in the tree; as deep may new ones be."""
+        leaves, treedef = self.context.plain.flatten(self.tree)
+        depth: int = treedef.walk(
+            leaves,
+            lambda _cls, _aux, depths: 1 + max(depths, default=0),
+            lambda _leaf: 0,
         )
+        return depth
 
     def _depart(self, frame: _Frame) -> Any:
         """Leave a node whose children are all done."""
@@ -692,21 +674,6 @@ def _enter(node: Any, trail: list[Any], on_path: set[int]) -> None:
         where = KeyPath(trail).where()
         raise CycleError(f"the tree contains itself: {where} is its own ancestor")
     on_path.add(id(node))
-
-
-def _depth(tree: Any, context: Context) -> int:
-    """Return how deeply nodes are nested in a tree.
-
-    Raises:
-        CycleError: The tree contains itself.
-    """
-    leaves, treedef = context.flatten(tree)
-    depth: int = treedef.walk(
-        leaves,
-        lambda _cls, _aux, depths: 1 + max(depths, default=0),
-        lambda _leaf: 0,
-    )
-    return depth
 
 
 def tree_walk(

@@ -15,8 +15,7 @@ import numpy as np
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.graph import flatten_graph
-from leafwise.nn.known import LastGraph
+from leafwise.nn.graph import LastGraph, flatten_graph
 
 from .runner import Round
 from .tell import told

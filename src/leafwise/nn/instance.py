@@ -239,18 +239,13 @@ def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
     if len(values) != len(kinds):
         for name in [name for name in values if name not in known]:
             if name not in spec.hidden:
-                kinds[name] = _infer(obj, name, values)
+                value, mark = unmarked(values[name])
+                values[name] = value
+                kinds[name] = decide(obj, name, value, mark, building=True)
     fields = fields_of(type(obj), kinds)
     set_fields(obj, fields)
     is_whole = len(values) == len(kinds)
     return values if is_whole else {name: values[name] for name in kinds}, fields
-
-
-def _infer(obj: Any, name: Any, values: dict[Any, Any]) -> Kind | None:
-    """Return the kind of an entry that is there without one."""
-    value, mark = unmarked(values[name])
-    values[name] = value
-    return decide(obj, name, value, mark, building=True)
 
 
 def finish(obj: Any) -> None:

@@ -1,9 +1,6 @@
 """Classes of trees with protocols, abstract and generic classes as further bases."""
 
 import abc
-import copy
-import dataclasses
-import pickle
 import typing
 
 import numpy as np
@@ -76,31 +73,6 @@ def test_methods_of_a_protocol_are_inherited():
     assert First(3).area() == 9
 
 
-def test_checks_run_with_a_protocol_as_base():
-    """Data that got into a static attribute is found when `__init__` is done."""
-
-    class Filled(lw.Pytree, Sized):
-        def __init__(self):
-            self.items = []
-            self.items.append(np.ones(1))
-
-    with pytest.raises(lw.errors.KindError, match=r"Found data in .*Filled\.items"):
-        Filled()
-
-
-def test_copies_and_maps_of_a_class_with_a_protocol():
-    """As of any class of trees."""
-    square = Square(3)
-    for again in (
-        copy.deepcopy(square),
-        pickle.loads(pickle.dumps(square)),
-        lw.tree_map(lambda x: x, square),
-        nn.merge(*nn.split(square)),
-    ):
-        assert again.area() == 9
-        assert lw.tree_structure(again) == lw.tree_structure(square)
-
-
 def test_abstract_methods_must_be_there():
     """With `ABC` as a base, and without."""
 
@@ -138,18 +110,6 @@ def test_generic_classes():
     for cls in (Box, Box[int], Field, Field[int], Sub):
         assert lw.tree_leaves(cls(1.5)) == [1.5]
         assert "__orig_class__" not in vars(cls(1.5))
-
-
-def test_a_class_can_be_a_virtual_subclass():
-    """Registering with an abstract class works, as does asking."""
-
-    class Plain:
-        pass
-
-    Square.register(Plain)
-    assert isinstance(Plain(), Square)
-    assert not isinstance(1, Square)
-    assert isinstance(Square(1), lw.Pytree)
 
 
 # --------------------------------------------------------------------- subscripts
@@ -220,12 +180,6 @@ class Annotated(lw.Pytree):
         self.said = None
 
 
-@lw.dataclass
-class Record(lw.Pytree):
-    w: nn.Param[float]
-    n: nn.Variable[int] | None = None
-
-
 def test_annotations_of_attributes():
     """They are read by `typing`, and say nothing of the kind by themselves."""
     hints = typing.get_type_hints(Annotated)
@@ -235,16 +189,6 @@ def test_annotations_of_attributes():
     assert kinds["w"] is nn.Kind.PARAMETER
     assert kinds["maybe"] is nn.Kind.STATIC
     assert kinds["said"] is nn.Kind.DATA
-
-
-def test_fields_of_dataclasses():
-    """The same for fields, whose types stay as they were written."""
-    record = Record(nn.Param(1.0))
-    assert lw.tree_leaves(record) == [1.0]
-    assert [field.type for field in dataclasses.fields(Record)] == [
-        nn.Param[float],
-        nn.Variable[int] | None,
-    ]
 
 
 def test_a_subscripted_type_is_a_filter():

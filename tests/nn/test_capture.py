@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-import threading
 
 import pytest
 
@@ -231,21 +230,6 @@ def test_functions_of_ones_own_for_sowing():
     assert pure(seen) == {"sow": 14}
 
 
-def test_types_with_hooks():
-    """Hooks are called with single values, not with what the capture keeps."""
-
-    class Scaled(nn.Intermediate):
-        def set_value(self, value):
-            super().set_value(value * 10)
-
-    class Sower(nn.Module):
-        def __call__(self):
-            self.sow(Scaled, "a", 2, init_fn=lambda: 0, reduce_fn=lambda a, b: a + b)
-
-    _, seen = nn.capture(Sower(), Scaled)()
-    assert seen.a.get_raw_value() == 2
-
-
 def test_through_a_transform_that_shares():
     """What a function stores on objects made for it comes back."""
     run = nn.share(lambda function: function)(lambda model, x: model(x))
@@ -254,23 +238,6 @@ def test_through_a_transform_that_shares():
     out, seen = nn.capture(run)(model, 1.0)
     assert (out, pure(seen)) == (6.0, {"inner": {"seen": (1.0,)}, "x": (1.0,)})
     assert whole(model) == before
-
-
-@pytest.mark.needs("threads")
-def test_models_in_several_threads():
-    """Each thread captures the model that it calls."""
-    models, seen = [Model() for _ in range(4)], [None] * 4
-
-    def run(place):
-        for _ in range(50):
-            seen[place] = pure(nn.capture(models[place])(place)[1])
-
-    threads = [threading.Thread(target=run, args=(place,)) for place in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert seen == [{"inner": {"seen": (place,)}, "x": (place,)} for place in range(4)]
 
 
 def test_functions_of_trees_and_with_bound_arguments():

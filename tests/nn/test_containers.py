@@ -143,20 +143,6 @@ def test_lists_have_attributes_too():
     )
 
 
-def test_treedefs_of_lists():
-    """Kinds, static items and their places are a part of the structure."""
-    base = lw.tree_structure(nn.List([lw.data(1), 2]))
-    assert base == lw.tree_structure(nn.List([lw.data(5), 2]))
-    for other in (
-        nn.List([lw.data(1), 3]),
-        nn.List([2, lw.data(1)]),
-        nn.List([nn.parameter(1), 2]),
-        nn.List([lw.data(1), 2.0]),
-        nn.List([lw.data(1)]),
-    ):
-        assert lw.tree_structure(other) != base
-
-
 # ------------------------------------------------------------------------- Dict
 
 
@@ -264,18 +250,6 @@ def test_checks_reach_items():
         with pytest.raises(lw.errors.KindError) as caught:
             nn.check_pytree(container)
         assert str(caught.value.path) == path
-
-
-def test_kinds_of_items_count():
-    """Selecting and freezing by kind reach items."""
-    items = nn.List([nn.parameter(1), lw.data(2)])
-    table = nn.Dict(a=nn.parameter(3), items=items)
-    selected = nn.select_kind(table, nn.Kind.PARAMETER)
-    assert lw.tree_leaves(selected) == [3, 1]
-    frozen = nn.freeze(table)
-    assert lw.tree_leaves(nn.select_kind(frozen, nn.Kind.PARAMETER)) == []
-    assert lw.tree_leaves(nn.select_kind(frozen, nn.Kind.STATE)) == [3, 1]
-    assert lw.tree_structure(nn.unfreeze(frozen)) == lw.tree_structure(table)
 
 
 # -------------------------------------------------------------------- Sequential

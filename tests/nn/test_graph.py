@@ -135,23 +135,6 @@ def test_on_shared():
 # ------------------------------------------------------------- N12 what is no tree
 
 
-def test_n12_objects_split():
-    """No checks, and yet split, update and clone work, containers included."""
-    off = Off(a=[np.array(1), np.array(2)], b="hello", late=[])
-    off.b = np.array(3)
-    off.late.append(np.array(4))
-    assert nn.to_flat_state(nn.state(off)).paths == (
-        ("a", 0),
-        ("a", 1),
-        ("b",),
-        ("late", 0),
-    )
-    nn.update(off, {"a": {1: np.array(9)}, "b": np.array(8)})
-    again = nn.clone(off)
-    assert ([int(x) for x in again.a], int(again.b)) == ([1, 9], 8)
-    assert type(again) is Off
-
-
 # ----------------------------------------------------------------- N13 sow, pop
 
 
@@ -208,29 +191,6 @@ def test_n13_3_pop():
     ):
         with pytest.raises(ValueError, match="Cannot pop key 0 at"):
             nn.pop({"x": nn.Param(0), "items": items}, nn.Param)
-
-
-def test_n13_4_capture():
-    """The result, and what was sown; also from a method, with a state before."""
-
-    class Model(nn.Module):
-        def __call__(self, x):
-            self.sow(nn.Intermediate, "seen", x)
-            return self.half(x)
-
-        def half(self, x):
-            self.sow(nn.Cache, "last", x)
-            return self.perturb("p", x / 2)
-
-    model = Model()
-    out, seen, cache = nn.capture(model, nn.Intermediate, nn.Cache)(3.0)
-    assert (out, nn.to_pure_dict(seen)["seen"]) == (1.5, (3.0,))
-    assert cache.last.value == (3.0,)
-    assert nn.state(model) == nn.State({})
-    model.p = nn.Perturbation(0.0)
-    out, _ = nn.capture(model.half, init={"p": 1.0})(3.0)
-    assert out == 2.5
-    assert model.p.value == 0.0
 
 
 # ------------------------------------------------------------------- N14 perturb
@@ -572,19 +532,6 @@ def test_depth_and_width():
         nn.update(tree, state)
         nn.tree_check(tree)
     assert nn.merge(graphdef, state)[99_999].x == 99_999
-
-
-def test_a_bad_value_at_one_of_many_paths():
-    """A failing update leaves a thousand values as they were."""
-    tree = nn.List([Node(p=nn.Param(i), q=lw.data(i), s="s") for i in range(1000)])
-    graphdef, before = nn.graphdef(tree), lw.tree_leaves(tree)
-    for bad in ({"s": np.ones(1)}, {"q": {"x": 1}}, {"p": {}}):
-        state = {i: {"p": -1, "q": -1} for i in range(1000)}
-        state[999] |= bad
-        with pytest.raises((lw.errors.KindError, lw.StructureError)):
-            nn.update(tree, state)
-        assert nn.graphdef(tree) == graphdef
-        assert lw.tree_leaves(tree) == before
 
 
 class Pair(NamedTuple):

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.graph import flatten_graph
-from leafwise.nn.known import LastGraph
+from leafwise.nn.graph import LastGraph, flatten_graph
 
 
 class Plain(lw.Pytree):

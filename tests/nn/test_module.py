@@ -72,16 +72,6 @@ def test_the_mode_goes_along(copied):
     assert not model.is_training
 
 
-def test_functions_and_methods_are_the_same():
-    """`nn.eval` and `nn.train` go through any tree."""
-    tree = {"a": [Layer(1)], "b": Layer(2)}
-    nn.eval(tree)
-    assert not tree["a"][0].is_training
-    nn.train(tree["b"])
-    assert tree["b"].is_training
-    assert not tree["a"][0].is_training
-
-
 def test_other_flags_are_set_too():
     """Those of NNX, and further attributes that are given."""
 
@@ -156,16 +146,6 @@ def test_what_cannot_be_unflattened():
 # ------------------------------------------------------- replace, apply, values
 
 
-def test_replace():
-    """A copy; kinds are kept and values checked."""
-    model = Layer(1)
-    made = model.replace(size=9)
-    assert (made.size, model.size) == (9, 1)
-    assert made.weight is model.weight
-    with pytest.raises(AttributeError, match=r"no attribute 'sizes'; did you mean 'si"):
-        model.replace(sizes=1)
-
-
 def test_apply():
     """Inner modules first, on copies, and what the function returns takes the place."""
     model = Layer(1, Layer(2), Layer(3))
@@ -200,12 +180,6 @@ def test_shared_modules_are_applied_once():
     made = model.apply(lambda module: calls.append(module.size) or module)
     assert calls == [2, 1]
     assert made.inner[0] is made.inner[1]
-
-
-def test_summary():
-    """The text of the function."""
-    model = Layer(1, Layer(2))
-    assert str(model.summary()) == str(lw.tree_summary(model))
 
 
 def test_values_out_and_in():
@@ -287,25 +261,6 @@ def test_calling_the_method_that_is_hidden():
     assert nn.Module.train(model).is_training
     assert model.train == 3
     assert nn.Module.summary(model).rows == lw.tree_summary(model).rows
-
-
-def test_names_that_are_taken_stay_taken():
-    """Methods of the user, and those that modules always had."""
-
-    class Sower(nn.Module):
-        def train(self): ...
-
-    for name in ("train", "sow", "register_state"):
-        with pytest.raises(ValueError, match=f"Expected '{name}' of Sower to be a Var"):
-            Sower().sow(nn.Intermediate, name, 1)
-
-
-def test_help_sees_methods():
-    """Documentation, signatures, and types that have them."""
-    assert nn.Module.train.__doc__.startswith("Switch this module")
-    assert "replace" in dir(nn.Module)
-    assert nn.Module.is_training.__doc__.startswith("Return whether")
-    assert not hasattr(lw.Pytree, "train")
 
 
 # --------------------------------------------------- what an attribute becomes
@@ -408,20 +363,6 @@ def test_what_is_declared_stays_so():
         assert model.size == 3
 
 
-def test_containers_and_pytrees_are_strict():
-    """A list with data in it is refused; a plain `Pytree` keeps what is static."""
-    model = Lazy()
-    with pytest.raises(
-        lw.errors.KindError, match=r"Found data in Lazy\.layer, a list that"
-    ):
-        model.layer = [Layer(1)]
-    assert model.layer is None
-    pytree = type("Plain", (lw.Pytree,), {})()
-    pytree.weight = 0
-    with pytest.raises(lw.errors.KindError, match="Cannot assign data"):
-        pytree.weight = np.ones(1)
-
-
 def test_what_becomes_data_in_many_attributes():
     """Also where an object has a layout of its own."""
     model = nn.Module()
@@ -435,17 +376,6 @@ def test_what_becomes_data_in_many_attributes():
     with pytest.raises(lw.errors.KindError):
         again.a3 = np.ones(1)
     assert len(lw.tree_leaves(again)) == 2
-
-
-def test_edits_that_fail_take_it_back():
-    """`nn.update` writes all or nothing, kinds included."""
-    model = Lazy()
-    with pytest.raises((lw.StructureError, lw.errors.KindError)):
-        nn.update(model, {"weight": np.ones(1), "layer": [Layer(1)]})
-    assert model.name_to_kind["weight"] is nn.Kind.STATIC
-    nn.update(model, {"weight": np.ones(1)})
-    assert model.name_to_kind["weight"] is nn.Kind.DATA
-    assert model.replace(label=np.ones(1)).name_to_kind["label"] is nn.Kind.DATA
 
 
 # ----------------------------------------------------------------- pure functions

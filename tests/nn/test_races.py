@@ -66,52 +66,6 @@ def test_a_class_is_data_once_it_is_registered():
     assert at > 50
 
 
-@pytest.mark.slow
-def test_a_class_is_no_data_once_that_is_registered():
-    """The same the other way: what looked like data is static from then on."""
-
-    class Known(lw.Pytree):
-        pass
-
-    for at in count():
-        late = type("Late", (), {})
-        nn.register_data_type(late)
-        model = Known()
-
-        def drop(late=late):
-            nn.register_data_type(late, data=False)
-
-        with interrupted(drop, at, FILES) as done:
-            model.value = late()
-        drop()
-        again, text = Known(), Known()
-        again.value, text.value = late(), "text"
-        assert lw.tree_leaves([again, text]) == []
-        if not done:
-            break
-    assert at > 20
-
-
-@pytest.mark.needs("threads")
-def test_threads_that_build_objects_while_types_are_registered():
-    """A number of rounds, not a time."""
-
-    class Model(lw.Pytree):
-        pass
-
-    def build():
-        for number in range(300):
-            model = Model()
-            model.name, model.size, model.data = "text", number, lw.data(number)
-            assert lw.tree_leaves(model) == [number]
-
-    def register():
-        for _ in range(300):
-            nn.register_data_type(type("Fresh", (), {}))
-
-    assert at_once(build, build, build, register) == []
-
-
 @pytest.mark.needs("threads")
 def test_a_name_of_variables_has_one_type():
     """Several threads may ask for a name that nobody has."""

@@ -114,7 +114,7 @@ def test_very_many_layouts():
 @pytest.mark.slow
 @pytest.mark.usefixtures("no_gc")
 def test_deep_objects():
-    """A chain of 100,000 objects flattens, maps, compares and is checked."""
+    """A chain of 100,000 objects flattens, maps and compares."""
 
     class Link(lw.Pytree):
         def __init__(self, inner, x):
@@ -127,15 +127,7 @@ def test_deep_objects():
     leaves, treedef = lw.tree_flatten(chain)
     assert leaves == [*range(100_000)]
     assert lw.tree_structure(lw.tree_map(lambda x: x + 1, chain)) == treedef
-    nn.check_pytree(chain)
-    assert len(lw.tree_leaves(nn.select_kind(chain, nn.Kind.DATA))) == 100_000
     assert lw.tree_summary(chain, depth=50, max_rows=None).count == 100_000
-
-
-def test_generic_classes():
-    """Subscripted classes make objects of the class itself."""
-    items = nn.List[int]([1])
-    assert lw.tree_structure(items) == lw.tree_structure(nn.List([1]))
 
 
 def test_constructors_that_return_something_else():

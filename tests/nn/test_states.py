@@ -179,25 +179,6 @@ def test_texts():
     assert repr(nn.State()) == "State()"
 
 
-def test_methods_of_states_are_the_functions():
-    """What NNX has as functions are methods; each gives the same."""
-    state = nn.State({"a": {0: nn.Param(1.0)}, "b": 2})
-    flat = state.to_flat_state()
-    assert flat == nn.to_flat_state(state)
-    assert nn.State.from_flat_state(flat) == nn.from_flat_state(flat) == state
-    assert state.to_pure_dict() == nn.to_pure_dict(state) == {"a": {0: 1.0}, "b": 2}
-    doubled = state.map(lambda path, value: value * 2)
-    assert doubled == nn.map_state(lambda path, value: value * 2, state)
-    assert state.filter(nn.Param) == nn.filter_state(state, nn.Param)
-    assert state.split(int, ...) == nn.split_state(state, int, ...)
-    assert state.merge({"c": 3}) == nn.merge_state(state, {"c": 3}) == state | {"c": 3}
-    assert state.diff({"b": 0}) == nn.diff_state(state, {"b": 0}) == state - {"b": 0}
-    state.replace_by_pure_dict({"a": {"0": 5.0}})
-    assert state.a[0].value == 5.0
-    with pytest.raises(AttributeError, match="reserved name of State"):
-        state.filter = 1
-
-
 def test_a_treedef_of_a_state_can_be_kept():
     """In a pickle and as JSON."""
     treedef = lw.tree_structure([nn.State({"a": {0: nn.Param(1.0)}, "b": 2})])

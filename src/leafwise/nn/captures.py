@@ -123,7 +123,7 @@ def capture(
     Modelled on `flax.nnx.capture`.
     """
     if isinstance(function, type) and issubclass(function, Variable):
-        return functools.partial(_decorated, (function, *types), init)
+        return lambda decorated: capture(decorated, function, *types, init=init)
     wanted = tuple(map(_checked_type, types)) or (Intermediate,)
     bound = getattr(function, "__self__", function)
     module = bound if isinstance(bound, Module) else None
@@ -162,10 +162,6 @@ def capture(
         return result, *states
 
     return captured
-
-
-def _decorated(types: tuple[Any, ...], init: Any, function: Any) -> Any:
-    return capture(function, *types, init=init)
 
 
 def _checked_type(wanted: Any) -> type[Variable]:

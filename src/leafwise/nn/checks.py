@@ -357,18 +357,10 @@ def find_data(value: Any) -> Iterator[Found]:
     return (found for found in find(value) if type(found.value) is not Marked)
 
 
-def holds_data(value: Any, found: str | None = None) -> bool:
-    """Return whether a value is data or contains data.
-
-    Args:
-        value: Anything.
-        found: What `sort` says of it, if that is known.
-    """
-    if found is None:
-        found = sort(value)
-    if found == "container":
-        return next(find_data(value), None) is not None
-    return found == "data"
+def holds_data(value: Any) -> bool:
+    """Return whether a value is data or contains data."""
+    found = sort(value)
+    return found == "data" or (found == "container" and any(find_data(value)))
 
 
 # ----------------------------------------------------------------------- texts

@@ -209,7 +209,7 @@ class Sequential(List[Any]):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the functions, one after another."""
-        result: Any = _handed_back(args, kwargs)
+        result: Any = args[0] if len(args) == 1 else args or kwargs or None
         for place, function in enumerate(self):
             if not callable(function):
                 raise TypeError(
@@ -223,13 +223,6 @@ class Sequential(List[Any]):
             elif type(result) is dict:
                 args, kwargs = (), result
         return result
-
-
-def _handed_back(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Return what a chain without functions returns."""
-    if kwargs and not args:
-        return kwargs
-    return args[0] if len(args) == 1 else args or None
 
 
 # ------------------------------------------------------------------------- Dict

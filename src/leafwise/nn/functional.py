@@ -34,7 +34,7 @@ from .graph import (
 from .instance import assign, check, drop, kinds_in, parts_of, refill, rule_of
 from .pytree import Pytree
 from .spec import key_of
-from .states import State, from_flat_state, left_over, merge_state, walk_state
+from .states import State, as_state, from_flat_state, left_over, merge_state, walk_state
 from .variables import Variable, make_variable, metadata_in
 
 
@@ -247,21 +247,24 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
         if path in given:
             raise StructureError(f"two states have a value at {path}", path=path)
         given[path] = value
-    places = (entry for entry in graphdef._code if entry[0] in (LEAF, VARIABLE))
+    paths = iter(graphdef.paths)
     leaves = []
-    for (tag, rule, _, aux), path in zip(places, graphdef.paths, strict=True):
+    for tag, rule, _, aux in graphdef._code:
+        if tag not in (LEAF, VARIABLE):
+            continue
+        path = next(paths)
         value = given.pop(path, MISSING)
         if value is MISSING:
             near = next((p for p in given if [*map(str, p)] == [*map(str, path)]), None)
             hint = f"; did you mean {near}?" if near else ""
             raise StructureError(f"the state has no value at {path}{hint}", path=path)
         if tag == LEAF and isinstance(value, Variable):
-            raise wrong(path, "a bare value", type_name(value))
+            raise wrong(path, "a bare value", value)
         if tag == VARIABLE and not isinstance(value, Variable):
             value = make_variable(rule.cls, value, metadata_in(aux))
         elif tag == VARIABLE and type(value) is not rule.cls:
             expected, found = type_names(rule.cls, type(value))
-            raise wrong(path, f"a {expected}", found)
+            raise wrong(path, f"a {expected}", value, found)
         elif tag == VARIABLE and copy:
             value = value.copy()
         leaves.append(value)
@@ -273,10 +276,11 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
     return made
 
 
-def wrong(path: Path, expected: str, found: str) -> StructureError:
+def wrong(path: Path, expected: str, found: Any, name: str = "") -> StructureError:
     """Return the error for a value that does not fit what is expected."""
-    text = f"at {path}: expected {expected}, got {found}"
-    return StructureError(text, path=path, expected=expected, actual=found)
+    actual = name or ("a mapping" if type(found) is dict else type_name(found))
+    text = f"at {path}: expected {expected}, got {actual}"
+    return StructureError(text, path=path, expected=expected, actual=actual)
 
 
 # ----------------------------------------------------------------------- update
@@ -313,7 +317,8 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     """
     require_whole(node)
     steps: list[tuple[Any, Any, Any]] = []
-    if _plan(node, merge_state(*states)._leafwise_items, (), steps) is not node:
+    given = as_state(states[0]) if len(states) == 1 else merge_state(*states)
+    if _plan(node, given._leafwise_items, (), steps) is not node:
         raise StructureError(f"a {type_name(node)} cannot be changed")
     holders = {id(holder): holder for holder, *_ in steps}.values()
     before = [*map(_content, holders)]
@@ -347,26 +352,20 @@ def _plan(
     for part, value in level.items():
         new: Any = value
         where, child = (*path, part), known.get(part, MISSING)
-        found = "a mapping" if type(new) is dict else type_name(new)
-        if isinstance(child, Variable):
-            if type(new) is dict:
-                raise wrong(where, f"a {type_name(child)}", found)
+        if isinstance(child, Variable) and type(new) is not dict:
             steps.append((child, None, new))
             continue
-        is_value = child is MISSING or rule_of(type(child)) is None
-        if type(new) is dict and not is_value:
+        has_rule = child is not MISSING and rule_of(type(child)) is not None
+        if type(new) is dict and has_rule and not isinstance(child, Variable):
             new = _plan(child, new, where, steps)
             if new is child:
                 continue
-        elif type(new) is dict:
-            expected = "no mapping" if child is MISSING else "a bare value"
-            raise wrong(where, expected, found)
-        elif not is_value and child is not None:
-            raise wrong(where, f"the values of a {type_name(child)}", found)
+        elif type(new) is dict or (has_rule and child is not None):
+            raise wrong(where, _expected(child, new), new)
         if isinstance(node, Pytree):
             params = getattr(node, "__dataclass_params__", None)
             if params is not None and params.frozen:
-                raise wrong(where, f"no value: a {type_name(node)} is frozen", found)
+                raise wrong(where, f"no value: a {type_name(node)} is frozen", new)
             check(node, node._leafwise_name(part), new)
         elif child is MISSING and not isinstance(node, dict):
             there = ", ".join(map(clip, [*known][:5])) or "nothing"
@@ -377,6 +376,17 @@ def _plan(
         else:
             steps.append((node, part, new))
     return rule.unflatten(aux, [*{**known, **changed}.values()]) if changed else node
+
+
+def _expected(child: Any, new: Any) -> str:
+    """Return in words what may be given where something stands."""
+    if child is MISSING:
+        return "no mapping"
+    if isinstance(child, Variable):
+        return f"a {type_name(child)}"
+    return (
+        "a bare value" if type(new) is dict else f"the values of a {type_name(child)}"
+    )
 
 
 def write(holder: Any, key: Any, value: Any) -> None:
@@ -390,20 +400,22 @@ def write(holder: Any, key: Any, value: Any) -> None:
         assign(holder, name, value)
     elif not isinstance(holder, Variable):
         holder[key] = value
-    elif isinstance(value, Variable):
+    elif not isinstance(value, Variable):
+        metadata = holder._leafwise_metadata
+        holder.update_from_state(make_variable(Variable, value, metadata))
+    elif holder._leafwise_metadata or value._leafwise_metadata:
         frozen = {FROZEN: True} if holder._leafwise_is_frozen else {}
         metadata = {n: x for n, x in value.get_metadata().items() if n != FROZEN}
         raw = value.get_raw_value()
         holder.update_from_state(make_variable(Variable, raw, metadata | frozen))
     else:
-        metadata = holder.get_metadata()
-        holder.update_from_state(make_variable(Variable, value, metadata))
+        holder.update_from_state(value)
 
 
 def _content(holder: Any) -> Any:
     """Return what is in a variable, an object or a container."""
     if isinstance(holder, Variable):
-        return holder.get_raw_value(), holder.get_metadata()
+        return holder._leafwise_value, holder._leafwise_metadata
     if isinstance(holder, Pytree):
         return dict(vars(holder)), dict(kinds_in(holder))
     return dict(holder) if isinstance(holder, dict) else [*holder]

@@ -5,12 +5,17 @@ where one is met again there is a reference to its number. `GraphDef` is what is
 without the values: a treedef, in which a reference and a static value are nodes without
 children. Owns also what tells of a graph as a whole: the iteration over it, and what
 stands twice in it. Paths are tuples of names, positions and keys.
+
+A training loop passes the same model again and again. `KnownGraph` is a list of steps
+that read the values of such a graph without a walk, and notice if it has another
+structure by now: another class, key, static value, or other shared references.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from operator import is_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
 
@@ -18,7 +23,7 @@ from ..core.keypath import KeyPath
 from ..core.matching import code_text
 from ..core.node import Brackets, Rule
 from ..core.register import StaticRule
-from ..core.registry import GLOBAL, Mode, declare_namespace, install
+from ..core.registry import GLOBAL, Mode, current, declare_namespace, install
 from ..core.treedef import PyTreeDef
 from ..core.walk import Step, iter_steps
 from ..equality import exact
@@ -26,7 +31,7 @@ from ..errors import CycleError, SharedError
 from ..kinds import Kind
 from ..layout import Child, Sketch
 from ..lazy import Shown
-from ..safely import class_name, clip, shown, type_name
+from ..safely import add_lasting, class_name, clip, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
 from .instance import OBJECTS, below, is_unchecked, parts_of, rule_of
@@ -646,3 +651,152 @@ def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
     visit(tree, (), ())
     for path, value in again if on_shared != "allow" else ():
         report_shared(on_shared, first[id(value)][0], path, value)
+
+
+# ------------------------------------------------- graphs that are met again
+
+
+Place = tuple[int, int]
+"""The index of a node among those that are flattened, and the index of a child."""
+
+
+class KnownGraph:
+    """A structure, and the steps that read a graph that has it.
+
+    Attributes:
+        graphdef: The structure.
+    """
+
+    def __init__(self, graphdef: GraphDef) -> None:
+        self.graphdef = graphdef
+        self._view = current.view
+        self._leaf_types: set[type] = set()
+        self._nodes: list[tuple[Place, type, Rule, int, Any]] = []
+        self._variables: list[tuple[int, Any, Any]] = []
+        self._tracked: list[Place] = []
+        self._values: list[tuple[Place, bool]] = []
+        self._again: list[tuple[Place, int]] = []
+        stack = [(0, iter(range(1)))]  # the index of a node, and its children to come
+        for tag, rule, number, aux in graphdef._code:
+            while (child := next(stack[-1][1], None)) is None:
+                stack.pop()
+            place = stack[-1][0], child
+            if tag in (NODE, TREE):
+                cls = rule.class_of(aux)
+                self._nodes.append((place, cls, rule, number, aux))
+                stack.append((len(self._nodes), iter(range(number))))
+            elif tag == VARIABLE:
+                self._variables.append((len(self._tracked), rule, aux))
+            elif tag == REF:
+                self._again.append((place, aux))
+            if tag in (NODE, VARIABLE):
+                self._tracked.append(place)
+            if tag in (LEAF, VARIABLE):
+                self._values.append((place, tag == VARIABLE))
+
+    def read(self, root: Any) -> tuple[list[Any], list[Any]] | None:
+        """Return the values of a graph and its objects by index.
+
+        Returns:
+            None if the graph has, or may have, another structure.
+        """
+        if current.view is not self._view:
+            return None
+        children: list[Any] = [(root,)]
+        for (parent, index), cls, rule, arity, aux in self._nodes:
+            node = children[parent][index]
+            if type(node) is not cls:
+                return None
+            below, found = rule.flatten(node)
+            if len(below) != arity or not _is_same(rule, found, aux):
+                return None
+            children.append(below)
+        tracked: list[Any] = [
+            children[parent][index] for parent, index in self._tracked
+        ]
+        for number, rule, aux in self._variables:
+            variable = tracked[number]
+            if type(variable) is not rule.cls:
+                return None
+            if (variable._leafwise_metadata or aux.values) and not _is_same(
+                rule, metadata_of(variable), aux
+            ):
+                return None
+        if len({*map(id, tracked)}) != len(tracked) or not all(
+            children[parent][index] is tracked[number]
+            for (parent, index), number in self._again
+        ):
+            return None
+        leaves = [(children[i][j], is_variable) for (i, j), is_variable in self._values]
+        types = {type(leaf) for leaf, is_variable in leaves if not is_variable}
+        if not all(map(self._is_leaf, types - self._leaf_types)):
+            return None
+        values = [leaf._leafwise_value if boxed else leaf for leaf, boxed in leaves]
+        return values, tracked
+
+    def _is_leaf(self, cls: type) -> bool:
+        if rule_of(cls) is not None:
+            return False
+        add_lasting(self._leaf_types, cls)
+        return True
+
+
+class LastGraph:
+    """The graph that was flattened last, which is known once it was met twice."""
+
+    def __init__(self) -> None:
+        self._last: GraphDef | None = None
+        self._known: KnownGraph | None = None
+
+    def flatten(self, root: Any) -> tuple[GraphDef, list[Any], list[Any]]:
+        """Return the structure of a graph, its values, and its objects by index."""
+        known = self._known  # another thread may replace it
+        found = None if known is None else known.read(root)
+        if known is not None and found is not None:
+            return known.graphdef, *found
+        flat = flatten_graph(root)
+        last, graphdef = self._last, flat.graphdef
+        values = [
+            leaf._leafwise_value if isinstance(leaf, Variable) else leaf
+            for leaf in flat.leaves
+        ]
+        if last is None or not is_identical(last, graphdef):
+            self._last, self._known = graphdef, None
+            return graphdef, values, flat.tracked
+        is_marked = all(
+            tag != FIXED and not (tag == NODE and is_unchecked(rule.cls))
+            for tag, rule, *_ in flat.code
+        )
+        self._known = KnownGraph(last) if is_marked else None
+        return last, values, flat.tracked
+
+
+# ------------------------------------------------------------- to the last detail
+
+
+def is_identical(a: GraphDef, b: GraphDef) -> bool:
+    """Return whether two graphdefs are equal, with the very values in order."""
+    mine, theirs = a._code, b._code
+    return len(mine) == len(theirs) and all(map(identical_entry, mine, theirs))
+
+
+def identical_entry(a: Entry, b: Entry) -> bool:
+    """Return whether two entries are equal, with the very values in the same order."""
+    tag, rule, arity, aux = a
+    return a is b or (
+        (tag, rule, arity) == b[:3] and (rule is None or _is_same(rule, aux, b[3]))
+    )
+
+
+def _is_same(rule: Rule, a: Any, b: Any) -> bool:
+    """Return whether aux data are the same, with the very values in the same order."""
+    if a is b:
+        return True
+    if not rule.same_aux(a, b):
+        return False
+    if rule.is_mapping and type(a) is tuple:
+        return bool(a[0] == b[0])  # the keys, in their own order
+    if type(a) is not Statics:
+        return True
+    names = a.field_layout.names
+    return names == b.field_layout.names and all(map(is_, a.values, b.values))

@@ -106,10 +106,13 @@ def decide(
     cls = type(obj)
     spec: ClassSpec = cls._leafwise_spec
     found = sort(value)
-    if spec.pytree:
-        _refuse_marks(cls, name, value, found)
+    inside = [*find(value)] if found == "container" else [Found((), value)]
+    for one in inside if spec.pytree else ():
+        if type(one.value) is Marked:
+            raise stray_marks(cls, key_of(name), one)
+    is_plain = found == "plain" or all(type(one.value) is Marked for one in inside)
     if mark is not None:
-        if mark is _STATIC and spec.pytree and holds_data(value, found):
+        if mark is _STATIC and spec.pytree and not is_plain:
             after = " was assigned static(...) around data"
             raise refusal(cls, key_of(name), value, "", after)
         return mark
@@ -119,7 +122,7 @@ def decide(
     known: Any = declared if is_new or before is None else before
     if known is not None and known is not _STATIC:
         return known  # type: ignore[no-any-return]  # a kind
-    if not holds_data(value, found):
+    if is_plain:
         return known
     is_open = is_new or (before is None and obj._leafwise_is_module)
     if found == "data" and is_open and declared is None:
@@ -134,15 +137,6 @@ def decide(
     since = "by declaration" if declared is _STATIC else "since it was first set"
     after = f", which is static {since}"
     raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
-
-
-def _refuse_marks(cls: type, name: Any, value: Any, found: str) -> None:
-    """Refuse marks that do not stand around what is assigned."""
-    if type(value) is Marked:
-        raise stray_marks(cls, key_of(name), Found((), value))
-    for inside in find(value) if found == "container" else ():
-        if type(inside.value) is Marked:
-            raise stray_marks(cls, key_of(name), inside)
 
 
 def _kind_of_value(value: Any) -> Kind:
@@ -239,18 +233,13 @@ def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
     if len(values) != len(kinds):
         for name in [name for name in values if name not in known]:
             if name not in spec.hidden:
-                kinds[name] = _infer(obj, name, values)
+                value, mark = unmarked(values[name])
+                values[name] = value
+                kinds[name] = decide(obj, name, value, mark, building=True)
     fields = fields_of(type(obj), kinds)
     set_fields(obj, fields)
     is_whole = len(values) == len(kinds)
     return values if is_whole else {name: values[name] for name in kinds}, fields
-
-
-def _infer(obj: Any, name: Any, values: dict[Any, Any]) -> Kind | None:
-    """Return the kind of an entry that is there without one."""
-    value, mark = unmarked(values[name])
-    values[name] = value
-    return decide(obj, name, value, mark, building=True)
 
 
 def finish(obj: Any) -> None:

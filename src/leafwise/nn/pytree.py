@@ -251,9 +251,10 @@ class Pytree(Shell, metaclass=PytreeMeta):
             for n in values
             if n not in items and (n[0] != "_" or fields.kind_of(n).is_data)
         ]
+        rows = [(key_of(n), values[n], fields.kind_of(n)) for n in items + shown]
         children = [
-            child_of(key_of(name), values[name], fields.kind_of(name))
-            for name in items + shown
+            Child(label_of(key), key if kind.is_data else None, value, kind.value)
+            for key, value, kind in rows
         ]
         opening, closing = self._leafwise_brackets
         note = "" if self._leafwise_has_items else partial(tally_text, self)
@@ -261,11 +262,6 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def __repr__(self) -> str:
         return pformat(self)
-
-
-def child_of(key: Any, value: Any, kind: Kind) -> Child:
-    """Return the value of an object at a key, for display."""
-    return Child(label_of(key), key if kind.is_data else None, value, kind.value)
 
 
 # --------------------------------------------------------------------- classes

@@ -7,8 +7,6 @@ imported when the first stream is made.
 
 from __future__ import annotations
 
-import functools
-import importlib
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
@@ -75,45 +73,27 @@ class RngCount(RngState):
 # ------------------------------------------------------------------ keys of libraries
 
 
-class _Jax:
-    """The parts of jax that streams need, imported when the first stream is made."""
-
-    @functools.cached_property
-    def random(self) -> Any:
-        return need("jax", "nn.Rngs").random
-
-    @functools.cached_property
-    def numpy(self) -> Any:
-        return importlib.import_module("jax.numpy")
-
-    def key_of(self, given: Any) -> Any:
-        """Return the key for a seed, a key, or the words of a key."""
-        if isinstance(given, int):
-            return self.random.key(given)
-        if isinstance(given, self.numpy.ndarray):
-            if given.dtype == self.numpy.uint32:
-                given = self.random.wrap_key_data(given)
-            if self.numpy.issubdtype(given.dtype, sys.modules["jax"].dtypes.prng_key):
-                return given
-        raise ValueError(
-            f"a stream is created from an int or a jax key, got {described(given)}"
-        )
-
-    def draw(self, stream: RngStream, name: str) -> Callable[..., Any]:
-        """Return the function of a distribution, or the maker of an initializer."""
-        function = getattr(self.random, name, None)
-        if function is not None:
-            return lambda *args, **kwargs: function(stream(), *args, **kwargs)
-        make = getattr(importlib.import_module("jax.nn.initializers"), name)
-
-        def initializer(*args: Any, **kwargs: Any) -> Callable[..., Any]:
-            initialize = make(*args, **kwargs)
-            return lambda *args, **kwargs: initialize(stream(), *args, **kwargs)
-
-        return initializer
+def _random() -> Any:
+    return need("jax", "nn.Rngs").random
 
 
-_jax: Final = _Jax()
+def _numpy() -> Any:
+    return need("jax.numpy", "nn.Rngs")
+
+
+def _key_of(given: Any) -> Any:
+    """Return the key for a seed, a key, or the words of a key."""
+    if isinstance(given, int):
+        return _random().key(given)
+    if isinstance(given, _numpy().ndarray):
+        if given.dtype == _numpy().uint32:
+            given = _random().wrap_key_data(given)
+        if _numpy().issubdtype(given.dtype, sys.modules["jax"].dtypes.prng_key):
+            return given
+    raise ValueError(
+        f"a stream is created from an int or a jax key, got {described(given)}"
+    )
+
 
 _NAMES: Final = """
     ball bernoulli beta binomial bits categorical cauchy chisquare choice
@@ -158,8 +138,8 @@ class RngStream(Pytree):
     """
 
     def __init__(self, key: Any, *, tag: str) -> None:
-        key = _jax.key_of(key)
-        count = _jax.numpy.zeros(key.shape, dtype=_jax.numpy.uint32)
+        key = _key_of(key)
+        count = _numpy().zeros(key.shape, dtype=_numpy().uint32)
         self.tag = tag
         self.key: RngKey = RngKey(key, tag=tag)
         self.count: RngCount = RngCount(count, tag=tag)
@@ -167,7 +147,7 @@ class RngStream(Pytree):
     def __call__(self) -> Any:
         """Return the next key."""
         count = self.count.get_value()
-        key = _jax.random.fold_in(self.key.get_value(), count)
+        key = _random().fold_in(self.key.get_value(), count)
         self.count.set_value(count + 1)
         return key
 
@@ -180,7 +160,7 @@ class RngStream(Pytree):
         Args:
             k: The number of parts, or a shape for parts along several axes.
         """
-        return self._made(_jax.random.split(self(), k))
+        return self._made(_random().split(self(), k))
 
     def fork(self, *, split: Shape | None = None) -> RngStream:
         """Return a stream that starts with the next key.
@@ -200,7 +180,7 @@ class RngStream(Pytree):
             k: The number of parts, or a shape for parts along several axes.
         """
         key, shape = self(), (k,) if isinstance(k, int) else k
-        return self._made(_jax.numpy.broadcast_to(key, shape + key.shape))
+        return self._made(_numpy().broadcast_to(key, shape + key.shape))
 
     def __getattr__(self, name: str) -> Any:
         """Return what draws numbers of a distribution."""
@@ -208,7 +188,16 @@ class RngStream(Pytree):
             raise AttributeError(
                 f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
             )
-        return _jax.draw(self, name)
+        function = getattr(_random(), name, None)
+        if function is not None:
+            return lambda *args, **kwargs: function(self(), *args, **kwargs)
+        make = getattr(need("jax.nn.initializers", "nn.Rngs"), name)
+
+        def initializer(*args: Any, **kwargs: Any) -> Callable[..., Any]:
+            initialize = make(*args, **kwargs)
+            return lambda *args, **kwargs: initialize(self(), *args, **kwargs)
+
+        return initializer
 
 
 class Rngs(Pytree):

@@ -172,12 +172,14 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             ValueError: A path continues below a value.
         """
         root: dict[Any, Any] = {}
+        level, above = root, ()
         for path, value in flat.items() if isinstance(flat, Mapping) else flat:
-            level = root
-            for key in path[:-1]:
-                level = level.setdefault(key, {})
-                if type(level) is not dict:
-                    raise ValueError(f"path {path} continues below a value")
+            if path[:-1] != above or not path:  # values of one object come together
+                level, above = root, path[:-1]
+                for key in above:
+                    level = level.setdefault(key, {})
+                    if type(level) is not dict:
+                        raise ValueError(f"path {path} continues below a value")
             if not path or type(level.get(path[-1])) is dict:
                 raise ValueError(f"path {path} does not name a single value")
             level[path[-1]] = value
@@ -354,20 +356,24 @@ def _number_of(key: Any) -> Any:
 
 
 def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
-    """Yield the values of a state with their paths, in the order of insertion.
+    """Return the values of a state with their paths, in the order of insertion.
 
     Raises:
         TypeError: It is no state, and no mapping; an object is neither.
     """
-    yield from _walk(as_state(state)._leafwise_items, ())
+    found: list[tuple[Path, Any]] = []
+    _add_values(found, as_state(state)._leafwise_items, ())
+    return iter(found)
 
 
-def _walk(items: dict[Any, Any], path: Path) -> Iterator[tuple[Path, Any]]:
+def _add_values(
+    found: list[tuple[Path, Any]], items: dict[Any, Any], path: Path
+) -> None:
     for key, value in items.items():
         if type(value) is dict:
-            yield from _walk(value, (*path, key))
+            _add_values(found, value, (*path, key))
         else:
-            yield (*path, key), value
+            found.append(((*path, key), value))
 
 
 class FlatState(dict[Path, V], Generic[V]):

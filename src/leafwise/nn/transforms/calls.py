@@ -30,9 +30,9 @@ from ..graph import (
     FlatGraph,
     GraphDef,
     flatten_graph,
+    identical_entry,
     unflatten_graph,
 )
-from ..known import identical_entry
 from ..pytree import Pytree
 from ..variables import Variable, make_variable, metadata_in
 from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named

@@ -27,8 +27,7 @@ from ...core.registry import install
 from ...equality import exact
 from ...lazy import need
 from ...safely import clip
-from ..graph import GraphDef
-from ..known import LastGraph
+from ..graph import GraphDef, LastGraph
 from ..pytree import Pytree
 from .calls import (
     Changes,

@@ -302,8 +302,12 @@ def update(one: Round, trees: Trees, tree: Any) -> Any:
 
 
 def point(one: Round, trees: Trees, tree: Any) -> Any:
-    """Replace what a function points to."""
-    path, value = one.random.choice(model.places(tree))[0], trees.tree(1)
+    """Replace what a function points to; empty tuples may all be one object."""
+    there = model.places(tree)
+    places = [path for path, x in there if type(x) is not tuple or x]
+    if not places:
+        return tree
+    path, value = one.random.choice(places), trees.tree(1)
     return compared(
         one,
         f"tree_at {path}",

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -208,22 +207,6 @@ def test_each_object_can_be_read_in_the_notebook(browser, notebook, theme, width
             assert box["x"] + box["width"] <= width
 
 
-@pytest.mark.parametrize(("theme", "width"), LOOKS)
-def test_pages_follow_the_theme(browser, tmp_path, theme, width):
-    tree = {"layers": [{"w": 1.5, "text": "x" * 500}, None], "key" * 60: "</script>"}
-    path = tmp_path / "tree.html"
-    path.write_text(to_html(tree, document=True), encoding="utf-8")
-    with opened(browser, path, theme, width) as page:
-        picture = page.locator(".leafwise")
-        color = picture.evaluate("e => getComputedStyle(e).backgroundColor")
-        assert (
-            color == {"light": "rgb(255, 255, 255)", "dark": "rgb(13, 17, 23)"}[theme]
-        )
-        assert picture.evaluate(FADED) == []
-        wide = page.evaluate("document.documentElement.scrollWidth")
-        assert wide <= width
-
-
 def test_nodes_fold(browser, tmp_path):
     path = tmp_path / "tree.html"
     tree = {"closed": {f"k{i}": [i, i] for i in range(50)}}
@@ -237,32 +220,3 @@ def test_nodes_fold(browser, tmp_path):
         assert not inside.is_visible()
         page.locator("summary").first.click()
         assert not page.get_by_text("'closed'", exact=True).is_visible()
-
-
-@pytest.mark.parametrize("width", [1300, 400])
-def test_the_path_of_a_value_can_be_copied(browser, tmp_path, width):
-    path = tmp_path / "tree.html"
-    tree = {"layers": [{"w": 1.5, "b": 0.5}], "name": "mlp"}
-    path.write_text(to_html(tree, document=True), encoding="utf-8")
-    with opened(browser, path, "light", width) as page:
-        opacity = "e => getComputedStyle(e).opacity"
-        shown = page.locator(".lw-path", has_text="['layers'][0]['w']")
-        assert shown.evaluate(opacity) == "0"
-        page.get_by_text("1.5").hover()
-        assert shown.evaluate(opacity) == "1"
-        codes = page.locator(".lw-path").all()
-        assert [code.evaluate(opacity) for code in codes].count("1") == 1
-        shown.click()
-        copied = page.evaluate("getSelection().toString()")
-        assert lw.KeyPath.parse(copied)(tree) == 1.5
-
-
-def test_long_pages_scroll_in_notebooks_alone(browser, tmp_path):
-    path = tmp_path / "tree.html"
-    for document, tall in ((True, 300 * 15), (False, 300)):
-        path.write_text(to_html([*range(300)], document=document), encoding="utf-8")
-        with opened(browser, path, "light", 400) as page:
-            picture = page.locator(".leafwise")
-            numbers = re.findall(r"\[(\d+)\] \1", picture.inner_text())
-            assert len(numbers) == 300
-            assert tall < picture.bounding_box()["height"] < 3 * tall

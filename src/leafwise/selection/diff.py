@@ -181,20 +181,18 @@ def inverse(change: Change, shifts: Shifts) -> Change:
 
 def as_json(change: Change) -> dict[str, Any]:
     """Return a change as a value that `json.dumps` accepts."""
-    sides = {"before": change.before, "after": change.after}
-    shown = {name: _plain(x) for name, x in sides.items() if x is not MISSING}
+    found: dict[str, Any] = {"kind": change.kind, "path": str(change.path)}
     if change.kind == "moved":
-        shown = {"index": change.index, **shown}
-    return {"kind": change.kind, "path": str(change.path), **shown}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value if JSON can represent it, else its `repr`."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError, RecursionError):
-        return shown(value)
-    return value
+        found["index"] = change.index
+    for name, value in (("before", change.before), ("after", change.after)):
+        if value is MISSING:
+            continue
+        try:
+            json.dumps(value, allow_nan=False)
+            found[name] = value
+        except (TypeError, ValueError, RecursionError):  # JSON cannot represent it
+            found[name] = shown(value)
+    return found
 
 
 def edit_of(change: Change) -> tuple[KeyPath, Edit]:

@@ -224,24 +224,19 @@ def difference(
         A record; None if there is nothing to say but what the values are.
     """
     try:
-        return _difference(before, after, asked, places)
+        if _is_plain_array(before) and _is_plain_array(after):
+            return _of_arrays(before, after, asked, places)
+        for cls, what in ((str, "character"), (bytes, "byte")):
+            if isinstance(before, cls) and isinstance(after, cls):
+                return _of_texts(before, after, what)
+        if isinstance(before, AbstractSet) and isinstance(after, AbstractSet):
+            return _of_sets(before, after)
+        texts = shown(before), shown(after)
+        if type(before) is type(after) and max(map(len, texts)) > _AROUND:
+            return _of_texts(*texts, "character", quoted=False)
     except FAULTS:  # what a class does that only looks like one of those known here
-        return None
-
-
-def _difference(before: Any, after: Any, asked: Asked, places: int) -> Detail | None:
-    if _is_plain_array(before) and _is_plain_array(after):
-        return _of_arrays(before, after, asked, places)
-    for cls in (str, bytes):
-        if isinstance(before, cls) and isinstance(after, cls):
-            what = "character" if cls is str else "byte"
-            return _of_texts(before, after, what)
-    if isinstance(before, AbstractSet) and isinstance(after, AbstractSet):
-        return _of_sets(before, after)
-    texts = shown(before), shown(after)
-    if type(before) is not type(after) or max(map(len, texts)) <= _AROUND:
-        return None
-    return _of_texts(*texts, "character", quoted=False)
+        pass
+    return None
 
 
 # --------------------------------------------------------------------------- arrays

@@ -7,18 +7,19 @@ What a single edit does to a node is defined in `rebuild`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, MutableSequence
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
-from ..core.keypath import KeyPath
-from ..core.keys import SequenceKey
+from ..core.keypath import KeyPath, path_below
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.node import Rule, Shaped
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..safely import MISSING, type_name
-from .find import DEEP, END, Place, call_at, find, parse
+from .find import DEEP, END, Place, call_at, find, has_kinds, parse
 from .pattern import (
     Region,
     Selector,
@@ -38,7 +39,6 @@ from .rebuild import (
     Set,
     check_apart,
     edited,
-    key_for,
     rebuild,
 )
 
@@ -353,39 +353,62 @@ class Selection(Shown, Generic[Tree, Value]):
         holders = Selection(
             self.tree, (*outer, above), self._context, missing_ok=self._missing_ok
         )
-        return [
-            (KeyPath((*place.path, self._new_key(place, key_in))), Insert(value))
-            for place in holders.places()
-        ]
+        edits: list[tuple[KeyPath, Edit]] = []
+        for place in holders.places():
+            rule = self._context.rule_of(place.value, place.path)
+            key = _new_key(place.value, rule, key_in, place.path)
+            edits.append((path_below(place.path, key), Insert(value)))
+        return edits
 
-    def _new_key(self, place: Place, wanted: Any) -> Any:
-        node, rule = place.value, self._context.rule_of(place.value, place.path)
-        if rule is None:
+
+def _new_key(node: Any, rule: Rule | None, wanted: Any, path: KeyPath) -> Any:
+    """Return the key that a new child would have in a node.
+
+    Args:
+        node: The node.
+        rule: Its rule.
+        wanted: A key; or a name, whose kind of key depends on the node.
+        path: The path of the node.
+
+    Raises:
+        EditError: There can be no such child.
+    """
+    if rule is None:
+        raise EditError(f"cannot insert into the leaf at {path.where()}", path=path)
+    cls: Any = GetAttrKey
+    if rule.is_mapping or (isinstance(node, Mapping) and not rule.is_sequence):
+        cls = DictKey
+    elif rule.is_sequence or isinstance(node, MutableSequence | tuple):
+        cls = SequenceKey
+    key, size = wanted, len(node) if hasattr(node, "__len__") else 0
+    if wanted is END and cls is SequenceKey:
+        key = SequenceKey(size)
+    elif cls is DictKey and type(wanted) is SequenceKey:
+        key = DictKey(wanted.idx)
+    elif isinstance(wanted, str) and cls is SequenceKey:
+        is_number = wanted.isascii() and wanted.isdigit()
+        key = SequenceKey(int(wanted)) if is_number else None
+    elif isinstance(wanted, str):
+        is_object = isinstance(rule.form, Shaped) and not rule.is_mapping
+        key = GetAttrKey(wanted) if is_object else cls(wanted)
+    fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
+    if not fits or (wanted is END and cls is not SequenceKey):
+        what = "[+]" if wanted is END else str(wanted)
+        raise EditError(
+            f"cannot insert at {what!r} into the {type(node).__name__} at "
+            f"{path.where()}",
+            path=path,
+        )
+    if type(key) is SequenceKey:
+        index = key.idx + size if key.idx < 0 else key.idx
+        if not 0 <= index <= size:
             raise EditError(
-                f"cannot insert into the leaf at {place.path.where()}",
-                path=place.path,
+                f"cannot insert at position {key.idx}: {path.where()} has {size} "
+                f"item{'s' * (size != 1)}",
+                path=path,
             )
-        if wanted is END and not isinstance(node, Mapping) and hasattr(node, "__len__"):
-            wanted = SequenceKey(len(node))
-        key = None if wanted is END else key_for(node, rule, wanted)
-        if key is None:
-            what = "[+]" if wanted is END else str(wanted)
-            raise EditError(
-                f"cannot insert at {what!r} into the "
-                f"{type(node).__name__} at {place.path.where()}",
-                path=place.path,
-            )
-        if isinstance(key, SequenceKey) and hasattr(node, "__len__"):
-            size = len(node)
-            index = key.idx + size if key.idx < 0 else key.idx
-            if not 0 <= index <= size:
-                raise EditError(
-                    f"cannot insert at position {key.idx}: {place.path.where()} has "
-                    f"{size} item{'s' * (size != 1)}",
-                    path=place.path,
-                )
-            return SequenceKey(index)
-        return key
+        key = SequenceKey(index)
+    return key
 
 
 # ------------------------------------------------------------------------ functions
@@ -579,7 +602,7 @@ def tree_at(
     Args:
         where: Takes the tree and returns a node or leaf in it, or a tuple or list of
             several. It is called with a tree of the same structure and other leaves, so
-            it cannot depend on them.
+            it cannot depend on them. Empty tuples are told apart only if there is one.
         tree: Any tree.
         replace: The new value. If `where` returns a tuple or list of nodes or leaves,
             the same number of new values.

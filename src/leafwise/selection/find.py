@@ -630,7 +630,7 @@ class _Deep:
         kept, moves, known = self.table(states)
         names: Any = known
         end, leaf_types, stay = self.end, self.leaf_types, self.closure(kept)
-        by_name = names is not None and rule.reads_items and rule.is_mapping
+        by_name = isinstance(names, dict) and rule.reads_items and rule.is_mapping
         if (
             by_name
             and end not in stay

@@ -194,12 +194,12 @@ def tree_map_outer(
                     made[key] = value
             old, data = entries_of(first, rule), lambda: data_keys(nodes)
             return call_at(remade, (first, rule, old, made, data), Place(link, None))
-        keys = () if rule is None else keys_of(first, rule)
+        keys = keys_of(first, rule) if rule else ()
         alike = (
             x is rule and keys_of(node, rule) == keys
             for x, node in zip(rules, nodes, strict=True)
         )
-        if rule is not None and all(alike):
+        if rule and all(alike):
             nothing = [MISSING] * len(keys)
             columns = [nothing if x is MISSING else rule.flatten(x)[0] for x in row]
             values = []

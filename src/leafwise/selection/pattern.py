@@ -320,7 +320,15 @@ def read_selector(what: Any, view: View) -> Selector:
     leaves, treedef = plain_context(view).flatten(what)
     if _BOOL.issuperset(map(type, leaves)):
         return _mask(treedef, leaves)
-    return _mask(treedef, [_part(leaf, what, view) for leaf in leaves])
+    parts: list[bool | Selector] = []
+    for leaf in leaves:
+        if isinstance(leaf, Selector | re.Pattern) or callable(leaf):
+            parts.append(read_selector(leaf, view))
+        elif leaf is None or _is_flag(leaf):  # None where it is a leaf of the tree too
+            parts.append(bool(leaf))
+        else:
+            raise _no_selector(what, leaf)
+    return _mask(treedef, parts)
 
 
 _IN_TUPLES: Final = (str, int, slice, KeyPath, Selector, re.Pattern)
@@ -389,16 +397,6 @@ def _takes_path(what: Callable[..., object]) -> bool:
 
 
 _BOOL: Final = frozenset({bool})
-
-
-def _part(leaf: Any, whole: Any, view: View) -> bool | Selector:
-    if leaf is None:  # where None is a leaf, as it may be of the tree
-        return False
-    if isinstance(leaf, Selector | re.Pattern) or callable(leaf):
-        return read_selector(leaf, view)
-    if _is_flag(leaf):
-        return bool(leaf)
-    raise _no_selector(whole, leaf)
 
 
 def _is_flag(value: Any) -> bool:

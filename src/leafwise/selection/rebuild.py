@@ -409,22 +409,16 @@ def _changed_mapping(
     if placed:
         moved = {key for _, key in placed}
         order = at_places((key for key in made if key not in moved), placed)
-        _refill(made, [(key, made[key]) for key in order])
+        made = {key: made[key] for key in order}
     if not renamed:
         return made
     for name in renamed.values():
         if name in made and name not in renamed:
             raise _exists(link, DictKey(name))
-    pairs = [(renamed.get(key, key), value) for key, value in made.items()]
-    if len(dict(pairs)) != len(pairs):
+    pairs = {renamed.get(key, key): value for key, value in made.items()}
+    if len(pairs) < len(made):
         raise _refusal(link, "two keys at {where} would become one")
-    _refill(made, pairs)
-    return made
-
-
-def _refill(made: Any, items: list[tuple[Any, Any]]) -> None:
-    made.clear()
-    made.update(items)
+    return pairs
 
 
 def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
@@ -549,32 +543,6 @@ def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
 def _exists(link: Any, key: Any) -> EditError:
     there = KeyPath((*unlink(link), key))
     return EditError(f"{there.where()} already exists", path=there)
-
-
-def key_for(node: Any, rule: Rule, wanted: Any) -> Any:
-    """Return the key that a new child would have in a node, None if it can have none.
-
-    Args:
-        node: The node.
-        rule: Its rule.
-        wanted: A key; or a name, whose kind of key depends on the node.
-    """
-    cls: Any = GetAttrKey
-    named: Any = cls
-    entry = wanted
-    if rule.is_mapping or (isinstance(node, Mapping) and not rule.is_sequence):
-        cls = DictKey
-        is_object = isinstance(rule.form, Shaped) and not rule.is_mapping
-        named = GetAttrKey if is_object else DictKey
-        if type(wanted) is SequenceKey:
-            return DictKey(wanted.idx)
-    elif rule.is_sequence or isinstance(node, MutableSequence | tuple):
-        cls = named = SequenceKey
-        if isinstance(wanted, str):
-            entry = int(wanted) if wanted.isascii() and wanted.isdigit() else None
-    key = named(entry) if isinstance(wanted, str) else wanted
-    fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
-    return key if fits and entry is not None else None
 
 
 # ---------------------------------------------------- nodes taken apart and remade

@@ -417,20 +417,14 @@ def declared_at(
         if isinstance(key, GetAttrKey):
             cls = type(node)
             if cls not in known:
-                known[cls] = _declared(cls, rule)
+                found = {name: (hint, False) for name, hint in hints_of(cls).items()}
+                own = rule.declared
+                known[cls] = found if own is None else {**found, **own(cls)}
             hint, converts = known[cls].get(key.name, (Any, False))
         else:
             hint, converts = child_hint(hint, key.entry), False
         node = children_by_key(node, context)(key)
     return hint, converts
-
-
-def _declared(cls: Any, rule: Rule) -> Declared:
-    """Return the annotations of a class, as far as they can be read."""
-    found = {name: (hint, False) for name, hint in hints_of(cls).items()}
-    if rule.declared is not None:
-        found.update(rule.declared(cls))
-    return found
 
 
 # ------------------------------------------------------------------ without a type

@@ -692,7 +692,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         Example:
             >>> import leafwise as lw
             >>> print(lw.tree_structure({"a": [1, 2]}).to_json())  # doctest: +ELLIPSIS
-            {"leafwise":2,...,"nodes":[[2,"list",2,null],[0,"dict",1,["'a'"]]]}
+            {"leafwise":1,...,"nodes":[[2,"list",2,null],[0,"dict",1,[["'a'"],null]]]}
         """
         from .serial import write_json  # and with it json
 

@@ -131,13 +131,23 @@ class MappingRule(Rule):
         return type(aux) is DictKeys and arity == len({*aux.inserted} & {*aux.ordered})
 
     def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [*map(write.key, aux.inserted)]
+        return [[*map(write.key, aux.inserted)], _written_order(aux)]
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
-        return self.arrange(tuple(map(read.key, written)))
+        keys, _ = written  # their order is found anew
+        return self.arrange(tuple(map(read.key, keys)))
 
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
+
+
+def _written_order(keys: DictKeys) -> Any:
+    """Return what JSON says of an order; leafwise 0.2 reads it, too."""
+    if keys.is_structure:
+        return "as given"
+    places = {key: place for place, key in enumerate(keys.inserted)}
+    is_sorted = keys.ordered is keys.inserted
+    return None if is_sorted else [places[key] for key in keys.ordered]
 
 
 class OrderedDictRule(MappingRule):
@@ -167,6 +177,12 @@ class OrderedDictRule(MappingRule):
 
     def node_data(self, aux: Any) -> Any:
         return aux.ordered
+
+    def aux_to_json(self, aux: Any, write: Any) -> Any:
+        return [*map(write.key, aux.inserted)]
+
+    def aux_from_json(self, written: Any, read: Any) -> Any:
+        return given_keys(tuple(map(read.key, written)))
 
     def brackets(self, aux: Any, arity: int) -> Brackets:
         return Rule.brackets(self, aux, arity)
@@ -229,10 +245,10 @@ class DefaultDictRule(MappingRule):
         return is_factory and super().validate(arity, keys)
 
     def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [super().aux_to_json(aux[0], write), write.named(aux[1])]
+        return [*super().aux_to_json(aux[0], write), write.named(aux[1])]
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
-        keys, factory = written
+        *keys, factory = written
         return super().aux_from_json(keys, read), read.named(factory)
 
 

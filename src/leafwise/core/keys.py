@@ -15,14 +15,16 @@ or registries.
 from __future__ import annotations
 
 import enum
-import functools
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ..lazy import is_traced
 from ..safely import Frozen, class_name, shown
+
+
+T = TypeVar("T")
 
 
 class SequenceKey(Frozen):
@@ -243,16 +245,26 @@ def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
     return shared[:length]
 
 
-@functools.lru_cache(64)
+_FLAT = tuple(map(FlattenedIndexKey, range(16)))
+
+
 def flat_keys(length: int) -> tuple[FlattenedIndexKey, ...]:
-    """Return the keys of that many children without names, shared."""
+    """Return the keys of that many children without names, shared if they are few."""
+    if length <= len(_FLAT):
+        return _FLAT[:length]
     return tuple(map(FlattenedIndexKey, range(length)))
 
 
-@functools.lru_cache(4096)
+_known_attributes: dict[tuple[str, ...], tuple[GetAttrKey, ...]] = {}
+
+
 def attribute_keys(names: tuple[str, ...]) -> tuple[GetAttrKey, ...]:
     """Return the keys of attributes, shared."""
-    return tuple(map(GetAttrKey, names))
+    known = _known_attributes.get(names)
+    if known is None:
+        made = tuple(map(GetAttrKey, names))
+        known = _remembered(_known_attributes, names, made)
+    return known
 
 
 # ------------------------------------------------------ the order of the keys of a dict
@@ -349,7 +361,7 @@ def given_keys(keys: tuple[Any, ...]) -> DictKeys:
 are_plain: Final = frozenset({str, int}).issuperset
 
 
-def _remembered(known: Any, keys: tuple[Any, ...], made: DictKeys) -> DictKeys:
+def _remembered(known: Any, keys: tuple[Any, ...], made: T) -> T:
     if len(keys) <= _MAX_KEYS and not is_traced():
         if len(known) >= _MAX_KNOWN:
             known.clear()

@@ -17,7 +17,8 @@ from collections.abc import (
     Sequence,
     Set,
 )
-from operator import attrgetter
+from functools import partial
+from operator import attrgetter, methodcaller
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
@@ -183,8 +184,11 @@ def _is_unfit(items: Any) -> bool:
     return isinstance(items, _NOT_CHILDREN) and not isinstance(items, _VIEWS)
 
 
-def _split_pairs(cls: type, result: Any) -> tuple[Any, Any, Any]:
-    """Return children, aux data and keys from the result of a function with keys."""
+def _split_pairs(
+    cls: type, flatten_with_keys: Callable[[Any], Any], node: Any
+) -> tuple[Any, Any, Any]:
+    """Return children, aux data and keys, from a function that gives pairs."""
+    result = flatten_with_keys(node)
     if type(result) is not tuple or len(result) != 2:
         raise FlattenError(
             f"the flatten_with_keys function of {class_name(cls)} must return a "
@@ -465,7 +469,7 @@ def register_pytree_node(
     def make(of: type, **given: Any) -> Rule:
         read = flatten
         if flatten_with_keys is not None:
-            read = lambda node: _split_pairs(of, flatten_with_keys(node))  # noqa: E731
+            read = partial(_split_pairs, of, flatten_with_keys)
         return FunctionRule(of, read, unflatten, **given)
 
     return install(cls, make, namespace, inherit, exist_ok, bridge)
@@ -657,10 +661,9 @@ def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> A
     flatten_name, unflatten_name = _find_protocol(cls, protocols)
 
     def make(of: Any, **given: Any) -> Rule:
-        def flatten(node: Any) -> Any:
-            result = getattr(node, flatten_name)()
-            return _split_pairs(of, result) if protocols == (_KEYED,) else result
-
+        flatten: Any = methodcaller(flatten_name)
+        if protocols == (_KEYED,):
+            flatten = partial(_split_pairs, of, flatten)
         return FunctionRule(of, flatten, getattr(of, unflatten_name), **given)
 
     return install(cls, make, *how)

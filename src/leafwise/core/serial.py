@@ -22,7 +22,7 @@ from typing import Any, Final, TypeAlias
 from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
 from ..safely import FAULTS, class_name, clip, named_object, printed, shown, type_name
 from .builtins import BY_NAME
-from .keypath import parse_literal
+from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .node import Rule
 from .registry import Mode, check_callable, check_class, registered_class, view_of
@@ -116,7 +116,7 @@ def _malformed(why: str) -> TreeDefError:
 # --------------------------------------------------------------------------------- JSON
 
 
-_VERSION: Final = 2
+_VERSION: Final = 1
 _DEPTH: Final = 64
 Codec: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
 _codecs: dict[tuple[type, str], Codec] = {}
@@ -299,9 +299,6 @@ _MOST_BITS: Final = 2_000
 """Python reads no longer decimal numbers where its limit is set to the least."""
 
 
-_KEYS: Final = (DictKey, SequenceKey, GetAttrKey, FlattenedIndexKey)
-
-
 def write_value(value: Any, depth: int = 0) -> Any:
     """Write a value so that each type comes back as itself.
 
@@ -323,8 +320,10 @@ def write_value(value: Any, depth: int = 0) -> Any:
     if cls is dict:
         items = [[_write_key(k), write_value(v, depth + 1)] for k, v in value.items()]
         return ["dict", *items]
-    if cls in _KEYS:
-        return ["key", cls.__name__, write_value(value.entry, depth + 1)]
+    if cls is DictKey:
+        return ["dict key", _write_key(value.key)]
+    if cls in (SequenceKey, GetAttrKey, FlattenedIndexKey):
+        return ["key", str(value)]
     if isinstance(value, type):
         return ["class", _object_name(value)]
     try:
@@ -421,12 +420,14 @@ def read_value(value: Any) -> Any:
         return [*map(read_value, items)]
     if kind == "dict":
         return {parse_literal(key): read_value(item) for key, item in items}
-    if kind == "key":
-        name, entry = items
-        return next(cls for cls in _KEYS if cls.__name__ == name)(read_value(entry))
     (item,) = items
     if kind == "literal":
         return parse_literal(item)
+    if kind == "dict key":
+        return DictKey(parse_literal(item))
+    if kind == "key":
+        (key,) = KeyPath.parse(item)
+        return key
     if kind in ("class", "object"):
         return _find_named(item)
     raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")

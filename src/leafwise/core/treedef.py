@@ -404,25 +404,19 @@ class PyTreeDef(Shown, Generic[Tree_co]):
                 mode = joined_mode("transform", (self, made), mode)
                 steps += iter_steps(made._code)
             elif step is not None and f_node is not None:
-                made = self._remade(f_node, step)
+                rule, arity, aux = step
+                one = self._make(((arity, rule, arity, aux),), arity, self._mode)
+                made = f_node(one)
                 mode = joined_mode("transform", (self, made), mode)
+                if not made.is_one_level() or made.num_leaves != arity:
+                    raise TreeDefError(
+                        "f_node must return a node with as many leaves as "
+                        f"{clip(one)}, got {clip(made)}"
+                    )
                 steps.append(made._code[-1][1:])
             else:
                 steps.append(step)
         return self._of(steps, mode)
-
-    def _remade(self, f_node: Callable[[PyTreeDef], PyTreeDef], step: Any) -> PyTreeDef:
-        """Return the one-level treedef that a function makes of a node."""
-        rule, arity, aux = step
-        one = self._make(((arity, rule, arity, aux),), arity, self._mode)
-        made = f_node(one)
-        check_treedefs("transform", (self, made))
-        if not made.is_one_level() or made.num_leaves != arity:
-            raise TreeDefError(
-                f"f_node must return a node with as many leaves as {clip(one)}, got "
-                f"{clip(made)}"
-            )
-        return made
 
     def walk(
         self,
@@ -698,7 +692,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         Example:
             >>> import leafwise as lw
             >>> print(lw.tree_structure({"a": [1, 2]}).to_json())  # doctest: +ELLIPSIS
-            {"leafwise":2,...,"nodes":[[2,"list",2,null],[0,"dict",1,["'a'"]]]}
+            {"leafwise":1,...,"nodes":[[2,"list",2,null],[0,"dict",1,[["'a'"],null]]]}
         """
         from .serial import write_json  # and with it json
 

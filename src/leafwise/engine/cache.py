@@ -607,8 +607,6 @@ class Engine:
                 root.counts[digest] = _NEVER, True
                 return False
             root.counts.pop(digest, None)
-            if not structure.plan.varying:
-                _compact(treedef, key)
             function = root.function_for(structure, treedef, leaves)
             root.functions[structure] = function
             root.fruitless = 0
@@ -682,13 +680,6 @@ def _changed(
         return [(rules.get(c, told), c in inherited) for c in cls.__mro__]
 
     return lambda cls: any(told(old, cls) != told(new, cls) for old, new in pairs)
-
-
-def _compact(treedef: Any, key: Any) -> None:
-    """Let equal entries of a long code be one object."""
-    shared: dict[Any, Any] = {}
-    pairs = zip(key, treedef._code, strict=True)
-    treedef._code = tuple(shared.setdefault(mark, entry) for mark, entry in pairs)
 
 
 def _offer_reader(shape: Any, memory: str) -> Any:

@@ -180,13 +180,8 @@ def tree_leaves(
         >>> lw.tree_leaves([1, (2, 3)], is_leaf=tuple)
         [1, (2, 3)]
     """
-    return tree_flatten(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )[0]
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return context.flatten(tree)[0]
 
 
 @overload
@@ -236,13 +231,8 @@ def tree_structure(
         >>> lw.tree_structure([1, (2, None)])
         PyTreeDef([*, (*, None)])
     """
-    return tree_flatten(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )[1]
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return context.flatten(tree)[1]
 
 
 @overload

@@ -25,6 +25,7 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import map_leaves
 from ..errors import StructureError
+from ..lazy import is_traced
 from ..safely import clip, described
 from .context import Context, context_of, stopping_context
 
@@ -49,9 +50,15 @@ __all__ = [
 ]
 
 
-@functools.lru_cache(64)
 def _places(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
     """Return for each leaf of a structure which leaf of a prefix covers it, or None."""
+    if is_traced():  # torch warns of caches
+        return covering(prefix._code, whole._code)
+    return _known_places(prefix, whole)
+
+
+@functools.lru_cache(64)
+def _known_places(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
     return covering(prefix._code, whole._code)
 
 

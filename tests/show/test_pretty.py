@@ -170,18 +170,15 @@ def test_models():
     """)
     assert repr(nn.graphdef(model)) == text("""
     GraphDef(Dict(
-      ['first']=Linear(
-        shape=(64, 32),
+      ['first']=Linear[shape=(64, 32)](
         weight=Param(*),
-        bias=Param(*, frozen=True),
+        bias=Param[frozen=True](*),
         calls=Cache(*)
       ),
-      ['rest']=List(
-        note='x',
-        [0]=Linear(
-          shape=(2, 2),
+      ['rest']=List[note='x'](
+        [0]=Linear[shape=(2, 2)](
           weight=Param(*),
-          bias=Param(*, frozen=True),
+          bias=Param[frozen=True](*),
           calls=Cache(*)
         )
       ),

@@ -325,7 +325,7 @@ def test_objects_made_anew_each_time_are_no_others():
 
 def test_states_and_frozen_parameters():
     """The kinds of variables in states, and of those that are frozen."""
-    graphdef, state = nn.split(nn.freeze(Model(), "embed"))
+    graphdef, state = nn.split(nn.freeze(Model(), nn.filters.PathContains("embed")))
     found = lw.tree_summary(state).kinds
     assert {kind: (amount.count, amount.bytes) for kind, amount in found.items()} == {
         "frozen": (400, 800),

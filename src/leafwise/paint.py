@@ -31,9 +31,9 @@ class Sign(NamedTuple):
 
 
 SIGNS: Final = {
-    "+": Sign("added", "32", "#2da44e", "#3fb950"),
+    "+": Sign("added", "32", "#1a7f37", "#3fb950"),
     "-": Sign("removed", "31", "#cf222e", "#f85149"),
-    "~": Sign("changed", "33", "#bf8700", "#d29922"),
+    "~": Sign("changed", "33", "#9a6700", "#d29922"),
     "!": Sign("retyped", "35", "#8250df", "#a371f7"),
     ">": Sign("moved", "34", "#0969da", "#4493f8"),
 }

@@ -182,22 +182,6 @@ def test_n6_1_data_none_waits_for_data():
     assert paths(point) == [".bias", ".x"]
 
 
-def test_n6_2_none_alone_is_static():
-    """Without it, None is static and stays so."""
-    point = Point(f=None)
-    with pytest.raises(lw.errors.KindError, match="Cannot assign data"):
-        point.f = np.array(0.0)
-    assert point.f is None
-
-
-def test_n6_3_data_may_become_none():
-    """Data that is set to None is data still."""
-    point = Point(x=np.ones(1))
-    point.x = None
-    assert nn.name_to_kind(point)["x"].is_data
-    assert lw.tree_leaves(point) == []
-
-
 # ----------------------------------------------------------------- N7 dataclasses
 
 
@@ -334,16 +318,6 @@ def test_n7_8_marked_values_in_a_class_body():
 
 
 # ------------------------------------------------------------------- N8 stability
-
-
-def test_n8_1_kinds_stay():
-    """Reassigning keeps the kind, a mark changes it."""
-    point = Point(a=np.ones(1), b="s", c=lw.data(3.14))
-    point.a, point.b, point.c = "🤔", lw.data(42), lw.static(0.5)
-    assert lw.tree_leaves_with_path(point) == [
-        ((lw.GetAttrKey("a"),), "🤔"),
-        ((lw.GetAttrKey("b"),), 42),
-    ]
 
 
 def test_n8_2_kinds_belong_to_instances_and_end_with_del():

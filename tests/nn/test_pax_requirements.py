@@ -45,20 +45,6 @@ def test_p3_2_insertion_order():
     assert lw.tree_structure(other) != lw.tree_structure(module)
 
 
-def test_p3_4_no_init():
-    """Rebuilding makes an empty object and fills it in."""
-
-    class Once(nn.Module):
-        made = 0
-
-        def __init__(self):
-            Once.made += 1
-            self.register_subtree("x", 1)
-
-    lw.tree_map(lambda x: x, Once())
-    assert Once.made == 1
-
-
 def test_p3_5_registering_on_a_copy():
     """It does not change the original."""
     module = Leaf()

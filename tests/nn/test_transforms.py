@@ -15,8 +15,6 @@ from leafwise.nn.transforms.options import (
     ARGS,
     KWARGS,
     ArgumentSelection,
-    Groups,
-    named,
 )
 
 
@@ -79,37 +77,6 @@ def test_only_objects_are_carried():
         CallKey((), {}, False).__eq__,
     ):
         assert unbind(plain)[1] in (None, (None, []))
-
-
-def test_places_by_the_longest_path():
-    """What is said of a place holds for all below it."""
-    groups = Groups(({"a": 0, "b": [1, None]}, 2), 3)
-    args = {"a": [5, 5], "b": [6, {"k": 7}]}, (8,)
-    places = groups.of_call((args, {"x": 9}, None))
-    said = {
-        (0, 0, "a", 1): 0,
-        (0, 0, "b", 0): 1,
-        (0, 0, "b", 1, "k"): None,
-        (0, 1, 0): 2,
-        (1, "x"): None,
-        (2,): None,
-    }
-    assert {path: groups.inputs[places(path)] for path in said} == said
-    assert groups.of_result([1])((3, 0)) == len(groups.inputs)
-    for wrong in ((), ({}, 1), ({"a": 1, "b": [1]}, 1), ({"a": 1, "b": (1, 2)}, 1)):
-        with pytest.raises(ValueError, match="in_axes"):
-            groups.of_call((wrong, {}, None))
-
-
-def test_names_of_places():
-    """In the words of the caller."""
-    roots = ([1, nn.Dict(w=lw.data([1]))], {"x": (2,)}, None, {"y": [3]})
-    assert named((0, 1, "w", 0), roots) == "argument 1 at ['w'][0]"
-    assert named((0, 0), roots) == "argument 0"
-    assert named((1, "x", 0), roots) == "keyword x at [0]"
-    assert named((2,), roots) == "the object that the function is bound to"
-    assert named((3, "y", 0), roots) == "the result at ['y'][0]"
-    assert named((0, 1, "w", 0)) == "argument 1 at ('w', 0)"
 
 
 @pytest.mark.parametrize(

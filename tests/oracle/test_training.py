@@ -210,6 +210,50 @@ def test_one_compilation(jax, optax):
     assert int(optimizer.step) == 3
 
 
+@pytest.mark.parametrize("name", ["state.npz", "state.safetensors"])
+def test_training_is_resumed_from_a_file(jax, optax, tmp_path, name):
+    """Layers with random numbers and statistics, the streams, and optax's state."""
+    pytest.importorskip("safetensors")
+
+    class Net(nn.Module):
+        def __init__(self, seed):
+            self.rngs = nn.Rngs(seed)
+            self.linear = nn.Linear(2, 3, rngs=self.rngs)
+            self.norm = nn.BatchNorm(3, rngs=self.rngs)
+            self.dropout = nn.Dropout(0.5, rngs=self.rngs)
+
+        def __call__(self, x):
+            return nn.relu(self.dropout(self.norm(self.linear(x))))
+
+    def begin(seed):
+        model = Net(seed)
+        return model, nn.Optimizer(model, optax.adam(0.1), wrt=nn.Param)
+
+    @nn.jit
+    def step(model, optimizer, x):
+        value, grads = nn.value_and_grad(lambda m: (m(x) ** 2).mean())(model)
+        optimizer.update(model, grads)
+        return value
+
+    x = jax.numpy.arange(8.0).reshape(4, 2)
+    first, again = begin(0), begin(1)
+    step(*first, x)
+    lw.save(tmp_path / name, nn.state(first))
+    nn.update(again, lw.load(tmp_path / name, nn.state(again)))
+    for _ in range(3):
+        assert float(step(*first, x)) == float(step(*again, x))
+    assert nn.state(first[0], nn.Param) == nn.state(again[0], nn.Param)
+    whole = lw.load(tmp_path / name)
+    assert lw.tree_structure(whole) == lw.tree_structure(nn.state(first))
+
+
+def test_layers_of_flax_are_refused(jax, nnx):
+    """They would be static; the error says what to do."""
+    model = nn.Module()
+    with pytest.raises(lw.errors.KindError, match="a Linear that would be static"):
+        model.layer = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+
+
 def test_a_captured_optimizer_is_refused(jax, optax):
     """And the model, which was an argument, is as it was."""
     model = models(nn)

@@ -17,7 +17,7 @@ from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..safely import MISSING, clip, shown, type_name
 from .checks import check_level, is_data
-from .filters import FROZEN, Filter, judge, predicates
+from .filters import FROZEN, Filter, partition
 from .graph import (
     LEAF,
     VARIABLE,
@@ -200,13 +200,8 @@ def select(
     """
     if not filters:
         return [[*range(len(flat.leaves))]], []
-    tests = predicates(filters)
-    chosen: list[list[int]] = [[] for _ in (*tests, None)]
     rows = zip(flat.paths, flat.leaves, kinds_of(flat.code), strict=True)
-    for index, row in enumerate(rows):
-        matches = (n for n, test in enumerate(tests) if judge(test, *row))
-        chosen[next(matches, -1)].append(index)
-    return chosen[:-1], chosen[-1]
+    return partition(rows, filters)
 
 
 def part_of(flat: FlatGraph, indexes: Iterable[int]) -> State:

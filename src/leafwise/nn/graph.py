@@ -174,16 +174,13 @@ class GraphDef(Shown, Generic[M]):
 
 def _steps(code: Iterator[Entry]) -> Iterator[Step]:
     """Yield the next thing of a code in the order of treedefs."""
-    tag, *step = next(code)
-    if tag == LEAF:
+    tag, rule, arity, aux = next(code)
+    if tag in (LEAF, VARIABLE):
         yield None
-        return
-    if tag == VARIABLE:
-        yield None
-    else:
-        for _ in range(step[1]):
-            yield from _steps(code)
-    yield step[0], step[1], step[2]
+    for _ in range(arity if tag != VARIABLE else 0):
+        yield from _steps(code)
+    if tag != LEAF:
+        yield rule, arity, aux
 
 
 def _paths(code: Iterator[Entry], path: Path) -> Iterator[Path]:

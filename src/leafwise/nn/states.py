@@ -36,7 +36,7 @@ from ..ops.map import tree_map
 from ..safely import clip, is_near, printed, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode
-from .filters import Filter, predicates
+from .filters import Filter, partition
 from .spec import same_statics
 from .variables import Variable, metadata_of
 
@@ -428,19 +428,11 @@ def divide(
     """
     if not filters:
         raise ValueError("give at least one filter")
-    tests = predicates(filters)
-    parts: list[list[tuple[Path, Any]]] = [[] for _ in tests]
-    rest = []
-    for path, value in items:
-        for test, part in zip(tests, parts, strict=True):
-            if test(path, value):
-                part.append((path, value))
-                break
-        else:
-            rest.append((path, value))
+    rows = [*items]
+    chosen, rest = partition(rows, filters)
     if rest and exhaustive:
-        raise ValueError(left_over(rest))
-    return parts
+        raise ValueError(left_over([rows[index] for index in rest]))
+    return [[rows[index] for index in part] for part in chosen]
 
 
 def left_over(rest: list[tuple[Path, Any]]) -> str:

@@ -217,7 +217,9 @@ def _check_axes(
     """
     first = "axis_size"
     for path, value, axis in zip(flat.paths, given, axes, strict=True):
-        for leaf in tree_leaves(value) if axis is not None else ():
+        if axis is None:
+            continue
+        for leaf in tree_leaves(value):
             shape: Any = getattr(leaf, "shape", ())
             where = named(path, roots)
             if not -len(shape) <= axis < len(shape):

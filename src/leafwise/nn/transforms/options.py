@@ -20,10 +20,9 @@ from ...core.keys import DictKey, GetAttrKey
 from ...core.matching import describe
 from ...core.registry import current
 from ...errors import StructureError
-from ...kinds import Kind
 from ...safely import clip
 from ..checks import DataNode
-from ..filters import Filter, judge, predicates
+from ..filters import Filter, partition
 from ..graph import flatten_graph, kinds_of, unflatten_graph
 from ..instance import Shell, below, parts_of, rule_of
 from ..variables import Variable
@@ -73,38 +72,27 @@ def prefix(tree: T, axes: Pairs | Callable[[Path, Any], Any], /) -> T:
     Modelled on `flax.nnx.prefix`.
     """
     flat = flatten_graph(tree)
-    axis_of = _axis_by_filter(axes)
-    found = []
-    for path, leaf, kind in zip(
-        flat.paths, flat.leaves, kinds_of(flat.code), strict=True
-    ):
-        axis = axis_of(path, leaf, kind)
-        found.append(leaf.replace(axis) if isinstance(leaf, Variable) else axis)
-    made: T = unflatten_graph(flat.code, found)
-    return made
-
-
-def _axis_by_filter(axes: Pairs | Call) -> Call:
-    """Return a function of path, value and kind that gives the axis.
-
-    Raises:
-        TypeError: The axes are not pairs of filters and axes.
-    """
+    rows = [*zip(flat.paths, flat.leaves, kinds_of(flat.code), strict=True)]
+    axis_of: dict[int, Any] = {}
     if callable(axes):
-        return lambda path, leaf, _kind: axes(path, leaf)
-    try:
-        pairs = [*(axes.items() if isinstance(axes, Mapping) else axes)]
-        meant = predicates([filter for filter, _ in pairs])
-    except (TypeError, ValueError) as error:
-        raise type(error)(f"prefix takes filters and axes: {error}") from None
-
-    def axis_of(path: Path, leaf: Any, kind: Kind) -> Any:
-        for test, (_, axis) in zip(meant, pairs, strict=True):
-            if judge(test, path, leaf, kind):
-                return axis
-        raise ValueError(f"no filter of prefix matches the value at {path}")
-
-    return axis_of
+        axis_of = {n: axes(path, leaf) for n, (path, leaf, _) in enumerate(rows)}
+    else:
+        try:
+            pairs = [*(axes.items() if isinstance(axes, Mapping) else axes)]
+            chosen, rest = partition(rows, [only for only, _ in pairs])
+        except (TypeError, ValueError) as error:  # it may be anything
+            raise type(error)(f"prefix takes filters and axes: {error}") from None
+        for index in rest:
+            path = flat.paths[index]
+            raise ValueError(f"no filter of prefix matches the value at {path}")
+        for indexes, (_, axis) in zip(chosen, pairs, strict=True):
+            axis_of |= dict.fromkeys(indexes, axis)
+    leaves = [
+        leaf.replace(axis_of[n]) if isinstance(leaf, Variable) else axis_of[n]
+        for n, leaf in enumerate(flat.leaves)
+    ]
+    made: T = unflatten_graph(flat.code, leaves)
+    return made
 
 
 # ------------------------------------------------------------- arguments and places

@@ -22,7 +22,7 @@ ORACLES += ["tests/compat/test_clients_optree.py"]
 SLOW = ["tests/typing", "tests/oracle/test_torch.py"]
 SLOW += ["tests/compat/test_clients_jax.py"]
 """Whose slow tests run each time: of type checkers, compilers, other libraries."""
-WITHOUT = {"3.11": "autoform", "3.12": "torch flax torchopt ray"}
+WITHOUT = {"3.11": "autoform", "3.12": "torch flax ray"}
 WITHOUT["3.13"] = WITHOUT["3.12"] + " autoform"
 """Peers and clients that have no package for a Python, or are tested on another one."""
 PYODIDE = "pyodide@314.0.7"

@@ -1,3 +1,3 @@
-"""The programs here run in processes of their own, and are no tests."""
+"""The program here runs in processes of its own, and is no test."""
 
-collect_ignore_glob = ["clients/*"]
+collect_ignore = ["client_autoform.py"]

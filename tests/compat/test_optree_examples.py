@@ -7,7 +7,6 @@ import inspect
 import io
 import pickle
 import re
-import subprocess
 import sys
 import types
 import warnings
@@ -190,28 +189,3 @@ def test_reexport_binds_a_namespace(pairs):
     finally:
         for room in [one for one in sys.modules if one.partition(".")[0] == name]:
             del sys.modules[room]
-
-
-def test_in_the_place_of_optree():
-    """All its submodules come with it; classes of leafwise are not told to it."""
-    code = (
-        "import leafwise as lw, sys\n"
-        "lw.compat.install('optree', force=True)\n"
-        "@lw.dataclass\n"
-        "class Box:\n"
-        "    x: int\n"
-        "import optree, optree.pytree\n"
-        "from optree.dataclasses import field\n"
-        "print(optree.__name__, optree.tree_leaves(Box(1)), lw.registry.namespaces())\n"
-        "print(optree.pytree is lw.compat.optree.pytree)\n"
-        "lw.compat.uninstall('optree')\n"
-        "print('optree' in sys.modules, 'optree.pytree' in sys.modules)\n"
-    )
-    ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )
-    assert ran.stdout.splitlines() == [
-        "leafwise.compat.optree [1] ('',)",
-        "True",
-        "False False",
-    ]

@@ -99,21 +99,3 @@ def test_objects_of_other_levels_are_refused_each_time(jax):
         jax.jit(lambda x: step(model) or x)(1.0)
     step(model)
     assert int(model.n) == 4
-
-
-def test_a_function_that_raises_changes_nothing(jax):
-    """Also once its graph is known, when it is traced anew."""
-    model = nn.Dict(n=nn.Cache(jax.numpy.zeros(())))
-
-    @nn.jit
-    def step(model, x):
-        model.n[...] += 1
-        if x.shape:
-            raise ValueError("too long")
-
-    for _ in range(3):
-        step(model, 1.0)
-    before = model.n.value
-    with pytest.raises(ValueError, match="too long"):
-        step(model, jax.numpy.ones(2))
-    assert model.n.value is before

@@ -60,18 +60,6 @@ def test_states(nnx):
         assert canonical(found) == canonical(expected)
 
 
-def test_duplicates(nnx):
-    """The same groups of paths, in whatever order."""
-
-    def groups(found):
-        return sorted(sorted(map(repr, group)) for group in found)
-
-    ours = groups(nn.find_duplicates(models(nn)))
-    theirs = groups(nnx.find_duplicates(models(nnx)))
-    assert ours == theirs
-    assert len(ours) == 2
-
-
 def double(_, value):
     """Return a variable with twice its value; anything else as it is."""
     if not hasattr(value, "get_metadata"):
@@ -92,29 +80,6 @@ def test_update_and_merge(nnx):
         library.update(model, doubled)
         for found in (model, merged):
             assert np.asarray(found.tied.w[...]).tolist() == [[6.0, 6.0]]
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")
-def test_popping_what_stands_twice(nnx):
-    """The same state; Flax leaves all names but the first, and we leave none."""
-
-    def tied(library):
-        model = library.Module()
-        model.a = library.Intermediate(1)
-        model.b = model.a
-        model.inner = library.Module()
-        model.inner.c = model.a
-        model.w = library.Param(2)
-        return model
-
-    ours, theirs = tied(nn), tied(nnx)
-    mine, other = nn.pop(ours, nn.Intermediate), nnx.pop(theirs, nnx.Intermediate)
-    assert flat(nn, mine) == flat(nnx, other) == {("a",): 1}
-    assert flat(nnx, nnx.state(theirs, nnx.Intermediate)) == {("b",): 1}
-    assert theirs.inner.c.get_value() == 1
-    assert nn.state(ours, nn.Intermediate) == nn.State({})
-    assert not hasattr(ours.inner, "c")
-    assert flat(nn, nn.state(ours)) == {("w",): 2}
 
 
 def sowing(library):

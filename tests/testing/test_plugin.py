@@ -128,19 +128,16 @@ def test_many_differences_are_counted():
 
 
 @pytest.mark.needs("processes")
-@pytest.mark.parametrize("how", ["option", "conftest"])
-def test_what_pytest_prints(tmp_path, how):
+def test_what_pytest_prints(tmp_path):
     """In a run of its own: the differences of trees, and its own words for the rest."""
     pytest.importorskip("numpy")
-    enabled = ["-p", "leafwise.testing.plugin"] if how == "option" else []
-    if how == "conftest":
-        text = 'import leafwise\npytest_plugins = ["leafwise.testing.plugin"]\n'
-        (tmp_path / "conftest.py").write_text(text, encoding="utf-8")
+    text = 'import leafwise\npytest_plugins = ["leafwise.testing.plugin"]\n'
+    (tmp_path / "conftest.py").write_text(text, encoding="utf-8")
     (tmp_path / "test_trees.py").write_text(PROGRAM, encoding="utf-8")
     run = subprocess.run(
         [
             *(sys.executable, "-m", "pytest", "-q", "--tb=short", "-p"),
-            *("no:cacheprovider", *enabled, "-W", "error", str(tmp_path)),
+            *("no:cacheprovider", "-W", "error", str(tmp_path)),
         ],
         capture_output=True,
         text=True,

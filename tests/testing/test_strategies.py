@@ -202,7 +202,7 @@ def test_the_first_example_builds_no_table_of_unicode(tmp_path):
         "    name: str = lw.static(default='a')\n"
         "for strategy in (lw.testing.trees(), lw.testing.trees(nodes=[Layer]),\n"
         "                 lw.testing.treedefs(), lw.testing.trees_like(['a', 1])):\n"
-        "    @settings(max_examples=50, database=None, deadline=None)\n"
+        "    @settings(max_examples=5, database=None, deadline=None)\n"
         "    @given(strategy)\n"
         "    def check(tree): pass\n"
         "    check()\n"

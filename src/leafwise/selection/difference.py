@@ -246,6 +246,12 @@ def _is_plain_array(value: Any) -> bool:
     return is_array(value) and not is_table(value)
 
 
+def _is_opaque(dtype: Any) -> bool:
+    """Return whether elements are objects, records or bytes, not those of ml_dtypes."""
+    is_registered = dtype.isbuiltin == 2
+    return dtype.hasobject or (dtype.kind == "V" and not is_registered)
+
+
 def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | None:
     forms = form_of(a), form_of(b)
     if forms[0].shape != forms[1].shape:
@@ -256,7 +262,7 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         return None  # all that can be seen of them is the same
     try:
         x, y = as_numpy(a), as_numpy(b)
-        if any(is_masked(one) or one.dtype.kind in "OV" for one in (x, y)):
+        if any(is_masked(one) or _is_opaque(one.dtype) for one in (x, y)):
             return ArrayDifference(*forms, why="which cannot be compared by element")
         numpy: Any = sys.modules["numpy"]
         differ = numpy.asarray(~same_places(x, y, asked))

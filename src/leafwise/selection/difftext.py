@@ -206,8 +206,9 @@ def _brief(value: Any) -> str:
 
 def _of_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
     forms = str(found.before), str(found.after)
-    if type(before) is not type(after):
-        forms = _apart(before, after, *forms)
+    if forms[0] == forms[1] and type(before) is not type(after):
+        old, new = map(printable, type_names(type(before), type(after)))
+        forms = f"{forms[0]} ({old})", f"{forms[1]} ({new})"
     elements = [(str([*p.at]), *_elements(p.before, p.after)) for p in found.places]
     rows: list[Row] = [("", *forms), *elements]
     if found.differing is None:

@@ -46,11 +46,11 @@ CONTENTS = {
 
 
 _RST = re.compile(r"<!-- rst\n(.*?)-->\n", re.DOTALL)
-_NAMES = re.compile(r"<!-- names: (leafwise\S*) -->\n((?:- .*\n)+)")
+_NAMES = re.compile(r"<!-- names: (leafwise\S*) -->\n(.*?\n)(?=\n|\Z)", re.DOTALL)
 
 
 def _names(found: re.Match[str]) -> str:
-    names = "\n".join(re.findall(r"^- `([\w.]+)`", found[2], re.MULTILINE))
+    names = "\n".join(re.findall(r"`([\w.]+)`", found[2]))
     return f"```{{names}} {found[1]}\n{names}\n```\n"
 
 

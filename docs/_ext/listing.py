@@ -4,8 +4,7 @@ A topic page in `docs/reference` lists names like this, so that it reads well as
 Markdown, too:
 
     <!-- names: leafwise.selection -->
-    - `selector`
-    - `TreeDiff` <!-- members -->
+    `selector`, `TreeDiff` <!-- members -->
 
 Each name gets a page of its own. The comments behind names are options of `autoclass`.
 Owns what these lists say, and knows nothing of Sphinx, so that tests can ask, too.
@@ -26,7 +25,7 @@ REFERENCE = Path(__file__).parents[1] / "reference"
 PAGES = "reference/api"
 _HEADING = re.compile(r"^## (.+)$")
 _BLOCK = re.compile(r"^<!-- names: (\S+) -->$")
-_ITEM = re.compile(r"^- `([\w.]+)`(?: <!-- (.*) -->)?$")
+_NAME = re.compile(r"`([\w.]+)`(?: <!-- (.*?) -->)?")
 
 
 @dataclass(frozen=True)
@@ -82,12 +81,11 @@ def entries(folder: Path = REFERENCE) -> tuple[Entry, ...]:
                 section = heading[1]
             elif block := _BLOCK.match(line):
                 module = block[1]
-            elif not (item := _ITEM.match(line)):
+            elif not line:
                 module = ""
-            elif module:
-                rest = (item[2] or "").split(";")
-                options = tuple(one.strip() for one in rest if one.strip())
-                name = f"{module}.{item[1]}"
+            for short, rest in _NAME.findall(line) if module else ():
+                options = tuple(one.strip() for one in rest.split(";") if one.strip())
+                name = f"{module}.{short}"
                 found.append(
                     Entry(name, options, page.stem, section, _page(name, taken))
                 )

@@ -602,7 +602,7 @@ def tree_at(
     Args:
         where: Takes the tree and returns a node or leaf in it, or a tuple or list of
             several. It is called with a tree of the same structure and other leaves, so
-            it cannot depend on them. Empty tuples are told apart only if there is one.
+            it cannot depend on them. An empty tuple must be the only one.
         tree: Any tree.
         replace: The new value. If `where` returns a tuple or list of nodes or leaves,
             the same number of new values.

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -206,8 +207,9 @@ def _brief(value: Any) -> str:
 
 def _of_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
     forms = str(found.before), str(found.after)
-    if type(before) is not type(after):
-        forms = _apart(before, after, *forms)
+    if forms[0] == forms[1] and type(before) is not type(after):
+        names = type_names(type(before), type(after))
+        forms = f"{forms[0]} ({names[0]})", f"{forms[1]} ({names[1]})"
     elements = [(str([*p.at]), *_elements(p.before, p.after)) for p in found.places]
     rows: list[Row] = [("", *forms), *elements]
     if found.differing is None:
@@ -237,7 +239,9 @@ def _elements(before: Any, after: Any) -> tuple[str, str]:
         or max(len(old), len(new)) > _SHORT
         or issubclass(type(before), str | bytes)
     ):
-        return clip(before.item()), clip(after.item())  # as objects of Python
+        with suppress(*FAULTS):  # they are no objects of Python
+            return clip(before.item()), clip(after.item())
+        return clip(before), clip(after)
     return printable(" ".join(old.split())), printable(" ".join(new.split()))
 
 

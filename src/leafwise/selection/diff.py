@@ -609,11 +609,12 @@ class _Comparing:
         stack: list[Any] = [(link, 0, a, b)]
         skips, ignored = self.skips, self.ignored
         while stack:
-            link, depth, one, two, *known = stack.pop()
+            item = stack.pop()
+            link, depth, one, two = item[:4]
             if ignored and any(self.path(link, n) in ignored[n] for n in (0, 1)):
                 continue
-            if known:
-                yield self.change(link, one, two, *known)
+            if len(item) > 4:
+                yield self.change(link, one, two, *item[4:])
                 continue
             if one is two and skips:
                 continue
@@ -626,8 +627,8 @@ class _Comparing:
                 raise error from why.__cause__
             if kind:
                 yield self.change(link, one, two, kind)
-            for key, *row in reversed(rows):
-                stack.append(((link, key), depth + 1, *row))
+            depth += 1
+            stack += [((link, row[0]), depth, *row[1:]) for row in reversed(rows)]
 
     def change(
         self, link: Any, one: Any, two: Any, kind: str, index: int | None = None

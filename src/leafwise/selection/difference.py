@@ -246,12 +246,6 @@ def _is_plain_array(value: Any) -> bool:
     return is_array(value) and not is_table(value)
 
 
-def _is_opaque(dtype: Any) -> bool:
-    """Return whether elements are objects, records or bytes, not those of ml_dtypes."""
-    is_registered = dtype.isbuiltin == 2
-    return dtype.hasobject or (dtype.kind == "V" and not is_registered)
-
-
 def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | None:
     forms = form_of(a), form_of(b)
     if forms[0].shape != forms[1].shape:
@@ -260,12 +254,20 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         return ArrayDifference(*forms, why="jax is tracing: the values are not known")
     if forms[0] == forms[1] and not (is_readable(a) and is_readable(b)):
         return None  # all that can be seen of them is the same
+    numpy: Any = sys.modules.get("numpy")
     try:
-        x, y = as_numpy(a), as_numpy(b)
-        if any(is_masked(one) or _is_opaque(one.dtype) for one in (x, y)):
-            return ArrayDifference(*forms, why="which cannot be compared by element")
-        numpy: Any = sys.modules["numpy"]
-        differ = numpy.asarray(~same_places(x, y, asked))
+        try:
+            x, y = as_numpy(a), as_numpy(b)
+        except FAULTS:  # only their own library can read the elements
+            x, y, differ = a, b, ~numpy.asarray(a == b)
+            if differ.shape != forms[0].shape:
+                raise
+        else:
+            if any(is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)):
+                return ArrayDifference(
+                    *forms, why="which cannot be compared by element"
+                )
+            differ = numpy.asarray(~same_places(x, y, asked))
     except Undecided:
         return ArrayDifference(*forms)
     except FAULTS as error:

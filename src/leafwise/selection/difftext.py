@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -238,7 +239,9 @@ def _elements(before: Any, after: Any) -> tuple[str, str]:
         or max(len(old), len(new)) > _SHORT
         or issubclass(type(before), str | bytes)
     ):
-        return clip(before.item()), clip(after.item())  # as objects of Python
+        with suppress(*FAULTS):  # they are no objects of Python
+            return clip(before.item()), clip(after.item())
+        return clip(before), clip(after)
     return printable(" ".join(old.split())), printable(" ".join(new.split()))
 
 

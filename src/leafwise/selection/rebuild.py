@@ -257,6 +257,9 @@ def check_apart(paths: Sequence[KeyPath]) -> None:
         EditError: Two are the same, or one is inside another.
     """
     if len(paths) > 1:
+        for path in paths:
+            if not path:
+                raise _overlap(path, path)
         _trie_of((path, Set(None)) for path in paths)
 
 

@@ -1,10 +1,8 @@
 """One object: how its attributes get and keep their kinds, and how it is flattened.
 
 Owns the decision about an assignment, what is kept with an object, and the rule by
-which it is a node. Owns also the one walk through graphs of objects: how objects,
-variables and containers are entered, whether they are nodes of trees or not, when one
-is met again, and what is counted on the way. What is done there is owned by those who
-walk.
+which it is a node. Owns also the first step into a graph of objects: the rule of any
+type, what is directly in a value, and how much the variables in it hold.
 """
 
 from __future__ import annotations

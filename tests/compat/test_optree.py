@@ -627,3 +627,78 @@ def test_random_registrations(optree, way, trees, seed):
     """What is refused is refused in the same way; what is not makes the same nodes."""
     program = registered(way)
     assert ran(program, optree, seed, *trees) == ran(program, ours, seed, *trees)
+
+
+# ------------------------------------------------------------------- particular calls
+
+
+def made_class(module, **options):
+    """Return a dataclass of a library with a child and a static field."""
+    room = importlib.import_module(f"{module.__name__}.dataclasses")
+    fields = [("x", int), ("y", int, room.field(default=3, pytree_node=False))]
+    return room.make_dataclass("Made", fields, namespace="compat-made", **options)
+
+
+def in_room(module, name, *args, **options):
+    room, _, function = name.partition(".")
+    home = importlib.import_module(f"{module.__name__}.{room}")
+    return getattr(home, function)(*args, **options)
+
+
+class WithInitVar:
+    x: int
+    y: dataclasses.InitVar[int]
+
+
+CALLS = {
+    "a field": lambda m: dict(in_room(m, "dataclasses.field", default=1).metadata),
+    "a static field": lambda m: dict(
+        in_room(m, "dataclasses.field", pytree_node=False, metadata={"a": 1}).metadata
+    ),
+    "a made class": lambda m: m.tree_flatten(
+        made_class(m)(1), namespace="compat-made"
+    ),
+    "a map": lambda m: vars(
+        m.tree_map(str, made_class(m, frozen=True)(1), namespace="compat-made")
+    ),
+    "twice": lambda m: in_room(
+        m, "dataclasses.register_node", made_class(m), namespace="compat-more"
+    ),
+    "no dataclass": lambda m: in_room(
+        m, "dataclasses.register_node", int, namespace="compat-more"
+    ),
+    "an InitVar": lambda m: in_room(
+        m, "dataclasses.dataclass", type("New", (WithInitVar,), {
+            "__annotations__": WithInitVar.__annotations__
+        }), namespace="compat-more",
+    ),
+    "a partial": lambda m: m.tree_paths(
+        in_room(m, "functools.partial", max, 1, key=abs)
+    ),
+    "of a partial": lambda m: m.tree_leaves(
+        in_room(m, "functools.partial", in_room(m, "functools.partial", max, 1), 2)
+    ),
+    "a call of it": lambda m: m.tree_map(
+        lambda x: -x, in_room(m, "functools.partial", max, 1)
+    )(-3, 0),
+    "reduce": lambda m: in_room(m, "functools.reduce", max, {"a": [1, 5]}),
+    "a path of a path": lambda m: [
+        (a + a, a * 2, a[:1], len(a), a == a, a != a[:1], [*a], a[0].field)
+        if hasattr(a[0], "field")
+        else (a + a, a * 2, a[:1], len(a), a == a, a != a[:1], [*a], repr(a[0]))
+        for a in m.tree_accessors({"a": [1, (2,)], "b": Point(1, 2)})
+    ],
+    "hashes": lambda m: len({*m.tree_accessors([1, 2]), *m.tree_accessors([1, 2])}),
+    "entries": lambda m: [
+        (e.entry, e.type, str(e.kind), e.codify("t"), e == e, hash(e) == hash(e))
+        for a in m.tree_accessors([{"a": Point(1, deque([2]))}])
+        for e in a
+    ],
+    "a wrong tree": lambda m: m.tree_accessors([1])[0]({}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_particular_calls(optree, call):
+    """Results, or the types of errors."""
+    assert tried(CALLS[call], optree) == tried(CALLS[call], ours)

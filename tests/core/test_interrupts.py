@@ -76,6 +76,23 @@ def test_an_exception_of_a_signal_handler_reaches_the_caller(
         assert any(reaches_caller(work, error("stop"), at, WALK) for at in places)
 
 
+SWITCH = ("leafwise/engine/", "leafwise/safely")
+
+
+@pytest.mark.parametrize("mode", ["disabled", "eager", "enabled"])
+@pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
+def test_an_interrupt_leaves_the_engine_in_the_mode_that_it_was_in(error, mode):
+    def work():
+        with getattr(engine, mode)():
+            pass
+
+    before = engine.stats()["mode"]
+    for at in range(instructions(work, SWITCH)):
+        reaches_caller(work, error("stop"), at, SWITCH)
+        lw.tree_leaves([1])
+        assert engine.stats()["mode"] == before
+
+
 @pytest.mark.needs("processes")
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
 def test_real_signals_reach_every_program():

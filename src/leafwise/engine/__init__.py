@@ -11,7 +11,6 @@ Owns the functions that inspect the engine, and those that switch it on and off.
 from __future__ import annotations
 
 import os
-from _thread import get_ident
 from contextlib import ContextDecorator
 from typing import Any
 
@@ -43,6 +42,7 @@ def stats() -> dict[str, Any]:
         >>> sorted(lw.engine.stats())
         ['compiled', 'evicted', 'mode', 'plans', 'roots', 'size']
     """
+    engine.repair()
     memory = engine.memory
     return {
         "mode": engine.mode,
@@ -141,7 +141,7 @@ class _Switched(ContextDecorator):
         self._requests: list[Any] = []
 
     def __enter__(self) -> None:
-        self._requests.append(engine.request(self._mode, get_ident()))
+        self._requests.append(engine.request(self._mode, self))
 
     def _recreate_cm(self) -> _Switched:
         return _Switched(self._mode)

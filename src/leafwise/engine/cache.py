@@ -10,10 +10,11 @@ the engine. Where there are too many structures, all are forgotten.
 from __future__ import annotations
 
 from _thread import allocate_lock, get_ident
+from _weakref import ref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping
 from types import CodeType, FunctionType
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
 from ..core.registry import EMPTY, Layer, Mode, View, layers
@@ -439,12 +440,23 @@ class _Memory:
         return sum(made.plan.entries for made in [*self.structures.values()])
 
 
-class _Request:
-    """One request of a mode, equal to no other; see `Engine.request`."""
+class _Request(NamedTuple):
+    """That the engine is in a mode, as long as nobody requests another one.
 
-    def __init__(self, mode: str, thread: int | None) -> None:
-        self.mode = mode
-        self.thread = thread
+    Attributes:
+        mode: The mode.
+        owner: A weak reference to what withdraws it; None if it is for good. An
+            interrupt may keep the owner from that, but not from going away.
+        thread: The thread that requests it, None if it is for good.
+    """
+
+    mode: str
+    owner: Any
+    thread: int | None
+
+    def is_over(self) -> bool:
+        """Return whether nobody is left to withdraw the request."""
+        return self.owner is not None and self.owner() is None
 
 
 class Engine:
@@ -461,6 +473,7 @@ class Engine:
         self._lock = allocate_lock()
         self._guard = Guard(self._begin_in_child)
         self._requests: list[_Request] = []
+        self._applied: _Request | None = None
         self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
@@ -470,44 +483,58 @@ class Engine:
 
     # ---------------------------------------------------------------- switching
 
-    def request(self, mode: str, thread: int | None = None) -> _Request:
+    def request(self, mode: str, owner: object | None = None) -> _Request:
         """Turn the engine on or off, or make it eager; what was learned is lost.
 
         Args:
             mode: The mode.
-            thread: The thread that will withdraw it, None if it is for good.
+            owner: What the request lasts as long as, at most; None for good.
 
         Returns:
             What `withdraw` takes. Of several requests the last one counts.
         """
-        request = _Request(mode, thread)
-        with self._guard.lock:
-            self._requests.append(request)
-            self._apply()
+        made = (None, None) if owner is None else (ref(owner), get_ident())
+        request = _Request(mode, *made)
+        self._requests.append(request)
+        self._apply()
         return request
 
     def withdraw(self, request: _Request) -> None:
         """Go back to the request before, if this one was the last."""
-        with self._guard.lock:
+        if request in self._requests:
             self._requests.remove(request)
+        self._apply()
+
+    def repair(self, *_: object) -> None:
+        """Apply the last request, if an interrupt kept it from being applied."""
+        if self._requests[-1].is_over() or self._applied is not self._requests[-1]:
             self._apply()
 
     def _apply(self) -> None:
-        """Go over to the mode of the last request."""
-        while (mode := self._requests[-1].mode) != self.mode:
-            self.mode = mode
-            hooks.observe = None if mode == "off" else self.observe
-            hooks.runner = self._first_runner()
-            hooks.reader = None if mode == "off" else _offer_reader
-            self.forget()  # last: a finalizer may request another mode
+        """Apply the last request, also if it comes while an older one is applied."""
+        with self._guard.lock:
+            self._applied = None
+            for request in [*self._requests]:
+                if request.is_over():
+                    self._requests.remove(request)
+            while self._applied is not self._requests[-1]:
+                request = self._requests[-1]
+                self.mode = request.mode
+                self.forget()
+                is_off = self.mode == "off"
+                hooks.observe = self.repair if is_off else self.observe
+                hooks.runner = self._first_runner()
+                hooks.reader = None if is_off else _offer_reader
+                self._applied = request
 
     def _begin_in_child(self) -> None:
-        """Go on in a forked child, where no other thread goes on."""
+        """Go on in a forked child, where the other threads left off."""
+        learning, self._lock = self._lock.locked(), allocate_lock()
         mine = (None, get_ident())
         self._requests = [made for made in self._requests if made.thread in mine]
-        self._apply()
-        if self._lock.locked():
-            self._lock = allocate_lock()
+        if self._applied is not self._requests[-1]:
+            self._apply()
+        elif learning:
             self.forget()
 
     def _first_runner(self) -> Runner:
@@ -563,6 +590,7 @@ class Engine:
         if root is not None and root.skip > 0:
             root.skip -= 1
             return
+        self.repair()
         lock, begin = self._lock, hooks.begin  # another thread may be as far
         if begin is not None:
             begin()

@@ -745,6 +745,30 @@ def tree_map_with_path(
 ) -> Nodes: ...
 @overload
 def tree_map_with_path(
+    f: PathFunction[Leaf, R],
+    tree: dict[K, Leaf],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> dict[K, R]: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Leaf, R],
+    tree: list[Leaf],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> list[R]: ...
+@overload
+def tree_map_with_path(
+    f: PathFunction[Leaf, R],
+    tree: tuple[Leaf, ...],
+    *rest: Any,
+    strict: bool = ...,
+    **options: Unpack[Options],
+) -> tuple[R, ...]: ...
+@overload
+def tree_map_with_path(
     f: PathFunction[Any, Any],
     tree: Any,
     *rest: Any,

@@ -54,7 +54,7 @@ def flat_or(tree: Any, why: str, **options: Any) -> dict[str, Any] | None:
 @example([[], {}, None, [{}]], ".")
 @given(PLAIN, SEPARATORS)
 def test_back_from_flat(tree, sep):
-    """Any dicts with text keys and lists come back, in the order they had."""
+    """Any dicts with string keys and lists come back, in the order they had."""
     flat = lw.selection.to_flat(tree, sep)
     assert same(lw.selection.from_flat(flat, sep=sep), tree)
     assert same(lw.selection.from_flat([*flat.items()][::-1], tree, sep=sep), tree)

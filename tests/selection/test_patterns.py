@@ -92,7 +92,7 @@ STEP = "a step begins with . or [; other keys need quotes: ['a@b']"
 ERRORS = {
     "a[": ("this [ is not closed", 1),
     "a['b": ("this quote is not closed", 2),
-    "a[b]": ("this is not a literal; a text key needs quotes", 1 + 1),
+    "a[b]": ("this is not a literal; a string key needs quotes", 1 + 1),
     "a[1+]": ("this is not a literal", 2),
     "a[]": ("these brackets are empty", 1),
     "a[1:2:0]": ("the step of a range cannot be 0", 1),

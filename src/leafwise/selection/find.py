@@ -2,7 +2,7 @@
 
 A pattern is a path in which a step may match several keys:
 
-    optim.lr        a name: an attribute or a text key; digits: a position or a key
+    optim.lr        a name: an attribute or a string key; digits: an index or a key
     layers[0]       a position, or an int key; [-1] counts from the end
     ['a.b']         a key, exactly; any literal that a key path prints
     @w              an attribute, exactly
@@ -342,7 +342,7 @@ def _literal(text: str, start: int, end: int) -> Any:
     try:
         return parse_literal(text[start:end].strip())
     except PathError:
-        hint = "; a text key needs quotes" if text[start:end].isidentifier() else ""
+        hint = "; a string key needs quotes" if text[start:end].isidentifier() else ""
         raise _error(text, start, f"this is not a literal{hint}") from None
 
 

@@ -209,7 +209,8 @@ def tree_labels(
 
     Args:
         tree: Any tree.
-        rules: A label for each selector; the first selector that picks a leaf counts.
+        rules: A label for each selector; the first selector that picks a leaf counts. A
+            selector may match nothing, so that rules can serve several trees.
         default: The label of leaves that no selector picks.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
         none_is_leaf: Whether None is a leaf and not a node without children.

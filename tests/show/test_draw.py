@@ -30,7 +30,7 @@ class Plain:
 
 
 def test_keys_types_and_values():
-    """Of attributes, string keys, positions; empty nodes and leaves stand as they are."""
+    """Of attributes, string keys, indices; empty nodes and leaves as they are."""
     tree = {"layer": Layer([1.5, None], ()), "plain": Plain(3), 7: {}, "text": "a\nb"}
     assert draw(tree) == text("""
         dict

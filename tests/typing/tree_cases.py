@@ -21,6 +21,10 @@ def as_text(x: float) -> str:
     return f"{x:.2f}"
 
 
+def at_path(path: lw.KeyPath, x: float) -> str:
+    return f"{path}: {x}"
+
+
 def double(x: float) -> float:
     return 2 * x
 
@@ -45,7 +49,7 @@ assert_type(lw.tree_map(as_text, rates), list[str])
 assert_type(lw.tree_map(as_text, betas), tuple[str, ...])
 assert_type(lw.tree_map(halves, limits), dict[str, tuple[int, float]])
 assert_type(lw.tree_map(len, grid, is_leaf=list), Any)
-assert_type(lw.tree_map_with_path(lambda path, x: str(x), rates), list[str])
+assert_type(lw.tree_map_with_path(at_path, rates), list[str])
 assert_type(lw.tree_map_(print, rates), list[float])
 assert_type(lw.tree.map(str, limits), dict[str, str])
 assert_type(lw.tree.replace_nones(0, bound), dict[str, int])

@@ -75,37 +75,31 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
     formats = io.formats
     suffix = os.path.splitext(path)[1].lower()
     kind = kind or formats.SUFFIXES.get(suffix)
-    if kind is None and suffix in formats.OF_ARRAYS:
-        return _of_arrays(path, suffix[1:])
-    if kind is None:
+    if kind is None and suffix not in formats.OF_ARRAYS:
         endings = ", ".join((*formats.SUFFIXES, *formats.OF_ARRAYS))
         raise Unreadable(
             f"{path}: unknown format: use --format, or a file that ends in {endings}"
         )
     try:
+        if kind is None:
+            return Source(path, "", formats.Document(_of_arrays(path), suffix[1:]))
         text, mark, charset = _text_of(path)
         document = formats.load(text, kind, written=written)
         if kind == "yaml" and _size(document.tree) > _MOST:
             raise Unreadable(f"{path}: its anchors expand to more than {_MOST} values")
-    except OSError as error:
-        raise Unreadable(f"{path}: {error.strerror or error}") from error
+    except (OSError, ImportError, formats.FormatError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise Unreadable(f"{path}: {reason}") from error
     except UnicodeDecodeError as error:
-        raise Unreadable(f"{path}: not valid {kind.upper()}: {error}") from error
-    except formats.FormatError as error:
-        raise Unreadable(f"{path}: {error}") from error
+        raise Unreadable(f"{path}: not valid {str(kind).upper()}: {error}") from error
     return Source(path, text, document, mark, charset)
 
 
-def _of_arrays(path: str, kind: str) -> Source:
+def _of_arrays(path: str) -> Any:
     try:
-        try:
-            tree = io.load(path)
-        except FileError:  # of a class that is not here, or of damage
-            tree = io.load(path, treedef=False)
-        return Source(path, "", io.formats.Document(tree, kind))
-    except (OSError, ImportError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise Unreadable(f"{path}: {reason}") from error
+        return io.load(path)
+    except FileError:  # of a class that is not here, or of damage
+        return io.load(path, treedef=False)
 
 
 def read_all(

@@ -117,7 +117,7 @@ def look(browser, address, screenshots):
 EXAMPLES = [
     ("index", 0, "[{'width': 16}, {'width': 16}]"),
     ("start/quickstart", 2, ""),
-    ("tutorials/library", 3, "a page about dna"),
+    ("tutorials/library", 4, "a page about dna"),
 ]
 
 

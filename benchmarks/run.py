@@ -98,25 +98,18 @@ def measured(
 def show(cells: Iterator[Cell]) -> Iterator[Cell]:
     """Print cells as they come."""
     for cell in cells:
-        start = (
-            f"{cell.tree:32} {cell.operation:24} {cell.timed.microseconds:10.2f} µs "
-        )
-        print(start, *(f" {p} {r:.2f}" for p, r in cell.timed.ratios.items()))
+        told = " ".join(f"{p} {r:.2f}" for p, r in cell.timed.ratios.items())
+        time = f"{cell.timed.microseconds:10.2f} µs "
+        print(f"{cell.tree:32} {cell.operation:24}", time, told)
         yield cell
 
 
 def write_all(
-    cells: list[Cell],
-    cold_rows: list[Row],
-    rare: list[Row],
-    peers: list[str],
+    cells: list[Cell], cold_rows: list[Row], rare: list[Row], peers: list[str]
 ) -> None:
     """Put everything that was measured into the README and the docs."""
     note = ["", conditions()]
-    few = [
-        *ratios("operation", means(cells, (*PLAIN, *GROUPS), peers), peers),
-        *note,
-    ]
+    few = [*ratios("operation", means(cells, (*PLAIN, *GROUPS), peers), peers), *note]
     write(PAGE, "warm", few)
     main = [row for row in means(cells, PLAIN, peers) if row.title in SHOWN]
     few_rare = [row for row in rare if row.title in SHOWN]

@@ -89,9 +89,8 @@ def geometric_mean(values: list[float]) -> float:
 
 def conditions() -> str:
     """Return how the figures of a table were found."""
-    return (
-        f"CPython {platform.python_version()}; one process, in turn, medians of ratios."
-    )
+    version = platform.python_version()
+    return f"CPython {version}; one process, in turn, medians of ratios."
 
 
 def arguments(doc: str | None) -> argparse.Namespace:

@@ -130,8 +130,9 @@ def chain(depth: int = 200) -> Any:
 
 def ordered() -> Any:
     """Layers held in ordered dicts."""
+    layers = range(20)
     return OrderedDict(
-        (f"layer_{i}", OrderedDict(weight=1.0, bias=0.5)) for i in range(20)
+        (f"layer_{i}", OrderedDict(weight=1.0, bias=0.5)) for i in layers
     )
 
 

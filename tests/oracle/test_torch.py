@@ -120,7 +120,8 @@ for compiled in [torch.compile(step, fullgraph=True, backend="eager")] * 2:
     assert str(found) == str(expected), (found, expected)
 print("leafwise.integrations.torch" in sys.modules)
 
-def count(box):  # objects are loaded only now
+from leafwise import nn  # objects are loaded only now
+def count(box):
     box.x = box.x + 1
     return box.x
 compiled, box = torch.compile(count, backend="eager"), nn.Dict(x=torch.ones(1))

@@ -126,7 +126,7 @@ seen(nn.state(model, nn.Param, ...))
 seen(nn.pop(nn.clone(model), nn.BatchStat))
 seen(nn.to_flat_state(state))
 seen(nn.from_flat_state(nn.to_flat_state(state)))
-seen(nn.filter_state(state, nn.Param))
+seen(nn.filter_state(state, nn.Param))  # Any: one part, or one for each filter
 seen(nn.split_state(state, nn.Param, ...))
 seen(nn.merge_state(state))
 seen(nn.diff_state(state, nn.state(model, nn.Param)))
@@ -168,8 +168,10 @@ seen(nn.capture(model.noted, nn.Intermediate)(x))
 # ---------------------------------------------------------------------- random numbers
 
 rngs = nn.Rngs(jax.random.key(0), params=1)
-seen((rngs, rngs.params, rngs["params"], rngs.fork(), rngs.split(2)))
-seen((rngs.dropout, rngs.params.key, rngs.params.count, rngs.params.fork()))
+seen((rngs, rngs["params"], rngs.fork(), rngs.split(2)))
+seen(rngs.params)  # Any: a stream, or what draws numbers
+seen((rngs.dropout, rngs.params.key))  # Any: a stream, or what draws numbers
+seen((rngs.params.count, rngs.params.fork()))  # Any: of such a stream
 seen(rngs.params())  # Any: a key of jax, or a generator of NumPy
 seen(rngs())  # Any: a key of jax, or a generator of NumPy
 seen(rngs.normal((2, 3)))  # Any: an array of jax, or of NumPy
@@ -212,7 +214,8 @@ seen(nn.vmap(doubled)(x))
 seen(nn.remat(doubled)(x))
 seen(nn.eval_shape(lambda: Linear(2)))
 layers = nn.Linear(2, 2, rngs=nn.Rngs(0)), nn.BatchNorm(2), nn.Dropout(0.5)
-seen((layers[0](x), layers[1](x), layers[2].eval()(x), nn.relu(x), nn.gelu(x)))
+seen((layers[0](x), nn.relu(x)))  # Any: arrays of jax
+seen((layers[1](x), layers[2].eval()(x), nn.gelu(x)))  # Any: arrays of jax
 seen(nn.prefix(model, {nn.Param: 0, ...: None}))
 seen(nn.share(lambda f: f)(doubled)(x))  # Any: whatever the transform returns
 seen((nn.SharedError("e"), nn.TraceError("e")))

@@ -123,7 +123,9 @@ def state(node: Any, first: Filter = ..., /, *, on_shared: OnShared = ...) -> St
 
 
 @overload
-def state(node: Any, /, *filters: Filter, on_shared: OnShared = ...) -> Any: ...
+def state(
+    node: Any, first: Filter, /, *filters: Filter, on_shared: OnShared = ...
+) -> tuple[State, ...]: ...
 
 
 def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:

@@ -14,15 +14,18 @@ def main() -> int:
     """Run rounds with new examples until the time is up or one fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__)
     parser.add_argument("--minutes", type=float, default=1.0, metavar="M")
+    parser.add_argument("--seed", metavar="N", help="one round, the same each time")
     parser.add_argument("tests", nargs="*", default=["tests"])
     given = parser.parse_args()
     end = time.monotonic() + 60 * given.minutes
     rounds = ["-m", "hypothesis", "--hypothesis-profile=explore", "--no-header"]
+    if given.seed is not None:
+        rounds.append(f"--hypothesis-seed={given.seed}")
     environment = {"LEAFWISE_EXAMPLES": "50", **os.environ}
     while True:
         command = [sys.executable, "-m", "pytest", "-q", "-x", *rounds, *given.tests]
         status = subprocess.run(command, env=environment, check=False).returncode
-        if status or time.monotonic() > end:
+        if status or given.seed is not None or time.monotonic() > end:
             return status
 
 

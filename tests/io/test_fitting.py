@@ -377,3 +377,16 @@ def test_a_safetensors_file_of_torch(tmp_path):
     lw.save(path, model.state_dict())
     again = package.load_file(path)
     assert {*again} == {"['0.weight']", "['0.bias']", "['1.weight']", "['1.bias']"}
+
+
+def test_names_are_renamed_once_however_many_are_missing(path):
+    shared = nn.List([np.zeros(2)])
+    lw.save(path, [shared, shared])
+    asked = []
+
+    def rename(name):
+        asked.append(name)
+        return name
+
+    lw.load(path, {str(number): 0 for number in range(50)}, strict=False, rename=rename)
+    assert len(asked) < 20

@@ -19,8 +19,12 @@ np = pytest.importorskip("numpy")
 SUFFIXES = [".npz", ".safetensors", ".json"]
 pytestmark = [
     pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="descriptors"),
-    # a file that was just made is closed by the interpreter, which says so
+    # a file that was just made is closed by the interpreter, which says so, as does
+    # zipfile of a member whose making was interrupted
     pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings(
+        "ignore:.*zipfile._ZipWriteFile:pytest.PytestUnraisableExceptionWarning"
+    ),
     pytest.mark.usefixtures("no_callbacks"),
 ]
 

@@ -364,19 +364,15 @@ class _File:
                 found[name] = leaf
         return found
 
-    def first_name(self, name: str, renamed: _Rename) -> str:
-        """Return the name under which a leaf inside a shared object is stored."""
+    def shared_names(self, renamed: _Rename) -> list[tuple[str, str]]:
+        """Return the further names of shared objects, each with the first one."""
         pairs = [
             (renamed(other), renamed(self.tables[leaf.number].at))
             for table in self.tables
             for other, leaf in table.leaves.items()
             if type(leaf) is Shared
         ]
-        for _ in pairs:  # objects in objects; so many times at most
-            for other, first in pairs:
-                if other and first and name.startswith((f"{other}.", f"{other}[")):
-                    name = first + name.removeprefix(other)
-        return name
+        return [(a, b) for a, b in pairs if a and b and a != b]
 
 
 def _load_like(
@@ -398,8 +394,16 @@ def _load_like(
         if type(leaf) is not Shared
     }
     found = file.by_name(renamed)
+    shared = file.shared_names(renamed)
     for name in wanted.keys() - found.keys():
-        first = file.first_name(name, renamed)
+        first = name
+        for _ in shared:  # objects in objects; so many times at most
+            for other, begin in shared:
+                if first.startswith((f"{other}.", f"{other}[")):
+                    first = begin + first.removeprefix(other)
+                    break
+            else:
+                break
         if first in found:
             found[name] = found[first]
     if told := leaf_differences(wanted, found, strict, file.is_foreign):

@@ -121,3 +121,21 @@ def test_objects_that_are_no_nodes_have_one_rule():
         if not done:
             break
     assert at > 5
+
+
+def test_an_attribute_may_be_assigned_while_its_object_is_flattened():
+    """What is found is of before or after, and the attribute stays what it was."""
+    for at in count():
+        model = lw.Pytree()
+        model.first = lw.data(1)
+
+        def assign(model=model):
+            model.second = lw.data(2)
+
+        with interrupted(assign, at, FILES) as done:
+            leaves = lw.tree_leaves(model)
+        assert leaves in ([1], [1, 2])
+        assert lw.tree_leaves(model) == ([1, 2] if done else [1])
+        if not done:
+            break
+    assert at > 50

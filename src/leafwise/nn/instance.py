@@ -226,16 +226,19 @@ def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
     """
     values: dict[Any, Any] = obj.__dict__
     spec: ClassSpec = type(obj)._leafwise_spec
-    known = kinds_in(obj)
+    table = kinds_in(obj)
+    known = table.copy()  # another thread may assign an entry meanwhile
     kinds = {name: kind for name, kind in known.items() if name in values}
     if len(values) != len(kinds):
-        for name in [name for name in values if name not in known]:
+        for name in [name for name in [*values] if name not in known]:
             if name not in spec.hidden:
                 value, mark = unmarked(values[name])
                 values[name] = value
                 kinds[name] = decide(obj, name, value, mark, building=True)
     fields = fields_of(type(obj), kinds)
     set_fields(obj, fields)
+    if len(table) != len(known):
+        set_fields(obj, {**table, **kinds})
     is_whole = len(values) == len(kinds)
     return values if is_whole else {name: values[name] for name in kinds}, fields
 
@@ -254,7 +257,7 @@ def finish(obj: Any) -> None:
 def look_through(obj: Any) -> None:
     """Check the entries of an object."""
     values, kinds = obj.__dict__, kinds_in(obj)
-    for name in [name for name, v in values.items() if type(v) not in learned.plain]:
+    for name in [name for name, v in [*values.items()] if type(v) not in learned.plain]:
         value: Any = values[name]
         kind: Any = kinds.get(name, _NEW)
         is_static = kind is None or kind is _STATIC
@@ -264,7 +267,7 @@ def look_through(obj: Any) -> None:
 
 def reconsider(obj: Any) -> None:
     """Turn static entries of an unchecked object into data if they hold some."""
-    for name, value in settle(obj)[0].items():
+    for name, value in [*settle(obj)[0].items()]:
         is_static = kinds_in(obj)[name] in (None, _STATIC)
         if is_static and type(value) not in learned.plain and holds_data(value):
             set_kind(obj, name, _kind_of_value(value))

@@ -2,10 +2,6 @@
 
 import random
 import re
-import signal
-import subprocess
-import sys
-import time
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -316,33 +312,3 @@ def test_an_anchored_mapping_that_becomes_text():
     new = {"a": "text", "b": {"x": 1, "y": 2}}
     with pytest.raises(RevisionError, match="what the merge key << names"):
         revise(text, load(text, "yaml"), new)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("processes")
-def test_a_kill_loses_nothing(tmp_path):
-    """Whenever it comes: the file has the old content or the new."""
-    file = tmp_path / "values.yaml"
-    text = (HERE / "forms" / "values.yaml").read_text(encoding="utf-8")
-    file.write_text(text, encoding="utf-8")
-    code = (
-        "import itertools, sys\nfrom leafwise.cli import main\n"
-        "print('ready', flush=True)\n"
-        "for n in itertools.count(3):\n"
-        "    main(['set', sys.argv[1], f'replicaCount={n}', '-i'])\n"
-    )
-    seen, rng = set(), random.Random(0)
-    for _ in range(60):
-        command = [sys.executable, "-c", code, str(file)]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert child.stdout.readline() == b"ready\n"
-        time.sleep(0.1 + rng.random() * 0.2)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-        written = file.read_text(encoding="utf-8")
-        (number,) = re.findall(r"^replicaCount: (\d+)", written, re.MULTILINE)
-        expected = text.replace("replicaCount: 2 ", f"replicaCount: {number} ")
-        assert written == expected
-        seen.add(number)
-    assert len(seen) > 3

@@ -1,9 +1,7 @@
 """The stand-in for dm-tree, beside the library: names, random programs, examples."""
 
 import collections
-import doctest
 import importlib.util
-import inspect
 import sys
 import types
 from collections import OrderedDict, UserDict, UserList, defaultdict, deque
@@ -224,21 +222,6 @@ def test_every_name_is_there_and_takes_the_same_calls(dm_tree):
     names += ["Structure", "StructureKV"]
     assert missing(dm_tree, ours, names=names) == []
     assert {*dm_tree.__all__} == {*ours.__all__}
-
-
-def test_the_examples_of_its_documentation_run(dm_tree):
-    """Those of the docstrings: results as they stand, errors by their types."""
-    globs = {"tree": ours, "collections": collections}
-    runner = doctest.DocTestRunner(optionflags=doctest.IGNORE_EXCEPTION_DETAIL)
-    finder = doctest.DocTestFinder(recurse=False)
-    names = [*dm_tree.__all__, "traverse_with_path"]
-    for name in names:
-        function = getattr(dm_tree, name)
-        if inspect.isfunction(function):
-            for test in finder.find(function, name, dm_tree, globs=dict(globs)):
-                runner.run(test)
-    assert runner.tries > 20
-    assert runner.failures == 0
 
 
 TEXTS = {

@@ -2,7 +2,6 @@
 
 import functools
 import gc
-import itertools
 import os
 import sys
 import sysconfig
@@ -25,9 +24,6 @@ def box():
     yield cls
     if lw.is_registered(cls):
         lw.unregister_pytree_node(cls)
-
-
-# ------------------------------------------------------------------------------ keys
 
 
 # --------------------------------------------------------------------------- registry
@@ -76,22 +72,6 @@ def test_an_interrupt_inside_of_a_registration(request):
         assert (lw.tree_leaves([cls()]) == []) is known
         if not known:
             lw.register_static(cls)
-        lw.unregister_pytree_node(cls)
-
-
-@pytest.mark.needs("threads")
-def test_threads_that_register_at_once():
-    """No registration is lost, and each is seen by whoever made it."""
-    made = [[type(f"C{t}_{n}", (), {}) for n in range(60)] for t in range(4)]
-
-    def register(classes):
-        for cls in classes:
-            lw.register_static(cls)
-            assert lw.tree_leaves([cls()]) == []
-
-    assert at_once(*(lambda c=c: register(c) for c in made)) == []
-    for cls in itertools.chain(*made):
-        assert lw.is_registered(cls)
         lw.unregister_pytree_node(cls)
 
 

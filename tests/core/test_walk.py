@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from interrupts import at_once
 from leafwise.core.builtins import LIST
 from leafwise.core.registry import current
 from leafwise.core.walk import (
@@ -195,9 +194,6 @@ def test_a_wide_cycle_does_not_explode():
         lw.tree_leaves(tree)
 
 
-# ------------------------------------------------------------------- mutation
-
-
 # -------------------------------------------------------- errors of the user's
 
 
@@ -268,31 +264,6 @@ def test_no_reference_to_a_leaf_survives_a_call():
         assert [ref() for ref in refs] == [None] * 3
     finally:
         gc.enable()
-
-
-@pytest.mark.needs("threads")
-def test_mapping_while_registering():
-    """Eight threads map while one registers: no wrong result."""
-    tree = {"a": [1, (2, None)], "b": Box({"c": 3}), "d": OrderedDict(x=4)}
-    expected = [2, 3, 4, 5]
-
-    def work():
-        for _ in range(60):
-            mapped = lw.tree_map(lambda x: x + 1, tree)
-            leaves, treedef = lw.tree_flatten(mapped)
-            assert leaves == expected
-            assert lw.tree_leaves(treedef.unflatten(leaves)) == expected
-
-    def register():
-        for _ in range(60):
-            cls = type("Temporary", (), {})
-            lw.register_static(cls)
-            lw.register_dataclass(cls, [], [], namespace="busy", exist_ok=True)
-            lw.tree_leaves(cls(), namespace="busy")
-            lw.unregister_pytree_node(cls)
-            lw.unregister_pytree_node(cls, namespace="busy")
-
-    assert at_once(*[work] * 8, register) == []
 
 
 # ------------------------------------------------------------- what is known of keys

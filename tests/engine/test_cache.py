@@ -10,8 +10,7 @@ import weakref
 import pytest
 
 import leafwise as lw
-from alike import Layer, Node, told
-from interrupts import at_once
+from alike import Layer, Node
 from leafwise.engine import cache
 
 
@@ -215,32 +214,6 @@ def test_the_environment_chooses_the_mode(value, mode):
 
 
 # --------------------------------------------------------------------------- threads
-
-
-@pytest.mark.needs("threads")
-def test_threads_that_walk_while_others_register_and_forget(engine_on):
-    """Every result is right, whoever compiles, drops or registers meanwhile."""
-    trees = [{"a": [1] * n, "b": (n, {"c": n})} for n in range(6)]
-    trees += [[Layer(n, [n], "t"), Node([n], "x")] for n in range(3)]
-    wanted = [told(lw.tree_map(lambda x: x + 1, tree)) for tree in trees]
-
-    def walk():
-        for _ in range(25):
-            for tree, expected in zip(trees, wanted, strict=True):
-                leaves, treedef = lw.tree_flatten(tree)
-                rebuilt = treedef.unflatten([x + 1 for x in leaves])
-                mapped = lw.tree_map(lambda x, y: y + 1, tree, tree)
-                assert told(rebuilt) == told(mapped) == expected
-
-    def disturb():
-        for _ in range(40):
-            cls = type("Passing", (), {})
-            lw.register_static(cls)
-            lw.tree_leaves([cls()])
-            lw.unregister_pytree_node(cls)
-            lw.engine.forget()
-
-    assert at_once(*[walk] * 8, disturb) == []
 
 
 class Counted:

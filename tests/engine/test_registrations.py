@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from alike import Node, told
-from interrupts import at_once, interrupted
+from interrupts import interrupted
 from leafwise.core.register import FunctionRule
 from leafwise.core.registry import add_adopter, view_of
 from leafwise.core.walk import flatten
@@ -50,10 +50,6 @@ def late():
 
 def plans():
     return lw.engine.stats()["plans"]
-
-
-def compiled():
-    return lw.engine.stats()["compiled"]
 
 
 def warm(*trees):
@@ -243,31 +239,6 @@ def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
         for _ in range(3):
             assert lw.tree_leaves(leaf) == leaf
     assert at > 50
-
-
-@pytest.mark.needs("threads")
-def test_threads_that_register_while_others_map(engine_on, late):
-    """A tree is flattened as it was before a registration, or as after it."""
-    tree = {"a": late([1, 2], 0), "b": [TREE, 3]}
-
-    def read():
-        for _ in range(300):
-            leaves, treedef = lw.tree_flatten(tree)
-            assert len(leaves) == treedef.num_leaves
-            built = treedef.unflatten(leaves)
-            assert type(built["a"]) is late
-            assert built["b"] == tree["b"]
-            assert leaves[0] == (tree["a"] if len(leaves) == 11 else 1)
-
-    def write():
-        for _ in range(40):
-            register(late)
-            register(fresh())
-            lw.tree_flatten(tree)
-            lw.unregister_pytree_node(late)
-
-    assert at_once(read, read, write) == []
-    assert lw.tree_leaves(tree)[0] is tree["a"]
 
 
 @pytest.mark.slow

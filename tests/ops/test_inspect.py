@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 import time
-from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections import namedtuple
 
 import pytest
 
@@ -96,48 +96,6 @@ def test_is_leaf_that_is_wrong_or_raises(function):
 
 
 @pytest.mark.parametrize(
-    ("node", "children", "aux", "keys"),
-    [
-        (None, [], None, []),
-        ([1, [2]], [1, [2]], None, [lw.SequenceKey(0), lw.SequenceKey(1)]),
-        ((1,), [1], None, [lw.SequenceKey(0)]),
-        (
-            {"b": 1, "a": [2]},
-            [[2], 1],
-            ["a", "b"],
-            [lw.DictKey("a"), lw.DictKey("b")],
-        ),
-        (
-            OrderedDict(b=1, a=2),
-            [1, 2],
-            ("b", "a"),
-            [lw.DictKey("b"), lw.DictKey("a")],
-        ),
-        (
-            defaultdict(list, b=1, a=2),
-            [2, 1],
-            (list, ("a", "b")),
-            [lw.DictKey("a"), lw.DictKey("b")],
-        ),
-        (deque([1, 2], 4), [1, 2], 4, [lw.SequenceKey(0), lw.SequenceKey(1)]),
-        (Point(1, [2]), [1, [2]], None, [lw.GetAttrKey("x"), lw.GetAttrKey("y")]),
-    ],
-    ids=lambda value: type(value).__name__,
-)
-def test_taking_a_node_apart(node, children, aux, keys):
-    """Children, aux data, keys and class, and the way back."""
-    level = lw.tree.flatten_one_level(node)
-    assert level.children == children
-    assert level.aux == aux
-    assert [*level.keys] == keys
-    assert level.type is type(node)
-    again = level.unflatten(level.children)
-    assert again == node
-    assert type(again) is type(node)
-    assert lw.tree.children(node) == children
-
-
-@pytest.mark.parametrize(
     ("value", "options", "shown"),
     [
         (3, {}, "3 (int)"),
@@ -194,9 +152,6 @@ def test_equality_of_a_cycle():
     )
 
 
-# -------------------------------------------------------------------- treedefs
-
-
 # --------------------------------------------------------------------- reasons
 
 
@@ -241,18 +196,6 @@ def test_explaining_a_registration():
     assert lw.explain_leaf(box(1)).removeprefix(start).isdigit()
     lw.unregister_pytree_node(box)
     assert lw.explain_leaf(box(1)) == f"a leaf: {name} is not registered"
-
-
-def test_explaining_a_namespace():
-    """A class of another namespace says which one."""
-    space = "ops-inspect-explain"
-    box = make_box(space)
-    assert lw.explain_leaf(box(1)) == (
-        f"a leaf: make_box.<locals>.Box is registered in namespace {space!r} only"
-    )
-    assert lw.explain_leaf(box(1), namespace=space).startswith(
-        f"a node: make_box.<locals>.Box was registered in namespace {space!r} at "
-    )
 
 
 def test_explaining_subclasses_dataclasses_and_opted_out_classes():

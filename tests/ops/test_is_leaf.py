@@ -298,19 +298,3 @@ def test_a_strict_map_takes_what_is_a_leaf_for_the_predicate(is_leaf):
         )
     with pytest.raises(lw.StructureError):
         lw.tree.map_shared(row, one, other, strict=True)
-
-
-@pytest.mark.parametrize("is_leaf", EITHER_WAY)
-def test_both_trees_are_asked_where_neither_comes_first(is_leaf):
-    """Comparing and spreading in both directions stops in both trees."""
-    one, other = ([1, 2], 3), ([1], (3, 4))
-    assert lw.tree.equality_errors(one, one, is_leaf=is_leaf) == []
-    (found,) = lw.tree.equality_errors(one, other, is_leaf=is_leaf)
-    assert str(found) == "at [1]: expected a leaf, got tuple of length 2"
-    assert lw.tree.broadcast_common(one, other, is_leaf=is_leaf) == (
-        ([1, 2], (3, 3)),
-        ([1], (3, 4)),
-    )
-    assert lw.tree_combine(
-        ([1, 2], lw.MISSING), (lw.MISSING, [3]), is_leaf=is_leaf
-    ) == ([1, 2], [3])

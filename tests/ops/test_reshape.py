@@ -10,23 +10,6 @@ import leafwise as lw
 FULL = ("a1", {"k1": "a2", "k2": "a3"})
 
 
-@pytest.mark.parametrize(
-    ("prefix", "spread"),
-    [
-        ((None, {"k1": None, "k2": 0}), (None, {"k1": None, "k2": 0})),
-        ((None, 0), (None, {"k1": 0, "k2": 0})),
-        (0, (0, {"k1": 0, "k2": 0})),
-        (None, (None, {"k1": None, "k2": None})),
-    ],
-    ids=["whole", "prefix", "bare leaf", "bare None"],
-)
-def test_axes_as_in_vmap(prefix, spread):
-    """The prefix trees of the jax note, with None as a leaf."""
-    assert lw.tree_broadcast_prefix(prefix, FULL, none_is_leaf=True) == spread
-    flat = lw.tree.broadcast_leaves(prefix, FULL, none_is_leaf=True)
-    assert flat == lw.tree_leaves(spread, none_is_leaf=True)
-
-
 def test_none_is_a_node_by_default():
     """Without `none_is_leaf`, None covers only None."""
     assert lw.tree_broadcast_prefix((None, 0), (None, [1, 2])) == (None, [0, 0])
@@ -103,20 +86,6 @@ def test_trees_without_a_common_structure():
         lw.tree_structure([1]).broadcast_to_common_suffix(lw.tree_structure((1,)))
 
 
-def test_equality_errors():
-    """Structures are compared, leaves are not."""
-    assert lw.tree.equality_errors({"a": 1}, {"a": 2}) == []
-    (difference,) = lw.tree.equality_errors({"a": 1}, OrderedDict(a=1))
-    assert str(difference) == (
-        "at the root: expected dict with keys 'a', got OrderedDict with keys 'a'"
-    )
-    (difference,) = lw.tree.equality_errors([None], [None, None])
-    assert (difference.expected, difference.actual) == (
-        "list of length 1",
-        "list of length 2",
-    )
-
-
 # --------------------------------------------------------------------------- inside out
 
 
@@ -156,25 +125,6 @@ def test_a_tree_of_the_wrong_shape_is_refused():
         "hint: the inner structure is taken from the first one; pass it as a treedef "
         "to allow anything at its leaves"
     )
-
-
-def test_containers_at_the_leaves_are_moved_whole():
-    """Where both structures are given, what stands at their leaves may be anything."""
-    square = lw.tree_structure([0, 0])
-    boxes = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
-    assert lw.tree_transpose(square, square, boxes) == [
-        [[1, 2], [5, 6]],
-        [[3, 4], [7, 8]],
-    ]
-    assert lw.tree_transpose(TRIPLE, PAIR, [(1, 2), ((3,), 4), (5, 6)]) == (
-        [1, (3,), 5],
-        [2, 4, 6],
-    )
-    for f in (lw.tree.transpose_map, lw.tree.transpose_map_with_path):
-        deeper = f(
-            lambda *x: (x[-1], [x[-1]] * x[-1]), {"a": 1, "b": 2}, inner_treedef=PAIR
-        )
-        assert deeper == ({"a": 1, "b": 2}, {"a": [1], "b": [2, 2]})
 
 
 def test_structures_of_two_modes_are_not_turned():

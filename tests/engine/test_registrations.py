@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 import leafwise as lw
 from alike import Node, told
 from interrupts import interrupted
-from leafwise.core.register import FunctionRule
-from leafwise.core.registry import add_adopter, view_of
+from leafwise.core.registry import view_of
 from leafwise.core.walk import flatten
 from leafwise.errors import RegistryError
 
@@ -76,20 +75,6 @@ def test_structures_of_a_class_go_when_it_is_registered_anew(engine_on, late):
         assert lw.tree_structure(tree) != old
         assert old.unflatten([3, 4])[0].kids == [3, 4]
         assert old.flatten_up_to(tree) == [1, 2]
-
-
-def test_an_adopter_finds_nodes_among_leaves(engine_on):
-    """Whoever answers for a type that was a leaf is heard at once."""
-    cls = fresh()
-    lw.namespace("adopting")
-    tree = [cls([1, 2], 0)]
-    for _ in range(5):
-        assert lw.tree_leaves(tree, namespace="adopting") == tree
-    rule = FunctionRule(cls, *functions(cls))
-    add_adopter(lambda asked: rule if asked is cls else None, namespace="adopting")
-    for _ in range(5):
-        assert lw.tree_leaves(tree, namespace="adopting") == [1, 2]
-        assert lw.tree_leaves(tree) == tree
 
 
 IMMORTAL = sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3, 14)

@@ -269,21 +269,6 @@ def test_ends_of_lines_and_marks(edit, mark, end, last, kind, text):
     assert edit(kind, data, "set", where) == expected
 
 
-@pytest.mark.parametrize(
-    ("kind", "old", "change", "new"),
-    [
-        ("yaml", b"a: x\n", "a=p\nq\n", b"a: |-\n  p\n  q\n"),
-        ("yaml", b"a: |  # c\n  t\nb: 1\n", "a=x\ny", b"a: |-  # c\n  x\n  y\nb: 1\n"),
-        ("yaml", b"", "=5", b"5\n"),
-        ("json", '{"é": 1}'.encode("utf-16"), "é=2", '{"é": 2}'.encode("utf-16")),
-        ("json", '{"é": 1}'.encode("utf-32-le"), "é=2", '{"é": 2}'.encode("utf-32-le")),
-    ],
-)  # fmt: skip
-def test_texts_of_lines_and_encodings(edit, kind, old, change, new):
-    """With the byte order mark or without, as it was."""
-    assert edit(kind, old, "set", change) == new
-
-
 def test_a_file_that_does_not_change_is_not_written(edit):
     """Not even replaced by the same text."""
     edit("yaml", b"a: 1 # c\n", "set", "a=1")
@@ -304,11 +289,3 @@ def test_a_bug_of_our_own_shows_as_itself(monkeypatch, error):
     monkeypatch.setattr(of_json, "remade", broken)
     with pytest.raises(error, match="a bug"):
         revise("[1]", load("[1]", "json"), [2])
-
-
-def test_an_anchored_mapping_that_becomes_text():
-    """Is refused if `<<` names it."""
-    text = "a: &a {x: 1}\nb:\n  <<: *a\n  y: 2\n"
-    new = {"a": "text", "b": {"x": 1, "y": 2}}
-    with pytest.raises(RevisionError, match="what the merge key << names"):
-        revise(text, load(text, "yaml"), new)

@@ -292,25 +292,3 @@ def test_errors_say_where():
     with pytest.raises(ZeroDivisionError) as caught:
         ours.map_structure(lambda x: 1 / x, {"a": [1, 0]})
     assert caught.value.__notes__ == ["at key path ['a'][1]"]
-
-
-def test_leaves_elsewhere_stay_leaves():
-    """What leafwise knows beyond dm-tree does not count here."""
-    box = lw.Partial(max, 1)
-    assert ours.flatten([box, None]) == [box, None]
-    assert not ours.is_nested({1, 2})
-
-
-def test_classes_of_attrs_and_proxies_are_nodes(need):
-    attr, wrapt = need("attr"), need("wrapt")
-
-    @attr.s
-    class Pair:
-        second = attr.ib()
-        _first = attr.ib()
-
-    pair, proxy = Pair(1, [2, 3]), wrapt.ObjectProxy({"b": 2, "a": [3]})
-    assert ours.flatten([pair, proxy]) == [1, 2, 3, 3, 2]
-    assert ours.map_structure(str, pair) == Pair("1", ["2", "3"])
-    assert ours.flatten_with_path(pair)[1] == (("_first", 0), 2)
-    assert type(ours.map_structure(lambda x: x, proxy)) is wrapt.ObjectProxy

@@ -13,25 +13,6 @@ from leafwise.core.keys import sequence_keys
 from leafwise.errors import PathError
 
 
-@pytest.mark.parametrize(
-    ("key", "text", "shown"),
-    [
-        (lw.SequenceKey(1), "[1]", "SequenceKey(idx=1)"),
-        (lw.DictKey("a"), "['a']", "DictKey(key='a')"),
-        (lw.GetAttrKey("n"), ".n", "GetAttrKey(name='n')"),
-        (
-            lw.registry.FlattenedIndexKey(3),
-            "[<flat index 3>]",
-            "FlattenedIndexKey(key=3)",
-        ),
-    ],
-)
-def test_text_and_repr(key, text, shown):
-    """Keys print as those of jax do."""
-    assert str(key) == text
-    assert repr(key) == shown
-
-
 def test_keys_are_equal_if_they_read_the_same_place():
     """`[1]` is one place, whether of a list or a dict; other classes differ."""
     assert lw.SequenceKey(1) != lw.registry.FlattenedIndexKey(1)

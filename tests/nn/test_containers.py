@@ -1,8 +1,5 @@
 """List, Dict and Sequential, requirement by requirement (N16), and mended defects."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
@@ -124,46 +121,7 @@ def test_dicts_keep_their_order_and_compare_without_it():
     assert len({one, one, other}) == 2
 
 
-def test_a_dict_keeps_its_kinds():
-    """An item's kind stays, and is forgotten when it is deleted."""
-    items = nn.Dict(a=lw.data(1))
-    items["a"] = "text"
-    assert lw.tree_leaves(items) == ["text"]
-    del items["a"]
-    items["a"] = "text"
-    assert lw.tree_leaves(items) == []
-    with pytest.raises(
-        lw.errors.KindError, match=r"assign data to Dict\['a'\], which is"
-    ):
-        items["a"] = ARRAY
-
-
 # -------------------------------------------------------------------- both, copied
-
-
-class Sub(nn.Dict):
-    """A class that pickle can find."""
-
-
-@pytest.mark.parametrize(
-    "duplicate",
-    [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))],
-)
-@pytest.mark.parametrize(
-    "container",
-    [nn.List([ARRAY, 1, nn.parameter(2)]), nn.Dict(a=ARRAY, b=1), Sub(a=lw.data(1))],
-)
-def test_copies(duplicate, container):
-    """Copies are of the same class, structure and text, and independent."""
-    again = duplicate(container)
-    assert type(again) is type(container)
-    treedef = lw.tree_structure(container)
-    assert lw.tree_structure(again) == treedef
-    assert pickle.loads(pickle.dumps(treedef)) == treedef
-    assert lw.PyTreeDef.from_json(treedef.to_json()) == treedef
-    assert repr(again) == repr(container)
-    again.clear()
-    assert len(container) > 0
 
 
 def test_checks_reach_items():

@@ -11,20 +11,6 @@ import leafwise as lw
 from leafwise import nn
 
 
-FREE = {
-    "apply",
-    "eval",
-    "is_training",
-    "load_state_dict",
-    "replace",
-    "state_dict",
-    "summary",
-    "train",
-    "tree_flatten",
-    "tree_unflatten",
-}
-
-
 class Layer(nn.Module):
     def __init__(self, size, *inner):
         self.size = size
@@ -198,27 +184,6 @@ def test_values_that_do_not_fit():
         model.load_state_dict(wrong)
     assert model.weight.value.tolist() == [2.0]
     assert not hasattr(model, "bias")
-
-
-# ------------------------------------------------------------ names are free
-
-
-@pytest.mark.parametrize("name", sorted(FREE))
-def test_attributes_of_such_names(name):
-    """Numbers, arrays, modules and functions, as under any other name."""
-    for value, is_data in ((3, False), (np.ones(1), True), (Layer(1), True)):
-        model = nn.Module()
-        setattr(model, name, value)
-        assert getattr(model, name) is value
-        assert model.name_to_kind[name].is_data is is_data
-        made = lw.tree_map(lambda x: x, model)
-        assert type(getattr(made, name)) is type(value)
-        assert nn.merge(*nn.split(model)).name_to_kind[name].is_data is is_data
-        nn.eval(model)
-        nn.train(model)
-        assert nn.replace(model, **{name: value}).name_to_kind == model.name_to_kind
-        delattr(model, name)
-        assert callable(getattr(model, name)) or name == "is_training"
 
 
 # ----------------------------------------------------------------- pure functions

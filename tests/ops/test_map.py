@@ -40,29 +40,6 @@ def failure(function, *args, **options):
 # ------------------------------------------------------------------- flattening
 
 
-@pytest.mark.parametrize(
-    ("tree", "leaves", "text"),
-    [
-        (None, [None], "PyTreeDef(*, none_is_leaf=True)"),
-        (
-            [None, (1, None)],
-            [None, 1, None],
-            "PyTreeDef([*, (*, *)], none_is_leaf=True)",
-        ),
-    ],
-    ids=str,
-)
-def test_none_as_a_leaf(tree, leaves, text):
-    """With `none_is_leaf` a None is a leaf, and the treedef says so."""
-    found, treedef = lw.tree_flatten(tree, none_is_leaf=True)
-    assert found == leaves
-    assert repr(treedef) == text
-    assert lw.tree_leaves(tree, none_is_leaf=True) == leaves
-    assert [*lw.tree.iter(tree, none_is_leaf=True)] == leaves
-    assert lw.tree_structure(tree, none_is_leaf=True) == treedef
-    assert treedef != lw.tree_structure(tree)
-
-
 @pytest.mark.parametrize("function", [*READERS, *MAPS])
 def test_an_undeclared_namespace(function):
     """The message names the namespace and those that there are."""
@@ -143,24 +120,6 @@ def test_an_exception_of_the_leaves_passes_through():
 
 
 # ------------------------------------------------------------------------- map
-
-
-def test_dicts_with_other_keys_do_not_pair():
-    """Missing and extra keys are named, and a defaultdict makes none up."""
-    other = defaultdict(int, a=1)
-    assert failure(lw.tree_map, max, {"a": 1, "b": 2}, other) == (
-        lw.StructureError,
-        "tree 1 does not have the structure of the first tree, in 1 place:\n"
-        "  at the root: expected dict with keys 'a', 'b', got defaultdict with keys "
-        "'a' (missing 'b')",
-        [],
-    )
-    assert other == {"a": 1}
-    assert failure(lw.tree_map, max, {"a": 1}, {"a": 1, "c": 2})[1] == (
-        "tree 1 does not have the structure of the first tree, in 1 place:\n"
-        "  at the root: expected dict with keys 'a', got dict with keys 'a', 'c' "
-        "(extra 'c')"
-    )
 
 
 @pytest.mark.parametrize("function", MAPS)
@@ -351,20 +310,3 @@ def test_map_only_chooses_leaves():
     ]  # fmt: skip
     assert lw.tree_map_only(lambda x: x == "a", str.upper, tree)[2] == "A"
     assert lw.tree_map_only((), raiser(Odd()), tree) == tree
-
-
-# --------------------------------------------------------------- replace nones
-
-
-def test_replacing_nones():
-    """Every None is replaced by the very object, nothing else is touched."""
-    sentinel = object()
-    assert lw.tree.replace_nones(sentinel, None) is sentinel
-    replaced = lw.tree.replace_nones(sentinel, {"b": None, "a": (0, [None])})
-    assert replaced == {"b": sentinel, "a": (0, [sentinel])}
-    assert [*replaced] == ["b", "a"]
-    assert lw.tree.replace_nones(0, [(None,), [None]], is_leaf=tuple) == [
-        (None,),
-        [0],
-    ]
-    assert lw.tree.replace_nones(None, [None]) == [None]

@@ -127,31 +127,6 @@ def test_a_tree_of_the_wrong_shape_is_refused():
     )
 
 
-def test_structures_of_two_modes_are_not_turned():
-    """Two None modes, or two namespaces, are refused before anything is called."""
-    other = lw.tree_structure((0, 0), none_is_leaf=True)
-    one, two = (
-        lw.tree_structure((0, 0), namespace=lw.namespace(name).name)
-        for name in ("transpose.one", "transpose.two")
-    )
-    called = []
-    for outer, inner in ((PAIR, other), (other, PAIR), (one, two)):
-        with pytest.raises(
-            lw.errors.TreeDefError, match=r"^tree_transpose takes treedefs of one"
-        ):
-            lw.tree_transpose(outer, inner, ((1, 2), (3, 4)))
-        options = {"none_is_leaf": outer.none_is_leaf, "namespace": outer.namespace}
-        with pytest.raises(lw.errors.TreeDefError, match=r"^tree_transpose_map takes"):
-            lw.tree.transpose_map(called.append, (1, 2), inner_treedef=inner, **options)
-    with pytest.raises(
-        TypeError, match=r"^tree_transpose_map takes treedefs .* got int"
-    ):
-        lw.tree.transpose_map(called.append, (1, 2), inner_treedef=3)
-    assert called == []
-    for outer, inner in ((PAIR, one), (one, PAIR)):
-        assert lw.tree_transpose(outer, inner, ((1, 2), (3, 4))) == ((1, 3), (2, 4))
-
-
 def test_structures_without_leaves():
     """Without outer leaves the inner structure must be given."""
     empty = lw.tree_structure([])
@@ -161,27 +136,6 @@ def test_structures_without_leaves():
         lw.tree_transpose(empty, None, [])
     with pytest.raises(TypeError, match=r"^tree_transpose takes treedefs .* got list"):
         lw.tree_transpose([0], PAIR, [])
-
-
-def test_transpose_map():
-    """What a function returns is turned out."""
-    low, high = lw.tree.transpose_map(lambda x: (x, x + 1), {"b": 1, "a": [2]})
-    assert (low, high) == ({"b": 1, "a": [2]}, {"b": 2, "a": [3]})
-    assert list(low) == ["b", "a"]
-    made = lw.tree.transpose_map(
-        lambda x, y: {"sum": x + y, "both": [x, y]}, (1, 2), (3, 4)
-    )
-    assert made == {"sum": (4, 6), "both": [(1, 2), (3, 4)]}
-    with pytest.raises(lw.StructureError, match="inner structure"):
-        lw.tree.transpose_map(lambda x: (x,) * x, [1, 2])
-    assert lw.tree.transpose_map(lambda x: x, [], inner_treedef=PAIR) == ([], [])
-    paths = lw.tree.transpose_map_with_path(
-        lambda p, x, y: (str(p), y),
-        [1],
-        [[2]],
-        inner_treedef=lw.tree_structure((0, [0])),
-    )
-    assert paths == (["[0]"], [[2]])
 
 
 def test_unzip():

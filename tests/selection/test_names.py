@@ -544,17 +544,3 @@ OTHER_KEYS = st.sampled_from(
 def test_names_with_other_keys_are_selectors(shape):
     """Numbers, bools, None, bytes and tuples; and texts of the same digits."""
     check_names(leaves_are_distinct(shape), strict=False)
-
-
-def test_the_way_to_add_is_named_where_it_works():
-    """An attribute of a dict cannot be added."""
-    tree = {"deps": {"@types/node": 1}}
-    with pytest.raises(PathError) as caught:
-        lw.selection.override(tree, "deps.@types/node=2")
-    assert "to add it" not in str(caught.value)
-    assert "['@types/node']" in str(caught.value)
-    with pytest.raises(PathError, match=r"use \+deps.other=2 to add it"):
-        lw.selection.override(tree, "deps.other=2")
-    assert lw.selection.override(tree, "deps['@types/node']=2") == {
-        "deps": {"@types/node": 2}
-    }

@@ -124,29 +124,6 @@ def test_errors_point_to_the_place(text):
     assert str(caught.value) == f"not a pattern: {why}\n  {text}\n  {' ' * place}^"
 
 
-MANY = "9" * 5000
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        MANY,
-        f"a.{MANY}",
-        f"{{a,{MANY}}}",
-        f"[{MANY}:]",
-        f"[:-{MANY}]",
-        f"[::{MANY}]",
-        f"[<flat index {MANY}>]",
-    ],
-    ids=["name", "step", "braces", "begin", "end", "step of a range", "flat index"],
-)
-def test_a_number_of_too_many_digits_is_refused(text):
-    """Python itself refuses to read it; the error is that of any other pattern."""
-    with pytest.raises(PathError) as caught:
-        lw.selection.selector(text)
-    assert str(caught.value).startswith("not a pattern: this number has too many digit")
-
-
 PIECES = ["[", "]", ":", "-", "1", "<flat index ", ">", "\N{ARABIC-INDIC DIGIT ONE}"]
 
 

@@ -2,10 +2,6 @@
 
 import random
 import re
-import signal
-import subprocess
-import sys
-import time
 from difflib import SequenceMatcher
 from pathlib import Path
 
@@ -273,21 +269,6 @@ def test_ends_of_lines_and_marks(edit, mark, end, last, kind, text):
     assert edit(kind, data, "set", where) == expected
 
 
-@pytest.mark.parametrize(
-    ("kind", "old", "change", "new"),
-    [
-        ("yaml", b"a: x\n", "a=p\nq\n", b"a: |-\n  p\n  q\n"),
-        ("yaml", b"a: |  # c\n  t\nb: 1\n", "a=x\ny", b"a: |-  # c\n  x\n  y\nb: 1\n"),
-        ("yaml", b"", "=5", b"5\n"),
-        ("json", '{"é": 1}'.encode("utf-16"), "é=2", '{"é": 2}'.encode("utf-16")),
-        ("json", '{"é": 1}'.encode("utf-32-le"), "é=2", '{"é": 2}'.encode("utf-32-le")),
-    ],
-)  # fmt: skip
-def test_texts_of_lines_and_encodings(edit, kind, old, change, new):
-    """With the byte order mark or without, as it was."""
-    assert edit(kind, old, "set", change) == new
-
-
 def test_a_file_that_does_not_change_is_not_written(edit):
     """Not even replaced by the same text."""
     edit("yaml", b"a: 1 # c\n", "set", "a=1")
@@ -308,41 +289,3 @@ def test_a_bug_of_our_own_shows_as_itself(monkeypatch, error):
     monkeypatch.setattr(of_json, "remade", broken)
     with pytest.raises(error, match="a bug"):
         revise("[1]", load("[1]", "json"), [2])
-
-
-def test_an_anchored_mapping_that_becomes_text():
-    """Is refused if `<<` names it."""
-    text = "a: &a {x: 1}\nb:\n  <<: *a\n  y: 2\n"
-    new = {"a": "text", "b": {"x": 1, "y": 2}}
-    with pytest.raises(RevisionError, match="what the merge key << names"):
-        revise(text, load(text, "yaml"), new)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("processes")
-def test_a_kill_loses_nothing(tmp_path):
-    """Whenever it comes: the file has the old content or the new."""
-    file = tmp_path / "values.yaml"
-    text = (HERE / "forms" / "values.yaml").read_text(encoding="utf-8")
-    file.write_text(text, encoding="utf-8")
-    code = (
-        "import itertools, sys\nfrom leafwise.cli import main\n"
-        "print('ready', flush=True)\n"
-        "for n in itertools.count(3):\n"
-        "    main(['set', sys.argv[1], f'replicaCount={n}', '-i'])\n"
-    )
-    seen, rng = set(), random.Random(0)
-    for _ in range(60):
-        command = [sys.executable, "-c", code, str(file)]
-        child = subprocess.Popen(command, stdout=subprocess.PIPE)
-        assert child.stdout.readline() == b"ready\n"
-        time.sleep(0.1 + rng.random() * 0.2)
-        child.send_signal(signal.SIGKILL)
-        child.wait()
-        child.stdout.close()
-        written = file.read_text(encoding="utf-8")
-        (number,) = re.findall(r"^replicaCount: (\d+)", written, re.MULTILINE)
-        expected = text.replace("replicaCount: 2 ", f"replicaCount: {number} ")
-        assert written == expected
-        seen.add(number)
-    assert len(seen) > 3

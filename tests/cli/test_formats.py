@@ -1,7 +1,6 @@
 """What the formats cannot hold is refused with its place; nothing is lost silently."""
 
 import datetime
-import json
 import re
 import sys
 import tomllib
@@ -125,18 +124,6 @@ def test_plain_scalars_of_yaml(text, value):
     assert load(dump(document), "yaml") == document
     quoted = Document({"x": text.strip("'")}, "yaml")
     assert load(dump(quoted), "yaml") == quoted
-
-
-def test_streams_dates_and_anchors_of_yaml():
-    """Several documents are a list; what anchors share is walked twice."""
-    document = load("a: 1\n---\nb: 2\n", "yaml")
-    assert document == ([{"a": 1}, {"b": 2}], "yaml", True)
-    assert dump(document) == "---\na: 1\n---\nb: 2\n"
-    assert load("", "yaml").tree is None
-    assert dump(Document("text", "yaml")) == "text\n"
-    tree = load("d: 2026-11-21\na: &x {b: 1}\nc: *x\n", "yaml").tree
-    assert lw.tree_leaves(tree) == [1, 1, tree["d"]]
-    assert json.loads(dump(Document(tree, "json")))["d"] == "2026-11-21"
 
 
 def test_merge_keys_that_multiply():

@@ -41,7 +41,8 @@ COMMANDS = ["show {}", "show {} --tree", "show {} --svg -", "paths {}",
 def test_depth(name):
     """Deeper than a reader can go is one line; what can be read is walked."""
     Path(name).write_text(HOSTILE[name])
-    for command in COMMANDS:
+    commands = COMMANDS if name == "tables.toml" else COMMANDS[::4]
+    for command in commands:
         shown = output_of(command.format(name, name))
         if name != "tables.toml":
             assert shown == (

@@ -112,14 +112,6 @@ def test_pictures_and_pages_are_written_into_files(option, name, more):
     assert option == "html" or ElementTree.fromstring(text).tag.endswith("svg")
 
 
-def test_all_leaves_are_drawn():
-    """However many, and however long."""
-    Path("many.json").write_text(f'[{",".join(map(str, range(3000)))}, "{"x" * 150}"]')
-    lines = output_of("show many.json --tree").splitlines()
-    assert len(lines) == 3002
-    assert lines[-1] == f"└── [3000]: '{'x' * 150}'"
-
-
 class Gone:
     """A class that is registered for a while."""
 

@@ -3,11 +3,10 @@
 import functools
 import gc
 import weakref
-from collections import UserList, namedtuple
+from collections import namedtuple
 
 import pytest
 
-import leafwise as lw
 import leafwise.compat.dm_tree as dm
 from leafwise.compat import optree
 from leafwise.core.registry import forget
@@ -52,23 +51,3 @@ def test_classes_are_let_go(make):
     for _ in range(3):
         gc.collect()
     assert gone() is None
-
-
-def test_what_is_a_node_there_is_not_looked_into_elsewhere():
-    """An object looks for arrays in what is a node in some namespace of the user's."""
-
-    class Fields(tuple):
-        __slots__ = ()
-        _fields = ("x", "y")
-
-    node = Fields((1, 2))
-    assert dm.is_nested(node)
-
-    class Model(lw.Pytree):
-        def __init__(self):
-            self.static = node  # dm-tree would read attributes that there are not
-            self.more = UserList([1])
-
-    model = Model()
-    assert lw.tree_leaves(model) == []
-    assert lw.tree_leaves([node, 1]) == [node, 1]

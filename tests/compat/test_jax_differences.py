@@ -3,7 +3,6 @@
 A case is named after the first column of its row.
 """
 
-import csv
 import warnings
 from collections import OrderedDict, defaultdict
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
-from leafwise.compat import jax_tree, jax_tree_util
+from leafwise.compat import jax_tree_util
 
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -134,12 +133,3 @@ EXPECTED = {
     "`SequenceKey(1) == DictKey(1)`": (False, True),
 }
 """What jax does, and what the stand-in does."""
-
-
-def test_the_table_of_names_is_that_of_the_modules():
-    """The tables of peers have a row for each name of both stand-ins, and no other."""
-    with (DOCS / "peers" / "jax.csv").open(encoding="utf-8", newline="") as file:
-        told = {row["name"] for row in csv.DictReader(file)}
-    names = {f"tree.{name}" for name in jax_tree.__all__}
-    names |= {f"tree_util.{name}" for name in jax_tree_util.__all__}
-    assert names == told

@@ -1,15 +1,12 @@
 """`compat.optree` and its modules, beside what they stand in for."""
 
 import copy
-import csv
 import dataclasses
 import importlib
-import operator
 import pickle
 import time
 import warnings
 from collections import deque, namedtuple
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -83,19 +80,6 @@ def test_the_methods_of_a_structure_take_the_same_calls(optree):
     assert [*map(str, ours.PyTreeKind)] == [*map(str, optree.PyTreeKind)]
     assert ours.PyTreeKind.NUM_KINDS == optree.PyTreeKind.NUM_KINDS
     assert ours.__version__ == optree.__version__
-
-
-def test_the_table_for_those_who_migrate_has_just_these_names():
-    """Each row names something of the stand-in, and each of its names has a row."""
-    page = Path(__file__).parents[2] / "docs" / "peers" / "optree.csv"
-    with page.open(encoding="utf-8", newline="") as file:
-        rows = {row["name"] for row in csv.DictReader(file)}
-    names = {*ours.__all__}
-    names |= {f"pytree.{name}" for name in ours.pytree.__all__}
-    names |= {f"treespec.{name}" for name in ours.treespec.__all__}
-    assert rows == names
-    for name in rows:
-        assert operator.attrgetter(name)(ours) is not None
 
 
 # ---------------------------------------------------------------------- random programs
@@ -489,144 +473,6 @@ def test_structures_are_pickled(optree, trees, seed):
     """Without classes, since those of a test have no names to be found by."""
     expected = ran(pickles, optree, seed, *trees)
     assert expected == ran(pickles, ours, seed, *trees)
-
-
-# ----------------------------------------------------------------- random registrations
-
-FLATTENS = (
-    *[lambda node: ((node.x, node.y), node.tag)] * 4,
-    lambda node: ([node.x, node.y], node.tag, ("x", "y")),
-    lambda node: [iter((node.x, node.y)), node.tag, None],
-    lambda node: ({"x": node.x, "y": node.y}.values(), node.tag, range(2)),
-    lambda node: ((node.x,), node.tag, ("x", "y")),
-    lambda node: ((node.x,), node.y, node.tag, 0),
-    lambda node: ((node.x,),),
-    lambda node: (3, node.tag),
-    lambda node: None,
-    lambda node: 1 / 0,
-    "no function",
-)
-
-
-def global_namespace(module):
-    room = importlib.import_module(f"{module.__name__}.registry")
-    return vars(room)["__GLOBAL_NAMESPACE"]
-
-
-def some_namespace(module, source):
-    usual = source.choice(("compat-x", "compat-new"))
-    odd = source.choice(("", 3, None, global_namespace(module)))
-    return usual if source.random() < 0.8 else odd
-
-
-def by_functions(module, source, cls, namespace):
-    make = source.choice((*[lambda data, kids: cls(*kids, data)] * 5, "no function"))
-    names = (
-        "GetAttrEntry",
-        "SequenceEntry",
-        "FlattenedEntry",
-        "PyTreeEntry",
-        "AutoEntry",
-    )
-    given = {}
-    if source.random() < 0.5:
-        given["path_entry_type"] = getattr(module, source.choice(names))
-    if source.random() < 0.1:
-        given["path_entry_type"] = source.choice((int, 3, None))
-    flatten = source.choice(FLATTENS)
-    return module.register_pytree_node(cls, flatten, make, namespace=namespace, **given)
-
-
-def by_methods(module, source, cls, namespace):
-    names = source.choice(
-        (
-            ("__tree_flatten__", "__tree_unflatten__"),
-            ("tree_flatten", "tree_unflatten"),
-            ("__tree_flatten__", "tree_unflatten"),
-        )
-    )
-    setattr(cls, names[0], lambda node: ((node.x, node.y), node.tag, ("x", "y")))
-    setattr(cls, names[1], classmethod(lambda cls, data, kids: cls(*kids, data)))
-    if source.random() < 0.5:
-        cls.TREE_PATH_ENTRY_TYPE = source.choice((module.GetAttrEntry, 3))
-    way = source.randrange(4)
-    register = module.register_pytree_node_class
-    if way == 0:
-        return register(cls, namespace=namespace) is cls
-    if way == 1:
-        return register(namespace)(cls) is cls
-    if way == 2:
-        return register(namespace=namespace)(cls) is cls
-    return register(source.choice((cls, 3, namespace))) is cls
-
-
-def by_fields(module, source, cls, namespace):
-    room = importlib.import_module(f"{module.__name__}.dataclasses")
-    way = source.randrange(4)
-    if way == 0:
-        return room.dataclass(namespace=namespace)(plain(cls)) is not None
-    if way == 1:
-        return room.dataclass(cls, namespace=namespace, eq=False) is cls
-    if way == 2:
-        return room.register_node(namespace)(cls) is cls
-    return room.register_node(cls, namespace=namespace) is cls
-
-
-def plain(cls):
-    """Return a class like one that is a dataclass, which it is not."""
-    return type("Plain", (), {})
-
-
-WAYS = [by_functions, by_methods, by_fields]
-
-
-def registered(way):
-    """Return the program that registers a new class in a way, and uses it."""
-
-    def program(module, source, tree, other):
-        cls, namespace = new_class(source), some_namespace(module, source)
-        steps = [tried(way, module, source, cls, namespace)]
-        try:
-            node = [cls(tree, other, "tag")]
-            given = {"namespace": source.choice(("compat-x", "compat-new", ""))}
-            steps += [
-                tried(module.tree_flatten, node, **given),
-                tried(module.tree_flatten_with_accessor, node, **given),
-                tried(module.tree_paths, node, **given),
-                tried(module.tree_map, lambda leaf: [leaf], node, **given),
-                tried(
-                    module.tree_map, lambda *x: x, node, [cls(1, 2, "more")], **given
-                ),
-                tried(lambda: module.tree_flatten_one_level(*node, **given)[:3]),
-            ]
-        finally:
-            undone = tried(module.unregister_pytree_node, cls, namespace=namespace)
-        return steps, undone[0] if isinstance(undone[0], Raised) else "undone"
-
-    program.__name__ = way.__name__
-    return program
-
-
-def new_class(source):
-    of_tag = source.choice(({}, {"pytree_node": False}))
-    of_made = source.choice(({}, {"pytree_node": False}, {"pytree_node": False}))
-
-    @dataclasses.dataclass(eq=source.random() < 0.5)
-    class New:
-        x: object
-        y: object
-        tag: object = dataclasses.field(default=None, metadata=of_tag)
-        made: object = dataclasses.field(init=False, default=0, metadata=of_made)
-
-    return New
-
-
-@pytest.mark.parametrize("way", WAYS, ids=lambda way: way.__name__)
-@given(trees=pairs(), seed=SEEDS)
-def test_random_registrations(optree, way, trees, seed):
-    """What is refused is refused in the same way; what is not makes the same nodes."""
-    program = registered(way)
-    assert ran(program, optree, seed, *trees) == ran(program, ours, seed, *trees)
 
 
 # ------------------------------------------------------------------- particular calls

@@ -1,34 +1,15 @@
 """The examples in the docstrings of optree, and what is particular to the stand-in."""
 
-import contextlib
-import doctest
 import importlib
 import inspect
-import io
 import pickle
-import re
 import sys
 import types
-import warnings
-from collections import OrderedDict, deque, namedtuple
 
 import pytest
 
 import leafwise as lw
 from leafwise.compat import optree as ours
-
-
-MODULES = ("accessors", "functools", "ops", "pytree", "registry", "typing")
-FLAGS = (
-    doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL
-)
-NOT_OURS = {
-    "typing._override_with_": "it is private",
-    "typing.P": "its docstring is that of `typing.ParamSpec`",
-    "typing.PyTree": "the union names a class by its module",
-    "typing.PyTreeTypeVar": "likewise",
-}
-"""Examples that are left out, and why."""
 
 
 def examples(library):
@@ -39,58 +20,6 @@ def examples(library):
         yield name, found
         for inner, method in vars(found).items() if inspect.isclass(found) else ():
             yield f"{name}.{inner}", method
-
-
-def failures(text, name, names):
-    """Run the examples of a docstring; return how many there are, and which fail.
-
-    An exception is right if it is of the type that is told, or of a subclass.
-    """
-    for taken in [one for one in sys.modules if one.partition(".")[0] == "my_pkg"]:
-        del sys.modules[taken]
-    text = re.sub(r">>> # doctest: .*", "", text)
-    text = re.sub(r"# doctest: (?!\+SKIP).*", "", text)
-    names, check = dict(names), doctest.OutputChecker().check_output
-    found, wrong = doctest.DocTestParser().get_examples(text, name), []
-    for example in found:
-        printed, raised = io.StringIO(), ()
-        if example.options.get(doctest.SKIP):
-            continue
-        with contextlib.redirect_stdout(printed):
-            try:
-                exec(compile(example.source, name, "single"), names)
-            except Exception as error:
-                raised = [cls.__name__ for cls in type(error).__mro__]
-        if example.exc_msg is not None:
-            is_right = example.exc_msg.partition(":")[0] in raised
-        else:
-            is_right = not raised and check(example.want, printed.getvalue(), FLAGS)
-        if not is_right:
-            wrong.append((example.source, printed.getvalue(), *raised[:1]))
-    return len(found), wrong
-
-
-@pytest.mark.parametrize("room", MODULES)
-def test_documented_examples_run(optree, room):
-    """Each that passes on optree itself, with its names taken from the stand-in."""
-    theirs = importlib.import_module(f"optree.{room}")
-    here = importlib.import_module(f"leafwise.compat.optree.{room}")
-    count = 0
-    for name, found in examples(theirs):
-        text = inspect.getdoc(found) or ""
-        if ">>> " not in text or f"{room}.{name}" in NOT_OURS:
-            continue
-        alien = {**vars(optree), **vars(theirs), "optree": optree}
-        plain = {"deque": deque, "OrderedDict": OrderedDict, "namedtuple": namedtuple}
-        own = {**plain, **vars(ours), **vars(here), "optree": ours}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            _, known = failures(text, name, alien)
-            found, wrong = failures(text, name, own)
-        missed = {source for source, *_ in known}
-        assert [one for one in wrong if one[0] not in missed] == []
-        count += found - len(wrong)
-    assert count >= (150 if room == "ops" else 0)
 
 
 # ------------------------------------------------------------ what the stand-in decides

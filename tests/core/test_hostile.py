@@ -5,12 +5,11 @@ way, and none from a note that an exception refuses.
 """
 
 import dataclasses
-from collections import OrderedDict, defaultdict
 
 import pytest
 
 import leafwise as lw
-from leafwise.safely import printed, shown, type_name
+from leafwise.safely import printed, shown
 
 
 class ReprError(Exception):
@@ -129,51 +128,7 @@ def Box(name="Box", **more):  # it stands for a class
 NS = lw.namespace("hostile")
 
 
-def outcome(function, *errors):
-    """Run what has to fail, and put the failure into words in each way."""
-    with pytest.raises(errors) as caught:
-        function()
-    error = caught.value
-    notes = getattr(error, "__notes__", [])
-    texts = [str(error), *notes]
-    assert all(type(text) is str for text in texts)
-    if isinstance(error, lw.LeafwiseError) and getattr(error, "path", None):
-        assert type(str(error.path)) is str
-        assert type(repr(error.path)) is str
-    for difference in getattr(error, "differences", ()):
-        assert type(str(difference)) is str
-        assert type(repr(difference)) is str
-    return "\n".join(texts)
-
-
 # ---------------------------------------------------------------------------- the tools
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (Hostile(), "<Hostile that cannot be printed>"),
-        (NoText(), "<NoText that cannot be printed>"),
-        (Nameless(), "<Nameless that cannot be printed>"),
-        (Nameless, "<Meta that cannot be printed>"),
-        (SaysLoud(), "loud"),
-        pytest.param(
-            Deep(),
-            "<Deep that cannot be printed>",
-            marks=pytest.mark.needs("stack"),
-            id="x-deep",
-        ),
-        ([1, "a"], "[1, 'a']"),
-        (-HUGE, hex(-HUGE)),
-    ],
-    ids=lambda _: "x",  # pytest would put them into words itself
-)
-def test_words_for_anything(value, text):
-    """Or a stand-in."""
-    assert shown(value) == text
-    assert type(shown(value)) is str
-    assert type(printed(value)) is str
-    assert type(type_name(value)) is str
 
 
 def test_who_wants_to_stop_is_let():
@@ -250,23 +205,6 @@ def test_an_exception_of_generated_functions(error):
     with pytest.raises(error):
         treedef.unflatten([1, 2])
     lw.unregister_pytree_node(Late)
-
-
-# -------------------------------------------------------------------------------- paths
-
-
-@pytest.mark.parametrize("make", [dict, OrderedDict, lambda d: defaultdict(list, d)])
-def test_the_failure_of_a_function_arrives(key, make):
-    """With a note, whatever the keys are."""
-    tree = [make({key: [1]})]
-    text = str(lw.DictKey(key))
-    for run in (
-        lambda: lw.tree_map(bad, tree),
-        lambda: lw.tree_map(bad, tree, tree),
-        lambda: lw.tree_map_with_path(bad, tree),
-        lambda: lw.tree_leaves(tree, is_leaf=lambda x: type(x) is int and bad()),
-    ):
-        assert f"at key path [0]{text}[0]" in outcome(run, ZeroDivisionError)
 
 
 # -------------------------------------------------- every message that has user objects
@@ -379,18 +317,3 @@ def test_no_message_fails_on_the_way(value, group):
             if not isinstance(error, lw.errors.TreeDefError):  # JSON has no other ints
                 assert "Exceeds the limit" not in "".join(map(str, chain))
     assert failed > 3
-
-
-def test_a_cycle_of_nodes_without_a_name():
-    """It is found, and said."""
-    cls = Meta("Knot", (), {})
-    lw.register_pytree_node(
-        cls,
-        lambda node: ((node.me,), None),
-        lambda aux, kids: cls(),
-        namespace="hostile",
-    )
-    knot = cls()
-    knot.me = [knot]
-    said = outcome(lambda: NS.tree_leaves(knot), lw.errors.CycleError)
-    assert "the Knot at the root occurs again" in said

@@ -1,13 +1,11 @@
 """Exceptions of signal handlers (Ctrl-C, timeouts) reach the caller from anywhere."""
 
 import random
-import signal
-from pathlib import Path
 
 import pytest
 
 import leafwise as lw
-from interrupts import instructions, reaches_caller, run_apart
+from interrupts import instructions, reaches_caller
 
 
 engine = pytest.importorskip("leafwise.engine")
@@ -91,19 +89,3 @@ def test_an_interrupt_leaves_the_engine_in_the_mode_that_it_was_in(error, mode):
         reaches_caller(work, error("stop"), at, SWITCH)
         lw.tree_leaves([1])
         assert engine.stats()["mode"] == before
-
-
-@pytest.mark.needs("processes")
-@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers here")
-def test_real_signals_reach_every_program():
-    """`python tests/signals.py` sends more of them."""
-    folder = Path(__file__).parents[1]
-    run_apart(f"""
-import sys
-sys.path.insert(0, {str(folder)!r})
-import signals
-found = [*signals.counts(5)]
-print(*found, sep="\\n")
-assert sum(raised for _, _, raised, _ in found) == 5 * len(found)
-assert not any(lost for who, _, _, lost in found if "editing" not in who)
-""")

@@ -13,25 +13,6 @@ from leafwise.core.keys import sequence_keys
 from leafwise.errors import PathError
 
 
-@pytest.mark.parametrize(
-    ("key", "text", "shown"),
-    [
-        (lw.SequenceKey(1), "[1]", "SequenceKey(idx=1)"),
-        (lw.DictKey("a"), "['a']", "DictKey(key='a')"),
-        (lw.GetAttrKey("n"), ".n", "GetAttrKey(name='n')"),
-        (
-            lw.registry.FlattenedIndexKey(3),
-            "[<flat index 3>]",
-            "FlattenedIndexKey(key=3)",
-        ),
-    ],
-)
-def test_text_and_repr(key, text, shown):
-    """Keys print as those of jax do."""
-    assert str(key) == text
-    assert repr(key) == shown
-
-
 def test_keys_are_equal_if_they_read_the_same_place():
     """`[1]` is one place, whether of a list or a dict; other classes differ."""
     assert lw.SequenceKey(1) != lw.registry.FlattenedIndexKey(1)
@@ -341,12 +322,6 @@ def test_texts_that_are_no_paths(text, why):
         assert str(error.value) == f"{text!r} is not a path: {why}"
 
 
-def test_a_path_is_parsed_from_a_str():
-    """Anything else is a TypeError."""
-    with pytest.raises(TypeError, match="a path is parsed from a str, got bytes"):
-        lw.KeyPath.parse(b"['a']")
-
-
 def test_simple_text():
     """The simple text drops all marks."""
     path = lw.KeyPath.parse("['a'][0].x[<flat index 2>]")
@@ -394,21 +369,3 @@ def test_reading_what_is_not_there(path, text, found):
     assert str(error.value.path) == path
     assert str(error.value.found) == found
     assert isinstance(error.value, LookupError)
-
-
-# ------------------------------------------------------------------ paths are tuples
-
-
-def test_a_path_of_a_deep_tree_is_a_tuple_of_its_keys():
-    """To C code as well, which reads tuples without asking their methods."""
-    tree = 1
-    for _ in range(150):
-        tree = [tree]
-    walked = [path for path, _ in lw.tree_walk(tree)][-1]
-    seen = []
-    lw.tree_visit(tree, lambda node, path, _: seen.append(path) or node)
-    for path in (walked, seen[-1]):
-        assert type(path) is lw.KeyPath
-        assert tuple.__len__(path) == 150
-        assert "%s" * 150 % path == "[0]" * 150
-        assert (*path,) == path == lw.KeyPath([lw.SequenceKey(0)] * 150)

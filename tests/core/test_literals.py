@@ -3,14 +3,10 @@
 import ast
 import warnings
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-import leafwise as lw
 from leafwise.core.literals import NO_LITERAL, parse
-from leafwise.errors import PathError
-from leafwise.selection import override, selector
 
 
 PIECES = (
@@ -44,49 +40,3 @@ def test_reading_is_that_of_python_without_warnings(text):
     """The model is Python with its warnings off; here each of them is an error."""
     theirs = value_of(text, lambda text: ast.parse(text, mode="eval").body, "ignore")
     assert value_of(text, parse, "error") == theirs
-
-
-LONG = ["1.", "3or ", '"', "a.", "-", 'r"""x', "u'\\' "]
-
-
-@pytest.mark.parametrize("text", LONG)
-def test_long_texts_of_keys_are_refused_at_once(text):
-    """A million characters, which nothing reads by the square of their number."""
-    long = text * (1_000_000 // len(text))
-    with pytest.raises(PathError):
-        lw.KeyPath.parse(f"[{long}]")
-    with pytest.raises(NO_LITERAL):
-        ast.literal_eval(parse(f"{long}("))
-
-
-@pytest.mark.parametrize("filters", ["error", "ignore", "always"])
-def test_who_writes_a_value_or_a_key_is_not_warned(filters):
-    """And what is written means the same, whatever becomes of warnings."""
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter(filters)
-        tree = {"a": "x", "\\d": 1, "k": {1}}
-        assert override(tree, [r'a="\d+"', r"+c='\d'", "k={1, 2}"]) == {
-            "a": "\\d+",
-            "\\d": 1,
-            "k": {1, 2},
-            "c": "\\d",
-        }
-        assert override({}, r'+c="\777"') == {"c": "\u01ff"}
-        assert override({}, "+c=1if 2else 3") == {"c": "1if 2else 3"}
-        assert lw.at(tree)[r"['\d']"].get() == 1
-        assert lw.at(tree)[selector(r"['\d']")].get() == 1
-        assert lw.KeyPath.parse(r"['\d']") == lw.KeyPath([lw.DictKey("\\d")])
-    assert told == []
-
-
-@pytest.mark.filterwarnings("error")
-def test_annotations_that_are_text_are_not_warned_of():
-    """They are looked at once more, after Python has read them."""
-
-    class Model(lw.Pytree):
-        __annotations__ = {"a": r"lw.Data[Missing['\d']]"}
-
-        def __init__(self):
-            self.a = 1
-
-    assert lw.tree_leaves(Model()) == [1]

@@ -1,8 +1,6 @@
 """Threads, finalizers and forks that come in between."""
 
-import functools
 import gc
-import itertools
 import os
 import sys
 import sysconfig
@@ -25,9 +23,6 @@ def box():
     yield cls
     if lw.is_registered(cls):
         lw.unregister_pytree_node(cls)
-
-
-# ------------------------------------------------------------------------------ keys
 
 
 # --------------------------------------------------------------------------- registry
@@ -77,50 +72,6 @@ def test_an_interrupt_inside_of_a_registration(request):
         if not known:
             lw.register_static(cls)
         lw.unregister_pytree_node(cls)
-
-
-@pytest.mark.needs("threads")
-def test_threads_that_register_at_once():
-    """No registration is lost, and each is seen by whoever made it."""
-    made = [[type(f"C{t}_{n}", (), {}) for n in range(60)] for t in range(4)]
-
-    def register(classes):
-        for cls in classes:
-            lw.register_static(cls)
-            assert lw.tree_leaves([cls()]) == []
-
-    assert at_once(*(lambda c=c: register(c) for c in made)) == []
-    for cls in itertools.chain(*made):
-        assert lw.is_registered(cls)
-        lw.unregister_pytree_node(cls)
-
-
-@pytest.mark.needs("threads")
-def test_subclasses_have_one_rule_whoever_asks_first():
-    """Treedefs of two threads are equal: they tell rules apart by identity."""
-    asked = []
-
-    class Base:
-        def tree_flatten(self):
-            return (1,), None
-
-        @classmethod
-        def tree_unflatten(cls, aux, children):
-            return cls()
-
-    lw.register_pytree_node_class(Base, inherit=True)
-    for _ in range(30):
-        sub = type("Sub", (Base,), {})
-        views = [lw.namespace(f"race{n}") for n in range(4)]
-        rules = []
-
-        def ask(view, rules=rules, sub=sub):
-            rules.append(view.lookup(sub))
-
-        assert at_once(*(functools.partial(ask, view) for view in views)) == []
-        assert len({id(rule) for rule in rules}) == 1
-        asked.append(rules)  # rules that nobody uses are made again
-    lw.unregister_pytree_node(Base)
 
 
 # -------------------------------------------------------------------------------- fork

@@ -9,8 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from interrupts import at_once
-from leafwise.core.builtins import LIST
 from leafwise.core.registry import current
 from leafwise.core.walk import (
     _long_leaf_paths,
@@ -195,9 +193,6 @@ def test_a_wide_cycle_does_not_explode():
         lw.tree_leaves(tree)
 
 
-# ------------------------------------------------------------------- mutation
-
-
 # -------------------------------------------------------- errors of the user's
 
 
@@ -215,84 +210,11 @@ def fail(error):
 TREE = {"z": [0, (1, {"k": 2})], "a": Box(3)}
 
 
-def test_an_exception_of_unflatten_names_the_node():
-    """A class that refuses to be rebuilt is named by its path."""
-
-    class Picky:
-        def __init__(self, x):
-            self.x = x
-
-    def refuse(aux, children):
-        raise ValueError("no")
-
-    lw.register_pytree_node(Picky, lambda node: ((node.x,), None), refuse)
-    tree = {"a": [0, Picky(1)]}
-    treedef = lw.tree_structure(tree)
-    for rebuild in (
-        lambda: lw.tree_map(abs, tree),
-        lambda: lw.tree_map(max, tree, tree),
-        lambda: treedef.unflatten([1, 2]),
-    ):
-        with pytest.raises(ValueError, match="no") as caught:
-            rebuild()
-        assert caught.value.__notes__ == ["at key path ['a'][1]"]
-
-
 def test_an_interrupt_passes_through_untouched():
     """KeyboardInterrupt is no failure of a leaf and gets no note."""
     with pytest.raises(KeyboardInterrupt) as caught:
         lw.tree_map(fail(KeyboardInterrupt()), TREE)
     assert not hasattr(caught.value, "__notes__")
-
-
-# ----------------------------------------------------- what is kept, and threads
-
-
-def test_no_reference_to_a_leaf_survives_a_call():
-    """Once a walk is over, nothing of the package holds the user's objects."""
-    import gc
-    import weakref
-
-    class Leaf:
-        pass
-
-    tree = [Leaf(), {"a": (Leaf(),)}, Box(Leaf())]
-    refs = [*map(weakref.ref, lw.tree_leaves(tree))]
-    gc.collect()
-    gc.disable()
-    try:
-        lw.tree_map(lambda x: x, tree)
-        lw.tree_flatten(tree)
-        lw.tree_map(lambda x, y: x, tree, tree)
-        del tree
-        assert [ref() for ref in refs] == [None] * 3
-    finally:
-        gc.enable()
-
-
-@pytest.mark.needs("threads")
-def test_mapping_while_registering():
-    """Eight threads map while one registers: no wrong result."""
-    tree = {"a": [1, (2, None)], "b": Box({"c": 3}), "d": OrderedDict(x=4)}
-    expected = [2, 3, 4, 5]
-
-    def work():
-        for _ in range(60):
-            mapped = lw.tree_map(lambda x: x + 1, tree)
-            leaves, treedef = lw.tree_flatten(mapped)
-            assert leaves == expected
-            assert lw.tree_leaves(treedef.unflatten(leaves)) == expected
-
-    def register():
-        for _ in range(60):
-            cls = type("Temporary", (), {})
-            lw.register_static(cls)
-            lw.register_dataclass(cls, [], [], namespace="busy", exist_ok=True)
-            lw.tree_leaves(cls(), namespace="busy")
-            lw.unregister_pytree_node(cls)
-            lw.unregister_pytree_node(cls, namespace="busy")
-
-    assert at_once(*[work] * 8, register) == []
 
 
 # ------------------------------------------------------------- what is known of keys
@@ -347,23 +269,6 @@ def test_notes_do_not_pile_up_on_one_exception():
                 lw.tree_map(fail, tree)
     assert error.__notes__.count("at key path ['a']") == 1
     assert len(error.__notes__) <= 16
-
-
-def test_the_path_of_one_leaf_is_found_without_those_of_the_others(monkeypatch):
-    """A function that fails at once in a big tree costs no more than a walk of it."""
-    asked = []
-    keys = type(LIST).keys
-
-    def counting(rule, aux, arity):
-        asked.append(arity)
-        return keys(rule, aux, arity)
-
-    monkeypatch.setattr(type(LIST), "keys", counting)
-    tree = [[[0] * 10 for _ in range(100)] for _ in range(100)]
-    with pytest.raises(ZeroDivisionError) as caught:
-        lw.tree_map(lambda x: 1 / x, tree)
-    assert caught.value.__notes__ == ["at key path [0][0][0]"]
-    assert len(asked) <= 3
 
 
 @given(every_tree())

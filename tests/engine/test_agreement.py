@@ -1,7 +1,5 @@
 """The engine is never different: each operation, on and off, on trees that change."""
 
-import sys
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -109,101 +107,6 @@ def test_the_walk_is_really_left_out(tree):
         if text and "treedef_with" not in text:
             assert lw.tree_structure(tree) is first
             assert lw.tree_flatten(tree)[0] == leaves
-
-
-# ---------------------------------------------------------------- callbacks that change
-
-
-def changing(act):
-    """Return what happens to fresh trees, each walked often, with and without."""
-    return both(lambda: [act() for _ in range(4)])
-
-
-def test_a_function_that_changes_the_tree_under_a_map():
-    """The map goes on with the old values, whatever the function does to the tree."""
-
-    def act():
-        tree = {"a": [1, 2], "b": {"c": 3, "d": [4]}, "e": (5, [6])}
-
-        def function(x):
-            tree["a"].clear()
-            tree["b"]["d"].append(x)
-            tree["b"].pop("c", None)
-            tree["e"][1][0] = "new"
-            return x * 10
-
-        return told(lw.tree_map(function, tree)), told(tree)
-
-    expected, found = changing(act)
-    assert expected == found
-    assert "60" in str(expected[0][0])
-
-
-class Meddler(Node):
-    """Changes a neighbour when it is taken apart."""
-
-
-def _meddle(node):
-    node.aux(node)
-    return node.kids, None
-
-
-@pytest.fixture
-def meddler():
-    lw.register_pytree_node(Meddler, _meddle, lambda aux, kids: Meddler(kids, aux))
-    yield
-    lw.unregister_pytree_node(Meddler)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda tree: tree["c"].__setitem__(0, (7, 8)),
-        lambda tree: tree["d"].pop("x"),
-        lambda tree: tree["d"].__setitem__("x", [1]),
-        lambda tree: tree["a"].clear(),
-    ],
-)
-def test_a_flatten_function_that_changes_a_neighbour(meddler, change):
-    """What is read before the change and what after it is the same in both ways.
-
-    The changes are such that doing them twice does no more: where a tree turns out to
-    be of another structure, the walk calls the function again.
-    """
-
-    def act():
-        tree = {"a": [0, (1,)], "c": [1, 2], "d": {"x": 1}, "e": [3]}
-        tree["b"] = Meddler([1], lambda _: change(tree))
-        return outcome(lambda: [lw.tree_leaves(tree), str(lw.tree_structure(tree))])
-
-    with lw.engine.disabled():
-        expected = [act() for _ in range(3)]
-    with lw.engine.eager():
-        calm = {"a": [0, (1,)], "c": [1, 2], "d": {"x": 1}, "e": [3]}
-        calm["b"] = Meddler([1], lambda _: None)
-        for _ in range(3):
-            lw.tree_leaves(calm)
-        found = [act() for _ in range(3)]
-    assert expected == found
-
-
-def test_a_predicate_that_changes_the_tree():
-    """A predicate is asked of the same nodes, and sees its own changes."""
-
-    def act():
-        asked = []
-        tree = {"a": [1], "b": [2], "c": {"d": 3}}
-
-        def is_leaf(node):
-            asked.append(told(node))
-            if node == [1]:
-                tree["b"].append(4)
-            return False
-
-        return told(lw.tree_leaves(tree, is_leaf=is_leaf)), asked
-
-    expected, found = changing(act)
-    assert expected == found
 
 
 # ------------------------------------------------------------------------- failures
@@ -319,20 +222,3 @@ def test_whatever_is_given_for_keys(given_nodes, first, second):
 
     expected, found = both(act)
     assert expected == found
-
-
-@pytest.mark.parametrize("keys", [("x", "y"), (lw.DictKey("x"), lw.DictKey("y"))])
-def test_nodes_that_give_keys_are_read_without_a_check(given_nodes, eager, keys):
-    """What a function gives as it stands in its code costs an identity test a key."""
-    tree = [Given(lambda: ((1, 2), None, keys)), 3]
-    treedef = lw.tree_structure(tree)
-    assert lw.tree_structure(tree) is treedef
-    rule = lw.registry.lookup(Given)
-    seen = sys.getprofile()
-    called = []
-    sys.setprofile(lambda frame, event, arg: called.append(frame.f_code.co_name))
-    try:
-        lw.tree_flatten(tree)
-    finally:
-        sys.setprofile(seen)
-    assert not {"_checked", "exactly", rule.flatten.__name__} & {*called}

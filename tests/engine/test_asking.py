@@ -1,10 +1,7 @@
 """Predicates: asked of the same nodes in the same order, whatever was guessed."""
 
 import gc
-import inspect
-import sys
 import weakref
-from collections import OrderedDict, defaultdict, deque
 
 import pytest
 from hypothesis import given
@@ -14,9 +11,6 @@ import leafwise as lw
 from alike import (
     Layer,
     Node,
-    Other,
-    Pair,
-    Tree,
     outcome,
     told,
     told_treedef,
@@ -144,46 +138,6 @@ def test_the_same_calls_as_the_walk(mode, data, tree, call, steps, how):
 # ------------------------------------------------------------------- at each place
 
 
-def _block(number):
-    """Return a tree that is large enough for a function of its own."""
-    rows = {f"row{n}": (number, [n, {"x": n}], None) for n in range(12)}
-    return {"rows": rows, "kind": "block", "pair": Pair([1], {"deep": (2, (3,))})}
-
-
-LARGE = {
-    "blocks": lambda: {"a": _block(1), "b": [_block(2), _block(3)], "c": _block(4)},
-    "long": lambda: [*map(float, range(20)), (1, 2), *map(str, range(20)), None, [3]],
-    "loops": lambda: ([{"a": [n] * 5, "b": (n, {"c": None})} for n in range(12)], "z"),
-    "wide": lambda: {f"k{n % 7}{n}": [n] if n % 5 == 0 else n for n in range(40)},
-    "varying": lambda: [
-        Layer(Node([1, (2,)], {"a": n}), Layer([n], None, [1]), [n]) for n in range(9)
-    ],
-    "records": lambda: [Layer((n,), {"x": n}, [n]) for n in range(4)],
-    "objects": lambda: {
-        "tree": Tree([[1], 2, (3,)], [4], "abc"),
-        "nodes": [Node([n, (n, n)], "t") for n in range(20)],
-        "records": [Layer(n, (n,), "t") for n in range(20)],
-        "many": Node([*range(20), (1,)], None),
-    },
-    "kinds": lambda: (
-        OrderedDict(b=1, a=[2, 3]),
-        defaultdict(list, x=(4,), y=5),
-        deque([6, [7]], 9),
-        deque(range(20)),
-        Other(8, Pair((9,), [])),
-        {},
-        OrderedDict((f"k{n}", (n,)) for n in range(20)),
-        lw.Partial(len, [1], k=(2,)),
-    ),
-}
-
-
-PLACES = [
-    pytest.param(name, marks=pytest.mark.slow if name == "blocks" else ())
-    for name in LARGE
-]
-
-
 def after(mode, first, other):
     """Return what a call gives and asks, after calls with another tree."""
     with getattr(lw.engine, mode)():
@@ -196,22 +150,6 @@ def after(mode, first, other):
             return False
 
         return outcome(lw.tree_flatten, other, is_leaf=ask), calls
-
-
-@pytest.mark.parametrize("name", PLACES)
-def test_another_tree_at_each_place(name):
-    """A leaf that becomes a node, and anything that becomes a leaf."""
-
-    def played(mode, place, other):
-        leaves, treedef = lw.tree_flatten(LARGE[name]())
-        leaves[place] = other
-        return after(mode, LARGE[name](), treedef.unflatten(leaves))
-
-    count = len(lw.tree_leaves(LARGE[name]()))
-    for place in sorted({*range(0, count, 1 + count // 12), count - 1}):
-        for other in ([1, (2,)], None, object, Node([3], [4])):
-            expected = played("disabled", place, other)
-            assert played("eager", place, other) == expected
 
 
 # ----------------------------------------------------------------------- the guesses
@@ -231,28 +169,6 @@ def test_the_walk_is_really_left_out(tree):
             treedef = lw.tree_structure(tree, is_leaf=ask)
         text = lw.engine.source(treedef)
         if text and "treedef_with" not in text and "Lazy" not in repr(treedef):
-            assert hits(tree, ask)
-
-
-def test_predicates_that_take_turns_all_hit(engine_on):
-    """Each predicate is known by its code, and each tree by its root."""
-    trees = [
-        {"a": [1, (2, 3)], "b": None},
-        {"a": 1, "c": [(2,)]},
-        {"a": (1, 2), "b": [3], "c": {}},
-    ]
-    asked = [
-        lambda node: False,
-        lambda node: node is None,
-        lambda node: isinstance(node, tuple),
-        lambda node: type(node) is list,
-    ]
-    for _ in range(12):
-        for ask in asked:
-            for tree in trees:
-                lw.tree_map(lambda x: x, tree, is_leaf=ask)
-    for tree in trees:
-        for ask in asked:
             assert hits(tree, ask)
 
 
@@ -302,79 +218,3 @@ def test_neither_predicates_nor_trees_are_kept(eager):
     gc.collect()
     assert [ref() for ref in watched] == [None] * len(watched)
     assert lw.engine.stats()["plans"] == 2
-
-
-def _from_below(levels, function):
-    return function() if levels == 0 else _from_below(levels - 1, function)
-
-
-@pytest.mark.parametrize("room", range(60, 160, 10))
-def test_a_caller_who_is_deep_in_the_stack(room, eager):
-    """What the walk can do with little stack left, the engine does not spoil."""
-    tree = {f"k{i}": {"a": [1, 2, (3, {"x": 4})]} for i in range(6)}
-    asked = [lambda node: False, lambda node: type(node) is list, lambda node: 0]
-
-    def act():
-        return [lw.tree_leaves(tree, is_leaf=ask) for ask in asked]
-
-    expected = act()
-    lw.engine.forget()
-    levels = sys.getrecursionlimit() - len(inspect.stack(0)) - room
-    for _ in range(6):
-        assert _from_below(levels, act) == expected
-
-
-# ------------------------------------------------- errors that nobody's code raised
-
-
-class Alarm(Exception):
-    """As the handler of a signal raises it, wherever the program is by then."""
-
-
-def interrupted(function, number):
-    """Call a function and raise at a line of generated code, the one of a number."""
-    lines = 0
-
-    def trace(frame, event, _arg):
-        nonlocal lines
-        if not frame.f_code.co_filename.startswith("<leafwise flatten"):
-            return None
-        lines += event == "line"
-        if lines == number:
-            sys.settrace(None)
-            raise Alarm
-        return trace
-
-    before = sys.gettrace()
-    sys.settrace(trace)
-    try:
-        return function(), lines
-    finally:
-        sys.settrace(before)
-
-
-@pytest.mark.parametrize(
-    "tree",
-    [
-        {"a": [*range(8)], "b": {"c": 1, "d": (2, 3)}, "e": [(n, n) for n in range(5)]},
-        [{"b": [2, n], "w": n} for n in range(5)],
-        deque([*range(6), {"a": 1}]),
-        Layer([1, 2], [(3,), (4,)]),
-    ],
-    ids=lambda tree: type(tree).__name__,
-)
-def test_an_error_between_two_questions_leaves_no_wrong_leaves(tree):
-    def flatten():
-        return lw.tree_leaves(tree, is_leaf=lambda node: False)
-
-    for _ in range(5):
-        leaves = flatten()
-    for number in range(1, 1000):
-        try:
-            found, lines = interrupted(flatten, number)
-        except Alarm:
-            continue
-        assert found == leaves
-        if lines < number:
-            break
-    assert number < 1000

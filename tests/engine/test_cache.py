@@ -10,9 +10,7 @@ import weakref
 import pytest
 
 import leafwise as lw
-from alike import Layer, Node, told
-from interrupts import at_once
-from leafwise.engine import cache
+from alike import Layer, Node
 
 
 def generated_files():
@@ -30,40 +28,6 @@ def no_lines_of_others():
 
 def stranger(number):
     return {f"key{number}": [number, (number,)], "x": {f"inner{number}": None}}
-
-
-@pytest.mark.parametrize(
-    ("tree", "fewest", "most"),
-    [
-        ([1, 2], 128, 256),
-        ({"a": [1, {"b": (2, 3)}], "c": None}, 128, 256),
-        ([0.0] * 1000, 24, 48),
-        ([{"w": 1, "b": [2, 3]}] * 100, 24, 64),
-    ],
-    ids=["small", "all different", "list", "layers"],
-)
-def test_a_structure_is_compiled_when_it_pays(monkeypatch, tree, fewest, most):
-    """After more uses where compiling costs more than it saves."""
-    monkeypatch.setattr(cache, "_FEWEST_USES", 32)
-    monkeypatch.setattr(cache, "_MOST_USES", 256)
-    monkeypatch.setattr(cache, "_SAMPLE", 4)
-    with lw.engine.enabled():
-        uses = 0
-        while not lw.engine.stats()["plans"]:
-            lw.tree_map(lambda x: x, tree)
-            uses += 1
-        assert fewest <= uses <= most
-
-
-def test_many_structures_behind_one_type_of_root():
-    """Config trees and batches of requests: all that the keys tell apart are fast."""
-    trees = [{f"k{i}_{j}": [j] for j in range(20)} for i in range(100)]
-    with lw.engine.enabled():
-        for _ in range(5):
-            for tree in trees:
-                lw.tree_leaves(tree)
-        found = [lw.tree_structure(t) is lw.tree_structure(t) for t in trees]
-        assert all(found)
 
 
 def test_the_number_of_structures_is_bounded():
@@ -121,52 +85,6 @@ def test_nothing_of_the_user_is_kept(eager):
     assert lw.engine.stats()["plans"] >= 1
 
 
-def test_registering_the_type_of_a_leaf(eager):
-    """What was a leaf is a node from then on, and a leaf again."""
-    cls = type("Late", (Node,), {})
-    tree = {"a": cls([1, 2], None), "b": [cls([3], None)]}
-    for _ in range(3):
-        assert len(lw.tree_leaves(tree)) == 2
-        before = lw.tree_structure(tree)
-    lw.register_pytree_node(cls, lambda n: (n.kids, n.aux), lambda a, k: cls(k, a))
-    try:
-        for _ in range(3):
-            assert lw.tree_leaves(tree) == [1, 2, 3]
-            assert lw.tree_map(str, tree)["b"][0].kids == ["3"]
-            during = lw.tree_structure(tree)
-    finally:
-        lw.unregister_pytree_node(cls)
-    for _ in range(3):
-        assert len(lw.tree_leaves(tree)) == 2
-        assert before.unflatten([1, 2]) == {"a": 1, "b": [2]}
-        assert during.unflatten([4, 5, 6])["a"].kids == [4, 5]
-
-
-def test_registering_a_class_anew(eager):
-    """Each treedef keeps the rules it was made with."""
-    cls = type("Again", (Node,), {})
-
-    def register(factor, **options):
-        lw.register_pytree_node(
-            cls,
-            lambda n: ([kid * factor for kid in n.kids], None),
-            lambda aux, kids: cls(kids, factor),
-            **options,
-        )
-
-    register(1)
-    try:
-        for _ in range(3):
-            leaves, old = lw.tree_flatten([cls([1, 2], 0)])
-        register(10, exist_ok=True)
-        for _ in range(3):
-            assert lw.tree_leaves([cls([1, 2], 0)]) == [10, 20]
-            assert old.unflatten(leaves)[0].aux == 1
-            assert lw.tree_map(lambda x: x, [cls([1, 2], 0)])[0].aux == 10
-    finally:
-        lw.unregister_pytree_node(cls)
-
-
 # ------------------------------------------------------------------------- switching
 
 
@@ -187,21 +105,6 @@ def test_switching_nests_and_survives_exceptions():
     assert lw.engine.stats()["mode"] == modes[0]
 
 
-def test_off_compiles_nothing():
-    """With the engine off nothing is learned and nothing old is used."""
-    with lw.engine.eager():
-        for _ in range(3):
-            first = lw.tree_structure([1, (2, 3)])
-        with lw.engine.disabled():
-            for _ in range(5):
-                treedef = lw.tree_structure([1, (2, 3)])
-                assert treedef is not first
-                assert treedef == first
-                assert first.unflatten([1, 2, 3]) == [1, (2, 3)]
-            assert lw.engine.stats()["plans"] == 0
-            assert generated_files() == set()
-
-
 @pytest.mark.needs("processes")
 @pytest.mark.parametrize(
     ("value", "mode"), [("0", "off"), ("1", "on"), ("", "on"), ("eager", "eager")]
@@ -215,32 +118,6 @@ def test_the_environment_chooses_the_mode(value, mode):
 
 
 # --------------------------------------------------------------------------- threads
-
-
-@pytest.mark.needs("threads")
-def test_threads_that_walk_while_others_register_and_forget(engine_on):
-    """Every result is right, whoever compiles, drops or registers meanwhile."""
-    trees = [{"a": [1] * n, "b": (n, {"c": n})} for n in range(6)]
-    trees += [[Layer(n, [n], "t"), Node([n], "x")] for n in range(3)]
-    wanted = [told(lw.tree_map(lambda x: x + 1, tree)) for tree in trees]
-
-    def walk():
-        for _ in range(25):
-            for tree, expected in zip(trees, wanted, strict=True):
-                leaves, treedef = lw.tree_flatten(tree)
-                rebuilt = treedef.unflatten([x + 1 for x in leaves])
-                mapped = lw.tree_map(lambda x, y: y + 1, tree, tree)
-                assert told(rebuilt) == told(mapped) == expected
-
-    def disturb():
-        for _ in range(40):
-            cls = type("Passing", (), {})
-            lw.register_static(cls)
-            lw.tree_leaves([cls()])
-            lw.unregister_pytree_node(cls)
-            lw.engine.forget()
-
-    assert at_once(*[walk] * 8, disturb) == []
 
 
 class Counted:

@@ -82,27 +82,3 @@ def test_rebuilt_dicts_have_the_keys_of_the_first_tree(eager):
     assert [one is other for one, other in zip(rebuilt, keys, strict=True)] == [
         True
     ] * 3
-
-
-def test_keys_are_not_taken_for_names_in_the_text(eager):
-    """Whatever the text calls things: those are names, these are objects."""
-    names = [
-        "K1",
-        "K2",
-        "C1",
-        "F1",
-        "T1",
-        "TREEDEF",
-        "known_leaves",
-        "leaves",
-        "leaf1",
-        "tree",
-        "strict",
-        "flatten",
-    ]
-    check(dict.fromkeys(names, 1))
-    check({name: {"K1": 1, "C1": (1, 2)} for name in reversed(names)})
-    check(dict.fromkeys([*range(20), -1, 2**70], 1.0))
-
-
-# ------------------------------------------------------------------ types of leaves

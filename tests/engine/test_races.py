@@ -81,21 +81,6 @@ def mode():
     return lw.engine.stats()["mode"]
 
 
-@pytest.mark.parametrize("first_leaves_first", [True, False])
-def test_two_threads_that_switch_the_engine_off_at_once(first_leaves_first):
-    """It is off as long as one of them wants it, and then as it was."""
-    before = mode()
-    one, other = lw.engine.disabled(), lw.engine.disabled()
-    order = [one, other] if first_leaves_first else [other, one]
-    one.__enter__()
-    other.__enter__()
-    assert mode() == "off"
-    order[0].__exit__(None, None, None)
-    assert mode() == "off"
-    order[1].__exit__(None, None, None)
-    assert mode() == before
-
-
 @pytest.mark.needs("threads")
 def test_many_threads_that_switch():
     """What is left in the end is what was there."""

@@ -76,21 +76,6 @@ def test_as_without_the_engine(mode, steps, repeat):
                     assert repr(aux) == repr(expected[1])
 
 
-def test_objects_that_were_never_read():
-    """An object that comes after the function was made is read by it, too."""
-    with lw.engine.eager():
-        first, second = Layer(), Layer()
-        flatten = lookup(Layer).flatten
-        flatten(first)
-        read = first._leafwise_fields.read
-        assert read(first) is not None
-        assert read(second) is None
-        assert flatten(second) == flatten(first)
-        assert read(second) == flatten(second)
-        second.size = 3
-        assert read(second) is None
-
-
 def test_off_means_off():
     """What was made before the engine is switched off is not used."""
     layer = Layer()

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from alike import Node, told
-from interrupts import at_once, interrupted
-from leafwise.core.register import FunctionRule
-from leafwise.core.registry import add_adopter, view_of
+from interrupts import interrupted
+from leafwise.core.registry import view_of
 from leafwise.core.walk import flatten
 from leafwise.errors import RegistryError
 
@@ -52,10 +51,6 @@ def plans():
     return lw.engine.stats()["plans"]
 
 
-def compiled():
-    return lw.engine.stats()["compiled"]
-
-
 def warm(*trees):
     """Let the engine compile some trees; return the treedefs that it gives."""
     for tree in trees * 4:
@@ -80,20 +75,6 @@ def test_structures_of_a_class_go_when_it_is_registered_anew(engine_on, late):
         assert lw.tree_structure(tree) != old
         assert old.unflatten([3, 4])[0].kids == [3, 4]
         assert old.flatten_up_to(tree) == [1, 2]
-
-
-def test_an_adopter_finds_nodes_among_leaves(engine_on):
-    """Whoever answers for a type that was a leaf is heard at once."""
-    cls = fresh()
-    lw.namespace("adopting")
-    tree = [cls([1, 2], 0)]
-    for _ in range(5):
-        assert lw.tree_leaves(tree, namespace="adopting") == tree
-    rule = FunctionRule(cls, *functions(cls))
-    add_adopter(lambda asked: rule if asked is cls else None, namespace="adopting")
-    for _ in range(5):
-        assert lw.tree_leaves(tree, namespace="adopting") == [1, 2]
-        assert lw.tree_leaves(tree) == tree
 
 
 IMMORTAL = sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3, 14)
@@ -243,31 +224,6 @@ def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
         for _ in range(3):
             assert lw.tree_leaves(leaf) == leaf
     assert at > 50
-
-
-@pytest.mark.needs("threads")
-def test_threads_that_register_while_others_map(engine_on, late):
-    """A tree is flattened as it was before a registration, or as after it."""
-    tree = {"a": late([1, 2], 0), "b": [TREE, 3]}
-
-    def read():
-        for _ in range(300):
-            leaves, treedef = lw.tree_flatten(tree)
-            assert len(leaves) == treedef.num_leaves
-            built = treedef.unflatten(leaves)
-            assert type(built["a"]) is late
-            assert built["b"] == tree["b"]
-            assert leaves[0] == (tree["a"] if len(leaves) == 11 else 1)
-
-    def write():
-        for _ in range(40):
-            register(late)
-            register(fresh())
-            lw.tree_flatten(tree)
-            lw.unregister_pytree_node(late)
-
-    assert at_once(read, read, write) == []
-    assert lw.tree_leaves(tree)[0] is tree["a"]
 
 
 @pytest.mark.slow

@@ -1,14 +1,13 @@
 """Files that are loaded like another tree: what fits, and all that does not."""
 
 import json
-from collections import OrderedDict
 
 import pytest
 
 import leafwise as lw
 from leafwise import nn
 from leafwise.errors import FileError
-from strategies import Box, Layer, Point
+from strategies import Box, Layer
 
 
 np = pytest.importorskip("numpy")
@@ -85,20 +84,6 @@ def test_types_count(tmp_path, saved, like, text):
     path = tmp_path / "x.npz"
     lw.save(path, {"a": saved})
     assert text in " ".join(differences(path, {"a": like}))
-
-
-def test_leaves_are_found_by_name_whatever_the_nodes(path):
-    lw.save(path, {"net": {"w": np.ones(2)}, "l": [1, 2]})
-    like = OrderedDict(net=Weight(np.zeros(2), 3), l=(0, 0))
-    loaded = lw.load(path, like)
-    assert type(loaded["net"]) is Weight
-    assert loaded["net"].w.tolist() == [1, 1]
-    assert (loaded["net"].n, loaded["l"]) == (3, (1, 2))
-
-
-class Weight(lw.Pytree):
-    def __init__(self, w, n=1):
-        self.w, self.n = w, n
 
 
 def test_not_strict_takes_what_there_is(path):
@@ -235,26 +220,6 @@ def test_the_package_reads_ours(tmp_path):
         assert found[name].dtype == array.dtype
 
 
-def test_json_from_elsewhere(tmp_path):
-    path = tmp_path / "x.json"
-    text = '{"a": {"lr": 1, "n": 2}, "b": [1, null], "c": NaN}'
-    path.write_text(text, encoding="utf-8")
-    assert str(lw.load(path)) == "{'a': {'lr': 1, 'n': 2}, 'b': [1, None], 'c': nan}"
-    like = {"a": Point(0, 0), "b": (0, None), "c": 0.0}
-    rename = {"a.lr": "a.x", "a.n": "a.y"}
-    assert str(lw.load(path, like, rename=rename))[:43] == (
-        "{'a': Point(x=1, y=2), 'b': (1, None), 'c':"
-    )
-    loaded = lw.load(path, {"a": {"lr": 0.5, "n": 0}}, strict=False)
-    assert (loaded, type(loaded["a"]["lr"])) == ({"a": {"lr": 1, "n": 2}}, float)
-    path.write_text(text, encoding="utf-16")
-    assert lw.load(path)["a"]["n"] == 2
-    for wrong in ("", "{", '{"a": 1, "a": 2}', '["', "[1]]", "\ufeff[1]x"):
-        path.write_text(wrong, encoding="utf-8")
-        with pytest.raises(FileError):
-            lw.load(path)
-
-
 def test_without_a_structure_there_are_names(path):
     tree = {"in": [Box(np.ones(2), 3)], "v": Model(True)}
     lw.save(path, tree, treedef=False)
@@ -377,16 +342,3 @@ def test_a_safetensors_file_of_torch(tmp_path):
     lw.save(path, model.state_dict())
     again = package.load_file(path)
     assert {*again} == {"['0.weight']", "['0.bias']", "['1.weight']", "['1.bias']"}
-
-
-def test_names_are_renamed_once_however_many_are_missing(path):
-    shared = nn.List([np.zeros(2)])
-    lw.save(path, [shared, shared])
-    asked = []
-
-    def rename(name):
-        asked.append(name)
-        return name
-
-    lw.load(path, {str(number): 0 for number in range(50)}, strict=False, rename=rename)
-    assert len(asked) < 20

@@ -3,10 +3,7 @@
 import gc
 import os
 import random
-import signal
 import stat
-import sys
-import threading
 
 import pytest
 
@@ -114,37 +111,3 @@ def test_save_is_interrupted_anywhere(path):
 @pytest.mark.slow
 def test_save_is_interrupted_everywhere(path):
     attempts(path, range(6_000))
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.skipif(
-    threading.current_thread() is not threading.main_thread(), reason="signals"
-)
-@pytest.mark.parametrize("count", [20, pytest.param(500, marks=pytest.mark.slow)])
-def test_save_is_interrupted_by_a_timer(path, count):
-    """A real signal comes out as what its handler raised."""
-    prepare(path)
-    chance, caught = random.Random(count), 0
-
-    def stop(*_):
-        raise KeyboardInterrupt
-
-    callbacks = gc.callbacks[:]  # that of hypothesis loses what is raised in it
-    gc.callbacks[:] = [x for x in callbacks if "hypothesis" not in x.__module__]
-    before = signal.signal(signal.SIGALRM, stop)
-    try:
-        for _ in range(count):
-            try:
-                signal.setitimer(signal.ITIMER_REAL, chance.uniform(5e-5, 3e-3))
-                for _ in range(1000):
-                    lw.save(path, tree_for(path, 1))
-                pytest.fail("the signal was lost")
-            except KeyboardInterrupt:
-                caught += 1
-                check(path)
-            lw.save(path, tree_for(path, 0))
-    finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
-        gc.callbacks[:] = callbacks
-    assert caught == count

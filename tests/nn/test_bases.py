@@ -151,46 +151,6 @@ def test_variables_made_by_a_subscripted_type():
     assert lw.tree_structure(made) == lw.tree_structure(nn.Param(2.0, unit="m"))
 
 
-def test_subclasses_of_a_subscripted_type():
-    """A type of one's own over `Variable[...]`, generic or not."""
-
-    class Scale(nn.Variable[float]):
-        pass
-
-    class Table(nn.Param[T]):
-        pass
-
-    assert lw.tree_leaves(Scale(1.0)) == [1.0]
-    assert isinstance(Table[int](1), nn.Param)
-    assert nn.to_pure_dict(nn.state(nn.List([Table(1)]), nn.Kind.PARAMETER)) == {0: 1}
-
-
-class Annotated(lw.Pytree):
-    w: nn.Param[float]
-    stats: "nn.BatchStat[np.ndarray]"
-    maybe: nn.Variable[int] | None
-    inner: nn.List["Annotated"]
-    graph: nn.GraphDef["Annotated"]
-    state: nn.State[str, nn.Param]
-    said: nn.Data[nn.Param[float]]
-
-    def __init__(self):
-        self.w = nn.Param(1.0)
-        self.maybe = None
-        self.said = None
-
-
-def test_annotations_of_attributes():
-    """They are read by `typing`, and say nothing of the kind by themselves."""
-    hints = typing.get_type_hints(Annotated)
-    assert hints["w"] == nn.Param[float]
-    assert hints["stats"] == nn.BatchStat[np.ndarray]
-    kinds = nn.name_to_kind(Annotated())
-    assert kinds["w"] is nn.Kind.PARAMETER
-    assert kinds["maybe"] is nn.Kind.STATIC
-    assert kinds["said"] is nn.Kind.DATA
-
-
 def test_a_subscripted_type_is_a_filter():
     """As the type without it."""
     model = nn.Dict(w=nn.Param(1.0), n=nn.Cache(2))

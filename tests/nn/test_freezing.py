@@ -3,7 +3,6 @@
 import copy
 import pickle
 
-import numpy as np
 import pytest
 
 import leafwise as lw
@@ -47,17 +46,6 @@ def names(model, *filters):
 
 
 # -------------------------------------------------------------- what frozen means
-
-
-def test_frozen_variables_are_not_split_off_as_params():
-    """They go with the rest; all values are still there."""
-    net = Net()
-    frozen = nn.freeze(net)
-    graphdef, params, rest = nn.split(frozen, nn.Param, ...)
-    assert (paths(params), len(paths(rest))) == ((), 8)
-    again = nn.merge(graphdef, params, rest)
-    every = ["encoder.bare", "encoder.w", "head.bare", "head.w"]
-    assert names(nn.unfreeze(again), nn.Param) == names(net, nn.Param) == every
 
 
 def test_kinds_and_filters_say_the_same():
@@ -109,30 +97,6 @@ def test_which_filters_mean_a_frozen_variable(filter, meant):
     assert nn.filters.predicate(filter)(("w",), frozen.w) == meant
 
 
-def test_kinds_of_bare_values_are_those_of_attributes():
-    """In objects; a state does not know them any more."""
-    model = nn.List([nn.parameter([1, 2]), nn.state_value(3), lw.data(4), nn.Param(5)])
-    graphdef, params, states, rest = nn.split(model, PARAMETER, STATE, ...)
-    assert paths(params) == ((0, 0), (0, 1), (3,))
-    assert (paths(states), paths(rest)) == (((1,),), ((2,),))
-    assert nn.merge(graphdef, rest, params, states)[:3] == [[1, 2], 3, 4]
-    assert paths(nn.filter_state(nn.state(model), PARAMETER)) == ((3,),)
-
-
-def test_variables_in_plain_containers_have_the_kind_of_their_type():
-    """Where the attribute says nothing closer; what it says counts otherwise."""
-    model = nn.Dict(
-        listed=lw.data([nn.Param(1), nn.BatchStat(2), 3]),
-        said=nn.state_value(nn.Param(4)),
-        other=nn.parameter(nn.Variable(5)),
-    )
-    assert of_kind(model, PARAMETER) == [1, 5]
-    assert of_kind(model, STATE) == [2, 4]
-    assert of_kind([nn.Param(1), 2], PARAMETER) == [1]
-    assert of_kind(nn.freeze(model), FROZEN) == [1, 5, 4]
-    assert names(nn.freeze(model), nn.Param) == []
-
-
 def test_structure_tells_frozen_from_not():
     """So a function that was traced for one is not used for the other."""
     net = Net()
@@ -160,20 +124,6 @@ def test_it_stays_with_what_is_copied():
     assert not nn.freeze(nn.Param(1.0)).replace(2.0, frozen=False)._leafwise_is_frozen
 
 
-def test_an_update_changes_values_not_what_is_frozen():
-    """In either direction, with variables and bare values."""
-    net, frozen = Net(), nn.freeze(Net(), nn.filters.PathContains("encoder"))
-    for value in (nn.state(net), nn.state(nn.freeze(net))):
-        nn.update(frozen, value)
-        assert names(frozen, FROZEN) == ["encoder.bare", "encoder.w"]
-        nn.update(net, value)
-        assert names(net, FROZEN) == []
-    nn.update(frozen, {"encoder": {"w": 7.0}})
-    assert (frozen.encoder.w.value, names(frozen, nn.Param)) == (
-        *(7.0, ["head.bare", "head.w"]),
-    )
-
-
 def test_a_new_variable_in_the_place_of_a_frozen_one_is_not_frozen():
     """A variable says itself if it is; a bare value is what the attribute is."""
     layer = nn.freeze(Layer())
@@ -184,25 +134,6 @@ def test_a_new_variable_in_the_place_of_a_frozen_one_is_not_frozen():
     assert names(layer, nn.Param) == ["bare", "w"]
     assert of_kind(layer, PARAMETER) == [5.0, 3.0]
     assert layer.name_to_kind["bare"] is PARAMETER
-
-
-def test_in_place():
-    """By metadata, with any filter, both ways."""
-    net = Net()
-    nn.set_metadata(net, nn.filters.PathContains("head"), frozen=True)
-    assert names(net, nn.Param) == ["encoder.bare", "encoder.w", "head.bare"]
-    nn.set_metadata(net, FROZEN, frozen=False)
-    assert names(net, nn.Param) == [
-        *("encoder.bare", "encoder.w", "head.bare", "head.w"),
-    ]
-
-
-def test_what_is_frozen_can_be_written():
-    """It counts as state: values change, in place and by an update."""
-    layer = nn.freeze(Layer())
-    layer.w[...] += 1
-    layer.bare += 1
-    assert of_kind(layer, FROZEN) == [1.5, 2.0]
 
 
 # ------------------------------------------------------------------------ filters
@@ -257,18 +188,6 @@ def test_what_cannot_be_frozen():
     assert nn.freeze([1.0]) == [1.0]
 
 
-def test_parameters_without_leaves():
-    """What comes later is frozen, too."""
-
-    class Optional(nn.Module):
-        def __init__(self):
-            self.register_parameter("bias", None)
-
-    frozen = nn.freeze(Optional())
-    frozen.bias = np.ones(1)
-    assert of_kind(frozen, PARAMETER) == []
-
-
 # ----------------------------------------------------- references, cycles, containers
 
 
@@ -285,25 +204,6 @@ def test_what_stands_twice_is_frozen_in_all_places():
         assert (frozen.c.name_to_kind["bare"] is FROZEN) == (what == ())
     assert not weight._leafwise_is_frozen
     assert net.c.name_to_kind["bare"] is PARAMETER
-
-
-def test_arrays_are_not_copied():
-    """Only objects and containers are new."""
-    array = np.ones(3)
-    net = nn.Dict(a=nn.Param(array), b=nn.parameter(array))
-    frozen = nn.freeze(net)
-    assert frozen.a.value is array
-    assert frozen.b is array
-
-
-def test_cycles():
-    """An object that contains itself is frozen."""
-    layer = Layer()
-    layer.me = layer
-    frozen = nn.freeze(layer)
-    assert frozen.me is frozen
-    assert names(frozen, nn.Param) == []
-    assert names(nn.freeze(layer, nn.filters.PathContains("w")), nn.Param) == ["bare"]
 
 
 def test_objects_that_are_no_trees():
@@ -326,27 +226,6 @@ def test_objects_that_are_no_trees():
     ]
     partly = nn.freeze(Store(), nn.filters.PathContains(1))
     assert names(partly, PARAMETER)[-1:] == ["rate"]
-
-
-def test_states_and_containers():
-    """Variables are frozen wherever they stand."""
-    net = Net()
-    frozen = nn.freeze(nn.state(net))
-    assert isinstance(frozen, nn.State)
-    assert paths(nn.filter_state(frozen, nn.Param)) == ()
-    lists = nn.freeze([nn.Param(1), {"a": (nn.Param(2), nn.Cache(3))}])
-    assert of_kind(lists, FROZEN) == [1, 2]
-    assert names(nn.freeze(lists, nn.Variable), FROZEN) == ["0", "1.a.0"]
-
-
-def test_items_of_lists_and_dicts():
-    """An item has a kind of its own."""
-    model = nn.Dict(items=nn.List([nn.parameter(1), nn.Param(2)]), keys=nn.parameter(3))
-    frozen = nn.freeze(model, nn.filters.PathIn(("items", 0)))
-    assert (of_kind(frozen, FROZEN), of_kind(frozen, PARAMETER)) == ([1], [2, 3])
-    frozen = nn.freeze(model, nn.filters.PathContains("keys"))
-    assert of_kind(frozen, FROZEN) == [3]
-    assert of_kind(nn.freeze(model), PARAMETER) == []
 
 
 def test_frozen_dataclasses():

@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import time
 import warnings
 from collections import OrderedDict, defaultdict, deque
 from typing import NamedTuple
@@ -20,12 +19,6 @@ class Node(lw.Pytree):
     def __init__(self, **attributes):
         for name, value in attributes.items():
             setattr(self, name, value)
-
-
-class Off(nn.Object):
-    """The same, and no tree."""
-
-    __init__ = Node.__init__
 
 
 def tied():
@@ -72,30 +65,6 @@ def test_n11_2_what_counts():
     ]
 
 
-def test_n11_4_split_merge_update():
-    """One entry for what is shared; identity survives."""
-    tree = tied()
-    graphdef, state = nn.split(tree)
-    assert nn.to_flat_state(state).paths == (("a", "w"), ("n",))
-    merged = nn.merge(graphdef, state)
-    assert merged.a is merged.b is merged.c[1]["k"]
-    assert merged.c[0] is merged.a.w is tree.a.w
-    inner, plain = tree.a, tree.c
-    nn.update(tree, {"a": {"w": np.zeros(2)}, "n": 4})
-    assert tree.a is tree.b is inner
-    assert tree.c is plain
-    assert (inner.w.value.tolist(), tree.n) == ([0.0, 0.0], 4)
-
-
-def test_n11_5_arrays_and_lists_are_not_shared():
-    """An array under two names is two values; so is a plain list."""
-    array, row = np.ones(1), [np.ones(1)]
-    tree = Node(a=array, b=array, c=lw.data(row), d=lw.data(row))
-    merged = nn.merge(*nn.split(tree))
-    assert len(nn.to_flat_state(nn.state(tree))) == 4
-    assert merged.c is not merged.d
-
-
 @pytest.mark.parametrize("make", [tied, knot])
 @pytest.mark.parametrize(
     "duplicate",
@@ -130,9 +99,6 @@ def test_on_shared():
         nn.state(Node(a=Node()), on_shared="warn")
     with pytest.raises(ValueError, match="on_shared must be"):
         nn.split(tree, on_shared="maybe")
-
-
-# ------------------------------------------------------------- N12 what is no tree
 
 
 # ----------------------------------------------------------------- N13 sow, pop
@@ -571,26 +537,6 @@ def test_a_named_tuple_with_bare_values_is_made_anew():
         nn.update(model, {"p": {"z": 3}})
 
 
-def test_struct_sequences_go_by_their_names():
-    """As named tuples do."""
-    model = nn.Dict(when=lw.data(time.gmtime(0)))
-    assert nn.state(model).when.tm_year == 1970
-    assert "struct_time(\n    tm_year=*,\n" in repr(nn.graphdef(model))
-
-
-def test_a_variable_of_another_class_of_the_same_name_is_told_apart():
-    """Expected one, got another: the text says which."""
-
-    def made(module):
-        return type("Weight", (nn.Variable,), {"__module__": module})
-
-    graphdef, _ = nn.split({"w": made("first")(1)})
-    with pytest.raises(lw.StructureError) as caught:
-        nn.merge(graphdef, nn.State({"w": made("second")(1)}))
-    assert caught.value.expected == "a first.Weight"
-    assert caught.value.actual == "second.Weight"
-
-
 def test_what_an_update_refuses():
     """A frozen dataclass, and a position in text; variables in them are updated."""
 
@@ -609,10 +555,3 @@ def test_what_an_update_refuses():
         nn.update(row, {"0": 2.0})
     nn.update(row, {0: 2.0})
     assert [*row] == [2.0]
-
-
-def test_an_update_of_objects_in_a_list_or_tuple():
-    """The objects in it change; so do those of lists in lists."""
-    one, other = Node(x=lw.data(1)), Node(x=lw.data(2))
-    nn.update((one, [other]), {0: {"x": 5}, 1: {0: {"x": 6}}})
-    assert (one.x, other.x) == (5, 6)

@@ -1,7 +1,6 @@
 """`nn.Module`: its methods, its mode, and that its names are free for others."""
 
 import copy
-import dataclasses
 import functools
 import pickle
 
@@ -10,20 +9,6 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-
-
-FREE = {
-    "apply",
-    "eval",
-    "is_training",
-    "load_state_dict",
-    "replace",
-    "state_dict",
-    "summary",
-    "train",
-    "tree_flatten",
-    "tree_unflatten",
-}
 
 
 class Layer(nn.Module):
@@ -124,16 +109,6 @@ def test_a_failure_changes_no_mode():
 # ------------------------------------------------------------------- as a tree
 
 
-def test_flattening_by_methods():
-    """The children in order; a module of any children again."""
-    model = Layer(2)
-    children, aux = model.tree_flatten()
-    assert children == [model.weight, model.inner]
-    made = Layer.tree_unflatten(aux, [None, "anything"])
-    assert (made.size, made.weight, made.inner) == (2, None, "anything")
-    assert type(model).tree_unflatten(aux, iter(children)).weight is model.weight
-
-
 def test_what_cannot_be_unflattened():
     """Other numbers of children, the rest of another class, or anything."""
     children, aux = Layer(2).tree_flatten()
@@ -209,173 +184,6 @@ def test_values_that_do_not_fit():
         model.load_state_dict(wrong)
     assert model.weight.value.tolist() == [2.0]
     assert not hasattr(model, "bias")
-
-
-# ------------------------------------------------------------ names are free
-
-
-@pytest.mark.parametrize("name", sorted(FREE))
-def test_attributes_of_such_names(name):
-    """Numbers, arrays, modules and functions, as under any other name."""
-    for value, is_data in ((3, False), (np.ones(1), True), (Layer(1), True)):
-        model = nn.Module()
-        setattr(model, name, value)
-        assert getattr(model, name) is value
-        assert model.name_to_kind[name].is_data is is_data
-        made = lw.tree_map(lambda x: x, model)
-        assert type(getattr(made, name)) is type(value)
-        assert nn.merge(*nn.split(model)).name_to_kind[name].is_data is is_data
-        nn.eval(model)
-        nn.train(model)
-        assert nn.replace(model, **{name: value}).name_to_kind == model.name_to_kind
-        delattr(model, name)
-        assert callable(getattr(model, name)) or name == "is_training"
-
-
-@pytest.mark.parametrize("name", sorted(FREE))
-def test_fields_of_such_names(name):
-    """A field without a default has none, and may stand before others."""
-    namespace = {"__annotations__": {name: object, "x": object}}
-    cls = lw.dataclass(type("Fields", (nn.Module,), namespace))
-    assert getattr(cls("value", 1), name) == "value"
-    with pytest.raises(TypeError, match=f"missing 1 required .*'{name}'"):
-        cls(x=1)
-    below = lw.dataclass(type("Below", (cls,), {"__annotations__": {"y": object}}))
-    assert getattr(below("value", 1, 2), name) == "value"
-    assert [f.name for f in dataclasses.fields(below)] == [name, "x", "y"]
-
-
-def test_calling_the_method_that_is_hidden():
-    """By `super()`, or from the class."""
-
-    class Loud(nn.Module):
-        def __init__(self):
-            self.train = self.size = 3
-
-        def eval(self):
-            return "loud", super().eval()
-
-    model = Loud()
-    assert model.eval() == ("loud", model)
-    assert not model.is_training
-    assert nn.Module.train(model).is_training
-    assert model.train == 3
-    assert nn.Module.summary(model).rows == lw.tree_summary(model).rows
-
-
-# --------------------------------------------------- what an attribute becomes
-
-
-class Lazy(nn.Module):
-    """A module whose parts are numbers and None until it is called."""
-
-    def __init__(self):
-        self.layer, self.weight, self.label = None, 0, "none"
-
-
-def test_what_held_a_number_becomes_what_the_value_is():
-    """A module, an array, a variable: with its kind, and in the order it came."""
-    model = Lazy()
-    assert lw.tree_leaves(model) == []
-    model.weight = np.ones(2)
-    model.layer = Layer(1)
-    model.label = nn.Param(0.5)
-    assert {name: kind.name for name, kind in model.name_to_kind.items()} == {
-        "layer": "MODULE",
-        "weight": "DATA",
-        "label": "PARAMETER",
-    }
-    assert len(lw.tree_leaves(model)) == 3
-    model.layer = 3
-    assert model.name_to_kind["layer"] is nn.Kind.MODULE
-
-
-@pytest.mark.parametrize(
-    "copied",
-    [
-        lambda model: model,
-        copy.copy,
-        copy.deepcopy,
-        nn.clone,
-        lambda model: pickle.loads(pickle.dumps(model)),
-        lambda model: lw.tree_map(lambda x: x, model),
-        lambda model: nn.merge(*nn.split(model)),
-        lambda model: nn.merge(*pickle.loads(pickle.dumps(nn.split(model)))),
-        lambda model: lw.tree_unflatten(
-            pickle.loads(pickle.dumps(lw.tree_structure(model))), []
-        ),
-        lambda model: lw.PyTreeDef.from_json(
-            lw.tree_structure(model).to_json()
-        ).unflatten([]),
-    ],
-)
-def test_what_was_said_to_be_static_stays_so(copied):
-    """By a mark, at first or later, also in copies; what was not said changes."""
-    model = Marked()
-    model.late = lw.static(model.late)
-    made = copied(model)
-    for name in ("said", "late"):
-        with pytest.raises(
-            lw.errors.KindError, match=f"Cannot assign data to Marked.{name}"
-        ):
-            setattr(made, name, np.ones(1))
-        with pytest.raises(lw.errors.KindError):
-            nn.set_attributes(made, **{name: np.ones(1)})
-    made.open = np.ones(1)
-    assert made.name_to_kind["open"] is nn.Kind.DATA
-    made.said = lw.data(np.ones(1))
-    made.said = 3
-    assert made.name_to_kind["said"] is nn.Kind.DATA
-    del made.late
-    made.late = 3
-    made.late = np.ones(1)
-
-
-class Marked(nn.Module):
-    def __init__(self):
-        self.said, self.late, self.open = lw.static(3), 4, 5
-
-
-def test_structures_do_not_ask_how_it_was_said():
-    """Two modules with the same static values have the same structure."""
-    one, other = Lazy(), Lazy()
-    one.weight = lw.static(0)
-    assert lw.tree_structure(one) == lw.tree_structure(other)
-    assert hash(lw.tree_structure(one)) == hash(lw.tree_structure(other))
-
-
-def test_what_is_declared_stays_so():
-    """By an annotation, or a field."""
-
-    class Annotated(nn.Module):
-        size: nn.Static[int]
-
-        def __init__(self):
-            self.size = 3
-
-    @lw.dataclass
-    class Field(nn.Module):
-        size: int = lw.static(default=3)
-
-    for model in (Annotated(), Field()):
-        with pytest.raises(lw.errors.KindError, match="static by declaration"):
-            model.size = np.ones(1)
-        assert model.size == 3
-
-
-def test_what_becomes_data_in_many_attributes():
-    """Also where an object has a layout of its own."""
-    model = nn.Module()
-    for i in range(300):
-        setattr(model, f"a{i}", lw.static(i) if i % 2 else i)
-    model.a0 = np.ones(1)
-    with pytest.raises(lw.errors.KindError):
-        model.a1 = np.ones(1)
-    again = lw.tree_map(lambda x: x, model)
-    again.a2 = np.ones(1)
-    with pytest.raises(lw.errors.KindError):
-        again.a3 = np.ones(1)
-    assert len(lw.tree_leaves(again)) == 2
 
 
 # ----------------------------------------------------------------- pure functions

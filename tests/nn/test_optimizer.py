@@ -1,8 +1,5 @@
 """`nn.Optimizer` with transformations of one's own, and nothing else installed."""
 
-import copy
-import pickle
-
 import numpy as np
 import pytest
 
@@ -136,27 +133,6 @@ def test_the_state_is_made_of_variables():
     }
     assert optimizer.opt_state["trace"].w.unit == "m"
     assert not optimizer.opt_state["trace"].w.has_metadata("on_get_value")
-
-
-@pytest.mark.parametrize(
-    "copied",
-    [
-        copy.deepcopy,
-        nn.clone,
-        lambda pair: pickle.loads(pickle.dumps(pair)),
-        lambda pair: nn.merge(*nn.split(pair), copy=True),
-    ],
-)
-def test_copies_go_on(copied):
-    """The model and the optimizer, wherever they are carried."""
-    model = Model()
-    optimizer = nn.Optimizer(model, Momentum(), wrt=nn.Param)
-    optimizer.update(model, GRADS)
-    again, other = copied((model, optimizer))
-    optimizer.update(model, GRADS)
-    assert again.w.value.tolist() == [0.5, 0.0]
-    other.update(again, GRADS)
-    assert values((again, other)) == values((model, optimizer))
 
 
 class Failing(Momentum):

@@ -5,7 +5,7 @@ from itertools import count
 import pytest
 
 import leafwise as lw
-from interrupts import at_once, interrupted
+from interrupts import interrupted
 from leafwise import nn
 
 
@@ -64,22 +64,6 @@ def test_a_class_is_data_once_it_is_registered():
         if not done:
             break
     assert at > 50
-
-
-@pytest.mark.needs("threads")
-def test_a_name_of_variables_has_one_type():
-    """Several threads may ask for a name that nobody has."""
-    for number in range(30):
-        made = []
-        name = f"kind_{number}"
-
-        def ask(made=made, name=name):
-            made.append(nn.variable_type(name, allow_register=True))
-
-        assert at_once(ask, ask, ask, ask) == []
-        assert len({*made}) == 1
-        assert made[0] is nn.variable_type(name)
-        assert made[0].tag == name
 
 
 def test_a_name_of_variables_that_is_taken_meanwhile():

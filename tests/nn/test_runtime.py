@@ -3,11 +3,9 @@
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 
 import leafwise as lw
-from interrupts import at_once
 from leafwise import nn
 
 
@@ -47,35 +45,6 @@ def test_types_of_a_module_that_is_half_imported(tmp_path):
         "from leafwise import nn; print(half.early, nn.is_data(half.Array()))"
     )
     assert run(code) == "False True"
-
-
-def test_threads():
-    """Two threads build and change objects while a third defines classes."""
-
-    class Shared(lw.Pytree):
-        pass
-
-    def often(work):
-        return lambda: [work() for _ in range(40)]
-
-    def build(salt):
-        obj = Shared()
-        for i in range(20):
-            setattr(obj, f"a{(i * salt) % 23}", np.ones(1) if i % 2 else i)
-        treedef = lw.tree_structure(obj)
-        assert lw.tree_structure(lw.tree_map(lambda x: x, obj)) == treedef
-        for name in [*vars(obj)][::2]:
-            delattr(obj, name)
-        assert len(nn.name_to_kind(obj)) == len(vars(obj)) == 10
-
-    def define():
-        made = type("Made", (lw.Pytree,), {"__annotations__": {"x": nn.Data[int]}})()
-        made.x = 1
-        assert lw.tree_leaves(made) == [1]
-        nn.register_data_type(type("Mine", (), {}))
-
-    works = [lambda: build(3), lambda: build(7), define]
-    assert at_once(*map(often, works)) == []
 
 
 @pytest.mark.slow

@@ -7,7 +7,6 @@ import pickle
 import numpy as np
 import pytest
 
-import leafwise as lw
 from leafwise import nn
 
 
@@ -27,14 +26,6 @@ def test_n17_1_operators_give_bare_values(function):
         found = function(a, b)
         assert type(found) is type(expected)
         assert found == expected
-
-
-@pytest.mark.parametrize("function", [operator.and_, operator.or_, operator.xor])
-def test_n17_1_operators_on_bits(function):
-    """Also reflected."""
-    assert function(nn.Param(6), 3) == function(6, nn.Param(3)) == function(6, 3)
-    assert operator.lshift(nn.Param(1), 2) == 4
-    assert operator.rshift(nn.Param(4), 2) == 1
 
 
 def test_n17_1_other_operators():
@@ -58,19 +49,6 @@ def test_n17_1_other_operators():
     assert np.asarray(nn.Variable(3), np.float32).dtype == np.float32
     with pytest.raises(TypeError, match="unhashable"):
         hash(box)
-
-
-def test_n17_1_attributes_fall_through():
-    """Metadata first, then the value; what nobody has is an AttributeError."""
-    box = nn.Param(np.ones((2, 3)), note="n")
-    assert (box.shape, box.note, box.T.shape, nn.Variable("a").upper()) == (
-        (2, 3),
-        "n",
-        (3, 2),
-        "A",
-    )
-    with pytest.raises(AttributeError):
-        _ = box.nothing
 
 
 def test_n17_2_in_place():
@@ -166,48 +144,6 @@ def test_n17_5_types_by_name():
     with pytest.raises(ValueError, match="is already registered for"):
         nn.register_variable_name("params", made)
     assert issubclass(nn.Perturbation, nn.Intermediate)
-
-
-def test_n17_6_variables_are_nodes():
-    """One child, `value`; metadata are a part of the structure."""
-    box = nn.Param(np.ones(1), b=1, a=2)
-    assert [str(path) for path in lw.tree_paths([box])] == ["[0].value"]
-    treedef = lw.tree_structure(box)
-    assert treedef == lw.tree_structure(nn.Param(0, a=2, b=1))
-    assert repr(lw.tree_structure(nn.Param(0, a=2))) == (
-        "PyTreeDef(CustomNode(Param[a=2], [value=*]))"
-    )
-    for other in (nn.Param(0), nn.Cache(0, a=2, b=1), nn.Param(0, a=2, b=True)):
-        assert lw.tree_structure(other) != treedef
-    assert pickle.loads(pickle.dumps(treedef)) == treedef
-    assert lw.PyTreeDef.from_json(treedef.to_json()) == treedef
-    doubled = lw.tree_map(lambda x: x * 2, box)
-    assert (type(doubled), doubled.value.tolist(), doubled.a) == (nn.Param, [2.0], 2)
-
-
-def test_kinds_of_variables():
-    """An attribute that holds one has the kind that goes with its type."""
-    module = nn.Module()
-    module.w, module.s, module.i = nn.Param(1), nn.BatchStat(2), nn.Intermediate(3)
-    assert [kind.name for kind in module.name_to_kind.values()] == [
-        "PARAMETER",
-        "STATE",
-        "DATA",
-    ]
-    assert lw.tree_leaves(nn.select_kind(module, nn.Kind.PARAMETER)) == [1]
-
-
-def test_n15_text():
-    """Numbers and bytes beside it; large arrays are not written whole."""
-    box = nn.Param(np.zeros((2, 3), np.float32), meta="x")
-    assert repr(box) == "Param(value=f32[2,3], meta='x')  # 6 (24 B)"
-    assert str(box) == repr(box)
-    module = nn.Module()
-    module.w = nn.Param(np.zeros(1500, np.float32))
-    module.c = nn.Cache(np.zeros(10, np.int8))
-    assert repr(module).splitlines()[0] == (
-        "Module(  # Cache: 10 (10 B), Param: 1,500 (6.0 kB), Total: 1,510 (6.0 kB)"
-    )
 
 
 def test_a_variable_is_true_as_an_object():

@@ -1,7 +1,5 @@
 """What walks through graphs of objects report, and where."""
 
-import re
-
 import pytest
 
 import leafwise as lw
@@ -29,45 +27,6 @@ def test_check_pytree_reports_what_comes_first():
         nn.check_pytree(root)
     assert caught.value.attribute == "names"
     assert caught.value.__notes__ == ["the object is at .a[0]['x']"]
-
-
-class Odd(type(lw.Pytree)):
-    """A metaclass that does not tell names."""
-
-    @property
-    def __name__(cls):
-        raise ValueError("no name")
-
-
-def nameless():
-    """Return an object of a class whose name is found all the same."""
-
-    class Nameless(lw.Pytree, metaclass=Odd):
-        def __init__(self):
-            self.size = 3
-
-    return Nameless()
-
-
-def test_classes_without_a_name_are_named():
-    """In texts of objects, structures and errors."""
-    one = nameless()
-    assert repr(one) == "Nameless(size=3)"
-    assert repr(nn.graphdef(nn.List([one]))) == "GraphDef(List([0]=Nameless[size=3]()))"
-    assert "Nameless[size=3]" in repr(lw.tree_structure(one))
-    assert lw.tree_summary(one).rows[0].type == "Nameless"
-    for call, text in (
-        (
-            lambda: setattr(one, "size", nn.List()),
-            "Nameless.size, which is static since",
-        ),
-        (lambda: nn.replace(one, sise=1), "Nameless has no attribute 'sise'"),
-        (lambda: nn.update([one], {0: 1}), "expected the values of a Nameless"),
-        (lambda: nn.tree_check([one, one]), "the Nameless at (0,) occurs again"),
-        (lambda: nn.merge(one), "merge takes a GraphDef first, got Nameless"),
-    ):
-        with pytest.raises(Exception, match=re.escape(text)):
-            call()
 
 
 def test_shared_objects_are_reported_where_split_is_called():

@@ -79,22 +79,6 @@ def test_unstack_undoes_stack(count, shape, data):
     assert lw.tree_unstack(lw.tree_stack(trees[:0] + trees, axis), axis=axis)
 
 
-def test_numbers_become_arrays():
-    """Numpy arrays of the dtype that numpy gives them."""
-    stacked = lw.tree_stack(
-        [{"a": 1, "b": True, "c": 0.5}, {"a": 2, "b": False, "c": 1}]
-    )
-    assert {k: (v.dtype.kind, v.tolist()) for k, v in stacked.items()} == {
-        "a": ("i", [1, 2]),
-        "b": ("b", [True, False]),
-        "c": ("f", [0.5, 1.0]),
-    }
-    scalars = lw.tree_stack([np.float32(1), np.float32(2)])
-    assert same(scalars, np.array([1, 2], np.float32))
-    assert lw.tree_stack([1j, 2]).dtype == complex
-    assert lw.tree_unstack(stacked)[1] == {"a": 2, "b": False, "c": 1.0}
-
-
 def test_numbers_that_no_dtype_holds():
     """Are refused, with the path of the leaf, rather than rounded."""
     for numbers in ([1, 1 << 80], [-1, 1 << 63]):
@@ -168,17 +152,6 @@ def test_axes_by_leaf():
     joined = lw.tree_concatenate(trees, {"w": 1, "more": 0, "od": None})
     assert joined["w"].shape == (2, 9)
     assert joined["more"][0].x.shape == (6, 3)
-
-
-def test_axes_and_none():
-    """None of the trees is no place for an axis; as a leaf it has one."""
-    trees = [{"a": np.zeros(2), "b": None}] * 2
-    assert lw.tree_stack(trees, {"a": 0, "b": None})["b"] is None
-    assert lw.tree_stack(trees, {"a": 0, "b": 0})["b"] is None
-    with pytest.raises(TypeError, match=r"leaf at \['b'\] of tree 0 cannot be stacked"):
-        lw.tree_stack(trees, none_is_leaf=True)
-    stacked = lw.tree_stack(trees, {"a": 0, "b": None}, none_is_leaf=True)
-    assert stacked["a"].shape == (2, 2)
 
 
 def test_what_is_not_stacked_must_be_the_same():
@@ -291,18 +264,6 @@ def test_any_library_that_follows_the_array_api():
         TypeError, match=r"no library can join .* types: Strange, ndarray"
     ):
         lw.tree_stack([Strange([1]), np.array([1])])
-
-
-def test_tables_are_refused():
-    """They have shapes, and libraries that join them."""
-    pd = pytest.importorskip("pandas")
-    xr = pytest.importorskip("xarray")
-    for table in (pd.Series([1, 2]), pd.DataFrame({"a": [1]}), xr.DataArray([1.0])):
-        for function in (lw.tree_stack, lw.tree_concatenate):
-            with pytest.raises(TypeError, match=r"leaf at \['t'\] of tree 0 cannot be"):
-                function([{"t": table}, {"t": table}])
-        with pytest.raises(TypeError, match=r"leaf at \['t'\] cannot be unstacked"):
-            lw.tree_unstack({"t": table})
 
 
 def test_sizes_are_those_of_a_summary():

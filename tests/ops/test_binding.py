@@ -96,31 +96,6 @@ def test_declaring_a_namespace_twice():
     assert "ops-binding" in lw.registry.namespaces()
 
 
-@pytest.mark.parametrize(
-    ("args", "options", "message"),
-    [
-        ((3,), {}, "a namespace is a string, got int: 3"),
-        ((None,), {}, "a namespace is a string, got NoneType: None"),
-        (
-            ("ops-binding",),
-            {"dict_order": "random"},
-            "dict_order must be 'sorted' or 'insertion', got 'random'",
-        ),
-        (
-            ("ops-binding",),
-            {"dict_order": "insertion"},
-            "namespace 'ops-binding' has dict_order='sorted' already; it cannot "
-            "become 'insertion', choose another name",
-        ),
-    ],
-)
-def test_namespaces_that_cannot_be_declared(args, options, message):
-    """The error says what is wrong with the name or the policy."""
-    with pytest.raises(RegistryError) as caught:
-        lw.namespace(*args, **options)
-    assert str(caught.value) == message
-
-
 def test_a_namespace_can_have_leaves_of_its_own():
     """Built-in nodes and registered classes, in both None modes, with predicates."""
     from collections import deque

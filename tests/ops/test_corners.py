@@ -25,23 +25,6 @@ def test_what_is_no_type_is_refused_before_the_walk(wrong):
         lw.tree_map_only(wrong, str, [1])
 
 
-def test_explaining_an_inherited_registration():
-    """A subclass that follows its base says so."""
-
-    class Base:
-        pass
-
-    class Sub(Base):
-        pass
-
-    lw.register_static(Base, inherit=True)
-    local = "test_explaining_an_inherited_registration.<locals>."
-    assert lw.explain_leaf(Sub()).startswith(
-        f"a node: {local}Sub inherits from {local}Base, which was registered globally "
-        "at "
-    )
-
-
 def shell(path, redirect, **environment):
     """Run the command with its output redirected."""
     command = f"{sys.executable} -m leafwise '{path}' {redirect}"

@@ -1,7 +1,6 @@
 """Waiting for awaitable leaves, and for futures."""
 
 import asyncio
-import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -11,12 +10,6 @@ import leafwise as lw
 
 def double(x):
     return x * 2
-
-
-def fail_on_three(x):
-    if x == 3:
-        raise ValueError("three")
-    return x
 
 
 async def later(x, log=None):
@@ -82,27 +75,3 @@ def test_gather_of_futures():
 
     with ThreadPoolExecutor(1) as executor:
         assert asyncio.run(run(executor)) == {"a": 4, "b": [7, 7], "c": 1}
-
-
-@pytest.mark.needs("a loop")
-def test_gather_of_futures_that_fail():
-    """The first failure has its path; calls that have not begun are cancelled."""
-    begun, gate = threading.Event(), threading.Event()
-
-    def block():
-        begun.set()
-        gate.wait(5)
-
-    async def run(executor):
-        first = executor.submit(fail_on_three, 3)
-        blocked = executor.submit(block)
-        begun.wait(5)  # else it is cancelled, and the next one may have begun
-        waiting = executor.submit(double, 1)
-        with pytest.raises(ValueError, match="three") as caught:
-            await lw.tree.gather({"a": [first, blocked], "b": waiting})
-        await asyncio.sleep(0)
-        gate.set()
-        return caught.value.__notes__, waiting.cancelled()
-
-    with ThreadPoolExecutor(1) as executor:
-        assert asyncio.run(run(executor)) == (["at key path ['a'][0]"], True)

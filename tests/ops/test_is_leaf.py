@@ -280,37 +280,3 @@ def test_a_prefix_alone_is_asked(is_leaf):
     ] * 2 + [2]
     assert lw.tree_broadcast_prefix(0, full, is_leaf=is_leaf) == ([0, 0], 0)
     assert lw.tree.prefix_errors(([0], 1), full, is_leaf=is_leaf) == []
-
-
-@pytest.mark.parametrize("is_leaf", EITHER_WAY)
-def test_a_strict_map_takes_what_is_a_leaf_for_the_predicate(is_leaf):
-    """Trees that all end in lists are of one depth, if lists are leaves."""
-    one, other = {"a": [1], "b": 2}, {"a": [3, 4], "b": []}
-    for tree_map in (lw.tree_map, lw.tree.map_shared):
-        mapped = tree_map(row, one, other, strict=True, is_leaf=is_leaf)
-        assert mapped == {"a": ([1], [3, 4]), "b": (2, [])}
-        with pytest.raises(lw.StructureError) as error:
-            tree_map(row, one, {**other, "b": (3,)}, strict=True, is_leaf=is_leaf)
-        assert str(error.value) == (
-            "tree 1 does not have the structure of the first tree, in 1 place:\n"
-            "  at ['b']: expected a leaf, got tuple of length 1\n"
-            "hint: strict=True accepts no tree that is deeper than the first"
-        )
-    with pytest.raises(lw.StructureError):
-        lw.tree.map_shared(row, one, other, strict=True)
-
-
-@pytest.mark.parametrize("is_leaf", EITHER_WAY)
-def test_both_trees_are_asked_where_neither_comes_first(is_leaf):
-    """Comparing and spreading in both directions stops in both trees."""
-    one, other = ([1, 2], 3), ([1], (3, 4))
-    assert lw.tree.equality_errors(one, one, is_leaf=is_leaf) == []
-    (found,) = lw.tree.equality_errors(one, other, is_leaf=is_leaf)
-    assert str(found) == "at [1]: expected a leaf, got tuple of length 2"
-    assert lw.tree.broadcast_common(one, other, is_leaf=is_leaf) == (
-        ([1, 2], (3, 3)),
-        ([1], (3, 4)),
-    )
-    assert lw.tree_combine(
-        ([1, 2], lw.MISSING), (lw.MISSING, [3]), is_leaf=is_leaf
-    ) == ([1, 2], [3])

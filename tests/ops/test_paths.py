@@ -1,58 +1,13 @@
 """Leaves with their key paths: `leafwise.ops.paths`."""
 
-from collections import namedtuple
-
 import pytest
 
 import leafwise as lw
 
 
-Point = namedtuple("Point", "x y")
-
-
 def texts(tree, *args, **options):
     """Return the key paths of a tree as text."""
     return [str(path) for path in lw.tree_paths(tree, *args, **options)]
-
-
-def test_paths_through_registered_classes():
-    """Keys of a class are used; without any, children are counted."""
-
-    class Keyed:
-        def __init__(self, *kids):
-            self.kids = kids
-
-    class Plain(Keyed):
-        pass
-
-    name = "ops-paths"
-    lw.registry.register_pytree_with_keys(
-        Keyed,
-        lambda node: ([*zip(("p", 7, lw.DictKey("q")), node.kids, strict=True)], None),
-        lambda _, kids: Keyed(*kids),
-        namespace=name,
-    )
-    lw.register_pytree_node(
-        Plain,
-        lambda node: (node.kids, None),
-        lambda _, kids: Plain(*kids),
-        namespace=name,
-    )
-    assert texts([Keyed(1, [2], 3)], namespace=name) == [
-        "[0].p",
-        "[0][7][0]",
-        "[0]['q']",
-    ]
-    assert texts([Plain(1, [2])], namespace=name) == [
-        "[0][<flat index 0>]",
-        "[0][<flat index 1>][0]",
-    ]
-    tree = [Keyed(1, [2], 3)]
-    assert texts(tree) == ["[0]"]
-    assert len(lw.tree_leaves_with_path(tree, namespace=name)) == 3
-    assert len(lw.tree_flatten_with_path(tree, namespace=name)[0]) == 3
-    mapped = lw.tree_map_with_path(lambda p, x: str(p), tree, namespace=name)
-    assert mapped[0].kids == ("[0].p", ["[0][7][0]"], "[0]['q']")
 
 
 @pytest.mark.parametrize(
@@ -80,6 +35,3 @@ def test_errors_of_the_arguments_and_of_the_tree(function):
     )
     assert caught.value.first == ()
     assert str(caught.value.again) == "['k'][0]"
-
-
-# ------------------------------------------------------------------------- map

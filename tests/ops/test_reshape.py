@@ -10,23 +10,6 @@ import leafwise as lw
 FULL = ("a1", {"k1": "a2", "k2": "a3"})
 
 
-@pytest.mark.parametrize(
-    ("prefix", "spread"),
-    [
-        ((None, {"k1": None, "k2": 0}), (None, {"k1": None, "k2": 0})),
-        ((None, 0), (None, {"k1": 0, "k2": 0})),
-        (0, (0, {"k1": 0, "k2": 0})),
-        (None, (None, {"k1": None, "k2": None})),
-    ],
-    ids=["whole", "prefix", "bare leaf", "bare None"],
-)
-def test_axes_as_in_vmap(prefix, spread):
-    """The prefix trees of the jax note, with None as a leaf."""
-    assert lw.tree_broadcast_prefix(prefix, FULL, none_is_leaf=True) == spread
-    flat = lw.tree.broadcast_leaves(prefix, FULL, none_is_leaf=True)
-    assert flat == lw.tree_leaves(spread, none_is_leaf=True)
-
-
 def test_none_is_a_node_by_default():
     """Without `none_is_leaf`, None covers only None."""
     assert lw.tree_broadcast_prefix((None, 0), (None, [1, 2])) == (None, [0, 0])
@@ -103,20 +86,6 @@ def test_trees_without_a_common_structure():
         lw.tree_structure([1]).broadcast_to_common_suffix(lw.tree_structure((1,)))
 
 
-def test_equality_errors():
-    """Structures are compared, leaves are not."""
-    assert lw.tree.equality_errors({"a": 1}, {"a": 2}) == []
-    (difference,) = lw.tree.equality_errors({"a": 1}, OrderedDict(a=1))
-    assert str(difference) == (
-        "at the root: expected dict with keys 'a', got OrderedDict with keys 'a'"
-    )
-    (difference,) = lw.tree.equality_errors([None], [None, None])
-    assert (difference.expected, difference.actual) == (
-        "list of length 1",
-        "list of length 2",
-    )
-
-
 # --------------------------------------------------------------------------- inside out
 
 
@@ -158,50 +127,6 @@ def test_a_tree_of_the_wrong_shape_is_refused():
     )
 
 
-def test_containers_at_the_leaves_are_moved_whole():
-    """Where both structures are given, what stands at their leaves may be anything."""
-    square = lw.tree_structure([0, 0])
-    boxes = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
-    assert lw.tree_transpose(square, square, boxes) == [
-        [[1, 2], [5, 6]],
-        [[3, 4], [7, 8]],
-    ]
-    assert lw.tree_transpose(TRIPLE, PAIR, [(1, 2), ((3,), 4), (5, 6)]) == (
-        [1, (3,), 5],
-        [2, 4, 6],
-    )
-    for f in (lw.tree.transpose_map, lw.tree.transpose_map_with_path):
-        deeper = f(
-            lambda *x: (x[-1], [x[-1]] * x[-1]), {"a": 1, "b": 2}, inner_treedef=PAIR
-        )
-        assert deeper == ({"a": 1, "b": 2}, {"a": [1], "b": [2, 2]})
-
-
-def test_structures_of_two_modes_are_not_turned():
-    """Two None modes, or two namespaces, are refused before anything is called."""
-    other = lw.tree_structure((0, 0), none_is_leaf=True)
-    one, two = (
-        lw.tree_structure((0, 0), namespace=lw.namespace(name).name)
-        for name in ("transpose.one", "transpose.two")
-    )
-    called = []
-    for outer, inner in ((PAIR, other), (other, PAIR), (one, two)):
-        with pytest.raises(
-            lw.errors.TreeDefError, match=r"^tree_transpose takes treedefs of one"
-        ):
-            lw.tree_transpose(outer, inner, ((1, 2), (3, 4)))
-        options = {"none_is_leaf": outer.none_is_leaf, "namespace": outer.namespace}
-        with pytest.raises(lw.errors.TreeDefError, match=r"^tree_transpose_map takes"):
-            lw.tree.transpose_map(called.append, (1, 2), inner_treedef=inner, **options)
-    with pytest.raises(
-        TypeError, match=r"^tree_transpose_map takes treedefs .* got int"
-    ):
-        lw.tree.transpose_map(called.append, (1, 2), inner_treedef=3)
-    assert called == []
-    for outer, inner in ((PAIR, one), (one, PAIR)):
-        assert lw.tree_transpose(outer, inner, ((1, 2), (3, 4))) == ((1, 3), (2, 4))
-
-
 def test_structures_without_leaves():
     """Without outer leaves the inner structure must be given."""
     empty = lw.tree_structure([])
@@ -211,27 +136,6 @@ def test_structures_without_leaves():
         lw.tree_transpose(empty, None, [])
     with pytest.raises(TypeError, match=r"^tree_transpose takes treedefs .* got list"):
         lw.tree_transpose([0], PAIR, [])
-
-
-def test_transpose_map():
-    """What a function returns is turned out."""
-    low, high = lw.tree.transpose_map(lambda x: (x, x + 1), {"b": 1, "a": [2]})
-    assert (low, high) == ({"b": 1, "a": [2]}, {"b": 2, "a": [3]})
-    assert list(low) == ["b", "a"]
-    made = lw.tree.transpose_map(
-        lambda x, y: {"sum": x + y, "both": [x, y]}, (1, 2), (3, 4)
-    )
-    assert made == {"sum": (4, 6), "both": [(1, 2), (3, 4)]}
-    with pytest.raises(lw.StructureError, match="inner structure"):
-        lw.tree.transpose_map(lambda x: (x,) * x, [1, 2])
-    assert lw.tree.transpose_map(lambda x: x, [], inner_treedef=PAIR) == ([], [])
-    paths = lw.tree.transpose_map_with_path(
-        lambda p, x, y: (str(p), y),
-        [1],
-        [[2]],
-        inner_treedef=lw.tree_structure((0, [0])),
-    )
-    assert paths == (["[0]"], [[2]])
 
 
 def test_unzip():

@@ -60,22 +60,6 @@ def test_reduce_without_leaves(tree):
 # --------------------------------------------------------- reduce, associative
 
 
-@pytest.mark.parametrize(
-    ("count", "text"),
-    [
-        (1, "0"),
-        (2, "(01)"),
-        (3, "(0(12))"),
-        (4, "((01)(23))"),
-        (5, "((01)(2(34)))"),
-        (7, "((0(12))((34)(56)))"),
-    ],
-)
-def test_halves_are_folded_on_their_own(count, text):
-    """The first half is the shorter one, and the order of leaves is kept."""
-    assert lw.tree.reduce_associative(pair, tuple(map(str, range(count)))) == text
-
-
 def test_the_identity_is_for_empty_trees_only():
     """With leaves, the identity is not used."""
     assert lw.tree.reduce_associative(pair, [1, 2], identity="e") == "(12)"
@@ -90,25 +74,6 @@ def test_the_identity_is_for_empty_trees_only():
 
 
 # -------------------------------------------------------------------- all, any
-
-
-@pytest.mark.parametrize(
-    ("tree", "every", "some"),
-    [
-        ([], True, False),
-        (None, True, False),
-        (1, True, True),
-        (0, False, False),
-        ([1, (2, {"a": "x"})], True, True),
-        ([1, (0, {"a": "x"})], False, True),
-        ([0, ("", {"a": 0.0})], False, False),
-    ],
-    ids=str,
-)
-def test_all_and_any(tree, every, some):
-    """The answers are bools, by the truth of the leaves."""
-    assert lw.tree_all(tree) is every
-    assert lw.tree_any(tree) is some
 
 
 def test_all_and_any_ask_no_more_leaves_than_needed():
@@ -326,21 +291,6 @@ def test_a_visitor_that_always_goes_deeper_is_an_error(enter):
         "what it returns is visited as well; to replace a node without visiting what "
         "replaces it, return SKIP(new)"
     )
-
-
-def test_replacing_without_visiting_what_was_put_there():
-    """`SKIP` going down, and the new node going up."""
-    seen = []
-
-    def enter(node, path, parent):
-        seen.append(node)
-        return lw.SKIP if node == [1] else node
-
-    def leave(node, path, parent):
-        return [[1]] if node == [1] else node
-
-    assert lw.tree_visit({"a": [1], "b": 2}, enter, leave) == {"a": [[1]], "b": 2}
-    assert seen == [{"a": [1], "b": 2}, [1], 2]
 
 
 def test_skip_takes_what_to_put_there():

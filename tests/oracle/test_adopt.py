@@ -114,28 +114,6 @@ def test_treedefs_with_nodes_that_are_leaves_there(need, name):
     assert made.num_leaves == (2 if name == "torch" else 1)  # None is a leaf in torch
 
 
-def test_flax_structs(nnx, jax_tree):
-    """Flax's own dataclasses map and flatten as in jax."""
-    from flax import struct
-
-    @struct.dataclass
-    class Batch:
-        x: object
-        y: object
-        name: str = struct.field(pytree_node=False, default="n")
-
-    lw.namespace("adopt-flax")
-    lw.integrations.adopt("jax", namespace="adopt-flax")
-    batch = Batch(1, {"k": [2, 3]})
-    ours = lw.tree_leaves_with_path(batch, namespace="adopt-flax")
-    theirs = jax_tree.tree_flatten_with_path(batch)[0]
-    assert [(str(path), leaf) for path, leaf in ours] == [
-        (jax_tree.keystr(path), leaf) for path, leaf in theirs
-    ]
-    mapped = lw.tree_map(lambda x: x * 2, batch, namespace="adopt-flax")
-    assert mapped == jax_tree.tree_map(lambda x: x * 2, batch)
-
-
 def test_equinox_modules(jax_tree, equinox):
     """Equinox's modules map and flatten as in jax; bound methods and filters, too."""
     import jax

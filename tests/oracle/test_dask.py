@@ -45,26 +45,6 @@ def test_a_failure_has_its_path(executor):
     assert "at key path ['a'][1][0]" in caught.value.__notes__
 
 
-@pytest.mark.parametrize("chunk", [None, 3])
-def test_all_maps(executor, chunk):
-    """All maps, and edits; with chunks and without."""
-    told = []
-    maps = lw.parallel(executor, chunk=chunk, progress=lambda *what: told.append(what))
-    plain = {"b": 1, "a": [2, (3, None), "text"]}
-    found = maps.tree_map_only(int, abs, plain)
-    assert found == plain
-    assert [what[:2] for what in told] == [(1, 3), (2, 3), (3, 3)]
-    found = maps.tree_map_with_path(pair, plain)
-    assert found == lw.tree_map_with_path(pair, plain)
-    edited = lw.at(plain)["a[:2]"].apply(str, parallel=maps)
-    assert edited == lw.at(plain)["a[:2]"].apply(str)
-
-
-def pair(path, leaf):
-    """Return both."""
-    return [path, leaf]
-
-
 def test_gather_of_what_runs_on_a_cluster(executor):
     """The executor's futures give their results."""
 

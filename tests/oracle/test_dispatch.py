@@ -3,7 +3,6 @@
 import functools
 
 import numpy as np
-import pytest
 
 import leafwise as lw
 from leafwise import nn
@@ -65,35 +64,3 @@ def test_no_array_is_in_two_places_after_a_call(jax):
         step(model)
         follow(model)
         assert model.target.value.tolist() == [2.0 + turn] * 2
-
-
-def test_variables_that_take_values_their_own_way(jax):
-    """A method that a type of variables overrides is called."""
-    taken = []
-
-    class Own(nn.Param):
-        def update_from_state(self, other):
-            taken.append(other.get_raw_value())
-            super().update_from_state(other)
-
-    model = nn.Dict(w=Own(jax.numpy.ones(2)))
-    step = nn.jit(lambda model: model.w.set_value(model.w * 2))
-    for _ in range(3):
-        step(model)
-    assert [array.tolist()[0] for array in taken] == [2.0, 4.0, 8.0]
-
-
-def test_objects_of_other_levels_are_refused_each_time(jax):
-    """Also once their graph is known."""
-    model = nn.Dict(n=nn.Cache(jax.numpy.zeros(())))
-
-    @nn.jit
-    def step(model):
-        model.n[...] += 1
-
-    for _ in range(3):
-        step(model)
-    with pytest.raises(lw.errors.TraceError, match="Cannot mutate"):
-        jax.jit(lambda x: step(model) or x)(1.0)
-    step(model)
-    assert int(model.n) == 4

@@ -21,40 +21,6 @@ from leafwise.integrations import torch as traced
 from leafwise.integrations.torch import ravel as torch_ravel
 
 
-def test_tensors_are_data(torch_tree):
-    """A tensor, a parameter and a tensor subclass make an attribute data."""
-    import torch
-
-    class Model(lw.Pytree):
-        def __init__(self, x):
-            self.x = x
-
-    for value in (torch.ones(2), torch.nn.Parameter(torch.ones(1))):
-        assert lw.tree_leaves(Model(value))[0] is value
-    for value in (torch.float32, torch.Size([2]), torch.device("cpu"), torch.nn.ReLU()):
-        assert lw.tree_leaves(Model(value)) == []
-
-
-def test_objects_are_trees_in_torch(torch_tree):
-    """Leaves, paths and round trip, in torch's Python pytree module."""
-
-    class Model(lw.Pytree):
-        def __init__(self):
-            self.size = 3
-            self.w = nn.Param(1.0)
-            self.items = nn.List([lw.data(2.0), "s"])
-
-    model = Model()
-    pairs, spec = torch_tree.tree_flatten_with_path(model)
-    assert [torch_tree.keystr(path) for path, _ in pairs] == [
-        ".items[0]",
-        ".w.value",
-    ]
-    again = torch_tree.tree_unflatten([leaf for _, leaf in pairs], spec)
-    assert lw.tree_structure(again) == lw.tree_structure(model)
-    assert torch_tree.tree_map(lambda x: x * 2, model).w.value == 2.0
-
-
 COMPILED = {
     "map": lambda tree: lw.tree_map(lambda x: x * 2, tree),
     "two trees": lambda tree: lw.tree_map(torch_add, tree, tree),

@@ -192,24 +192,6 @@ def test_the_same_training(nnx, jax, optax, name, compiled):
     assert ours[3] == theirs[3] == 4
 
 
-def test_one_compilation(jax, optax):
-    """A step of the same structure is traced once, also for a copy of the model."""
-    traced = []
-    model = models(nn)
-    optimizer = nn.Optimizer(model, optax.adam(0.1), wrt=nn.Param)
-
-    @nn.jit
-    def step(model, optimizer):
-        traced.append(1)
-        optimizer.update(model, nn.state(model, nn.Param))
-
-    for _ in range(3):
-        step(model, optimizer)
-    step(*nn.clone((model, optimizer)))
-    assert len(traced) == 1
-    assert int(optimizer.step) == 3
-
-
 @pytest.mark.parametrize("name", ["state.npz", "state.safetensors"])
 def test_training_is_resumed_from_a_file(jax, optax, tmp_path, name):
     """Layers with random numbers and statistics, the streams, and optax's state."""
@@ -245,26 +227,3 @@ def test_training_is_resumed_from_a_file(jax, optax, tmp_path, name):
     assert nn.state(first[0], nn.Param) == nn.state(again[0], nn.Param)
     whole = lw.load(tmp_path / name)
     assert lw.tree_structure(whole) == lw.tree_structure(nn.state(first))
-
-
-def test_layers_of_flax_are_refused(jax, nnx):
-    """They would be static; the error says what to do."""
-    model = nn.Module()
-    with pytest.raises(lw.errors.KindError, match="a Linear that would be static"):
-        model.layer = nnx.Linear(2, 3, rngs=nnx.Rngs(0))
-
-
-def test_a_captured_optimizer_is_refused(jax, optax):
-    """And the model, which was an argument, is as it was."""
-    model = models(nn)
-    optimizer = nn.Optimizer(model, optax.adam(0.1), wrt=nn.Param)
-
-    @nn.jit
-    def step(model):
-        optimizer.update(model, nn.state(model, nn.Param))
-
-    before = [leaf.tolist() for leaf in lw.tree_leaves(model)]
-    with pytest.raises(nn.TraceError):
-        step(model)
-    assert [leaf.tolist() for leaf in lw.tree_leaves(model)] == before
-    assert int(optimizer.step) == 0

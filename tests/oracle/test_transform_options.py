@@ -6,7 +6,6 @@ import re
 import numpy as np
 import pytest
 
-import leafwise as lw
 from leafwise import nn
 
 
@@ -262,20 +261,6 @@ def test_options_as_in_flax(case, nnx):
 # ------------------------------------------------------- where we do more than Flax
 
 
-@pytest.mark.filterwarnings("ignore:Some donated buffers")
-def test_negative_numbers_are_donated(jax):
-    """They count from the end of the parameters, or of the arguments."""
-    for f in (lambda a, b: a + b, lambda *both: both[0] + both[1]):
-        a, b = jax_ones(3), jax_ones(3)
-        nn.jit(f, donate_argnums=-1)(a, b)
-        assert (a.is_deleted(), b.is_deleted()) == (False, True)
-    seen = []
-    f = nn.jit(lambda *some: seen.append(some[-1]), static_argnums=-1)
-    f(1.0, "x")
-    f(1.0, 2.0, "y")
-    assert seen == ["x", "y"]
-
-
 def test_a_bound_method_carries_its_object(jax):
     """What changes in it is seen, what is changed comes back; in all transforms."""
     one = model(nn)
@@ -379,32 +364,6 @@ def test_errors_about_arguments_name_the_option(jax):
         nn.grad(lambda a, b: a, (0, 1), wrt=(nn.Param,))
     with pytest.raises(TypeError, match="with has_aux=True the function must return a"):
         nn.grad(lambda a: a, has_aux=True)(1.0)
-
-
-def test_captured_objects_are_no_copies(jax):
-    """Not returned, not put into arguments, not written to by transforms inside."""
-    one, free = model(nn), nn.Dict(x=lw.data(jax_ones(2)))
-    for f in (lambda m: [free], lambda m: setattr(m, "kid", free)):
-        with pytest.raises(nn.TraceError, match=r"the Dict in .* is captured"):
-            nn.jit(f)(one)
-    with pytest.raises(
-        nn.TraceError, match=r"the Dict in the result at \['k'\] is capt"
-    ):
-        nn.grad(lambda m: (m.w.sum(), {"k": free}), has_aux=True)(one)
-    reads = nn.jit(lambda m, free, x: (m.w * free.x * x).sum())
-    assert float(jax.jit(lambda x: reads(model(nn), free, x))(1.0)) == 2.0
-
-    @nn.jit
-    def inner(m, free, x):
-        free.x = m.w * free.x * x
-
-    with pytest.raises(
-        nn.TraceError, match="Cannot mutate Dict from a different trace"
-    ):
-        jax.jit(lambda x: inner(model(nn), free, x) or x)(1.0)
-    assert isinstance(free.x, jax.Array)
-    assert not isinstance(free.x, jax.core.Tracer)
-    assert vars(one).keys() == {"w"}
 
 
 def test_stages_of_a_compiled_function(jax):

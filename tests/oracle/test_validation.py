@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal, Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from typing_extensions import TypedDict
 
 import leafwise as lw
 from leafwise.errors import EditError
@@ -215,41 +214,6 @@ def test_a_rebuilt_model_is_not_validated(span):
     assert APP.tree_diff(before, after, ignore="seen").apply(before).low == 50
 
 
-def test_without_validate_assignment_nothing_is_validated(pydantic):
-    """As pydantic does; the field counts as given, so that it is written."""
-
-    class Plain(pydantic.BaseModel):
-        size: int = 1
-        other: int = 2
-
-    made = APP.at(Plain())["size"].set("big")
-    assert (made.size, made.model_fields_set) == ("big", {"size"})
-    with pytest.warns(UserWarning, match="serialized value may not be as expected"):
-        assert made.model_dump(exclude_unset=True) == {"size": "big"}
-
-
-def test_frozen_models_and_fields_are_edited(pydantic):
-    """An edit makes another model; what cannot be assigned to is not validated."""
-
-    class Frozen(pydantic.BaseModel):
-        model_config = pydantic.ConfigDict(frozen=True, validate_assignment=True)
-        low: int = 0
-
-    class Plain(pydantic.BaseModel):
-        model_config = pydantic.ConfigDict(validate_assignment=True, defer_build=True)
-        low: int = pydantic.Field(0, frozen=True)
-        high: int = 9
-        more: list["Plain"] = pydantic.Field(default_factory=list)
-
-    Plain.model_rebuild(_types_namespace={"Plain": Plain}, _parent_namespace_depth=0)
-    node = Plain.model_construct(low=1)
-    assert APP.tree_update(node, {"low": 3, "high": "4"}) == Plain(low=3, high=4)
-    assert APP.tree_merge(node, {"more": [{"high": "5"}]}).more[0].high == 5
-    with pytest.raises(pydantic.ValidationError, match="error for Plain\n"):
-        APP.at(node)["high"].set("x")
-    assert APP.at(Frozen())["low"].set(3) == Frozen(low=3)
-
-
 def test_extra_values_come_and_go(pydantic):
     """In models that allow them; they are validated as the model says."""
 
@@ -319,73 +283,6 @@ def test_models_in_models_are_made_of_dicts(pydantic):
     with pytest.raises(pydantic.ValidationError) as error:
         APP.tree_merge([root], [{"one": {"x": "q"}}], lists="position")
     assert error.value.__notes__ == ["at key path [0].one"]
-
-
-class Table(TypedDict):
-    """As pydantic wants it before Python 3.12."""
-
-    x: float
-
-
-def test_what_pydantic_reads_is_left_to_it(pydantic):
-    """A text of another type goes to the validators of the field."""
-
-    class Model(pydantic.BaseModel):
-        model_config = pydantic.ConfigDict(validate_assignment=True)
-        size: int = 1
-        name: str = "a"
-        many: list[Annotated[int, pydantic.Field(ge=0)]] | None = None
-        table: Table = pydantic.Field(default_factory=lambda: {"x": 1.0})
-        secret: pydantic.SecretStr = pydantic.SecretStr("a")
-
-        @pydantic.field_validator("size", mode="before")
-        @classmethod
-        def with_suffix(cls, value):
-            if isinstance(value, str) and value.endswith("k"):
-                return 1000 * int(value[:-1])
-            return value
-
-    made = APP.override(Model(), ["size=10k", "name=5", "secret=b", "many=[1, 2]"])
-    assert made.many == [1, 2]
-    assert repr(APP.override(Model(), "table.x=2").table) == "{'x': 2.0}"
-    assert repr(APP.override(Model(), "table={x: 2}").table) == "{'x': 2.0}"
-    assert (made.size, made.name, made.secret.get_secret_value()) == (10_000, "5", "b")
-    with pytest.raises(pydantic.ValidationError):
-        APP.override(Model(), "size=0.5")
-    with pytest.raises(pydantic.ValidationError):
-        APP.override(Model(), "many=[-1]")
-
-
-def test_validation_follows_what_is_in_the_last_tree(pydantic, span):
-    """What an edit made and another one removed is not validated."""
-    tree = {"a": span(), "b": [span(), span()]}
-    made = APP.override(tree, ["a.low=50", "~a", "b[1].low=7", "~b[0]"])
-    assert [x.low for x in made["b"]] == [7]
-    with pytest.raises(pydantic.ValidationError) as error:
-        APP.override(tree, ["b[1].low=70", "~b[0]"])
-    assert error.value.__notes__ == ["at key path ['b'][0]"]
-    assert APP.tree_merge(tree, {"a": {"low": 50}}, {"a": lw.DELETE}).keys() == {"b"}
-
-
-def test_a_move_is_validated_at_both_ends(pydantic):
-    """When both are done."""
-
-    class Two(pydantic.BaseModel):
-        model_config = pydantic.ConfigDict(validate_assignment=True)
-        left: dict[str, int] = {"x": 1}
-        right: dict[str, int] = {}
-
-        @pydantic.model_validator(mode="after")
-        def one_in_all(self):
-            if len(self.left) + len(self.right) != 1:
-                raise ValueError("one in all")
-            return self
-
-    assert APP.tree_move(Two(), "left.x", "right.y").right == {"y": 1}
-    with pytest.raises(pydantic.ValidationError, match="one in all"):
-        APP.tree_move([Two(), {}], "[0].left.x", "[1].y")
-    made = APP.tree_move([Two(), {}], "[0].left.x", "[1].y", validate=False)
-    assert made[0].left == {}
 
 
 # --------------------------------------------------------------------------- attrs

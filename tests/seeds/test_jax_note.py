@@ -38,30 +38,6 @@ lw.register_pytree_node(
 
 
 @pytest.mark.parametrize(
-    ("tree", "count"),
-    [
-        ([1, "a", object()], 3),
-        ((1, (2, 3), ()), 3),
-        ([1, {"k1": 2, "k2": (3, 4)}, 5], 5),
-    ],
-    ids=["flat", "nested", "mixed"],
-)
-def test_example_pytrees(tree, count):
-    """The three example trees have as many leaves as the note says."""
-    assert len(lw.tree_leaves(tree)) == count
-
-
-def test_transforming_a_flat_list():
-    """Flatten, double each leaf, put together again."""
-    flat, treedef = lw.tree_flatten([1.0, (2.0, 3.0)])
-    assert flat == [1.0, 2.0, 3.0]
-    assert repr(treedef) == "PyTreeDef([*, (*, *)])"
-    doubled = [v * 2.0 for v in flat]
-    assert doubled == [2.0, 4.0, 6.0]
-    assert lw.tree_unflatten(treedef, doubled) == [2.0, (4.0, 6.0)]
-
-
-@pytest.mark.parametrize(
     ("tree", "flat", "text"),
     [
         ((1.0, [2.0, 3.0]), [1.0, 2.0, 3.0], "PyTreeDef((*, [*, *]))"),
@@ -94,39 +70,6 @@ def test_example_containers(tree, flat, text):
     rebuilt = lw.tree_unflatten(treedef, leaves)
     assert rebuilt == tree
     assert type(rebuilt) is type(tree)
-
-
-def test_an_array_is_a_leaf():
-    """An array is one leaf, and comes back as the same object."""
-    array = np.zeros(2)
-    leaves, treedef = lw.tree_flatten(array)
-    assert len(leaves) == 1
-    assert leaves[0] is array
-    assert treedef.is_leaf()
-    assert lw.tree_unflatten(treedef, leaves) is array
-
-
-def test_treedefs_compare_by_aux_data():
-    """Structures are equal when classes and aux data are."""
-    one, other = RegisteredSpecial(1.0, 2.0), RegisteredSpecial(3.0, 4.0)
-    assert lw.tree_structure(one) == lw.tree_structure(other)
-    assert lw.tree_structure(one) != lw.tree_structure(Special(1.0, 2.0))
-
-
-@pytest.mark.parametrize(
-    ("axes", "whole"),
-    [
-        ((None, {"k1": None, "k2": 0}), (None, {"k1": None, "k2": 0})),
-        ((None, 0), (None, {"k1": 0, "k2": 0})),
-        (0, (0, {"k1": 0, "k2": 0})),
-    ],
-    ids=["whole tree", "prefix", "one leaf"],
-)
-def test_axes_as_prefix_trees(axes, whole):
-    """Axes match the arguments leaf by leaf, a leaf for a whole subtree."""
-    arguments = (np.zeros(1), {"k1": np.zeros(2), "k2": np.zeros(3)})
-    spread = lw.tree_broadcast_prefix(axes, arguments, none_is_leaf=True)
-    assert spread == whole
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis.extra import numpy as nps
 
 import leafwise as lw
 from leafwise.equality.content import Asked
-from leafwise.selection import Form, SetDifference, TextDifference
+from leafwise.selection import Form
 from leafwise.selection.difference import difference
 
 
@@ -118,42 +118,6 @@ def test_places_of_what_is_no_number(pair):
     assert (told.absolute, told.relative, told.not_finite) == (None, None, 0)
 
 
-def test_elements_of_other_sorts():
-    """Dates have places; objects, fields and masks are only told to differ."""
-    days = np.array(["2020-01-01", "NaT"], "M8[D]")
-    assert found(days, days[::-1].copy()).differing == 2
-    rows = np.zeros(2, [("id", "i4"), ("at", "f8", (2,))])
-    masked = np.ma.array([1.0, 2.0], mask=[0, 1])
-    objects = np.array([1, "x"], object)
-    for one, other in (
-        (rows, np.ones(2, rows.dtype)),
-        (masked, np.ma.array([1.5, 9.0], mask=[0, 1])),
-        (objects, objects[::-1]),
-    ):
-        told = found(one, other)
-        assert (told.differing, told.places) == (None, ())
-        assert told.why == "which cannot be compared by element"
-
-
-def test_other_shapes_and_dtypes():
-    """Elements are compared if the shape is the same and both are of one sort."""
-    zeros = np.zeros((2, 3))
-    told = found(zeros, zeros[:1])
-    assert (told.before, told.after) == (
-        Form("float64", (2, 3)),
-        Form("float64", (1, 3)),
-    )
-    assert told.differing is None
-    assert found(zeros, zeros.astype("f4")).differing == 0
-    assert found(zeros, np.full((2, 3), 2)).absolute == 2.0
-    assert found(zeros, zeros.astype(bool)).differing is None
-    assert found(zeros, zeros.astype("U3")).differing is None
-    assert found(np.zeros(2, "i8"), np.array([0, 2**63], "u8")).differing == 1
-    assert found(np.zeros(2, "i8"), np.array([0, 3], "u8"), atol=2).differing == 1
-    assert found(np.zeros(2, [("a", "f8")]), np.zeros(2)).differing is None
-    assert found(np.zeros(0), np.zeros(0, "f4")).differing == 0
-
-
 def test_a_detail_means_what_the_diff_meant():
     """Also of a diff that was turned around, of a copy, and of one change alone."""
     a, b = {"w": np.array([1.0, 2.0])}, {"w": np.array([1.05, 3.0])}
@@ -195,21 +159,6 @@ def test_where_texts_begin_to_differ(start, one, other):
     assert told.before != told.after
     assert (told.before + told.after).isprintable()
     assert found(a.encode("utf-8", "surrogatepass"), b"\xff").what == "byte"
-
-
-def test_texts_of_other_values():
-    """What they print, if it is long."""
-    a = [*range(100)]
-    assert found(a, [*a[:-1], 0]) == TextDifference(
-        *("character", (390, 389), 387, 1, 388),
-        *("...94, 95, 96, 97, 98, 99]", "...94, 95, 96, 97, 98, 0]"),
-    )
-
-
-def test_sets():
-    """Items in the order of their texts."""
-    assert found({"b", "a", "c"}, {"c"}) == SetDifference(3, 1, ("a", "b"), ())
-    assert found(frozenset("ab"), {"b", 1}) == SetDifference(2, 2, ("a",), (1,))
 
 
 def test_nothing_is_raised():

@@ -276,23 +276,6 @@ def test_colours_where_a_terminal_is(monkeypatch, capsys):
         diff.show(color="sometimes")
 
 
-def test_what_values_contain_is_escaped():
-    """Colours, lines, marks for the direction of writing, halves of characters."""
-    bad = Thing("\033[31mred\nnew line\u202e\ud800")
-    text = r"\x1b[31mred new line\u202e\ud800"
-    assert (
-        str(lw.tree_diff({"a": bad}, {"b": bad})) == f"- ['a']: {text}\n+ ['b']: {text}"
-    )
-    assert str(lw.tree_diff([1], [bad])) == f"~ [0]: 1 (int) -> {text} (Thing)"
-    long = Thing("x" * 80 + "\033[0m"), Thing("x" * 80 + "\nend")
-    assert str(lw.tree_diff([long[0]], [long[1]])).splitlines()[1:] == [
-        rf"    - ...{'x' * 20}\x1b[0m",
-        rf"    + ...{'x' * 20}\nend",
-    ]
-    for line in lw.tree_diff({bad: 1}, {bad: 2}).lines():
-        assert line.isprintable()
-
-
 class Lookalike:
     """Has what arrays have, of another sort."""
 

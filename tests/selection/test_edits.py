@@ -246,19 +246,6 @@ def test_overlaps():
         lw.at(tree)[""].delete()
 
 
-def test_going_on_from_there():
-    """Brackets after brackets are about what the first ones mean."""
-    model = {"layers": [{"w": 1, "b": 2}, {"w": 3, "b": 4}]}
-    assert lw.at(model)["layers"][1]["w"].get() == 3
-    assert lw.at(model)["layers[*]"]["w"].set(0) == {
-        "layers": [{"w": 0, "b": 2}, {"w": 0, "b": 4}]
-    }
-    assert lw.at(model)["layers"][lambda x: x > 2].get() == [4, 3]
-    assert lw.at(model)["layers"][1]["c"].insert(5)["layers"][1]["c"] == 5
-    with pytest.raises(PathError, match=r"at \['layers'\]\[0\] has \['b'\], \['w'"):
-        lw.at(model)["layers"][0]["v"].get()
-
-
 def test_one_and_get():
     """One value where the form says so; an error with the places where it is not so."""
     tree = {"a": {"w": 1}, "b": {"w": 2}}
@@ -270,13 +257,6 @@ def test_one_and_get():
     assert lw.at(tree)["c.w"].get(None) is None
     assert lw.at(tree, missing_ok=True)["*.v"].get() == []
     assert lw.at(tree, missing_ok=True)["*.v"].set(0) == tree
-
-
-def test_functions_that_fail():
-    """Their exceptions say where, and nothing is made."""
-    with pytest.raises(ZeroDivisionError) as caught:
-        lw.at({"a": [1, 0]})["a[*]"].apply(lambda x: 1 / x)
-    assert caught.value.__notes__ == ["at key path ['a'][1]"]
 
 
 def test_moving():
@@ -321,13 +301,6 @@ def test_pointing():
     for options in ({}, {"replace": 1, "replace_fn": str}):
         with pytest.raises(TypeError, match="either replace or replace_fn"):
             lw.selection.tree_at(lambda t: t["a"], tree, **options)
-
-
-def test_pointing_asks_is_leaf_of_the_tree_alone():
-    """Not of what stands for its leaves while `where` runs."""
-    tree = {"a": [1, 2], "b": 3}
-    only = {"is_leaf": lambda x: isinstance(x, list) and x[0] + 1 > 1}
-    assert lw.selection.tree_at(lambda t: t["a"], tree, 0, **only) == {"a": 0, "b": 3}
 
 
 def test_pointing_at_one_object_in_two_places_is_an_error():
@@ -388,11 +361,6 @@ def test_a_key_that_a_node_cannot_have_is_not_inserted(tree, where, said):
     with pytest.raises(EditError) as caught:
         lw.at([tree])["[0]"][where].insert(2)
     assert str(caught.value) == f"cannot insert at {said} at [0]"
-
-
-def test_a_position_is_inserted_into_a_dict_as_a_key():
-    """As `[5]` means the int key of a dict where it is there."""
-    assert lw.at({1: "a"})["[5]"].insert("b") == {1: "a", 5: "b"}
 
 
 def test_an_override_that_adds_a_name_to_a_list():

@@ -59,40 +59,6 @@ class Local:
 
 
 PAIR = Pair(1, 2)
-USES = {
-    "get": (lambda ns, t, m: ns.at(t)[m].get(), [1]),
-    "set": (lambda ns, t, m: ns.at(t)[m].set(0.0), (0.0, 2)),
-    "chain": (lambda ns, t, m: ns.at([t])["[0]"][m].get(), [1]),
-    "selector": (lambda ns, t, m: ns.at(t)[ns.selector(m)].get(), [1]),
-    "outside": (lambda ns, t, m: ns.at(t)[~ns.selector(m)].get(), [2]),
-    "both": (lambda ns, t, m: ns.at(t)[ns.selector("*") & ns.selector(m)].get(), [1]),
-    "either": (lambda ns, t, m: ns.at(t)[ns.selector(m) | "w"].get(), [1]),
-    "partition": (lambda ns, t, m: ns.tree_leaves(ns.tree_partition(t, m)[0]), None),
-    "filter": (lambda ns, t, m: ns.tree_filter(t, m, fill=None), (1, None)),
-    "mask": (lambda ns, t, m: ns.tree_leaves(ns.tree_mask(t, m)), [2]),
-    "update": (lambda ns, t, m: ns.tree_update([t], {"[0]": m}), None),
-    "ignore": (lambda ns, t, m: len(ns.tree_diff(t, type(t)(5, 2), ignore=m)), 0),
-    "group": (lambda ns, t, m: [*ns.tree_group_by(t, m)], [True, False]),
-}
-
-
-def plain(value):
-    """Return what a pair holds, or a value as it is."""
-    return (value.w, value.b) if isinstance(value, Pair | Local) else value
-
-
-@pytest.mark.parametrize("use", USES)
-@pytest.mark.parametrize("cls", [Pair, Local])
-def test_a_node_is_a_mask_even_if_it_can_be_called(use, cls):
-    """In the namespace in which it is a node, wherever it is given."""
-    ns = space if cls is Local else lw.namespace("")
-    run, expected = USES[use]
-    found = run(ns, cls(1, 2), cls(True, False))
-    if use == "partition":
-        expected = [1, lw.MISSING]
-    if use == "update":
-        expected = [cls(True, False)]
-    assert plain(found) == expected
 
 
 def test_masks_as_keys_of_labels_and_of_edits():
@@ -120,20 +86,6 @@ def test_masks_mean_the_leaves_that_they_were_made_of(tree, what):
     )
     again = lw.tree_combine(kept, rest)
     assert [*map(id, lw.tree_leaves(again))] == [*map(id, lw.tree_leaves(tree))]
-
-
-@pytest.mark.parametrize(
-    "flags",
-    [
-        {"a": np.True_, "b": np.False_},
-        {"a": np.array(True), "b": False},
-        {"a": np.bool_(1), "b": np.array(False)},
-    ],
-)
-def test_bools_of_numpy_are_bools(flags):
-    """Also arrays of one bool and no dimension."""
-    assert lw.at({"a": 1, "b": 2})[flags].get() == [1]
-    assert lw.at(1)[flags["a"]].get() == [1]
 
 
 TREE = {"enc": {"w": 1, "bias": 2.5}, "head": {"w": 3, "bias": 4.5}, "n": 5}
@@ -170,15 +122,6 @@ def test_predicates_see_the_path_from_the_root():
     assert lw.at(TREE)["enc"][re.compile(r"enc.*w")].get() == [1]
 
 
-def test_a_leaf_that_can_be_called_is_a_predicate():
-    """So are functions, builtins, partial functions and methods."""
-    tree = {"a": 1, "b": 2}
-    for what in (Asks(), Asks().__call__, lambda x: x > 1, partial(max, -1)):
-        expected = [1, 2] if isinstance(what, partial) else [2]
-        assert lw.at(tree)[what].get() == expected
-    assert lw.at([1, 2])[Local(True, False)].get() == [1, 2]
-
-
 def test_a_node_with_something_else_in_it_is_no_selector():
     """The error says why it is not called."""
     with pytest.raises(TypeError) as caught:
@@ -213,10 +156,3 @@ def test_none_in_a_mask():
     assert lw.at([None, 1])[[None, True]].get() == [1]
     assert lw.at([None, 1], none_is_leaf=True)[[None, True]].get() == [1]
     assert lw.at([None, 1], none_is_leaf=True)[[True, False]].get() == [None]
-
-
-def test_types_do_not_look_into_leaves():
-    """What `is_leaf` makes a leaf is not searched for values of other types."""
-    tree = [{"a": 1}, ({"b": 2},)]
-    assert lw.at(tree, is_leaf=tuple)[dict].get() == [{"a": 1}]
-    assert lw.at(tree, is_leaf=tuple, missing_ok=True)[int].get() == [1]

@@ -1,6 +1,6 @@
 """Trees merged into one another, and joined side by side."""
 
-from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections import OrderedDict, defaultdict, namedtuple
 from typing import Any
 
 import pytest
@@ -175,18 +175,6 @@ def test_mappings_of_every_sort_get_other_keys_with_the_same_values():
     assert lw.selection.tree_map_outer(last, {"a": True}, {"b": True}) == {"b": True}
 
 
-def test_sorts_of_mappings_and_sequences_stay():
-    """The node below says of which sort the merged one is."""
-    counts = lw.tree_merge(defaultdict(int, a=1), {"b": 2})
-    assert counts == {"a": 1, "b": 2}
-    assert counts["c"] == 0
-    ordered = lw.tree_merge(OrderedDict(b=1), {"a": 2})
-    assert list(ordered.items()) == [("b", 1), ("a", 2)]
-    recent = lw.tree_merge(deque([1, 2], 2), [3], lists="extend")
-    assert recent == deque([2, 3], 2)
-    assert recent.maxlen == 2
-
-
 def test_items_of_containers_keep_their_kinds():
     """What was data stays data where it goes."""
     base = lw.nn.Dict(w=lw.data(1), name="a")
@@ -253,13 +241,6 @@ def test_a_function_makes_one_value_of_two():
             {"n": [1]}, {"n": [0]}, lists="position", rules={int: lambda a, b: a / b}
         )
     assert error.value.__notes__ == ["at key path ['n'][0]"]
-
-
-def test_rules_hold_between_all_overlays():
-    """Overlays are laid one after another, each by the same rules."""
-    layers = [{"tags": ["a"]}, {"tags": ["b"], "n": 1}, {"tags": ["c"], "n": 2}]
-    merged = lw.tree_merge(*layers, rules={"**.tags": "extend", "n": "base"})
-    assert merged == {"tags": ["a", "b", "c"], "n": 1}
 
 
 # ----------------------------------------------------------------------------- errors

@@ -1,7 +1,6 @@
 """Flat tables and overrides: `leafwise.selection.names`."""
 
 import contextlib
-import dataclasses
 import datetime
 import decimal
 import enum
@@ -394,63 +393,6 @@ def test_dicts_with_equal_keys_are_refused(where, value, keys):
     assert lw.selection.override(CONFIG, f"text={value}")["text"] == value
 
 
-def test_what_is_not_there_is_a_path_error():
-    """With what is near."""
-    with pytest.raises(PathError) as error:
-        lw.selection.override(CONFIG, ["optim.lrr=1"])
-    assert str(error.value) == (
-        "override 'optim.lrr=1': no match for 'optim.lrr': the Optim at "
-        "['optim'] has .lr, .steps"
-    )
-    with pytest.raises(PathError, match=r"the dict at .* use \+a\.c=1 to add it$"):
-        lw.override({"a": {"b": 1}}, "a.c=1")
-    with pytest.raises(PathError, match=r"; write \['0\.w'\] for the key with a dot$"):
-        lw.override({"a": {"0.w": 1}}, "a.0.w=1")
-    assert lw.override({"a": {"0.w": 1}}, "a['0.w']=2") == {"a": {"0.w": 2}}
-    with pytest.raises(PathError, match=r"override 'a\.=1': not a pattern"):
-        lw.selection.override({}, "a.=1")
-
-
-def test_adding_and_taking_away():
-    """New values are read as what they look like."""
-    config = {"a": 1, "b": [1, 2]}
-    assert lw.selection.override(config, "+c.d.e=1e-3") == {
-        **config,
-        "c": {"d": {"e": 1e-3}},
-    }
-    assert lw.selection.override(config, "+b[2]=yes") == {"a": 1, "b": [1, 2, "yes"]}
-    assert lw.selection.override(config, ["++a=5", "++f=null"]) == {
-        "a": 5,
-        "b": [1, 2],
-        "f": None,
-    }
-    assert lw.selection.override(config, ["~a", "~b[0]"]) == {"b": [2]}
-    assert lw.selection.override(None, "+a.b=1") == {"a": {"b": 1}}
-    nothing = {"x": {"opt": None}, "y": {"opt": None}}
-    assert lw.selection.override(nothing, "+*.opt.lr=1") == {
-        "x": {"opt": {"lr": 1}},
-        "y": {"opt": {"lr": 1}},
-    }
-    with pytest.raises(EditError, match=r"at position 7: \['b'\] has 2 items"):
-        lw.selection.override(config, "+b[7]=1")
-    with pytest.raises(PathError, match=r"no match for '\*\.lr': [^;]*$"):
-        lw.selection.override(config, "*.lr=1")
-    assert config == {"a": 1, "b": [1, 2]}
-
-
-def test_patterns_sorts_of_nodes_and_order():
-    """A pattern sets many leaves, each by its type; later texts see earlier ones."""
-    config = {"x": {"lr": 1}, "y": {"lr": 1.0}, "o": OrderedDict(b=1), "k": {"a=b": 1}}
-    made = lw.selection.override(
-        config, ["**.lr=2", "['k']['a=b']=5", "o={'c': 2}", "~x"]
-    )
-    assert made == {"y": {"lr": 2.0}, "o": OrderedDict(c=2), "k": {"a=b": 5}}
-    assert type(made["y"]["lr"]) is float
-    assert type(made["o"]) is OrderedDict
-    optim = lw.selection.override(CONFIG, ["optim.lr=1", "optim.steps=5"])["optim"]
-    assert (optim.lr, optim.steps) == (1.0, 5)
-
-
 @given(
     st.one_of(
         st.integers(),
@@ -602,37 +544,3 @@ OTHER_KEYS = st.sampled_from(
 def test_names_with_other_keys_are_selectors(shape):
     """Numbers, bools, None, bytes and tuples; and texts of the same digits."""
     check_names(leaves_are_distinct(shape), strict=False)
-
-
-class Open(lw.nn.Module):
-    """A module that gets attributes."""
-
-
-@lw.register_dataclass
-@dataclasses.dataclass
-class Holder:
-    data: object
-
-
-def test_names_of_attributes_are_selectors():
-    """Attributes that are no identifiers are quoted, below the root behind a dot."""
-    tree = lw.tree_map(lambda _: object(), Holder(Open()))
-    for name in ("a.b", "a@b", "w*", "+a"):
-        setattr(tree.data, name, lw.nn.Param(object()))
-    flat = check_names(tree, strict=False)
-    assert any(name.startswith("data.'a.b'") for name in flat)
-    assert check_names(tree.data, strict=False)
-
-
-def test_the_way_to_add_is_named_where_it_works():
-    """An attribute of a dict cannot be added."""
-    tree = {"deps": {"@types/node": 1}}
-    with pytest.raises(PathError) as caught:
-        lw.selection.override(tree, "deps.@types/node=2")
-    assert "to add it" not in str(caught.value)
-    assert "['@types/node']" in str(caught.value)
-    with pytest.raises(PathError, match=r"use \+deps.other=2 to add it"):
-        lw.selection.override(tree, "deps.other=2")
-    assert lw.selection.override(tree, "deps['@types/node']=2") == {
-        "deps": {"@types/node": 2}
-    }

@@ -98,18 +98,3 @@ def test_filtering():
         0,
         (0,),
     ]
-
-
-def test_masked_leaves():
-    """Maps leave them alone; they print with a hash sign, compare and hash by value."""
-    masked = lw.selection.tree_mask({"a": 1, "b": "text"}, str)
-    assert repr(masked) == "{'a': 1, 'b': #'text'}"
-    assert lw.tree_map(lambda x: x + 1, masked) == {
-        "a": 2,
-        "b": lw.selection.Masked("text"),
-    }
-    assert hash(lw.selection.Masked(1)) == hash(lw.selection.Masked(1))
-    assert lw.selection.Masked(1) != lw.selection.Masked(2)
-    assert lw.tree_structure(lw.selection.Masked(1)) != lw.tree_structure(
-        lw.selection.Masked(2)
-    )

@@ -160,8 +160,3 @@ def test_colours_only_if_asked():
     assert "\033[33m1 -> 2\033[0m" in signs
     with pytest.raises(ValueError, match="color must be"):
         draw(tree, color="sometimes")
-
-
-def test_other_leaves():
-    """The common arguments hold."""
-    assert draw({"a": [1, 2]}, is_leaf=list) == "dict\n└── 'a': [1, 2]"

@@ -2,7 +2,6 @@
 
 import ast
 import io
-import os
 import re
 import textwrap
 from collections import OrderedDict, defaultdict, deque
@@ -59,21 +58,6 @@ def test_nodes_are_written_as_they_are_made():
       'ordered': OrderedDict({'b': 1, 'a': 2}),
       'own': Box(item_0=1, item_1=[2]),
       (4, 'x'): Ellipsis
-    }
-    """)
-
-
-def test_long_lists_fill_lines():
-    """And nested ones have a line each."""
-    assert lw.pformat({"a": [*range(30)], "b": [[1, 2], [3, 4]]}, width=40) == text("""
-    {
-      'a': [
-        0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10,
-        11, 12, 13, 14, 15, 16, 17, 18, 19,
-        20, 21, 22, 23, 24, 25, 26, 27, 28,
-        29
-      ],
-      'b': [[1, 2], [3, 4]]
     }
     """)
 
@@ -148,20 +132,6 @@ def test_cycles_end():
     assert lw.pformat(tree, depth=0) == "{... 1}"  # of leaves nobody can tell
 
 
-def test_what_is_shared_on_many_levels():
-    """More leaves than anybody could count or write."""
-    for empty, link in ((["x"], lambda x: [x, x]), ((), lambda x: (x, x))):
-        tree = empty
-        for _ in range(90):
-            tree = link(tree)
-        assert len(lw.pformat(tree)) < 50_000
-        assert len(lw.pformat(tree, depth=3)) < 300
-    few = [["x", "y"]]
-    for _ in range(10):
-        few = [few, few]
-    assert lw.pformat(few, depth=1) == "[#1 [... 2 with 1,024 leaves], → #1]"
-
-
 # --------------------------------------------------------------------- what is left out
 
 
@@ -177,13 +147,6 @@ def test_max_leaves():
     assert lw.pformat([[1, [2]], 3, [4]], max_leaves=2) == ("[[... 2], 3, ... 1 more]")
     whole = lw.pformat([*range(3_000)], max_leaves=3_000)
     assert ast.literal_eval(whole) == [*range(3_000)]
-
-
-class Spaced:
-    """A node in one namespace only."""
-
-    def __repr__(self):
-        return "Spaced"
 
 
 def test_options_that_mean_nothing():
@@ -332,39 +295,6 @@ def test_values_that_misbehave():
     assert lw.pformat(tree, depth=0) == "[... 18]"
 
 
-def test_names_that_misbehave():
-    """Of classes, attributes and types of variables."""
-    odd = type("\x1b[31m", (lw.Pytree,), {})()
-    setattr(odd, "a\nb", nn.static(1))
-    odd.x = type("\u202e", (nn.Param,), {})(1.0)
-    odd.y = nn.Param(2.0, **{"c\n": 2})
-    setattr(odd, "z\n", lw.data(3))
-    told = repr(odd)
-    assert told.replace("\n", "").isprintable()
-    assert told == text(r"""
-    \x1b[31m(  # Param: 1, \u202e: 1, Total: 2
-      a\nb=1,
-      x=\u202e(value=1.0),
-      y=Param(value=2.0, c\n=2),
-      z\n=3
-    )
-    """)
-
-
-def test_an_object_in_the_making():
-    """Has a text before its `__init__` is done."""
-    texts = []
-
-    class Early(lw.Pytree):
-        def __init__(self):
-            texts.append(repr(self))
-            self.x = 1
-            texts.append(repr(self))
-
-    Early()
-    assert texts == ["Early()", "Early(x=1)"]
-
-
 def test_an_interrupt_is_no_failure():
     """Who wants to stop is let."""
 
@@ -391,25 +321,6 @@ def test_pprint(capsys):
     out = Terminal()
     lw.pprint([shared, shared, "é"], file=out, width=16)
     assert out.getvalue() == "[\n  #1 [1],\n  \\u2192 #1,\n  '\\xe9'\n]\n"
-
-
-@pytest.mark.needs("processes")
-def test_pprint_is_as_wide_as_the_terminal():
-    """If it is one, and nobody says how wide."""
-    pty, termios = pytest.importorskip("pty"), pytest.importorskip("termios")
-    ours, theirs = pty.openpty()
-    termios.tcsetwinsize(theirs, (30, 24))
-    with open(theirs, "w", encoding="utf-8") as out:
-        lw.pprint({"first": 1, "second": 2}, file=out)
-        lw.pprint({"first": 1, "second": 2}, file=out, width=80)
-        out.flush()
-        told = ""
-        while told.count("}") < 2:
-            told += os.read(ours, 1000).decode().replace("\r", "")
-    assert told.startswith(
-        "{\n  'first': 1,\n  'second': 2\n}\n{'first': 1, 'second': 2}"
-    )
-    os.close(ours)
 
 
 # ----------------------------------------------------------------------- linear in size

@@ -7,13 +7,13 @@ What a single edit does to a node is defined in `rebuild`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableSequence
+from collections.abc import Callable, Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule, Shaped
+from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..lazy import Shown
@@ -39,6 +39,7 @@ from .rebuild import (
     Set,
     check_apart,
     edited,
+    item_key,
     rebuild,
 )
 
@@ -299,7 +300,7 @@ class Selection(Shown, Generic[Tree, Value]):
         if parallel is not None:
             places = self.places()
             paths = [place.path for place in places]
-            check_apart(paths)
+            check_apart(self.tree, paths, self._context)
             values = [place.value for place in places]
             results = map(Set, parallel._run(f, [values], lambda: paths))
             edits = zip(paths, results, strict=True)
@@ -375,12 +376,8 @@ def _new_key(node: Any, rule: Rule | None, wanted: Any, path: KeyPath) -> Any:
     """
     if rule is None:
         raise EditError(f"cannot insert into the leaf at {path.where()}", path=path)
-    cls: Any = GetAttrKey
-    if rule.is_mapping or (isinstance(node, Mapping) and not rule.is_sequence):
-        cls = DictKey
-    elif rule.is_sequence or isinstance(node, MutableSequence | tuple):
-        cls = SequenceKey
-    key, size = wanted, len(node) if hasattr(node, "__len__") else 0
+    cls: Any = item_key(node, rule) or GetAttrKey
+    key, size = wanted, len(node) if cls is SequenceKey else 0
     if wanted is END and cls is SequenceKey:
         key = SequenceKey(size)
     elif cls is DictKey and type(wanted) is SequenceKey:
@@ -389,8 +386,7 @@ def _new_key(node: Any, rule: Rule | None, wanted: Any, path: KeyPath) -> Any:
         is_number = wanted.isascii() and wanted.isdigit()
         key = SequenceKey(int(wanted)) if is_number else None
     elif isinstance(wanted, str):
-        is_object = isinstance(rule.form, Shaped) and not rule.is_mapping
-        key = GetAttrKey(wanted) if is_object else cls(wanted)
+        key = cls(wanted)
     fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
     if not fits or (wanted is END and cls is not SequenceKey):
         what = "[+]" if wanted is END else str(wanted)

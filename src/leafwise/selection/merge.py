@@ -588,8 +588,8 @@ class _Merging:
         values = [found.get(key, MISSING) for key in keys]
         made = _unflattened(spot.link, below, rule, aux, keys, values)
         if made is not below and rule.edited is not None:
-            names = [key.name for key in keys if found[key] is not mine[key]]
-            self.record.add((), below, made, rule, names)
+            edits = [(k, Set(x)) for k, x in found.items() if x is not mine[k]]
+            self.record.add((), below, made, rule, edits)
         return made
 
     def fields(
@@ -633,8 +633,7 @@ class _Merging:
             return below
         made = call_at(changed_node, (spot.link, below, rule, edits), spot)
         if rule.edited is not None:
-            names = [key.name for key, edit in edits if type(edit) is not Delete]
-            self.record.add((), below, made, rule, names)
+            self.record.add((), below, made, rule, edits)
         return made
 
     def overlaid(self, below: Any, above: Any) -> Any:

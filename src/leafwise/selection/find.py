@@ -511,7 +511,7 @@ def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
         CycleError: The tree contains itself, below `**`.
     """
     if DEEP in steps:
-        return _Deep(steps, context).find(tree)
+        return _find_deep(tree, steps, context)
     places: list[tuple[Any, Any]] = [((), tree)]
     rules = context.view.rules
     for step in steps:
@@ -549,103 +549,75 @@ def _one_step(
     return [((link, key), child) for key, child in found]
 
 
-class _Deep:
-    """A walk that runs a pattern with `**` in it as an automaton.
+def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
+    """Return the places that a pattern with `**` matches, a node before those below.
 
-    A state is the numbers of the steps that may come next. `**` stays in a state, and
-    the step after it may come as well.
+    The walk is that of an automaton. Its states are the numbers of the steps that may
+    come next: `**` stays in a state, and the step after it may come as well.
     """
+    end, leaves_only = len(steps), steps[-1] is DEEP
+    leaf_types: set[type] | frozenset[type] = (
+        frozenset() if context.stop is not None else context.view.leaf_types
+    )
 
-    def __init__(self, steps: Sequence[Step], context: Context) -> None:
-        self.steps = steps
-        self.context = context
-        self.end = len(steps)
-        self.leaf_types: set[type] | frozenset[type] = (
-            frozenset() if context.stop is not None else context.view.leaf_types
-        )
-        self.closures: dict[tuple[int, ...], tuple[int, ...]] = {}
-        self.tables: dict[tuple[int, ...], Any] = {}
+    @functools.cache
+    def opened(states: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the states with those after a `**` included."""
+        found: dict[int, None] = {}
+        for state in states:
+            last = state
+            while last < end and steps[last] is DEEP:
+                last += 1
+            found.update(dict.fromkeys(range(state, last + 1)))
+        return tuple(found)
 
-    def closure(self, states: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the steps that may come next, those after a `**` included."""
-        known = self.closures.get(states)
-        if known is None:
-            found: dict[int, None] = {}
-            for state in states:
-                last = state
-                while last < self.end and self.steps[last] is DEEP:
-                    last += 1
-                found.update(dict.fromkeys(range(state, last + 1)))
-            known = self.closures[states] = tuple(found)
-        return known
-
-    def table(self, states: tuple[int, ...]) -> Any:
+    @functools.cache
+    def table(states: tuple[int, ...]) -> Any:
         """Return where the automaton goes from a state.
 
         Returns:
-            The steps that stay, as they are `**`; the other steps, each after the
-            number of the next one; and if all of these match one name each, the next
-            state after each name.
+            The states that stay, as their steps are `**`; the other steps, each before
+            the next state; and if all of these match one name each, the states after
+            each name.
         """
-        known = self.tables.get(states)
-        if known is None:
-            steps = self.steps
-            stay = tuple([s for s in states if s < self.end and steps[s] is DEEP])
-            moves = [s for s in states if s < self.end and s not in stay]
-            names: dict[Any, tuple[int, ...]] | None = None
-            if all(steps[s].is_direct for s in moves):
-                names = {}
-                for s in moves:
-                    name = steps[s].name
-                    names[name] = (*names.get(name, stay), s + 1)
-                names = {name: self.closure(after) for name, after in names.items()}
-            known = stay, [(s + 1, steps[s]) for s in moves], names
-            self.tables[states] = known
-        return known
+        stay = tuple([s for s in states if s < end and steps[s] is DEEP])
+        moves = [(steps[s], s + 1) for s in states if s < end and s not in stay]
+        names: dict[Any, tuple[int, ...]] | None = None
+        if all(step.is_direct for step, _ in moves):
+            names = {}
+            for step, after in moves:
+                names[step.name] = opened((*names.get(step.name, stay), after))
+        return opened(stay), moves, names
 
-    def find(self, tree: Any) -> list[Place]:
-        """Return the places, a node before those below it."""
-        end, rule_of, leaf_types = self.end, self.context.rule_of, self.leaf_types
-        leaves_only = self.steps[-1] is DEEP
-        found, unchecked = [], [tree]
-        stack: list[tuple[Any, Any, tuple[int, ...], int]] = [
-            ((), tree, self.closure((0,)), 0)
-        ]
-        while stack:
-            link, node, states, depth = stack.pop()
-            rule = None if type(node) in leaf_types else rule_of(node, link)
-            if end in states and (rule is None or not leaves_only):
-                found.append(Place(link, node))
-            if rule is None or states == (end,):
-                continue
-            if depth == DEPTH_IN_DOUBT:
-                check_cycles(unchecked, self.context)
-            stack += self.below(link, node, rule, states, depth + 1)[::-1]
-        return found
-
-    def below(
-        self, link: Any, node: Any, rule: Rule, states: tuple[int, ...], depth: int
-    ) -> list[tuple[Any, Any, tuple[int, ...], int]]:
-        """Return the children in which the walk goes on."""
-        kept, moves, known = self.table(states)
-        names: Any = known
-        end, leaf_types, stay = self.end, self.leaf_types, self.closure(kept)
-        by_name = isinstance(names, dict) and rule.reads_items and rule.is_mapping
-        if (
-            by_name
-            and end not in stay
-            and leaf_types.issuperset(map(type, node.values()))
-        ):
+    def below(link: Any, node: Any, rule: Rule, states: tuple[int, ...]) -> list[Any]:
+        """Return the children in which the walk goes on, with their states."""
+        stay, moves, names = table(states)
+        by_name = names is not None and rule.reads_items and rule.is_mapping
+        if by_name and end not in stay:
             hits = [name for name in names if name in node]
-            if len(hits) < 2:  # else they have an order
-                return [((link, n), node[n], names[n], depth) for n in hits]
+            if len(hits) < 2 and leaf_types.issuperset(map(type, node.values())):
+                return [((link, name), node[name], names[name]) for name in hits]
         found = []
         for key, child, raw in _children(node, rule):
             if by_name:
                 after = names.get(key, stay)
             else:
-                moved = tuple([n for n, step in moves if step.matches(child, raw)])
-                after = self.closure(kept + moved) if moved else stay
+                moved = [after for step, after in moves if step.matches(child, raw)]
+                after = opened((*stay, *moved)) if moved else stay
             if after and (type(child) not in leaf_types or end in after):
-                found.append(((link, key), child, after, depth))
+                found.append(((link, key), child, after))
         return found
+
+    found, unchecked = [], [tree]
+    stack: list[tuple[Any, Any, tuple[int, ...], int]] = [((), tree, opened((0,)), 0)]
+    while stack:
+        link, node, states, depth = stack.pop()
+        rule = None if type(node) in leaf_types else context.rule_of(node, link)
+        if end in states and (rule is None or not leaves_only):
+            found.append(Place(link, node))
+        if rule is None or states == (end,):
+            continue
+        if depth == DEPTH_IN_DOUBT:
+            check_cycles(unchecked, context)
+        stack += [(*one, depth + 1) for one in below(link, node, rule, states)[::-1]]
+    return found

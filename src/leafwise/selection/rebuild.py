@@ -185,16 +185,26 @@ class _Step:
         above: The step of the node above it, None for the root.
         below: The steps of its children that have edits below them, by key.
         edits: The edits at its keys. Several at one key are insertions, but for one.
-        read: Takes a key and returns the child there.
     """
 
-    __slots__ = ("above", "below", "edits", "link", "node", "read")
+    __slots__ = ("above", "below", "children", "edits", "link", "node", "rule")
 
-    def __init__(self, link: Any, node: Any, above: _Step | None) -> None:
-        self.link, self.node, self.above = link, node, above
+    def __init__(self, link: Any, node: Any, rule: Any, above: _Step | None) -> None:
+        self.link, self.node, self.rule, self.above = link, node, rule, above
         self.below: dict[Any, _Step] = {}
         self.edits: dict[Any, list[Edit]] = {}
-        self.read: Any = None
+        self.children: dict[Any, Any] | None = None
+
+    def child(self, key: Any) -> Any:
+        """Return the child, or the static value, at a key."""
+        if self.rule.reads_items:
+            return self.node[key.entry]
+        if self.children is None:
+            children, aux = self.rule.flatten(self.node)
+            keys = self.rule.keys(aux, len(children))
+            self.children = dict(zip(keys, children, strict=True))
+        known = self.children
+        return known[key] if key in known else getattr(self.node, key.name)
 
 
 def rebuild(
@@ -225,8 +235,7 @@ def rebuild(
         return root
     made: Any = tree
     for step in reversed(_steps(tree, listed, context)):
-        link, node = step.link, step.node
-        rule: Any = context.view.resolve(type(node))
+        link, node, rule = step.link, step.node, step.rule
         flat = [(key, edit) for key, some in step.edits.items() for edit in some]
         if rule.reads_items and len(flat) == 1 and type(flat[0][1]) is Set:
             items = rule.items(node)
@@ -256,28 +265,30 @@ def _steps(
         EditError: Two edits are at one place, one is inside another, or one is of the
             root.
     """
-    steps = [_Step((), tree, None)]
+    resolve = context.view.resolve
+    steps = [_Step((), tree, resolve(type(tree)), None)]
     for path, edit in edits:
         if not path:
             raise EditError(
                 "the root can only be replaced, by a single edit", path=path
             )
         step = steps[0]
-        for depth, key in enumerate(path[:-1]):
-            if key not in step.below:
-                if not all(map(_leaves, step.edits.get(key, ()))):
+        *above, last = path
+        for depth, key in enumerate(above):
+            below = step.below.get(key)
+            if below is None:
+                if step.edits and not all(map(_leaves, step.edits.get(key, ()))):
                     raise _overlap(path[: depth + 1], path)
-                if step.read is None:
-                    step.read = children_by_key(step.node, context)
-                steps.append(_Step((step.link, key), step.read(key), step))
-                step.below[key] = steps[-1]
-            step = step.below[key]
-        key = path[-1]
-        known = step.edits.setdefault(key, [])
+                child = step.child(key)
+                link, rule = (step.link, key), resolve(type(child))
+                below = step.below[key] = _Step(link, child, rule, step)
+                steps.append(below)
+            step = below
+        known = step.edits.setdefault(last, [])
         if not _leaves(edit):
             if not all(map(_leaves, known)):
                 raise EditError(f"cannot edit {path.where()} twice", path=path)
-            if key in step.below:
+            if step.below and last in step.below:
                 raise _overlap(path, path)
         known.append(edit)
     return steps
@@ -309,15 +320,6 @@ def _refusal(link: Any, text: str) -> EditError:
     """Return an error about a node; `{where}` in the text is replaced by its place."""
     path = KeyPath(unlink(link))
     return EditError(text.replace("{where}", path.where()), path=path)
-
-
-def children_by_key(node: Any, context: Context) -> Any:
-    """Return a function from a key to the child that has it."""
-    rule: Any = context.view.resolve(type(node))
-    if rule.reads_items:
-        return lambda key: node[key.entry]
-    children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
-    return lambda key: children[key] if key in children else getattr(node, key.name)
 
 
 # ------------------------------------------------------------------------ one node

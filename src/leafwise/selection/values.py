@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
 from typing import Any, Final
 
-from ..core.keypath import KeyPath, end_of_quote, parse_literal
+from ..core.keypath import KeyPath, end_of_quote, parse_literal, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..errors import EditError, PathError
 from ..ops.context import Context
 from ..safely import FAULTS, MISSING, clip
-from .rebuild import children_by_key, data_keys, entries_of, item_key, remade
+from .rebuild import data_keys, entries_of, item_key, remade
 
 
 # --------------------------------------------------------------- texts of one type
@@ -376,7 +376,7 @@ def declared_at(tree: Any, path: KeyPath, context: Context) -> tuple[Any, bool]:
             hint, converts = own.get(key.name, declared)
         else:
             hint, converts = child_hint(hint, key.entry), False
-        node = children_by_key(node, context)(key)
+        node = read(key, node, context.view)
     return hint, converts
 
 

@@ -394,9 +394,9 @@ def guess(text: str) -> Any:
         >>> guess("1e-3"), guess("[a, {x: 2, y: 'b, c'}]"), guess("a b")
         (0.001, ['a', {'x': 2, 'y': 'b, c'}], 'a b')
     """
-    for read in (_json, _python_literal, _words):
+    for reader in (_json, _python_literal, _words):
         try:
-            return read(text)
+            return reader(text)
         except EditError:
             raise
         except (ValueError, RecursionError):
@@ -506,7 +506,7 @@ def _word(text: str, start: int, pattern: re.Pattern[str]) -> tuple[Any, int]:
     if "\\" in bare:
         ends_in_space = bare.endswith("\\") and len(bare) < len(word)
         return _ESCAPED.sub(r"\1", f"{bare} " if ends_in_space else bare), end
-    for read in (_json, _python_literal):
+    for reader in (_json, _python_literal):
         with contextlib.suppress(ValueError):
-            return read(bare), end
+            return reader(bare), end
     return bare, end

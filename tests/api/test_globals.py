@@ -67,7 +67,7 @@ SHARED = {
     "nn.variables._types": "single",
     "safely._guards": "single",
     "selection.names._is_plain": "equal",
-    "selection.pattern._of_text": "equal",
+    "selection.select._of_text": "equal",
 }
 """What can change, by module and name."""
 

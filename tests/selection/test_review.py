@@ -133,9 +133,9 @@ def set_in_file():
 @pytest.mark.parametrize(
     ("run", "files", "functions"),
     [
-        (lambda: lw.tree_diff(A, B), 13, 45),
-        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 12, 57),
-        (set_in_file, 28, 130),
+        (lambda: lw.tree_diff(A, B), 10, 45),
+        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 10, 45),
+        (set_in_file, 26, 115),
     ],
     ids=["diff", "edit", "file"],
 )

@@ -19,17 +19,6 @@ from ..errors import EditError, PathError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..safely import MISSING, type_name
-from .find import DEEP, END, Place, call_at, find, has_kinds, parse
-from .pattern import (
-    Region,
-    Selector,
-    fail,
-    follow,
-    is_function,
-    read_selector,
-    require,
-    unique,
-)
 from .rebuild import (
     Delete,
     Edit,
@@ -41,6 +30,23 @@ from .rebuild import (
     edited,
     item_key,
     rebuild,
+)
+from .select import (
+    DEEP,
+    END,
+    Place,
+    Region,
+    Selector,
+    call_at,
+    fail,
+    find,
+    follow,
+    has_kinds,
+    is_function,
+    parse,
+    read_selector,
+    require,
+    unique,
 )
 
 
@@ -125,11 +131,8 @@ class Selection(Shown, Generic[Tree, Value]):
         Raises:
             PathError: Nothing matches, and `missing_ok` is not set.
         """
-        if self._places is None:
-            self._places = self._found()
-        return self._places
-
-    def _found(self) -> list[Place]:
+        if self._places is not None:
+            return self._places
         places = [Place((), self.tree)]
         is_level = True
         for part in self._selectors:
@@ -140,6 +143,7 @@ class Selection(Shown, Generic[Tree, Value]):
             if not (below or self._missing_ok or part.may_be_empty):
                 fail(part, places[0], self._context)
             places = below
+        self._places = places
         return places
 
     # -------------------------------------------------------------------- reading

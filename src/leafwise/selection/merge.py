@@ -36,18 +36,6 @@ from ..ops.traversal import DELETE
 from ..safely import MISSING, brief, class_name, clip, nearest, printed, type_name
 from .align import Numbering, numbers_by_key
 from .diff import differ
-from .find import (
-    DEEP,
-    DEPTH_IN_DOUBT,
-    Place,
-    call_at,
-    check_cycles,
-    find,
-    has_kinds,
-    keys_of,
-    static_names,
-)
-from .pattern import Selector, read_selector, selector, with_article
 from .rebuild import (
     Delete,
     Edit,
@@ -60,6 +48,21 @@ from .rebuild import (
     item_key,
     rebuild,
     remade,
+)
+from .select import (
+    DEEP,
+    DEPTH_IN_DOUBT,
+    Place,
+    Selector,
+    call_at,
+    check_cycles,
+    find,
+    has_kinds,
+    keys_of,
+    read_selector,
+    selector,
+    static_names,
+    with_article,
 )
 
 

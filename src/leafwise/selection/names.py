@@ -30,9 +30,20 @@ from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
-from .find import DEPTH_IN_DOUBT, END, Place, check_cycles, find, keys_of, parse
-from .pattern import along, require, selector, with_article
 from .rebuild import Delete, Edit, Edited, Set, rebuild
+from .select import (
+    DEPTH_IN_DOUBT,
+    END,
+    Place,
+    along,
+    check_cycles,
+    find,
+    keys_of,
+    parse,
+    require,
+    selector,
+    with_article,
+)
 from .values import as_declared, as_replaced, declared_at, guess, number_type
 
 

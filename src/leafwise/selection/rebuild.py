@@ -31,7 +31,7 @@ from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
 from ..safely import type_name
-from .find import DEEP, Place, call_at, find, has_kinds, keys_of, parse
+from .select import DEEP, Place, call_at, find, has_kinds, keys_of, parse
 
 
 Tree = TypeVar("Tree")
@@ -237,9 +237,10 @@ def rebuild(
     for step in reversed(_steps(tree, listed, context)):
         link, node, rule = step.link, step.node, step.rule
         flat = [(key, edit) for key, some in step.edits.items() for edit in some]
-        if rule.reads_items and len(flat) == 1 and type(flat[0][1]) is Set:
+        if rule.reads_items and all(type(edit) is Set for _, edit in flat):
             items = rule.items(node)
-            items[flat[0][0].entry] = flat[0][1].value
+            for key, edit in flat:
+                items[key.entry] = edit.value  # type: ignore[union-attr]
             made = rule.from_items(rule.rest(node), items)
         else:
             try:
@@ -285,11 +286,10 @@ def _steps(
                 steps.append(below)
             step = below
         known = step.edits.setdefault(last, [])
-        if not _leaves(edit):
-            if not all(map(_leaves, known)):
-                raise EditError(f"cannot edit {path.where()} twice", path=path)
-            if step.below and last in step.below:
-                raise _overlap(path, path)
+        if known and not _leaves(edit) and not all(map(_leaves, known)):
+            raise EditError(f"cannot edit {path.where()} twice", path=path)
+        if step.below and not _leaves(edit) and last in step.below:
+            raise _overlap(path, path)
         known.append(edit)
     return steps
 

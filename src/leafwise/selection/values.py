@@ -296,7 +296,7 @@ def _exactly(value: Any, member: Any) -> Any:
             return value
     made = _container(member)
     if made is not None and isinstance(value, dict if made is dict else _LISTS):
-        pairs = value.items() if made is dict else enumerate(value)
+        pairs: Any = value.items() if isinstance(value, dict) else enumerate(value)
         items = {
             key: _fitted(x, None, _members(child_hint(member, key))) for key, x in pairs
         }

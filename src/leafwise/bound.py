@@ -27,7 +27,7 @@ from .selection import edit as _edit
 from .selection import merge as _merge
 from .selection import names as _names
 from .selection import partition as _partition
-from .selection import pattern as _pattern
+from .selection import select as _select
 from .show import diagram as _diagram
 from .show import html as _html
 from .show import pretty as _pretty
@@ -113,7 +113,7 @@ class Bound:
         self.register_static = _register.register_static
         self.replace_nones = _map.tree_replace_nones
         self.save = _files.save
-        self.selector = _pattern.selector
+        self.selector = _select.selector
         self.size = self.tree_size = _arrays.tree_size
         self.stack = self.tree_stack = _arrays.tree_stack
         self.structure = self.tree_structure = _map.tree_structure

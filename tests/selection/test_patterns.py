@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.errors import PathError
-from leafwise.selection.find import DEEP, key_kind, parse
+from leafwise.selection.select import DEEP, key_kind, parse
 from strategies import trees
 
 

@@ -1,14 +1,20 @@
 """What a review found wrong, by paragraph; and how much code an edit enters."""
 
+import dataclasses
 import json
+import sys
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
 import leafwise as lw
+from leafwise.cli import main
 from transcripts import output_of
 
 
 NPM = '{"deps": {"@types/node": "1"}, "a@b": 1}'
+KEPT = "the comments and the layout cannot be kept: "
 HAZARDS = {
     "1. octal modes stay octal": (
         "yaml", "defaultMode: 0644\n", "set FILE defaultMode=0600 -i",
@@ -67,3 +73,89 @@ def test_names_of_tables_are_selectors(folder):
         "@types/node": "2"
     }
     assert "write ['@types/node']" in output_of("get e.json deps.@types/node")
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "why"),
+    [
+        (
+            "base: &b\n  t: 1\nx:\n  <<: *b\n  steps: [1]\ny:\n  <<: *b\n  n: 2\n",
+            "base", "what the merge key << names would be removed",
+        ),
+        ("a: 1\n---\nb: 2\n", "'[0]'", "the number of documents would change"),
+    ],
+)  # fmt: skip
+def test_refusals_say_why(folder, text, where, why):
+    """5 and 6. And the file stays as it was."""
+    pytest.importorskip("ruamel.yaml")
+    (folder / "f.yaml").write_text(text)
+    assert KEPT + why in output_of(f"delete f.yaml {where} -i")
+    assert (folder / "f.yaml").read_text() == text
+
+
+def test_saved_json_may_be_edited_by_people(folder):
+    """8."""
+    lw.save("k.json", {"lr": 0.1, "betas": (0.9, 0.99)})
+    path = Path("k.json")
+    path.write_text(path.read_text().replace('"lr": 0.1', '"lr": 0.2'))
+    assert lw.load(path) == {"lr": 0.2, "betas": (0.9, 0.99)}
+
+
+@lw.register_dataclass
+@dataclasses.dataclass
+class Anything:
+    act: object = len
+
+
+def test_values_selectors_and_reasons():
+    """9, 10 and 11."""
+    for value in (sum, float):
+        assert lw.tree_update({"act": len}, {"act": value}) == {"act": value}
+    found = [lw.at([1, 2, 3])[x].get() for x in ("[0:2]", slice(0, 2), (0, 2), ())]
+    assert found == [[1, 2], [1, 2], [1, 3], []]
+    with pytest.raises(lw.errors.EditError, match="is not a builtin_function"):
+        lw.override(Anything(), ["act=print"])
+
+
+# -------------------------------------------------------- how much code is entered
+
+A = {"optim": {"lr": 0.1, "betas": [0.9, 0.99]}, "sizes": [64, 32, 16], "name": "a"}
+B = {"optim": {"lr": 0.2, "betas": [0.9, 0.99]}, "sizes": [64, 16], "name": "b"}
+LAYERS = {"layers": [{"w": 1, "b": 2}, {"w": 3, "b": 4}]}
+
+
+def set_in_file():
+    Path("package.json").write_text('{"name": "x", "version": 1}\n')
+    main(["set", "package.json", "version=2", "-i"])
+
+
+@pytest.mark.skipif(not hasattr(lw, "engine"), reason="counts with the engine")
+@pytest.mark.parametrize(
+    ("run", "files", "functions"),
+    [
+        (lambda: lw.tree_diff(A, B), 10, 45),
+        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 10, 45),
+        (set_in_file, 26, 115),
+    ],
+    ids=["diff", "edit", "file"],
+)
+def test_few_functions_are_entered(folder, monkeypatch, run, files, functions):
+    """The second time, when modules are loaded."""
+    monkeypatch.setattr(sys, "argv", ["leafwise"])
+    run()
+    root, entered = str(Path(lw.__file__).parent), defaultdict(set)
+
+    def note(frame, event, _):
+        code = frame.f_code
+        is_ours = code.co_filename.startswith(root) and code.co_name[0] != "<"
+        if event == "call" and is_ours:
+            entered[code.co_filename].add((code.co_name, code.co_firstlineno))
+
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        run()
+    finally:
+        sys.setprofile(before)
+    assert len(entered) <= files
+    assert sum(map(len, entered.values())) <= functions

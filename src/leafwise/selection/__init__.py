@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         tree_partition,
         tree_unmask,
     )
-    from .pattern import Selector, selector
+    from .select import Selector, selector
 # fmt: on
 
 
@@ -46,7 +46,7 @@ _HOMES: Final = {
         "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
         "tree_partition tree_unmask"
     ),
-    "pattern": "Selector selector",
+    "select": "Selector selector",
 }
 """The modules that are loaded when one of their names is first asked for."""
 

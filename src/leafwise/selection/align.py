@@ -22,8 +22,7 @@ from ..equality.content import as_numpy, is_array, is_table, is_traced
 from ..errors import EditError
 from ..ops.context import Context
 from ..safely import FAULTS, clip
-from .find import keys_of
-from .pattern import Selector, read_selector, selector
+from .select import Selector, keys_of, read_selector, selector
 
 
 LISTS: Final = ("align", "position")
@@ -86,8 +85,8 @@ class Numbering:
         """
         leaves, treedef = self.context.flatten(value)
         keys = map(self._key, leaves)
-        is_node = treedef.num_nodes > 1 or not leaves
-        key: Hashable = (treedef, *keys) if is_node else next(keys)
+        is_leaf = len(leaves) == 1 and leaves[0] is value
+        key: Hashable = next(keys) if is_leaf else (treedef, *keys)
         return self._numbers.setdefault(key, len(self._numbers))
 
     def shared(self, a: Any, b: Any) -> int:

@@ -47,10 +47,16 @@ from .align import (
     rows_of,
 )
 from .difference import FEW, Detail, difference
-from .find import DEPTH_IN_DOUBT, check_cycles, keys_of, static_names
 from .patch import operations, patched
-from .pattern import Selector, read_selector
 from .rebuild import Delete, Edit, Insert, Move, Set, at_places, rebuild
+from .select import (
+    DEPTH_IN_DOUBT,
+    Selector,
+    check_cycles,
+    keys_of,
+    read_selector,
+    static_names,
+)
 
 
 Tree = TypeVar("Tree")
@@ -100,9 +106,10 @@ class Change(Frozen):
         before: Any,
         after: Any,
         index: int | None = None,
+        _asked: Asked = PLAIN,
     ) -> None:
         self._set(kind, path, before, after, index)
-        object.__setattr__(self, "_asked", PLAIN)
+        object.__setattr__(self, "_asked", _asked)
 
     def detail(self, places: int = FEW) -> Detail | None:
         """Return how the two values differ, for arrays, texts and sets.
@@ -142,14 +149,7 @@ class Change(Frozen):
         return hash((self.kind, self.path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return of_values, (self._values(), self._asked)
-
-
-def of_values(values: tuple[Any, ...], asked: Asked) -> Change:
-    """Return a change that records the options of its comparison."""
-    change = Change(*values)
-    object.__setattr__(change, "_asked", asked)
-    return change
+        return Change, (*self._values(), self._asked)
 
 
 def _is_in_list(change: Change) -> bool:
@@ -175,8 +175,8 @@ def inverse(change: Change, shifts: Shifts) -> Change:
         path = shifts.after(path)
     if kind == "moved":
         index = change.path[-1].idx
-    values = _OPPOSITE.get(kind, kind), path, change.after, change.before, index
-    return of_values(values, change._asked)
+    kind = _OPPOSITE.get(kind, kind)
+    return Change(kind, path, change.after, change.before, index, change._asked)
 
 
 def as_json(change: Change) -> dict[str, Any]:
@@ -634,8 +634,8 @@ class _Comparing:
         self, link: Any, one: Any, two: Any, kind: str, index: int | None = None
     ) -> Change:
         """Return the record of a difference."""
-        values = kind, self.path(link), one, two, index
-        return of_values(values, self.values.asked_of(one, two))
+        asked = self.values.asked_of(one, two)
+        return Change(kind, self.path(link), one, two, index, asked)
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Rows]:
         """Return the kind of difference here, "" for none, and the rows below."""
@@ -651,7 +651,8 @@ class _Comparing:
         items = rule.is_mapping or (
             rule.is_sequence and (self.options.aligns or not rule.is_fixed)
         )
-        if items and not rule.same_rest(rule.rest(a), rule.rest(b)):
+        rests = (rule.rest(a), rule.rest(b)) if items else (None, None)
+        if rests[0] is not rests[1] and not rule.same_rest(*rests):
             return "aux", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule, link)

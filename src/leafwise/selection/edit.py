@@ -7,29 +7,18 @@ What a single edit does to a node is defined in `rebuild`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableSequence
+from collections.abc import Callable, Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule, Shaped
+from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..safely import MISSING, type_name
-from .find import DEEP, END, Place, call_at, find, has_kinds, parse
-from .pattern import (
-    Region,
-    Selector,
-    fail,
-    follow,
-    is_function,
-    read_selector,
-    require,
-    unique,
-)
 from .rebuild import (
     Delete,
     Edit,
@@ -39,7 +28,25 @@ from .rebuild import (
     Set,
     check_apart,
     edited,
+    item_key,
     rebuild,
+)
+from .select import (
+    DEEP,
+    END,
+    Place,
+    Region,
+    Selector,
+    call_at,
+    fail,
+    find,
+    follow,
+    has_kinds,
+    is_function,
+    parse,
+    read_selector,
+    require,
+    unique,
 )
 
 
@@ -124,11 +131,8 @@ class Selection(Shown, Generic[Tree, Value]):
         Raises:
             PathError: Nothing matches, and `missing_ok` is not set.
         """
-        if self._places is None:
-            self._places = self._found()
-        return self._places
-
-    def _found(self) -> list[Place]:
+        if self._places is not None:
+            return self._places
         places = [Place((), self.tree)]
         is_level = True
         for part in self._selectors:
@@ -139,6 +143,7 @@ class Selection(Shown, Generic[Tree, Value]):
             if not (below or self._missing_ok or part.may_be_empty):
                 fail(part, places[0], self._context)
             places = below
+        self._places = places
         return places
 
     # -------------------------------------------------------------------- reading
@@ -299,7 +304,7 @@ class Selection(Shown, Generic[Tree, Value]):
         if parallel is not None:
             places = self.places()
             paths = [place.path for place in places]
-            check_apart(paths)
+            check_apart(self.tree, paths, self._context)
             values = [place.value for place in places]
             results = map(Set, parallel._run(f, [values], lambda: paths))
             edits = zip(paths, results, strict=True)
@@ -375,12 +380,8 @@ def _new_key(node: Any, rule: Rule | None, wanted: Any, path: KeyPath) -> Any:
     """
     if rule is None:
         raise EditError(f"cannot insert into the leaf at {path.where()}", path=path)
-    cls: Any = GetAttrKey
-    if rule.is_mapping or (isinstance(node, Mapping) and not rule.is_sequence):
-        cls = DictKey
-    elif rule.is_sequence or isinstance(node, MutableSequence | tuple):
-        cls = SequenceKey
-    key, size = wanted, len(node) if hasattr(node, "__len__") else 0
+    cls: Any = item_key(node, rule) or GetAttrKey
+    key, size = wanted, len(node) if cls is SequenceKey else 0
     if wanted is END and cls is SequenceKey:
         key = SequenceKey(size)
     elif cls is DictKey and type(wanted) is SequenceKey:
@@ -389,8 +390,7 @@ def _new_key(node: Any, rule: Rule | None, wanted: Any, path: KeyPath) -> Any:
         is_number = wanted.isascii() and wanted.isdigit()
         key = SequenceKey(int(wanted)) if is_number else None
     elif isinstance(wanted, str):
-        is_object = isinstance(rule.form, Shaped) and not rule.is_mapping
-        key = GetAttrKey(wanted) if is_object else cls(wanted)
+        key = cls(wanted)
     fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
     if not fits or (wanted is END and cls is not SequenceKey):
         what = "[+]" if wanted is END else str(wanted)

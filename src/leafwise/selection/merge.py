@@ -36,18 +36,6 @@ from ..ops.traversal import DELETE
 from ..safely import MISSING, brief, class_name, clip, nearest, printed, type_name
 from .align import Numbering, numbers_by_key
 from .diff import differ
-from .find import (
-    DEEP,
-    DEPTH_IN_DOUBT,
-    Place,
-    call_at,
-    check_cycles,
-    find,
-    has_kinds,
-    keys_of,
-    static_names,
-)
-from .pattern import Selector, read_selector, selector, with_article
 from .rebuild import (
     Delete,
     Edit,
@@ -60,6 +48,21 @@ from .rebuild import (
     item_key,
     rebuild,
     remade,
+)
+from .select import (
+    DEEP,
+    DEPTH_IN_DOUBT,
+    Place,
+    Selector,
+    call_at,
+    check_cycles,
+    find,
+    has_kinds,
+    keys_of,
+    read_selector,
+    selector,
+    static_names,
+    with_article,
 )
 
 
@@ -588,8 +591,8 @@ class _Merging:
         values = [found.get(key, MISSING) for key in keys]
         made = _unflattened(spot.link, below, rule, aux, keys, values)
         if made is not below and rule.edited is not None:
-            names = [key.name for key in keys if found[key] is not mine[key]]
-            self.record.add((), below, made, rule, names)
+            edits = [(k, Set(x)) for k, x in found.items() if x is not mine[k]]
+            self.record.add((), below, made, rule, edits)
         return made
 
     def fields(
@@ -633,8 +636,7 @@ class _Merging:
             return below
         made = call_at(changed_node, (spot.link, below, rule, edits), spot)
         if rule.edited is not None:
-            names = [key.name for key, edit in edits if type(edit) is not Delete]
-            self.record.add((), below, made, rule, names)
+            self.record.add((), below, made, rule, edits)
         return made
 
     def overlaid(self, below: Any, above: Any) -> Any:

@@ -30,10 +30,21 @@ from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
 from .edit import Selection
-from .find import DEPTH_IN_DOUBT, END, Place, check_cycles, find, keys_of, parse
-from .pattern import along, require, selector, with_article
 from .rebuild import Delete, Edit, Edited, Set, rebuild
-from .values import as_declared, as_replaced, declared_at, described, guess, number_type
+from .select import (
+    DEPTH_IN_DOUBT,
+    END,
+    Place,
+    along,
+    check_cycles,
+    find,
+    keys_of,
+    parse,
+    require,
+    selector,
+    with_article,
+)
+from .values import as_declared, as_replaced, declared_at, guess, number_type
 
 
 if TYPE_CHECKING:
@@ -541,10 +552,9 @@ def _edits_of(
     if forces or adds or there:
         if not there:
             return _added(tree, where, value, context, forces=forces)
-        known: dict[type, Any] = {}
         edits: list[tuple[KeyPath, Edit]] = []
         for place in there:
-            hint, converts = declared_at(tree, place.path, context, known)
+            hint, converts = declared_at(tree, place.path, context)
             any_type = forces or (converts and validate)  # else the class casts it
             new = _cast(place, value, context, hint, any_type)
             edits.append((place.path, Set(new)))
@@ -647,7 +657,9 @@ def _cast(place: Place, text: str, context: Context, hint: Any, any_type: bool) 
             return guess(text)
         there = f"the value at {place.path.where()} is {clip(old)}"
         if hint is not Any:
-            what = f"is not of the declared type {described(hint)}; {there}"
+            is_class = isinstance(hint, type)
+            declared = class_name(hint, qualified=False) if is_class else clip(hint)
+            what = f"is not of the declared type {declared}; {there}"
         elif rule is None:
             name = with_article(class_name(number_type(old)))
             what = f"is not {name}; {there}"

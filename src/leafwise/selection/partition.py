@@ -18,7 +18,7 @@ from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..ops.reshape import broadcast_leaves
 from ..safely import MISSING, shown
-from .pattern import Region, is_function, read_selector, require
+from .select import Region, is_function, read_selector, require
 
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, SequenceKey
-from ..core.walk import unlink
 from ..errors import EditError
-from ..ops.context import Context
+from ..ops.context import Context, context_of
 from ..safely import clip, type_name
 from .rebuild import Delete, Edit, Insert, Move, Set, entries_of, rebuild
 
@@ -104,25 +103,21 @@ def _checked(value: Any, path: KeyPath) -> Any:
     Raises:
         EditError: JSON has no such value.
     """
-    todo: list[tuple[Any, Any]] = [(value, ())]
-    while todo:
-        node, link = todo.pop()
-        if type(node) is dict:
-            for key, child in node.items():
-                if type(key) is not str:
-                    place = path + unlink((link, DictKey(key)))
-                    _refuse(f"the key {clip(key)}", place)
-                todo.append((child, (link, DictKey(key))))
-        elif type(node) is list:
-            todo += [(x, (link, SequenceKey(n))) for n, x in enumerate(node)]
-        elif type(node) not in _SCALARS or (
-            type(node) is float and not math.isfinite(node)
-        ):
-            _refuse(f"{clip(node)} ({type_name(node)})", path + unlink(link))
+    leaves, treedef = _OF_JSON.flatten(value)
+    for below, leaf in zip(treedef.paths(), leaves, strict=True):
+        place = KeyPath(path + below)
+        _pointer(place)
+        is_finite = type(leaf) is not float or math.isfinite(leaf)
+        if type(leaf) not in _JSON_TYPES or not is_finite:
+            _refuse(f"{clip(leaf)} ({type_name(leaf)})", place)
     return value
 
 
-_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+_JSON_TYPES: Final = frozenset({str, int, float, bool, type(None), dict, list})
+_OF_JSON: Final = context_of(
+    lambda node: type(node) not in (dict, list) or not node, none_is_leaf=True
+)
+"""Dicts and lists are nodes, and the empty ones leaves."""
 
 
 def _refuse(what: str, path: KeyPath) -> NoReturn:
@@ -163,38 +158,33 @@ def _applied(
     """Return a tree after one operation."""
     if not isinstance(operation, dict):
         raise EditError(f"it is not an object: {clip(operation)}")
-    word = operation.get("op")
-    pointer = _member(operation, "path")
-    match word:
-        case "add":
-            return _put(tree, pointer, _value(operation), context)
-        case "remove":
-            return _removed(tree, pointer, context)
-        case "replace":
-            path, _ = _found(tree, pointer, context)
-            return rebuild(tree, [(path, Set(_value(operation)))], context)
-        case "move":
-            source = _member(operation, "from")
-            if pointer.startswith(f"{source}/"):
-                raise EditError(f"{source!r} cannot be moved into itself")
-            _, value = _found(tree, source, context)
-            if pointer == source:
-                return tree
-            rest = _removed(tree, source, context)
-            return _put(rest, pointer, value, context)
-        case "copy":
-            _, value = _found(tree, _member(operation, "from"), context)
+    word, pointer = operation.get("op"), _member(operation, "path")
+    if word == "add":
+        return _put(tree, pointer, _value(operation), context)
+    if word in ("move", "copy"):
+        source = _member(operation, "from")
+        if word == "move" and pointer.startswith(f"{source}/"):
+            raise EditError(f"{source!r} cannot be moved into itself")
+        path, value = _found(tree, source, context)
+        if word == "copy":
             return _put(tree, pointer, copy.deepcopy(value), context)
-        case "test":
-            path, value = _found(tree, pointer, context)
-            if not same(value, _value(operation)):
-                wanted = clip(operation["value"])
-                raise EditError(
-                    f"expected {wanted} at {path.where()}, found {clip(value)}",
-                    path=path,
-                )
+        if pointer == source:
             return tree
-    raise EditError(f"unknown operation {clip(word)}")
+        return _put(_removed(tree, path, context), pointer, value, context)
+    if word not in ("remove", "replace", "test"):
+        raise EditError(f"unknown operation {clip(word)}")
+    path, value = _found(tree, pointer, context)
+    if word == "remove":
+        return _removed(tree, path, context)
+    wanted = _value(operation)
+    if word == "replace":
+        return rebuild(tree, [(path, Set(wanted))], context)
+    if not same(value, wanted):
+        raise EditError(
+            f"expected {clip(wanted)} at {path.where()}, found {clip(value)}",
+            path=path,
+        )
+    return tree
 
 
 def _member(operation: dict[str, Any], name: str) -> str:
@@ -281,13 +271,12 @@ def _put(tree: Any, pointer: str, value: Any, context: Context) -> Any:
     return rebuild(tree, [(path_below(path, key), edit)], context)
 
 
-def _removed(tree: Any, pointer: str, context: Context) -> Any:
+def _removed(tree: Any, path: KeyPath, context: Context) -> Any:
     """Return a tree without the node or leaf at a place.
 
     Raises:
-        EditError: Nothing is there, or the tree itself.
+        EditError: It is the tree itself.
     """
-    path, _ = _found(tree, pointer, context)
     if not path:
         raise EditError("the root cannot be removed", path=path)
     edit = Move(None) if type(path[-1]) is SequenceKey else Delete()

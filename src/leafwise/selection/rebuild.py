@@ -31,7 +31,7 @@ from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
 from ..safely import type_name
-from .find import DEEP, Place, call_at, find, has_kinds, keys_of, parse
+from .select import DEEP, Place, call_at, find, has_kinds, keys_of, parse
 
 
 Tree = TypeVar("Tree")
@@ -98,7 +98,7 @@ class Edited:
         self._made: dict[int, tuple[Any, Any, Any, Rule, frozenset[str]]] = {}
 
     def add(
-        self, link: Any, node: Any, made: Any, rule: Rule, names: Iterable[str]
+        self, link: Any, node: Any, made: Any, rule: Rule, edits: Iterable[Any]
     ) -> None:
         """Note that an object was made of another one, after all that are in it.
 
@@ -107,9 +107,13 @@ class Edited:
             node: The object before.
             made: The object.
             rule: The rule of both.
-            names: The attributes that have new values.
+            edits: The edits at its keys.
         """
-        changed = frozenset(names)
+        changed = frozenset(
+            edit.name if type(edit) is Rename else key.name
+            for key, edit in edits
+            if isinstance(key, GetAttrKey) and type(edit) is not Delete
+        )
         if id(node) in self._made:
             _, node, _, _, before = self._made.pop(id(node))
             changed |= before
@@ -172,11 +176,35 @@ def edited(
 # ---------------------------------------------------------------------- many edits
 
 
-_Trie: TypeAlias = "tuple[dict[Any, _Trie], dict[Any, list[Edit]]]"
-"""What is edited below a node: what is below its children, and the edits at these.
+class _Step:
+    """A node above edits.
 
-Both are by key. Several edits at one key are insertions, but for one.
-"""
+    Attributes:
+        link: Where it is, as a linked list.
+        node: The node.
+        above: The step of the node above it, None for the root.
+        below: The steps of its children that have edits below them, by key.
+        edits: The edits at its keys. Several at one key are insertions, but for one.
+    """
+
+    __slots__ = ("above", "below", "children", "edits", "link", "node", "rule")
+
+    def __init__(self, link: Any, node: Any, rule: Any, above: _Step | None) -> None:
+        self.link, self.node, self.rule, self.above = link, node, rule, above
+        self.below: dict[Any, _Step] = {}
+        self.edits: dict[Any, list[Edit]] = {}
+        self.children: dict[Any, Any] | None = None
+
+    def child(self, key: Any) -> Any:
+        """Return the child, or the static value, at a key."""
+        if self.rule.reads_items:
+            return self.node[key.entry]
+        if self.children is None:
+            children, aux = self.rule.flatten(self.node)
+            keys = self.rule.keys(aux, len(children))
+            self.children = dict(zip(keys, children, strict=True))
+        known = self.children
+        return known[key] if key in known else getattr(self.node, key.name)
 
 
 def rebuild(
@@ -196,6 +224,8 @@ def rebuild(
     Raises:
         EditError: Two edits are at one place, or one is inside another; or a node does
             not allow one.
+        Exception: What a class raises where rebuilding runs its code, with a note of
+            the path.
     """
     listed = [*edits]
     if not listed:
@@ -203,91 +233,75 @@ def rebuild(
     if len(listed) == 1 and not listed[0][0] and type(listed[0][1]) is Set:
         root: Tree = listed[0][1].value
         return root
-    if len(listed) == 1 and listed[0][0]:
-        steps = _chain(tree, *listed[0], context)
-    else:
-        steps = _steps(tree, _trie_of(listed), context)
     made: Any = tree
-    for number in range(len(steps) - 1, -1, -1):
-        link, node, changes, above, key = steps[number]
-        made = _changed(link, node, changes, context, record)
-        if above >= 0:
-            steps[above][2].append((key, Set(made)))
+    for step in reversed(_steps(tree, listed, context)):
+        link, node, rule = step.link, step.node, step.rule
+        flat = [(key, edit) for key, some in step.edits.items() for edit in some]
+        if rule.reads_items and all(type(edit) is Set for _, edit in flat):
+            items = rule.items(node)
+            for key, edit in flat:
+                items[key.entry] = edit.value  # type: ignore[union-attr]
+            made = rule.from_items(rule.rest(node), items)
+        else:
+            try:
+                made = changed_node(link, node, rule, flat)
+            except EditError:
+                raise
+            except Exception as error:  # of the class
+                locate(error, [*unlink(link)][::-1])
+                raise
+        if record is not None and rule.edited is not None:
+            record.add(link, node, made, rule, flat)
+        if step.above is not None:
+            step.above.edits.setdefault(link[1], []).append(Set(made))
     return made  # type: ignore[no-any-return]
 
 
-_Step: TypeAlias = "tuple[Any, Any, list[tuple[Any, Edit]], int, Any]"
-"""A node above edits: its link, itself, the edits at its keys, the number of the step
-of the node above it, and its key there. A node stands after the one above it."""
+def _steps(
+    tree: Any, edits: Iterable[tuple[KeyPath, Edit]], context: Context
+) -> list[_Step]:
+    """Return the nodes above edits, each after the one above it.
 
-
-def _chain(tree: Any, path: KeyPath, edit: Edit, context: Context) -> list[_Step]:
-    """Return the nodes above a single edit."""
-    link: Any = ()
-    node = tree
-    steps: list[_Step] = [((), tree, [], -1, None)]
-    for number, key in enumerate(path[:-1]):
-        link, node = (link, key), children_by_key(node, context)(key)
-        steps.append((link, node, [], number, key))
-    steps[-1][2].append((path[-1], edit))
+    Raises:
+        EditError: Two edits are at one place, one is inside another, or one is of the
+            root.
+    """
+    resolve = context.view.resolve
+    steps = [_Step((), tree, resolve(type(tree)), None)]
+    for path, edit in edits:
+        if not path:
+            raise EditError(
+                "the root can only be replaced, by a single edit", path=path
+            )
+        step = steps[0]
+        *above, last = path
+        for depth, key in enumerate(above):
+            below = step.below.get(key)
+            if below is None:
+                if step.edits and not all(map(_leaves, step.edits.get(key, ()))):
+                    raise _overlap(path[: depth + 1], path)
+                child = step.child(key)
+                link, rule = (step.link, key), resolve(type(child))
+                below = step.below[key] = _Step(link, child, rule, step)
+                steps.append(below)
+            step = below
+        known = step.edits.setdefault(last, [])
+        if known and not _leaves(edit) and not all(map(_leaves, known)):
+            raise EditError(f"cannot edit {path.where()} twice", path=path)
+        if step.below and not _leaves(edit) and last in step.below:
+            raise _overlap(path, path)
+        known.append(edit)
     return steps
 
 
-def _steps(tree: Any, root: _Trie, context: Context) -> list[_Step]:
-    """Return the nodes above edits."""
-
-    def flat(edits: dict[Any, list[Edit]]) -> list[tuple[Any, Edit]]:
-        return [(key, edit) for key, listed in edits.items() for edit in listed]
-
-    steps: list[_Step] = [((), tree, flat(root[1]), -1, None)]
-    tries = [root]
-    for number, (below, _) in enumerate(tries):
-        link, node = steps[number][:2]
-        children: Any = children_by_key(node, context) if below else None
-        for key, trie in below.items():
-            steps.append(((link, key), children(key), flat(trie[1]), number, key))
-            tries.append(trie)
-    return steps
-
-
-def check_apart(paths: Sequence[KeyPath]) -> None:
+def check_apart(tree: Any, paths: Sequence[KeyPath], context: Context) -> None:
     """Refuse places that cannot all be replaced, before their values are made.
 
     Raises:
         EditError: Two are the same, or one is inside another.
     """
     if len(paths) > 1:
-        for path in paths:
-            if not path:
-                raise _overlap(path, path)
-        _trie_of((path, Set(None)) for path in paths)
-
-
-def _trie_of(edits: Iterable[tuple[KeyPath, Edit]]) -> _Trie:
-    """Return all edits as one trie.
-
-    Raises:
-        EditError: Two are at one place, one is inside another, or one is of the root.
-    """
-    root: _Trie = ({}, {})
-    for path, edit in edits:
-        if not path:
-            raise EditError(
-                "the root can only be replaced, by a single edit", path=path
-            )
-        trie = root
-        for depth, key in enumerate(path[:-1]):
-            if not all(map(_leaves, trie[1].get(key, ()))):
-                raise _overlap(path[: depth + 1], path)
-            trie = trie[0].setdefault(key, ({}, {}))
-        key = path[-1]
-        known = trie[1].setdefault(key, [])
-        if not _leaves(edit) and not all(map(_leaves, known)):
-            raise EditError(f"cannot edit {path.where()} twice", path=path)
-        if not _leaves(edit) and key in trie[0]:
-            raise _overlap(path, path)
-        known.append(edit)
-    return root
+        _steps(tree, [(path, Set(None)) for path in paths], context)
 
 
 def _leaves(edit: Edit) -> bool:
@@ -308,46 +322,7 @@ def _refusal(link: Any, text: str) -> EditError:
     return EditError(text.replace("{where}", path.where()), path=path)
 
 
-def children_by_key(node: Any, context: Context) -> Any:
-    """Return a function from a key to the child that has it."""
-    rule: Any = context.view.resolve(type(node))
-    if rule.reads_items:
-        return lambda key: node[key.entry]
-    children = dict(zip(keys_of(node, rule), rule.flatten(node)[0], strict=True))
-    return lambda key: children[key] if key in children else getattr(node, key.name)
-
-
 # ------------------------------------------------------------------------ one node
-
-
-def _changed(
-    link: Any,
-    node: Any,
-    edits: list[tuple[Any, Edit]],
-    context: Context,
-    record: Edited | None,
-) -> Any:
-    """Return a node with edits applied at its keys."""
-    rule: Any = context.view.resolve(type(node))
-    if rule.reads_items and len(edits) == 1 and type(edits[0][1]) is Set:
-        items = rule.items(node)
-        items[edits[0][0].entry] = edits[0][1].value
-        return rule.from_items(rule.rest(node), items)
-    try:
-        made = changed_node(link, node, rule, edits)
-    except EditError:
-        raise
-    except Exception as error:  # of the class, where rebuilding runs its code
-        locate(error, [*unlink(link)][::-1])
-        raise
-    if record is not None and rule.edited is not None:
-        names = [
-            edit.name if isinstance(edit, Rename) else key.name
-            for key, edit in edits
-            if isinstance(key, GetAttrKey) and not isinstance(edit, Delete)
-        ]
-        record.add(link, node, made, rule, names)
-    return made
 
 
 def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]]) -> Any:
@@ -373,13 +348,7 @@ def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]])
             return made
         told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
         raise _refusal(link, told)
-    sets = [(key, edit.value) for key, edit in flat if type(edit) is Set]
-    made = _with_children(node, rule, sets)
-    if len(sets) == len(flat):
-        return made
-    return _reshaped(
-        link, node, made, rule, [one for one in flat if type(one[1]) is not Set]
-    )
+    return _changed_object(link, node, rule, flat)
 
 
 def _is_final(one: tuple[Any, Edit]) -> bool:
@@ -474,64 +443,58 @@ def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
     return items
 
 
-def _with_children(node: Any, rule: Rule, values: Sequence[tuple[Any, Any]]) -> Any:
-    """Return a node with other children or static values, by key."""
+def _changed_object(
+    link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
+) -> Any:
+    """Return an object with edits applied to its children and static values."""
     children, aux = rule.flatten(node)
     children = [*children]
-    places = {key: place for place, key in enumerate(keys_of(node, rule))}
-    rest = [(key, value) for key, value in values if key not in places]
-    for key, value in values:
-        if key in places:
-            children[places[key]] = value
-    made = rule.unflatten(aux, children)
-    for key, value in rest:
-        if not isinstance(key, GetAttrKey):
-            made[key.entry] = value
-        elif isinstance(rule.form, Shaped) or has_kinds(node):
-            setattr(made, key.name, value)
+    places = {key: n for n, key in enumerate(rule.keys(aux, len(children)))}
+    rest: list[tuple[Any, Edit]] = []
+    for key, edit in edits:
+        if type(edit) is Set and key in places:
+            children[places[key]] = edit.value
         else:
-            object.__setattr__(made, key.name, value)
-    return made
-
-
-def _reshaped(
-    link: Any, node: Any, made: Any, rule: Rule, edits: list[tuple[Any, Edit]]
-) -> Any:
-    """Make children of an object, a copy of a node, come and go, or rename them."""
+            rest.append((key, edit))
+    made = rule.unflatten(aux, children)
+    is_ours = isinstance(rule.form, Shaped) or has_kinds(node)
     extras = None if rule.extras is None else rule.extras(made)
+    grows = extras is not None or isinstance(rule.form, Shaped)
+    grows = grows or isinstance(node, MutableMapping | MutableSequence)
     refusal = _refusal(
         link,
         f"the {type_name(node)} at {{where}} has a fixed number of children: they can "
         "be set, but not deleted, inserted or renamed",
     )
-    grows = isinstance(node, MutableMapping | MutableSequence)
-    if extras is None and (
-        isinstance(node, tuple) or not (grows or isinstance(rule.form, Shaped))
-    ):
+    if not grows and any(type(edit) is not Set for _, edit in rest):
         raise refusal
-    _change_items(link, made, [one for one in edits if type(one[0]) is SequenceKey])
-    for key, edit in edits:
+    _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
+    for key, edit in rest:
+        is_item, old = type(key) is DictKey, key.entry
         if type(key) is SequenceKey:
             continue
-        is_item, old, new = type(key) is DictKey, key.entry, key.entry
-        store: Any = extras if extras is not None else made
+        if type(edit) is Set and not is_item:
+            (setattr if is_ours else object.__setattr__)(made, old, edit.value)
+            continue
+        store: Any = made if is_item or extras is None else extras
         if is_item or extras is not None:
             get, put, drop = store.__getitem__, store.__setitem__, store.__delitem__
         else:
             get, put, drop = (partial(f, made) for f in (getattr, setattr, delattr))
-        value = edit.value if isinstance(edit, Insert) else None
-        if not isinstance(edit, Insert):
-            if extras is not None and old not in extras:
-                raise refusal
-            kind, value = _kind_of(node, rule, key), get(old)
-            value = value if kind is None else Marked(kind, value)
-            new = edit.name if isinstance(edit, Rename) else None
-        if new is not None and (new in made if is_item else hasattr(made, new)):
+        new = edit.name if type(edit) is Rename else old
+        if type(edit) in (Insert, Rename) and (
+            new in made if is_item else hasattr(made, new)
+        ):
             raise _exists(link, type(key)(new))
-        if not isinstance(edit, Insert):
-            drop(old)
-        if new is not None:
-            put(new, value)
+        if isinstance(edit, Set | Insert):
+            put(new, edit.value)
+            continue
+        if extras is not None and old not in extras:
+            raise refusal
+        kind, value = _kind_of(node, rule, key), get(old)
+        drop(old)
+        if type(edit) is Rename:
+            put(new, value if kind is None else Marked(kind, value))
     return made
 
 

@@ -12,17 +12,17 @@ import enum
 import json
 import re
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
-from ..core.keypath import KeyPath, end_of_quote, parse_literal
+from ..core.keypath import KeyPath, end_of_quote, parse_literal, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..errors import EditError, PathError
 from ..ops.context import Context
-from ..safely import FAULTS, MISSING, class_name, clip
-from .rebuild import children_by_key, data_keys, entries_of, item_key, remade
+from ..safely import FAULTS, MISSING, clip
+from .rebuild import data_keys, entries_of, item_key, remade
 
 
 # --------------------------------------------------------------- texts of one type
@@ -62,8 +62,8 @@ def _text(text: str) -> str:
 
 
 def _set(text: str) -> Iterable[Any]:
-    value = _literal(text)
-    if not isinstance(value, list | tuple | set):
+    value = guess(text)
+    if not isinstance(value, _LISTS):
         raise TypeError(value)
     return value
 
@@ -78,6 +78,7 @@ _READERS: Final[dict[Any, Callable[[str], Any]]] = {
     frozenset: lambda text: frozenset(_set(text)),
 }
 _SCALARS: Final = frozenset({bool, int, float, complex, str})
+_LISTS: Final = (list, tuple, set)
 
 
 def _read(cls: Any, text: str) -> Any:
@@ -120,7 +121,7 @@ def as_replaced(text: str, old: Any, rule: Rule | None) -> Any:
             in it has equal keys.
     """
     if rule is not None:
-        return _node_like(old, rule, _literal(text), is_typed=False)
+        return _node_like(old, rule, guess(text), is_typed=False)
     cls = number_type(old)
     if old is None:
         return guess(text)
@@ -162,14 +163,14 @@ def _node_like(old: Any, rule: Rule, new: Any, *, is_typed: bool) -> Any:
         raise ValueError(new)
     entries = entries_of(old, rule)
     types = {key: number_type(x) for key, x in entries.items()}
+    if key_type is SequenceKey:  # items of a list have one type, or any
+        kinds = {*types.values()}
+        types = dict.fromkeys(range(len(new)), *kinds) if len(kinds) == 1 else {}
     pairs = new.items() if isinstance(new, Mapping) else enumerate(new)
-    first = next(iter(types.values()), None)
-    items = {}
-    for key, value in pairs:
-        cls = types.get(key)
-        if key_type is SequenceKey:
-            cls = first if len({*types.values()}) == 1 else None
-        items[key] = value if is_typed else _of_type(cls, value)
+    items = {
+        key: value if is_typed else _of_type(types.get(key), value)
+        for key, value in pairs
+    }
     return remade(old, rule, entries, items, lambda: data_keys([old]))
 
 
@@ -222,27 +223,6 @@ def as_declared(text: str, hint: Any, old: Any, rule: Rule | None) -> Any:
     return value
 
 
-def described(hint: Any) -> str:
-    """Return an annotation as messages show it.
-
-    Example:
-        >>> from leafwise.selection.values import described
-        >>> described(int), described(float | None), described(list[int])
-        ('int', 'float | None', 'list[int]')
-    """
-    names: list[str] = []
-    for member in _members(hint):
-        arguments = typing.get_args(member)
-        if typing.get_origin(member) is typing.Literal:
-            names += map(clip, arguments)
-        elif isinstance(member, type) and not arguments:
-            name = class_name(member, qualified=False)
-            names.append("None" if member is NoneType else name)
-        else:
-            names.append(clip(member))
-    return " | ".join(names)
-
-
 _QUALIFIERS: Final = (typing.Annotated, typing.Final, typing.ClassVar)
 
 
@@ -259,36 +239,23 @@ def _members(hint: Any) -> list[Any]:
     return [NoneType if hint is None else hint]
 
 
-def _is_table(cls: Any) -> bool:
-    """Return whether a class is a typed dict, of `typing` or of `typing_extensions`."""
-    return isinstance(cls, type) and issubclass(cls, dict) and hasattr(cls, "__total__")
+_CONTAINERS: Final[dict[Any, Any]] = {
+    **{cls: cls for cls in (list, tuple, dict, set, frozenset)},
+    Sequence: list,
+    Mapping: dict,
+}
 
 
-_CONTAINERS: Final = (
-    *((cls, cls) for cls in (list, tuple, dict, set, frozenset)),
-    *((Mapping, dict), (Sequence, list), (Set, set), (Iterable, list)),
-)
-
-
-def _container(cls: Any) -> Any:
-    """Return the built-in container that stands for a class; None for other classes."""
-    if _is_table(cls):
-        return dict
-    is_abstract = getattr(cls, "__module__", "") == "collections.abc"
-    return next(
-        (
-            made
-            for c, made in _CONTAINERS
-            if c is cls or (is_abstract and issubclass(cls, c))
-        ),
-        None,
-    )
+def _container(member: Any) -> Any:
+    """Return the built-in container that a type stands for; None for other types."""
+    cls = typing.get_origin(member) or member
+    return _CONTAINERS.get(cls) if isinstance(cls, type) else None
 
 
 def _is_known(member: Any) -> bool:
     """Return whether an annotation says how to read a text."""
     cls = typing.get_origin(member) or member
-    if cls is typing.Literal or cls is NoneType or _container(cls) is not None:
+    if cls is typing.Literal or cls is NoneType or _container(member) is not None:
         return True
     return isinstance(cls, type) and (
         cls in _SCALARS
@@ -310,13 +277,13 @@ def _fitted(value: Any, text: str | None, members: list[Any]) -> Any:
     """
     if not all(map(_is_known, members)):
         return value
-    some = [m for m in members if m is not str or text is None]
-    written = value if text is None else text
     for attempt in (_exactly, _widened, _from_text):
-        for member in some if attempt is not _from_text else members:
-            given = written if attempt is _from_text else value
-            with contextlib.suppress(*FAULTS):  # it is not of this type
-                return attempt(given, member)
+        is_last = attempt is _from_text
+        given = text if is_last and text is not None else value
+        for member in members:
+            if member is not str or text is None or is_last:
+                with contextlib.suppress(*FAULTS):  # it is not of this type
+                    return attempt(given, member)
     raise ValueError(value)
 
 
@@ -327,13 +294,13 @@ def _exactly(value: Any, member: Any) -> Any:
         known = [(type(x), x) for x in typing.get_args(member)]
         if (type(value), value) in known:
             return value
-    made = _container(cls)
-    if made is dict and isinstance(value, dict):
-        hints = {key: _members(child_hint(member, key)) for key in value}
-        return {key: _fitted(x, None, hints[key]) for key, x in value.items()}
-    if made not in (None, dict) and isinstance(value, list | tuple | set):
-        items = enumerate(value)
-        return made(_fitted(x, None, _members(child_hint(member, n))) for n, x in items)
+    made = _container(member)
+    if made is not None and isinstance(value, dict if made is dict else _LISTS):
+        pairs: Any = value.items() if isinstance(value, dict) else enumerate(value)
+        items = {
+            key: _fitted(x, None, _members(child_hint(member, key))) for key, x in pairs
+        }
+        return items if made is dict else made(items.values())
     if type(value) is not cls or made is not None:
         raise ValueError(value)
     return value
@@ -346,7 +313,7 @@ def _widened(value: Any, member: Any) -> Any:
 
 
 def _from_text(text: Any, member: Any) -> Any:
-    if not isinstance(text, str) or _container(typing.get_origin(member) or member):
+    if not isinstance(text, str) or _container(member) is not None:
         raise TypeError(text)
     if typing.get_origin(member) is typing.Literal:
         return _exactly(_text(text), member)
@@ -378,8 +345,6 @@ def child_hint(hint: Any, key: Any) -> Any:
     """
     for member in _members(hint):
         cls, arguments = typing.get_origin(member) or member, typing.get_args(member)
-        if _is_table(cls):
-            return hints_of(cls).get(key, Any)
         if not arguments or not isinstance(cls, type):
             continue
         if issubclass(cls, Mapping) and len(arguments) == 2:
@@ -391,39 +356,27 @@ def child_hint(hint: Any, key: Any) -> Any:
     return Any
 
 
-# ------------------------------------------------------------------- declared types
-
-
-Declared: TypeAlias = dict[str, tuple[Any, bool]]
-
-
-def declared_at(
-    tree: Any, path: KeyPath, context: Context, known: dict[type, Declared]
-) -> tuple[Any, bool]:
+def declared_at(tree: Any, path: KeyPath, context: Context) -> tuple[Any, bool]:
     """Return the annotation for a place in a tree, `Any` if there is none.
 
     Args:
         tree: The tree.
         path: The place.
         context: What is a leaf.
-        known: A cache of facts about classes, which is extended.
 
     Returns:
         The annotation, and whether the class of the parent converts its arguments.
     """
     node, hint, converts = tree, Any, False
     for key in path:
-        rule: Any = context.view.resolve(type(node))
         if isinstance(key, GetAttrKey):
-            cls = type(node)
-            if cls not in known:
-                found = {name: (hint, False) for name, hint in hints_of(cls).items()}
-                own = rule.declared
-                known[cls] = found if own is None else {**found, **own(cls)}
-            hint, converts = known[cls].get(key.name, (Any, False))
+            cls, rule = type(node), context.view.resolve(type(node))
+            own = {} if rule is None or rule.declared is None else rule.declared(cls)
+            declared = hints_of(cls).get(key.name, Any), False
+            hint, converts = own.get(key.name, declared)
         else:
             hint, converts = child_hint(hint, key.entry), False
-        node = children_by_key(node, context)(key)
+        node = read(key, node, context.view)
     return hint, converts
 
 
@@ -441,29 +394,14 @@ def guess(text: str) -> Any:
         >>> guess("1e-3"), guess("[a, {x: 2, y: 'b, c'}]"), guess("a b")
         (0.001, ['a', {'x': 2, 'y': 'b, c'}], 'a b')
     """
-    try:
-        return _literal(text)
-    except EditError:
-        raise
-    except ValueError:
-        return text
-
-
-def _literal(text: str) -> Any:
-    """Read a value as JSON, as a Python literal, or as a list or dict of words.
-
-    Raises:
-        ValueError: It is none of these.
-        EditError: A dict in it has equal keys.
-    """
-    for read in (_json, _python_literal, _words):
+    for reader in (_json, _python_literal, _words):
         try:
-            return read(text)
+            return reader(text)
         except EditError:
             raise
         except (ValueError, RecursionError):
             continue
-    raise ValueError(text)
+    return text
 
 
 def _json(text: str) -> Any:
@@ -568,7 +506,7 @@ def _word(text: str, start: int, pattern: re.Pattern[str]) -> tuple[Any, int]:
     if "\\" in bare:
         ends_in_space = bare.endswith("\\") and len(bare) < len(word)
         return _ESCAPED.sub(r"\1", f"{bare} " if ends_in_space else bare), end
-    for read in (_json, _python_literal):
+    for reader in (_json, _python_literal):
         with contextlib.suppress(ValueError):
-            return read(bare), end
+            return reader(bare), end
     return bare, end

@@ -25,7 +25,7 @@ from ..selection.diff import Change, TreeDiff
 from ..selection.difference import form_of
 from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection
-from ..selection.pattern import read_selector
+from ..selection.select import read_selector
 from .outline import DEPTH, Item, label_of, outline
 from .picture import Picture
 from .text import clipped, columns

@@ -23,7 +23,7 @@ from ..layout import Child, Sketch
 from ..ops.context import Context
 from ..safely import FAULTS, class_name, printable, shown, type_name
 from ..selection.difference import form_of
-from ..selection.find import static_names
+from ..selection.select import static_names
 from .text import leaves_text
 
 

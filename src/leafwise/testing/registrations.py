@@ -24,7 +24,7 @@ from ..equality.leaves import alike
 from ..lazy import real
 from ..ops.inspect import explain_leaf
 from ..safely import class_name, clip, described, printed, type_name
-from ..selection.find import static_names
+from ..selection.select import static_names
 
 
 def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -> None:

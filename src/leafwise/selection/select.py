@@ -1,0 +1,1098 @@
+"""Selectors: all the ways to pick nodes and leaves of a tree, patterns among them.
+
+A selector picks *targets*: nodes or leaves of a tree, in leaf order. Whatever is at or
+below a target is its region; `&` and `~` work on regions.
+
+A pattern is a path in which a step may match several keys:
+
+    optim.lr        a name: an attribute or a string key; digits: an index or a key
+    layers[0]       a position, or an int key; [-1] counts from the end
+    ['a.b']         a key, exactly; any literal that a key path prints
+    @w              an attribute, exactly
+    *  [*]          any key; any position or key, but no attribute
+    w* ?            a name with wildcards
+    {lr,wd} [0,2]   one of several
+    [1:3] [:-1]     a range of positions
+    [name=web]      an item whose `name` is printed as `web`
+    [+]             the end of a list, where an item is inserted
+    **              any number of keys, zero included; at the end: all leaves below
+
+One walk from the root finds the places of a pattern, in leaf order; it goes on only
+where some step matches. Paths are linked lists `(above, key)` on the way, `()` for
+the root. Owns what may be a selector, and the error when one has no match.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import functools
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import index
+from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+
+from ..core.keypath import KeyPath, end_of_quote, keystr, parse_literal
+from ..core.keys import (
+    DictKey,
+    FlattenedIndexKey,
+    GetAttrKey,
+    SequenceKey,
+    literal,
+)
+from ..core.node import Fields, Rule, Shaped
+from ..core.registry import GLOBAL, View, view_of
+from ..core.treedef import PyTreeDef
+from ..core.walk import flatten, locate
+from ..equality.exact import is_array_like
+from ..errors import EditError, PathError
+from ..ops.context import Context, link_key, path_of, plain_context, stopping_context
+from ..ops.inspect import how_to_register
+from ..safely import (
+    FAULTS,
+    MISSING,
+    brief,
+    class_name,
+    clip,
+    nearest,
+    printed,
+    type_name,
+)
+
+
+KINDS: Final[dict[Any, str]] = {
+    SequenceKey: "position",
+    DictKey: "key",
+    GetAttrKey: "attribute",
+    FlattenedIndexKey: "position",
+}
+
+
+def key_kind(key: Any) -> str:
+    """Return the kind of a key: `position`, `key`, `attribute` or `other`."""
+    return KINDS.get(type(key), "other")
+
+
+Raw: TypeAlias = "tuple[str, Any, int, int]"
+"""The kind of a key, its value, its place among its siblings, and their number."""
+Test: TypeAlias = "Callable[[str, Any, int, int], bool]"
+
+
+class Step(NamedTuple):
+    """One step of a pattern: which keys it matches.
+
+    Attributes:
+        text: The step as it was written.
+        test: Takes the parts of a `Raw`; returns whether the step matches that key.
+        key: The only key that it matches, a str if its kind is open, else None.
+        having: The key and the text of a value that the child must have, or None.
+        name: The only name that it matches, else None.
+        is_direct: Whether a dict may be asked for the name.
+    """
+
+    text: str
+    test: Test
+    key: Any = None
+    having: tuple[str, str] | None = None
+    name: str | None = None
+    is_direct: bool = False
+
+    def matches(self, child: Any, raw: Raw) -> bool:
+        """Return whether it matches a child with this key."""
+        if not self.test(*raw):
+            return False
+        if self.having is None:
+            return True
+        key, text = self.having
+        is_mapping = isinstance(child, Mapping)
+        found = child.get(key, MISSING) if is_mapping else getattr(child, key, MISSING)
+        if found is None or type(found) is bool:
+            return text == {None: "null", False: "false", True: "true"}[found]
+        return isinstance(found, str | int | float) and str(found) == text
+
+
+def _any(_kind: str, _value: Any, _place: int, _count: int) -> bool:
+    return True
+
+
+DEEP: Final = Step("**", _any)
+"""Any number of keys."""
+END: Final = SequenceKey(sys.maxsize)
+"""The key of `[+]`, where nothing is."""
+
+
+# ------------------------------------------------------------------------ tests
+
+
+def _any_item(kind: str, _value: Any, _place: int, _count: int) -> bool:
+    return kind != "attribute"
+
+
+def _named(name: str) -> Test:
+    number = int(name) if _is_number(name) else None
+
+    def test(kind: str, value: Any, _place: int, _count: int) -> bool:
+        if isinstance(value, str):
+            return value == name and (number is not None or kind != "position")
+        return number is not None and type(value) is int and value == number
+
+    return test
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdigit()
+
+
+def _like(glob: str) -> Test:
+    # without brackets, which a name with wildcards cannot have
+    matches = re.compile(fnmatch.translate(glob)).match
+
+    def test(_kind: str, value: Any, _place: int, _count: int) -> bool:
+        try:
+            return matches(str(value)) is not None
+        except FAULTS:  # a key that has no text matches no name
+            return False
+
+    return test
+
+
+def _item(wanted: Any) -> Test:
+    if type(wanted) is not int:
+        shown = literal(wanted) if type(wanted) in _WITH_NAN else ""
+        has_nan = "nan" in shown  # which equals nothing, so its text has to do
+        return lambda kind, value, _place, _count: (
+            kind == "key"
+            and isinstance(value, type(wanted))
+            and (value == wanted or (has_nan and literal(value) == shown))
+        )
+
+    def test(kind: str, value: Any, place: int, count: int) -> bool:
+        if kind == "position":
+            return place == (wanted + count if wanted < 0 else wanted)
+        return kind == "key" and type(value) is int and bool(value == wanted)
+
+    return test
+
+
+_WITH_NAN: Final = frozenset({float, complex, tuple})
+
+
+def _one_of(tests: Sequence[Test]) -> Test:
+    return lambda *key: any(test(*key) for test in tests)
+
+
+def _span(span: slice) -> Test:
+    return lambda kind, _value, place, count: (
+        kind == "position" and place in range(*span.indices(count))
+    )
+
+
+def _attribute(text: str, key: GetAttrKey) -> Step:
+    test: Test = lambda kind, value, *_: kind == "attribute" and value == key.name  # noqa: E731
+    return Step(text, test, key, name=key.name)
+
+
+def step_of(key: Any) -> Step:
+    """Return the step that matches only this key."""
+    kind = key_kind(key)
+    if kind == "attribute":
+        return _attribute(str(key), key)
+    if kind == "other":
+        return Step(str(key), lambda _kind, found, *_: bool(found == key), key)
+    return Step(str(key), _item(key.entry), key)
+
+
+# ---------------------------------------------------------------------- parsing
+
+_BOUND: Final = re.compile(r"(-?[0-9]+)?")
+_FLAT: Final = "<flat index "
+_HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
+
+
+def parse(text: str, sep: str = ".") -> tuple[Step, ...]:
+    """Read a pattern.
+
+    Args:
+        text: The pattern; the empty text is the root.
+        sep: What stands between names.
+
+    Raises:
+        PathError: The text is not a pattern; the message points to the place.
+
+    Example:
+        >>> from leafwise.selection.select import parse
+        >>> [step.text for step in parse("layers[*].{w,b}")]
+        ['layers', '[*]', '{w,b}']
+        >>> parse("layers[0")
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.PathError: not a pattern: this [ is not closed
+          layers[0
+                ^
+    """
+    steps = []
+    place = 0
+    while place < len(text):
+        start = place
+        is_separated = text.startswith(sep, place)
+        if place and text[place] != "[" and not is_separated:
+            why = f"a step begins with {sep} or [; other keys need quotes: ['a@b']"
+            raise _error(text, place, why)
+        try:
+            if text[place] == "[":
+                step, place = _bracket(text, place)
+            else:
+                step, place = _name(text, place + is_separated * len(sep), sep)
+        except PathError:
+            raise
+        except ValueError:  # of `int`
+            raise _error(text, start, "this number has too many digits") from None
+        steps.append(step)
+    return tuple(steps)
+
+
+def _name(text: str, start: int, sep: str) -> tuple[Step, int]:
+    """Read the name, or the names in braces, that begin at a place."""
+    first = text[start : start + 1]
+    if first == "{":
+        return _braces(text, start)
+    if first in ("'", '"'):
+        end = _end_of_string(text, start)
+        key = GetAttrKey(_literal(text, start, end))
+        return _attribute(text[start:end], key), end
+    begin = start + (first == "@")
+    word = rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*"  # up to what is special
+    found: Any = re.compile(word).match(text, begin)
+    name, end = found[0], found.end()
+    if not name:
+        raise _error(text, begin, "a name is missing here")
+    if first == "@":
+        return _attribute(text[start:end], GetAttrKey(name)), end
+    if name in ("*", "**"):
+        return (DEEP if name == "**" else Step("*", _any)), end
+    test = _test_of(name, text, begin + max(name.find("**"), 0))
+    if "*" in name or "?" in name:
+        return Step(name, test), end
+    return Step(name, test, name, None, name, not _is_number(name)), end
+
+
+def _test_of(name: str, text: str, place: int) -> Test:
+    """Return the test of a name, which may have wildcards."""
+    if "**" in name:
+        raise _error(text, place, "** must be a step of its own, between dots")
+    return _like(name) if "*" in name or "?" in name else _named(name)
+
+
+def _braces(text: str, start: int) -> tuple[Step, int]:
+    end = text.find("}", start)
+    if end < 0:
+        raise _error(text, start, "this { is not closed")
+    names = [name.strip() for name in text[start + 1 : end].split(",")]
+    if not all(names):
+        raise _error(text, start, "these braces have an empty name")
+    if any(letter in "[].{@" for name in names for letter in name):
+        raise _error(text, start, "braces hold names, separated by commas")
+    tests = [_test_of(name, text, start) for name in names]
+    return Step(text[start : end + 1], _one_of(tests)), end + 1
+
+
+def _bracket(text: str, start: int) -> tuple[Step, int]:
+    end = _closing(text, start)
+    inside, shown = text[start + 1 : end], text[start : end + 1]
+    bare = inside.strip()
+    having = _HAVING.fullmatch(inside)
+    bounds = [part.strip() for part in inside.split(":", 3)]
+    if not bare:
+        raise _error(text, start, "these brackets are empty")
+    if bare == "*":
+        step = Step(shown, _any_item)
+    elif bare == "+":
+        step = Step(shown, _item(END.idx), END)
+    elif len(bounds) in (2, 3) and all(map(_BOUND.fullmatch, bounds)):
+        numbers = [int(part) if part else None for part in bounds]
+        if numbers[2:] == [0]:
+            raise _error(text, start, "the step of a range cannot be 0")
+        step = Step(shown, _span(slice(*numbers)))
+    elif having is not None:
+        key, value = having.groups()
+        if value[:1] in ("'", '"'):
+            value = str(_literal(text, start + 1 + having.start(2), end))
+        step = Step(shown, _any_item, having=(key, value))
+    elif inside.startswith(_FLAT) and inside.endswith(">"):
+        digits = inside[len(_FLAT) : -1]
+        if not _is_number(digits):
+            place = start + 1 + len(_FLAT)
+            raise _error(text, place, "a flat index must be a number")
+        step = Step(shown, _item(int(digits)), FlattenedIndexKey(int(digits)))
+    else:
+        wanted = _literal(text, start + 1, end)
+        if type(wanted) is tuple and not bare.startswith("("):
+            step = Step(shown, _one_of([*map(_item, wanted)]))
+        else:
+            cls: Any = SequenceKey if type(wanted) is int else DictKey
+            step = Step(shown, _item(wanted), cls(wanted))
+    return step, end + 1
+
+
+def _closing(text: str, start: int) -> int:
+    place, open_ = start + 1, 1
+    while place < len(text):
+        if text[place] in "'\"":
+            place = _end_of_string(text, place)
+            continue
+        open_ += {"[": 1, "]": -1}.get(text[place], 0)
+        if not open_:
+            return place
+        place += 1
+    raise _error(text, start, "this [ is not closed")
+
+
+def _end_of_string(text: str, start: int) -> int:
+    end = end_of_quote(text, start)
+    if end < 0:
+        raise _error(text, start, "this quote is not closed")
+    return end
+
+
+def _literal(text: str, start: int, end: int) -> Any:
+    try:
+        return parse_literal(text[start:end].strip())
+    except PathError:
+        hint = "; a string key needs quotes" if text[start:end].isidentifier() else ""
+        raise _error(text, start, f"this is not a literal{hint}") from None
+
+
+_WINDOW: Final = 60
+
+
+def _error(text: str, place: int, why: str) -> PathError:
+    """Return an error that shows the text with a caret under the place."""
+    begin = max(0, place - _WINDOW)
+    shown = text[begin : place + _WINDOW]
+    if not shown.isprintable():
+        return PathError(f"not a pattern: {why}, at character {place}: {clip(text)}")
+    return PathError(f"not a pattern: {why}\n  {shown}\n  {' ' * (place - begin)}^")
+
+
+# ---------------------------------------------------------------- places in a tree
+
+
+class Place:
+    """A place in a tree: a path, and the node or leaf there.
+
+    Attributes:
+        value: The node or leaf there.
+        path: The path from the root.
+    """
+
+    __slots__ = ("_link", "value")
+
+    def __init__(self, link: Any, value: Any) -> None:
+        """Take a path, a linked list of keys, or what makes a path of nothing."""
+        self._link = link
+        self.value = value
+
+    @property
+    def path(self) -> KeyPath:
+        """The path from the root, made on demand."""
+        link = self._link
+        if type(link) is not KeyPath:
+            link = self._link = (
+                link() if type(link) is functools.partial else path_of(link)
+            )
+        return link  # type: ignore[no-any-return]
+
+
+def leaf_places(
+    leaves: Sequence[Any], treedef: PyTreeDef, chosen: Iterable[int]
+) -> list[Place]:
+    """Return the places of some leaves, by their numbers."""
+    path_at = lambda number: treedef.paths()[number]  # noqa: E731
+    return [
+        Place(functools.partial(path_at, number), leaves[number]) for number in chosen
+    ]
+
+
+def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
+    """Call a function for a place; its exceptions get a note of the path.
+
+    Args:
+        f: The function.
+        values: Its arguments.
+        place: Anything with a `path`.
+    """
+    try:
+        return f(*values)
+    except Exception as error:  # of the user's function, which is told where
+        locate(error, [*reversed(place.path)])
+        raise
+
+
+DEPTH_IN_DOUBT: Final = 500
+"""How deep a walk goes before it checks for cycles: few trees are that deep."""
+
+
+def check_cycles(trees: list[Any], context: Context) -> None:
+    """Check that trees do not contain themselves, before a walk that would not end.
+
+    Args:
+        trees: The trees that are not yet checked; it is emptied.
+        context: What is a leaf.
+
+    Raises:
+        CycleError: A tree contains itself.
+    """
+    while trees:
+        flatten(trees.pop(), context.view, context.stop)
+
+
+# --------------------------------------------------------------- children of a node
+
+
+def static_names(node: Any, rule: Rule) -> Sequence[str]:
+    """Return the names of the static fields of a node, as far as they are known."""
+    form = rule.form
+    if isinstance(form, Fields):
+        return form.meta
+    if isinstance(form, Shaped):
+        static: Sequence[str] = rule.flatten(node)[1].field_layout.static
+        return static
+    return ()
+
+
+def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
+    """Return the keys of a node's children."""
+    children, aux = rule.flatten(node)
+    return rule.keys(aux, len(children))
+
+
+def has_kinds(node: Any) -> bool:
+    """Return whether an object knows which of its attributes or items are data."""
+    return hasattr(node, "_leafwise_fields")
+
+
+def _linked(node: Any, rule: Rule) -> Iterable[tuple[Any, Any]]:
+    """Return the children of a node, each after its key in a linked list."""
+    children, aux = rule.flatten(node)
+    keys = (rule.bare_keys if rule.reads_items else rule.keys)(aux, len(children))
+    if rule.reads_items and rule.is_mapping:
+        keys = [key if type(key) is str else DictKey(key) for key in keys]
+    return zip(keys, children, strict=True)
+
+
+def _children(node: Any, rule: Rule) -> Iterator[tuple[Any, Any, Raw]]:
+    """Yield each child after its key in a linked list, and with what tests take."""
+    pairs = [*_linked(node, rule)]
+    count = len(pairs)
+    if has_kinds(node) and isinstance(node, Sequence):
+        count = len(node)
+    for place, (key, child) in enumerate(pairs):
+        kind, value, at = "key", key, place
+        if type(key) is int:
+            kind = "position"
+        elif type(key) is not str:
+            kind = key_kind(key)
+            value = key if kind == "other" else key.entry
+            at = key.idx if type(key) is SequenceKey else place
+        yield key, child, (kind, value, at, count)
+
+
+def _static_child(node: Any, rule: Rule, step: Step) -> list[tuple[Any, Any]]:
+    """Return the key and value of a static field or item that a step matches."""
+    if step.name is not None and step.name in static_names(node, rule):
+        return [(GetAttrKey(step.name), getattr(node, step.name))]
+    items: list[tuple[Any, Any]] = []
+    if has_kinds(node) and isinstance(node, Mapping):
+        items = [(DictKey(key), value) for key, value in node.items()]
+    elif has_kinds(node) and isinstance(node, Sequence):
+        items = [(SequenceKey(place), value) for place, value in enumerate(node)]
+    for place, (key, value) in enumerate(items):
+        if step.matches(value, (key_kind(key), key.entry, place, len(items))):
+            return [(key, value)]
+    return []
+
+
+# ------------------------------------------------------------------------- the walk
+
+
+def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
+    """Return the places that a pattern matches, in leaf order.
+
+    Args:
+        tree: The tree.
+        steps: The pattern.
+        context: What is a leaf.
+
+    Raises:
+        CycleError: The tree contains itself, below `**`.
+    """
+    if DEEP in steps:
+        return _find_deep(tree, steps, context)
+    places: list[tuple[Any, Any]] = [((), tree)]
+    rules = context.view.rules
+    for step in steps:
+        below: list[tuple[Any, Any]] = []
+        name = step.name if step.is_direct and context.stop is None else None
+        for link, node in places:
+            rule = rules.get(type(node)) if name is not None else None
+            if rule is None or not (rule.reads_items and rule.is_mapping):
+                below += _one_step(link, node, step, context)
+            elif name in node:
+                below.append(((link, name), node[name]))
+        places = below
+    return [Place(link, value) for link, value in places]
+
+
+def _one_step(
+    link: Any, node: Any, step: Step, context: Context
+) -> list[tuple[Any, Any]]:
+    """Return the children of a node that a step matches, with their links."""
+    rule = context.rule_of(node, link)
+    if rule is None:
+        return []
+    if step.test is _any or (
+        step.test is _any_item and step.having is None and rule.reads_items
+    ):
+        return [((link, key), child) for key, child in _linked(node, rule)]
+    found = [
+        (key, child)
+        for key, child, raw in _children(node, rule)
+        if step.matches(child, raw)
+    ]
+    if len(found) > 1 and step.name is not None and rule.is_mapping:
+        wanted = DictKey(step.name)  # rather than the number with these digits
+        found = [pair for pair in found if link_key(pair[0]) == wanted]
+    if not found and step.key is not None:
+        found = _static_child(node, rule, step)
+    return [((link, key), child) for key, child in found]
+
+
+def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
+    """Return the places that a pattern with `**` matches, a node before those below.
+
+    The walk is that of an automaton. Its states are the numbers of the steps that may
+    come next: `**` stays in a state, and the step after it may come as well.
+    """
+    end, leaves_only = len(steps), steps[-1] is DEEP
+    leaf_types: set[type] | frozenset[type] = (
+        frozenset() if context.stop is not None else context.view.leaf_types
+    )
+
+    @functools.cache
+    def opened(states: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the states with those after a `**` included."""
+        found: dict[int, None] = {}
+        for state in states:
+            last = state
+            while last < end and steps[last] is DEEP:
+                last += 1
+            found.update(dict.fromkeys(range(state, last + 1)))
+        return tuple(found)
+
+    @functools.cache
+    def table(states: tuple[int, ...]) -> Any:
+        """Return where the automaton goes from a state.
+
+        Returns:
+            The states that stay, as their steps are `**`; the other steps, each before
+            the next state; and if all of these match one name each, the states after
+            each name.
+        """
+        stay = tuple([s for s in states if s < end and steps[s] is DEEP])
+        moves = [(steps[s], s + 1) for s in states if s < end and s not in stay]
+        names: dict[Any, tuple[int, ...]] | None = None
+        if all(step.is_direct for step, _ in moves):
+            names = {}
+            for step, after in moves:
+                names[step.name] = opened((*names.get(step.name, stay), after))
+        return opened(stay), moves, names
+
+    def below(link: Any, node: Any, rule: Rule, states: tuple[int, ...]) -> list[Any]:
+        """Return the children in which the walk goes on, with their states."""
+        stay, moves, names = table(states)
+        by_name = names is not None and rule.reads_items and rule.is_mapping
+        if by_name and end not in stay:
+            hits = [name for name in names if name in node]
+            if len(hits) < 2 and leaf_types.issuperset(map(type, node.values())):
+                return [((link, name), node[name], names[name]) for name in hits]
+        found = []
+        for key, child, raw in _children(node, rule):
+            if by_name:
+                after = names.get(key, stay)
+            else:
+                moved = [after for step, after in moves if step.matches(child, raw)]
+                after = opened((*stay, *moved)) if moved else stay
+            if after and (type(child) not in leaf_types or end in after):
+                found.append(((link, key), child, after))
+        return found
+
+    found, unchecked = [], [tree]
+    stack: list[tuple[Any, Any, tuple[int, ...], int]] = [((), tree, opened((0,)), 0)]
+    while stack:
+        link, node, states, depth = stack.pop()
+        rule = None if type(node) in leaf_types else context.rule_of(node, link)
+        if end in states and (rule is None or not leaves_only):
+            found.append(Place(link, node))
+        if rule is None or states == (end,):
+            continue
+        if depth == DEPTH_IN_DOUBT:
+            check_cycles(unchecked, context)
+        stack += [(*one, depth + 1) for one in below(link, node, rule, states)[::-1]]
+    return found
+
+
+# ------------------------------------------------------------------- selectors
+
+
+class Selector:
+    """A selector picks nodes or leaves of a tree; combine them with `&`, `|` and `~`.
+
+    `a | b` picks the targets of `a` and of `b`. `a & b` picks what is in a target of
+    both. `~a` picks all leaves that are in no target of `a`. `selector(...)` returns a
+    `Selector`.
+
+    Attributes:
+        text: The selector as it was written, or a description.
+        targets: Returns the targets in a tree; takes the tree and the context.
+        is_single: Whether its form allows at most one match.
+        is_level: Whether all targets have the same depth, so that none is inside
+            another.
+        may_be_empty: Whether it may have no match.
+
+    Example:
+        >>> import leafwise as lw
+        >>> tree = {"a": {"w": 1, "b": 2}, "c": {"w": 3}}
+        >>> lw.at(tree)[lw.selection.selector("**.w") & "a"].get()
+        [1]
+        >>> lw.at(tree)[~lw.selection.selector("a")].get()
+        [3]
+    """
+
+    __slots__ = ("is_level", "is_single", "may_be_empty", "targets", "text")
+
+    def __init__(
+        self,
+        text: str,
+        targets: Callable[[Any, Context], list[Place]],
+        *,
+        may_be_empty: bool = False,
+    ) -> None:
+        self.text = text
+        self.targets = targets
+        self.is_single = self.is_level = False
+        self.may_be_empty = may_be_empty
+
+    def split_last(self) -> tuple[Selector, Any]:
+        """Return the selector of the parents, and the last key (a str for a name).
+
+        Raises:
+            EditError: The selector does not end in a single key.
+        """
+        raise EditError(
+            f"cannot insert at {self.text!r}: its last step is not a single key"
+        )
+
+    def explain_miss(self, start: Place, context: Context) -> str:
+        """Describe the tree at and below a place where the selector has no match.
+
+        Args:
+            start: The place.
+            context: The context below it.
+        """
+        leaves, _ = context.flatten(start.value)
+        return f"the tree has {_count(len(leaves))}, no match among them"
+
+    def __and__(self, other: Any) -> Selector:
+        return _both(self, selector(other))
+
+    __rand__ = __and__
+
+    def __or__(self, other: Any) -> Selector:
+        return _either((self, selector(other)))
+
+    def __ror__(self, other: Any) -> Selector:
+        return _either((selector(other), self))
+
+    def __invert__(self) -> Selector:
+        return _outside(self)
+
+    def __repr__(self) -> str:
+        return f"<selector {self.text}>"
+
+
+# ----------------------------------------------------------------- kinds of selectors
+
+
+class _Path(Selector):
+    """Places whose path matches a pattern."""
+
+    __slots__ = ("steps",)
+
+    def __init__(self, text: str, steps: Sequence[Step]) -> None:
+        super().__init__(text, lambda tree, context: find(tree, steps, context))
+        self.steps = steps
+        self.is_single = all(step.key is not None for step in steps)
+        self.is_level = DEEP not in steps
+
+    def split_last(self) -> tuple[Selector, Any]:
+        if not self.steps or self.steps[-1].key is None:
+            return super().split_last()
+        return _Path(self.text, self.steps[:-1]), self.steps[-1].key
+
+    def explain_miss(self, start: Place, context: Context) -> str:
+        if DEEP in self.steps:
+            paths = context.flatten(start.value)[1].paths()
+            last = self.text.rpartition(".")[2].strip("[]'\"@*")
+            names = {keystr(p[-1:], simple=True): p for p in paths[_SEARCHED::-1]}
+            near = nearest(last, names)[:_SHOWN]
+            shown = brief(str(names[name]) or "the root" for name in near)
+            return f"the tree has {_count(len(paths))}{shown and f'; nearest: {shown}'}"
+        above = [Place((), start.value)]
+        for done, step in enumerate(self.steps, start=1):
+            below = find(start.value, self.steps[:done], context)
+            if not below:
+                rest = ".".join(one.text for one in self.steps[done - 1 :])
+                return _nearest_keys(step.text, rest, above[0], context)
+            above = below
+        return "the tree is empty"
+
+
+def _leaves(text: str, test: Callable[..., object], *, takes_path: bool) -> Selector:
+    """Return the selector of leaves that pass a test, of value or of path and value."""
+
+    def found(tree: Any, context: Context) -> list[Place]:
+        leaves, treedef = context.flatten(tree)
+        if not takes_path:
+            chosen = [number for number, leaf in enumerate(leaves) if test(leaf)]
+            return leaf_places(leaves, treedef, chosen)
+        pairs, root = zip(treedef.paths(), leaves, strict=True), context.root
+        return [Place(path, leaf) for path, leaf in pairs if test(root + path, leaf)]
+
+    return Selector(text, found)
+
+
+def _of_types(types: tuple[type, ...]) -> Selector:
+    """Return the selector of the outermost nodes or leaves that are of some types."""
+    names = " or ".join(class_name(cls, qualified=False) for cls in types)
+
+    def found(tree: Any, context: Context) -> list[Place]:
+        if context.stop is None and all(type(cls) is type for cls in types):
+            context = stopping_context(context.view, types)
+        else:
+            context = context.also_stopping(lambda node: isinstance(node, types))
+        leaves, treedef = context.flatten(tree)
+        chosen = [n for n, leaf in enumerate(leaves) if isinstance(leaf, types)]
+        return leaf_places(leaves, treedef, chosen)
+
+    return Selector(f"of type {names}", found)
+
+
+def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
+    """Return the selector of a tree of bools and selectors, a prefix of the tree.
+
+    It picks all of a subtree for True, nothing for False, and what a selector picks in
+    the subtree.
+    """
+    also = "" if _BOOL.issuperset(map(type, parts)) else " and predicates"
+
+    def found(tree: Any, context: Context) -> list[Place]:
+        values = treedef.flatten_up_to(tree)
+        places: list[Place] = []
+        for path, part, value in zip(treedef.paths(), parts, values, strict=True):
+            if isinstance(part, Selector):
+                places += follow(Place(path, value), part, context)
+            elif part:
+                places.append(Place(path, value))
+        return places
+
+    return Selector(f"a tree of bools{also}", found)
+
+
+def _either(parts: Sequence[Selector]) -> Selector:
+    """Return the selector of the targets of several selectors, each once."""
+
+    def found(tree: Any, context: Context) -> list[Place]:
+        return unique([x for part in parts for x in part.targets(tree, context)])
+
+    text = " | ".join(part.text for part in parts)
+    return Selector(text, found, may_be_empty=not parts)
+
+
+def _both(*parts: Selector) -> Selector:
+    """Return the selector of what is in a target of both of two selectors."""
+
+    def found(tree: Any, context: Context) -> list[Place]:
+        first, second = (part.targets(tree, context) for part in parts)
+        in_first, in_second = Region(first), Region(second)
+        found = [place for place in first if place.path in in_second]
+        found += [place for place in second if place.path in in_first]
+        return unique(found)
+
+    return Selector(" & ".join(f"({part.text})" for part in parts), found)
+
+
+def _outside(part: Selector) -> Selector:
+    """Return the selector of the leaves that are in no target of a selector."""
+
+    def found(tree: Any, context: Context) -> list[Place]:
+        region = Region(part.targets(tree, context))
+        leaves, treedef = context.flatten(tree)
+        pairs = zip(treedef.paths(), leaves, strict=True)
+        return [Place(path, leaf) for path, leaf in pairs if path not in region]
+
+    return Selector(f"~({part.text})", found)
+
+
+# ------------------------------------------------------------------------- regions
+
+
+class Region:
+    """Whatever is at some places, or below them; paths are `in` it or not."""
+
+    __slots__ = ("_paths", "_sizes")
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self._paths = {place.path for place in places}
+        self._sizes = {len(path) for path in self._paths}
+
+    def __contains__(self, path: KeyPath) -> bool:
+        paths = self._paths
+        if path in paths:
+            return True
+        return any(path[:size] in paths for size in self._sizes if size < len(path))
+
+
+def unique(places: Sequence[Place]) -> list[Place]:
+    """Return places without duplicates, in their order."""
+    known: dict[KeyPath, Place] = {}
+    for place in places:
+        known.setdefault(place.path, place)
+    return [*known.values()]
+
+
+# ------------------------------------------------------------------- what may be one
+
+
+def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
+    """Convert a value to a selector.
+
+    Args:
+        what: A pattern, see :doc:`selectors </guide/selecting>`; a `KeyPath`; a
+            position or a slice; a compiled regular expression, which is searched in the
+            text of the path of each leaf; a type or a tuple of types, for the outermost
+            values of these types; a predicate on the leaf, or on path and leaf if it
+            takes two arguments; a tuple or list of patterns, positions and slices, for
+            the targets of all of them, none if it is empty; a selector; or a tree of
+            bools, which may be a prefix of the tree. That tree may also have
+            predicates, types or selectors instead of bools, for what they pick below. A
+            node is read as such a tree, even if it is callable.
+        namespace: Where to look up whether a value is a node.
+
+    Raises:
+        PathError: The string is not a valid pattern.
+        TypeError: The value is not one of these.
+
+    Example:
+        >>> import leafwise as lw
+        >>> config = {"optim": {"lr": 0.1, "steps": 100}, "name": "run"}
+        >>> lw.at(config)[lw.selection.selector("**.s*") | str].items()
+        [(KeyPath((DictKey(key='optim'), DictKey(key='steps'))), 100), \
+(KeyPath((DictKey(key='name'),)), 'run')]
+        >>> large = lw.selection.selector({"optim": lambda x: x > 1, "name": False})
+        >>> lw.at(config)[large].get()
+        [100]
+    """
+    return read_selector(what, view_of(namespace))
+
+
+def read_selector(what: Any, view: View) -> Selector:
+    """Turn a value into a selector, with the node types of a view.
+
+    Raises:
+        PathError: The string is not a valid pattern.
+        TypeError: The value cannot be a selector.
+    """
+    if type(what) is str:
+        return _of_text(what)
+    if isinstance(what, Selector):
+        return what
+    if type(what) is tuple or type(what) is list:
+        if what and all(isinstance(item, type) for item in what):
+            return _of_types(tuple(what))
+        if all(isinstance(x, _IN_TUPLES) and type(x) is not bool for x in what):
+            return _either([read_selector(item, view) for item in what])
+    if view.resolve(type(what)) is None:
+        return _of_leaf(what)
+    leaves, treedef = plain_context(view).flatten(what)
+    if _BOOL.issuperset(map(type, leaves)):
+        return _mask(treedef, leaves)
+    parts: list[bool | Selector] = []
+    for leaf in leaves:
+        if isinstance(leaf, Selector | re.Pattern) or callable(leaf):
+            parts.append(read_selector(leaf, view))
+        elif leaf is None or _is_flag(leaf):  # None where it is a leaf of the tree too
+            parts.append(bool(leaf))
+        else:
+            raise _no_selector(what, leaf)
+    return _mask(treedef, parts)
+
+
+_IN_TUPLES: Final = (str, int, slice, KeyPath, Selector, re.Pattern)
+
+
+def is_function(what: Any, view: View) -> bool:
+    """Return whether a value is a function and not a node that is callable."""
+    return callable(what) and view.resolve(type(what)) is None
+
+
+def _of_leaf(what: Any) -> Selector:
+    """Return the selector of a value that is not a node.
+
+    Raises:
+        PathError: The string is not a valid pattern.
+        TypeError: The value cannot be a selector.
+    """
+    if isinstance(what, str):
+        return _of_text(str.__str__(what))
+    if isinstance(what, int) and type(what) is not bool:
+        return _of_text(f"[{literal(int(what))}]")
+    if isinstance(what, slice):
+        bounds = [what.start, what.stop, what.step]
+        if all(x is None or hasattr(type(x), "__index__") for x in bounds):
+            texts = ["" if x is None else str(index(x)) for x in bounds]
+            return _of_text(f"[{':'.join(texts)}]")
+    if isinstance(what, KeyPath):
+        return _Path(what.where(), [step_of(key) for key in what])
+    if isinstance(what, re.Pattern):
+        search = what.search
+        found = lambda path, _leaf: search(str(path))  # noqa: E731
+        return _leaves(repr(what.pattern), found, takes_path=True)
+    if isinstance(what, type):
+        return _of_types((what,))
+    if callable(what):
+        name = getattr(what, "__name__", type(what).__name__)
+        return _leaves(f"where {name}", what, takes_path=_takes_path(what))
+    if _is_flag(what):
+        return _mask(PyTreeDef.leaf(), [bool(what)])
+    raise _no_selector(what, what)
+
+
+@functools.lru_cache(maxsize=1024)
+def _of_text(text: str) -> Selector:
+    """Return the selector of a pattern, the same one each time."""
+    return _Path(text, parse(text))
+
+
+def along(steps: Sequence[Step]) -> Selector:
+    """Return the selector of some steps of a pattern."""
+    return _Path(".".join(step.text for step in steps), steps)
+
+
+def _takes_path(what: Callable[..., object]) -> bool:
+    """Return whether a predicate needs two arguments, path and leaf."""
+    try:
+        import inspect  # and with it ast, dis and tokenize
+
+        parameters = inspect.signature(what).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    positional = (
+        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    )
+    return sum(p.default is p.empty for p in positional) >= 2
+
+
+_BOOL: Final = frozenset({bool})
+
+
+def _is_flag(value: Any) -> bool:
+    """Return whether a value is a bool, of Python or of any array library."""
+    if type(value) is bool:
+        return True
+    return (
+        is_array_like(value)
+        and tuple(value.shape) == ()
+        and str(value.dtype).rpartition(".")[2] in ("bool", "bool_")
+    )
+
+
+def _no_selector(what: Any, wrong: Any) -> TypeError:
+    name = type(what).__name__
+    hint = ""
+    if callable(what):
+        hint = (
+            f"; {name} is a node type, so this is read as a tree and not as a "
+            "predicate: to use a predicate, pass a function that calls it"
+        )
+    got = clip(what) if wrong is what else f"{name} that contains {clip(wrong)}"
+    return TypeError(
+        "a selector is a pattern, a KeyPath, a regular expression, a type, a "
+        f"predicate, or a tree of bools and predicates; got {got}{hint}"
+    )
+
+
+# -------------------------------------------------------------------------- errors
+
+
+def require(
+    what: Selector, tree: Any, context: Context, *, missing_ok: bool = False
+) -> list[Place]:
+    """Return the targets of a selector.
+
+    Raises:
+        PathError: There are none, and `missing_ok` is not set; the message names what
+            is similar.
+    """
+    found = what.targets(tree, context)
+    if not (found or missing_ok or what.may_be_empty):
+        fail(what, Place((), tree), context)
+    return found
+
+
+def fail(what: Selector, start: Place, context: Context) -> NoReturn:
+    """Raise the error for a selector that has no match below a place.
+
+    Raises:
+        PathError: Always.
+    """
+    reason = what.explain_miss(start, context.below(start.path))
+    raise PathError(f"no match for {what.text!r}: {reason}")
+
+
+def follow(start: Place, what: Selector, context: Context) -> list[Place]:
+    """Return the targets of a selector below a place, with paths from the root."""
+    if not start.path:
+        return what.targets(start.value, context)
+    found = what.targets(start.value, context.below(start.path))
+    return [Place(start.path + place.path, place.value) for place in found]
+
+
+_SHOWN: Final = 5
+_SEARCHED: Final = 2000
+
+
+def _nearest_keys(text: str, rest: str, place: Place, context: Context) -> str:
+    node, where = place.value, (context.root + place.path).where()
+    rule = context.rule_of(node, place.path)
+    if rule is None:
+        hint = how_to_register(type(node))
+        return f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")
+    keys = [printed(key) for key in keys_of(node, rule)]
+    keys += [f".{name}" for name in static_names(node, rule)]
+    kind = type_name(node)
+    if not keys:
+        return f"the {kind} at {where} is empty"
+    near = nearest(text, keys)
+    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+    quoted = f"[{rest!r}]"
+    hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
+    return f"the {kind} at {where} has {brief(near[:_SHOWN])}{more}{hint}"
+
+
+def _count(number: int) -> str:
+    return "one leaf" if number == 1 else f"{number} leaves"
+
+
+def with_article(name: str) -> str:
+    """Return the name of a class after "a" or "an"."""
+    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"

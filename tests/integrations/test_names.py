@@ -33,7 +33,7 @@ Odd = Meta("Odd", (), {"__repr__": lambda self: "odd"})
         (lambda: integrations.register_model(Odd), "Odd is not a pydantic model"),
         (lambda: integrations.treedef_from(Odd()), "no treedef of .*: Odd"),
         (
-            lambda: nn.share(lambda f: f)(Odd()),
+            lambda: nn.jit(Odd()),
             "takes a function, got Odd: odd",
         ),
         (

@@ -63,16 +63,7 @@ def test_classes_without_a_name_are_named():
         ),
         (lambda: nn.replace(one, sise=1), "Nameless has no attribute 'sise'"),
         (lambda: nn.update([one], {0: 1}), "expected the values of a Nameless"),
-        (lambda: nn.tree_check([one, one]), "the Nameless at (0,) occurs again"),
         (lambda: nn.merge(one), "merge takes a GraphDef first, got Nameless"),
     ):
         with pytest.raises(Exception, match=re.escape(text)):
             call()
-
-
-def test_shared_objects_are_reported_where_split_is_called():
-    """The warning points at the caller."""
-    one = Node()
-    with pytest.warns(UserWarning, match="occurs again") as caught:
-        nn.split(nn.List([one, one]), on_shared="warn")
-    assert caught[0].filename == __file__

@@ -97,12 +97,6 @@ def as_decorator(L):
     return found, scaled.__name__, mapped.__name__
 
 
-def lowered(L):
-    f, one = L.jit(lambda m, x: m.grow(x).w[...]), model(L)
-    compiled = f.lower(one, 2.0).compile()
-    return compiled(one, 3.0), one.w[...]
-
-
 def mapped_prefix_trees(L):
     tree = {"k": np.arange(3.0), "l": [2.0, None]}
 
@@ -226,7 +220,6 @@ CASES = [
     donated,
     donated_object,
     as_decorator,
-    lowered,
     mapped_prefix_trees,
     mapped_and_returned,
     made_inside,
@@ -285,7 +278,7 @@ def test_a_bound_method_carries_its_object(jax):
     assert call(2.0).tolist() == [0.0, 0.0]
     assert grow(3.0) is one
     assert one.w.value.tolist() == [3.0, 3.0]
-    assert nn.share(lambda f: f)(one.grow)(1.0) is one
+    assert nn.remat(one.grow)(1.0) is one
     assert nn.vmap(one.__call__)(jax_ones((3, 2))).tolist() == [[4, 4]] * 3
     assert nn.grad(lambda x: one(x).sum())(jax_ones(2)).tolist() == [4, 4]
     with pytest.raises(
@@ -407,19 +400,9 @@ def test_captured_objects_are_no_copies(jax):
     assert vars(one).keys() == {"w"}
 
 
-def test_stages_of_a_compiled_function(jax):
-    """`trace`, `lower`, `compile` and `eval_shape` take the function's arguments."""
-    f = nn.jit(lambda m, x, k: (m, m.w * x * k), static_argnums=2)
+def test_stages_are_those_of_jax(jax):
+    """A module is a tree, so `jax.jit` takes it and lowers the function."""
     one = model(nn)
-    again, shape = f.eval_shape(one, 2.0, 3)
-    assert again is not one
-    assert (again.w.value.shape, shape.shape) == ((2,), (2,))
-    compiled = f.trace(one, 2.0, 3).lower().compile()
-    same, value = compiled(one, 5.0, 3)
-    assert same is one
-    assert value.tolist() == [15.0, 15.0]
-    assert "stablehlo" in f.lower(one, 2.0, 3).as_text()
-    with pytest.raises(TypeError, match="compiled with"):
-        compiled(one, 5.0, 4)
-    f.clear_cache()
-    assert one.w.value.tolist() == [1.0, 1.0]
+    lowered = jax.jit(lambda m, x: m.w * x).lower(one, 2.0)
+    assert "stablehlo" in lowered.as_text()
+    assert lowered.compile()(one, 5.0).tolist() == [5.0, 5.0]

@@ -18,7 +18,6 @@ array.
 from types import ModuleType as _ModuleType
 
 from ..dataclasses import dataclass as dataclass
-from ..errors import SharedError as SharedError
 from ..errors import TraceError as TraceError
 from ..kinds import *
 from . import filters as filters

@@ -16,12 +16,10 @@ costs one look at an attribute.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import sys
 import types
-from _thread import _local
 from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -41,7 +39,6 @@ from ..safely import FAULTS, add_lasting, class_name, clip, printed, shown, type
 __all__ = [
     "is_data",
     "register_data_type",
-    "unsafe_mutation",
 ]
 
 C = TypeVar("C", bound=type)
@@ -470,7 +467,6 @@ class Levels:
 
 
 levels: Final = Levels()
-_here: Final = _local()
 
 
 def watch(provider: Provider) -> None:
@@ -496,8 +492,6 @@ def check_level(obj: Any, what: str) -> None:
     token = levels.token
     if token is None or getattr(obj, "_leafwise_stamp", levels.base) == token():
         return
-    if getattr(_here, "relaxed", 0):
-        return
     name = class_name(type(obj))
     raise TraceError(
         f"Cannot mutate {name}{what} from a different trace level: the object was made "
@@ -506,31 +500,6 @@ def check_level(obj: Any, what: str) -> None:
         "Do one of these:\n"
         "  1. pass the object to the function as an argument, and return it\n"
         "  2. make it inside the function\n"
-        "  3. return the value, and assign it outside\n"
-        "  4. if nothing traced can leak: with leafwise.nn.unsafe_mutation(): ...",
+        "  3. return the value, and assign it outside",
         attribute=what.removeprefix("."),
     )
-
-
-class _Relaxed(contextlib.ContextDecorator):
-    """Allows changes inside of it, in the thread that is inside."""
-
-    def __enter__(self) -> None:
-        _here.relaxed = getattr(_here, "relaxed", 0) + 1
-
-    def __exit__(self, *_: object) -> None:
-        _here.relaxed -= 1
-
-
-def unsafe_mutation() -> contextlib.AbstractContextManager[None]:
-    """Return a context manager that allows changes of objects from any trace level.
-
-    It affects the current thread only. Do not assign traced values: they would leak.
-
-    Example:
-        >>> from leafwise import nn
-        >>> box = nn.Variable(0)
-        >>> with nn.unsafe_mutation():
-        ...     box[...] = 1
-    """
-    return _Relaxed()

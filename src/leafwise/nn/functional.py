@@ -24,7 +24,6 @@ from .graph import (
     FlatGraph,
     GraphDef,
     M,
-    OnShared,
     Path,
     entries_of,
     flatten_graph,
@@ -58,23 +57,21 @@ T = TypeVar("T")
 
 @overload
 def split(
-    node: M, first: Filter = ..., /, *, on_shared: OnShared = ...
+    node: M, first: Filter = ..., /
 ) -> tuple[GraphDef[M], State]: ...
 
 
 @overload
 def split(
-    node: M, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
+    node: M, first: Filter, second: Filter, /
 ) -> tuple[GraphDef[M], State, State]: ...
 
 
 @overload
-def split(
-    node: Any, /, *filters: Filter, on_shared: OnShared = ...
-) -> tuple[Any, ...]: ...
+def split(node: Any, /, *filters: Filter) -> tuple[Any, ...]: ...
 
 
-def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
+def split(node: Any, *filters: Filter) -> Any:
     """Split an object into its graphdef and its states.
 
     Each object and each variable counts once, even if several attributes refer to it.
@@ -84,15 +81,12 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
         node: An object, or a container with objects in it.
         *filters: The filter of each state; each value goes to the first filter that
             matches it. Without filters there is one state.
-        on_shared: What to do if an object occurs again: `"allow"`, `"warn"` or
-            `"error"`.
 
     Returns:
         The graphdef and one state for each filter, at least one.
 
     Raises:
         CycleError: A container contains itself, with no object in between.
-        SharedError: An object occurs again, and `on_shared` is `"error"`.
         TypeError: `node` is a bare value, or an argument is not a filter.
         ValueError: Some values match no filter.
 
@@ -111,7 +105,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     Modelled on `flax.nnx.split`.
     """
-    flat = flatten_whole(node, on_shared)
+    flat = flatten_whole(node)
     chosen, rest = select(flat, filters)
     if rest:
         raise ValueError(left_over([(flat.paths[i], flat.leaves[i]) for i in rest]))
@@ -119,28 +113,25 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
 
 @overload
-def state(node: Any, first: Filter = ..., /, *, on_shared: OnShared = ...) -> State: ...
+def state(node: Any, first: Filter = ..., /) -> State: ...
 
 
 @overload
-def state(
-    node: Any, first: Filter, /, *filters: Filter, on_shared: OnShared = ...
-) -> tuple[State, ...]: ...
+def state(node: Any, first: Filter, /, *filters: Filter) -> tuple[State, ...]: ...
 
 
-def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
+def state(node: Any, *filters: Filter) -> Any:
     """Return the values of an object as a state.
 
     Args:
         node: An object, or a container with objects in it.
         *filters: Which values to return; all values by default.
-        on_shared: What to do if an object occurs again; see `split`.
 
     Returns:
         A state, or a tuple with a state for each of several filters.
 
     Raises:
-        CycleError, SharedError, TypeError: See `split`.
+        CycleError, TypeError: See `split`.
 
     Example:
         >>> import leafwise as lw
@@ -150,7 +141,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     Modelled on `flax.nnx.state`.
     """
-    flat = flatten_whole(node, on_shared)
+    flat = flatten_whole(node)
     states = [part_of(flat, places) for places in select(flat, filters)[0]]
     return tuple(states) if len(states) > 1 else states[0]
 
@@ -171,13 +162,13 @@ def graphdef(node: M) -> GraphDef[M]:
         >>> nn.graphdef(one) == nn.graphdef(other)
         True
     """
-    return flatten_whole(node, "allow").graphdef
+    return flatten_whole(node).graphdef
 
 
-def flatten_whole(node: Any, on_shared: OnShared) -> FlatGraph:
+def flatten_whole(node: Any) -> FlatGraph:
     """Flatten a graph whose root is not a bare value."""
     require_whole(node)
-    return flatten_graph(node, on_shared=on_shared)
+    return flatten_graph(node)
 
 
 def require_whole(node: Any) -> None:
@@ -476,7 +467,7 @@ def pop(node: Any, *filters: Filter) -> Any:
     """
     if not filters:
         raise ValueError("pop takes at least one filter: what to take out")
-    flat = flatten_whole(node, "allow")
+    flat = flatten_whole(node)
     chosen, _ = select(flat, filters)
     indexes = [index for part in chosen for index in part]
     popped = {id(flat.leaves[i]) for i in indexes if _is_variable(flat.leaves[i])}

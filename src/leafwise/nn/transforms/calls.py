@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import accumulate, chain
 from operator import is_
 from types import FunctionType, MethodType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any
 
 from ...core.register import StaticRule
 from ...core.registry import install
@@ -36,12 +36,6 @@ from ..graph import (
 from ..pytree import Pytree
 from ..variables import Variable, make_variable, metadata_in
 from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named
-
-
-__all__ = ["share"]
-
-T = TypeVar("T")
-P = ParamSpec("P")
 
 
 # --------------------------------------------------------------- functions and objects
@@ -430,56 +424,6 @@ def put_back(
 
 def _at(source: int, made: Sequence[Any], given: Any) -> Any:
     return made[source] if source >= 0 else given[~source]
-
-
-def share(
-    transform: Callable[[Callable[..., Any]], Callable[..., Any]],
-) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
-    """Make a transform keep shared references and write changes back to objects.
-
-    Args:
-        transform: Takes a function of trees and returns one, such as `jax.jit`. It
-            receives structures as nodes without leaves, so it has to know the classes
-            of leafwise, as jax does.
-
-    Returns:
-        A decorator. The decorated function receives objects with their shared
-        references intact. After it returns, its changes are applied to your objects. If
-        it raises, nothing is changed.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> @nn.share(lambda function: function)
-        ... def double(model):
-        ...     model.left.x *= 2
-        ...     return model.right
-        >>> inner = nn.Dict(x=lw.data(1))
-        >>> model = nn.Dict(left=inner, right=inner)
-        >>> double(model) is inner, inner.x
-        (True, 2)
-
-    Modelled on the transforms of Flax NNX.
-    """
-
-    def decorate(function: Callable[P, Any]) -> Callable[P, Any]:
-        call, held = unbind(function)
-
-        def pure(graphdef: GraphDef, values: list[Any]) -> Any:
-            return call_on_copies(call, graphdef, values)[1:]
-
-        transformed = transform(pure)
-
-        @dressed(function)
-        def shared(*args: Any, **kwargs: Any) -> Any:
-            flat = flatten_graph((args, kwargs, held))
-            given = [*map(bare, flat.leaves)]
-            changes, lists = transformed(flat.graphdef, given)
-            return put_back(changes, lists, given, flat.tracked)
-
-        return shared
-
-    return decorate
 
 
 install(Changes, StaticRule, bridge=True, where=__name__.partition(".")[0])

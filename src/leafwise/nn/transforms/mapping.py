@@ -79,8 +79,7 @@ def vmap(
 
     Returns:
         A function of the same arguments. Changes to an argument are written back along
-        the axis of the argument. An argument that the function returns keeps its axis;
-        see `share`.
+        the axis of the argument. An argument that the function returns keeps its axis.
 
     Raises:
         StructureError: The axes are not a prefix of the arguments or results.

@@ -341,14 +341,10 @@ def test_names_that_misbehave():
     setattr(odd, "z\n", lw.data(3))
     told = repr(odd)
     assert told.replace("\n", "").isprintable()
-    assert told == text(r"""
-    \x1b[31m(  # Param: 1, \u202e: 1, Total: 2
-      a\nb=1,
-      x=\u202e(value=1.0),
-      y=Param(value=2.0, c\n=2),
-      z\n=3
+    assert (
+        told
+        == r"\x1b[31m(a\nb=1, x=\u202e(value=1.0), y=Param(value=2.0, c\n=2), z\n=3)"
     )
-    """)
 
 
 def test_an_object_in_the_making():

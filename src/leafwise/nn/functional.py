@@ -56,9 +56,7 @@ T = TypeVar("T")
 
 
 @overload
-def split(
-    node: M, first: Filter = ..., /
-) -> tuple[GraphDef[M], State]: ...
+def split(node: M, first: Filter = ..., /) -> tuple[GraphDef[M], State]: ...
 
 
 @overload

@@ -13,7 +13,7 @@ structure by now: another class, key, static value, or other shared references.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from operator import is_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
@@ -36,7 +36,7 @@ from .filters import Filter, predicate
 from .instance import OBJECTS, below, is_unchecked, parts_of, rule_of
 from .pytree import Pytree
 from .spec import Statics, snapshot
-from .variables import Variable, VariableRule, metadata_of
+from .variables import Variable, metadata_of
 
 
 __all__ = [
@@ -203,7 +203,7 @@ def entries_of(treedef: PyTreeDef) -> list[Entry]:
         tag = NODE if is_object(rule) else TREE
         if rule is _REFERENCE or rule is _CONSTANT:
             tag = REF if rule is _REFERENCE else FIXED
-        elif isinstance(rule, VariableRule) and inside == [_LEAF]:
+        elif issubclass(rule.cls, Variable) and inside == [_LEAF]:
             tag, inside = VARIABLE, []
         found[split:] = [[(tag, rule, arity, aux), *inside]]
     return found[0]
@@ -220,7 +220,7 @@ def _brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
     name = class_name(rule.class_of(aux), qualified=False)
     static = f"[{aux}]" if type(aux) is Statics and aux.values else ""
     labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, arity)]
-    is_variable = isinstance(rule, VariableRule)
+    is_variable = issubclass(rule.cls, Variable)
     return f"{name}{static}(", None if is_variable else labels, ")"
 
 
@@ -242,17 +242,14 @@ def _add_kinds(
     if tag == LEAF:
         found.append(kind)
         return
-    kinds: Sequence[Kind] | None = None
+    kinds = [kind] * arity
     if type(aux) is Statics and not is_final:
-        if isinstance(rule, VariableRule):
-            kind = rule.kind_in(kind, aux)
-            is_final = kind is not Kind.DATA
-        else:
-            kinds = aux.field_layout.child_kinds
+        kinds = rule.cls._leafwise_kinds(aux, kind)
+        is_final = issubclass(rule.cls, Variable) and kinds[0] is not Kind.DATA
     if tag == VARIABLE:
-        found.append(kind)
+        found += kinds
         return
-    for inner in (kind,) * arity if kinds is None else kinds:
+    for inner in kinds:
         _add_kinds(code, inner, is_final, found)
 
 

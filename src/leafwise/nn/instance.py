@@ -2,12 +2,11 @@
 
 Owns the decision about an assignment, what is kept with an object, and the rule by
 which it is a node. Owns also the first step into a graph of objects: the rule of any
-type, what is directly in a value, and how much the variables in it hold.
+type, and what is directly in a value.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,10 +14,8 @@ from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks
-from ..equality.content import size_of
 from ..kinds import Kind, Marked
 from ..safely import class_name, type_name
-from ..show.text import bytes_text
 from .checks import (
     DataNode,
     Found,
@@ -448,10 +445,6 @@ def read_statics(cls: Any, written: Any) -> Statics:
 # ------------------------------------------------------------------------ graphs
 
 
-_MAX_NESTED: Final = 1_000
-_NOTHING: Final = (0, 0)
-
-
 def rule_of(cls: Any) -> Rule | None:
     """Return the rule of a type, including objects that are not nodes of trees."""
     rule = current.view.rules.get(cls) or current.view.resolve(cls)
@@ -470,11 +463,6 @@ def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
     return [key.entry for key in rule.keys(aux, arity)]
 
 
-def size_text(count: int, size: int) -> str:
-    """Return the number of values as text, with the bytes in brackets if any."""
-    return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
-
-
 def below(value: Any) -> list[tuple[Any, Any]]:
     """Return the children of a value with their names, positions or keys."""
     rule = rule_of(type(value))
@@ -482,52 +470,3 @@ def below(value: Any) -> list[tuple[Any, Any]]:
         return []
     children, aux = rule.flatten(value)
     return [*zip(parts_of(rule, aux, len(children)), children, strict=True)]
-
-
-# ------------------------------------------------------------------------ counting
-
-
-def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
-    """Return the numbers and bytes that the variables in an object hold, by type.
-
-    Args:
-        root: The object.
-        limit: How many things to look at, at most; there is no tally beyond.
-    """
-    counts: dict[str, tuple[int, int]] = {}
-    seen: dict[int, Any] = {}  # the values are held, so that no id comes twice
-
-    def visit(value: Any, name: str) -> None:
-        if rule_of(type(value)) is None:
-            if name:
-                (count, size), known = size_of(value), counts.get(name, _NOTHING)
-                counts[name] = known[0] + count, known[1] + size
-        elif id(value) not in seen and len(seen) < limit:
-            seen[id(value)] = value
-            if getattr(type(value), "_leafwise_counts", False):
-                name = class_name(type(value), qualified=False)
-            for _, child in below(value):
-                visit(child, name)
-
-    visit(root, "")
-    return {} if len(seen) >= limit else counts
-
-
-def tally_text(root: Any, nested: bool, *, named: bool = True) -> str:
-    """Return the tally of an object as text; empty if there are no variables.
-
-    Args:
-        root: The object.
-        nested: Whether it stands inside another one that is shown; a large one has
-            no tally then, or each level would cost as much as all.
-        named: Whether the types are named.
-    """
-    counts = tally(root, _MAX_NESTED if nested else sys.maxsize)
-    parts = [
-        f"{name + ': ' if named else ''}{size_text(count, size)}"
-        for name, (count, size) in sorted(counts.items())
-    ]
-    if len(counts) > 1 and named:
-        count, size = (sum(part) for part in zip(*counts.values(), strict=True))
-        parts.append(f"Total: {size_text(count, size)}")
-    return ", ".join(parts)

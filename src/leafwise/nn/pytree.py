@@ -14,7 +14,6 @@ import inspect
 import sys
 from abc import ABCMeta
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
@@ -42,7 +41,6 @@ from .instance import (
     set_fields,
     set_kind,
     settle,
-    tally_text,
 )
 from .spec import ClassSpec, Order, key_of
 from .variables import Variable, kind_in
@@ -257,8 +255,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
             for key, value, kind in rows
         ]
         opening, closing = self._leafwise_brackets
-        note = "" if self._leafwise_has_items else partial(tally_text, self)
-        return Sketch(children, f"{type_name(self)}{opening}", closing, note)
+        return Sketch(children, f"{type_name(self)}{opening}", closing)
 
     def __repr__(self) -> str:
         return pformat(self)
@@ -362,7 +359,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     values, fields = settle(obj)
     kinds: Mapping[str, Kind] = fields.mapping
     held = {
-        name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)
+        name: kind_in(kinds[name], type(value), value._leafwise_metadata)
         for name, value in values.items()
         if name in kinds
         and isinstance(value, Variable)

@@ -36,14 +36,6 @@ Odd = Meta("Odd", (), {"__repr__": lambda self: "odd"})
             lambda: nn.jit(Odd()),
             "takes a function, got Odd: odd",
         ),
-        (
-            lambda: nn.vmap(abs, Odd()),
-            "each positional argument, got Odd: odd",
-        ),
-        (
-            lambda: nn.vmap(abs, 0, Odd()),
-            "must be ints or None, got Odd: odd",
-        ),
         (lambda: numpy.ravel([Odd()]), "neither a number nor an array of numbers: Odd"),
     ],
 )

@@ -205,9 +205,10 @@ def test_frozen_dataclasses():
             return self.perturb("p", x)
 
     model = Frozen(1)
-    out, seen = nn.capture(model, init={"p": 2})(1)
+    out, seen = nn.capture(model, nn.Intermediate, init={"p": 2})(1)
     assert (out, pure(seen)) == (3, {"seen": (1,)})
     assert [*vars(model)] == ["size"]
+    assert nn.capture(model, init={"p": 2})(1) == 3  # no types: the result alone
 
 
 def test_functions_of_ones_own_for_sowing():

@@ -3,7 +3,6 @@
 import copy
 import pickle
 import time
-import warnings
 from collections import OrderedDict, defaultdict, deque
 from typing import NamedTuple
 
@@ -140,13 +139,9 @@ def test_n13_2_names_that_are_taken():
     module = nn.Module()
     module.z = 3
     module.w = nn.Param(1)
-    with pytest.raises(
-        ValueError, match="Expected 'z' of Module to be a Variable, got"
-    ):
+    with pytest.raises(ValueError, match=r"Expected 'z' of Module .*, got 'int'"):
         module.sow(nn.Intermediate, "z", 1)
-    with pytest.raises(
-        ValueError, match="'sow' of Module to be a Variable, got method"
-    ):
+    with pytest.raises(ValueError, match=r"Expected 'sow' of Module .*, got 'method'"):
         module.sow(nn.Intermediate, "sow", 1)
     with pytest.raises(ValueError, match="of type 'Intermediate', got 'Param'"):
         module.sow(nn.Intermediate, "w", 1)

@@ -145,7 +145,7 @@ seen(nn.update_kind(counted, counted, nn.Kind.STATE))
 
 # ------------------------------------------------------------------------------- models
 
-seen((model.summary(), nn.freeze(model), nn.unfreeze(nn.freeze(model))))
+seen((nn.freeze(model), nn.unfreeze(nn.freeze(model))))
 seen(nn.find_duplicates(model))  # Any: keys of any type
 seen(nn.iter_graph(model))  # Any: nodes of every sort
 seen(nn.iter_children(model))  # Any: children of every sort

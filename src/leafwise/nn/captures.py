@@ -33,33 +33,9 @@ R = TypeVar("R")
 
 
 @overload
-def capture(  # type: ignore[overload-overlap]  # a class can be called, too
-    type: type[Variable],
-    /,
-    *,
-    init: Mapping[Any, Any] | None = ...,
-) -> Callable[[Callable[P, R]], Callable[P, tuple[R, State]]]: ...
-
-
-@overload
 def capture(
-    function: Callable[P, R],
-    type: type[Variable] | str = ...,
-    /,
-    *,
-    init: Mapping[Any, Any] | None = ...,
+    function: Callable[P, R], type: type[Variable] | str = ..., /
 ) -> Callable[P, tuple[R, State]]: ...
-
-
-@overload
-def capture(
-    function: Callable[P, R],
-    first: type[Variable] | str,
-    second: type[Variable] | str,
-    /,
-    *,
-    init: Mapping[Any, Any] | None = ...,
-) -> Callable[P, tuple[R, State, State]]: ...
 
 
 @overload
@@ -68,7 +44,7 @@ def capture(
     /,
     *types: type[Variable] | str,
     init: Mapping[Any, Any] | None = ...,
-) -> Callable[P, tuple[Any, ...]]: ...
+) -> Callable[..., Any]: ...
 
 
 def capture(
@@ -88,8 +64,8 @@ def capture(
             a module or a tree with modules in it. If you pass a type of variables
             instead, `capture` returns a decorator.
         *types: The types of variables to capture, or their names; `Intermediate` by
-            default. Subclasses are separate types: perturbations are captured as
-            `Perturbation`.
+            default, and none with `init`. Subclasses are separate types: perturbations
+            are captured as `Perturbation`.
         init: A state of initial values, such as perturbations, by the paths of the
             modules and the names that `sow` and `perturb` use. A bare value is a
             perturbation. Values of other types than those captured are not in the
@@ -97,7 +73,7 @@ def capture(
 
     Returns:
         A function of the same arguments that returns a tuple: the result, and one state
-        for each type.
+        for each type; without types, the result alone.
 
     Raises:
         TypeError: There is no module, or an argument is not a type of variables.
@@ -116,15 +92,16 @@ def capture(
         >>> result, seen = nn.capture(model)(3.0)
         >>> result, seen.half.value
         (3.0, (1.5,))
-        >>> result, seen = nn.capture(model, init={"inner": 1.0})(3.0)
-        >>> result, nn.to_pure_dict(seen)
-        (4.0, {'half': (2.0,)})
+        >>> nn.capture(model, init={"inner": 1.0})(3.0)
+        4.0
 
     Modelled on `flax.nnx.capture`.
     """
     if isinstance(function, type) and issubclass(function, Variable):
         return lambda decorated: capture(decorated, function, *types, init=init)
-    wanted = tuple(map(_checked_type, types)) or (Intermediate,)
+    wanted = tuple(map(_checked_type, types))
+    if not types and init is None:
+        wanted = (Intermediate,)
     bound = getattr(function, "__self__", function)
     module = bound if isinstance(bound, Module) else None
     if module is None and not callable(function):
@@ -149,8 +126,8 @@ def capture(
         try:
             for path, one in modules:
                 values = {**{cls: {} for cls in wanted}, **initial.get(path, {})}
-                boxes = [make_variable(cls, x, {}) for cls, x in values.items()]
-                assign(one, CAPTURED, Marked(Kind.DATA, tuple(boxes)))
+                boxes = tuple(make_variable(cls, x, {}) for cls, x in values.items())
+                assign(one, CAPTURED, Marked(Kind.DATA, boxes))
             result = function(*args, **kwargs)
             states = [_found(modules, cls) for cls in wanted]
         finally:
@@ -159,7 +136,7 @@ def capture(
                     assign(one, CAPTURED, Marked(Kind.DATA, boxes_before))
                 elif CAPTURED in vars(one):
                     drop(one, CAPTURED)
-        return result, *states
+        return (result, *states) if states else result
 
     return captured
 

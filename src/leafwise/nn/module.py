@@ -6,7 +6,6 @@ Owns the class, the names for its kinds of attributes, what modules store with `
 
 from __future__ import annotations
 
-import functools
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import (
@@ -20,26 +19,18 @@ from typing import (
     get_origin,
 )
 
-from .. import show
 from ..equality.leaves import type_names
-from ..errors import StructureError, TreeDefError
+from ..errors import TreeDefError
 from ..kinds import Kind, Marked
 from ..lazy import real
 from ..ops.map import tree_map
-from ..safely import class_name, shown, type_name
-from .functional import clone, state, update
+from ..safely import MISSING, class_name, shown, type_name
 from .graph import iter_graph
 from .model import eval as to_evaluation
-from .model import recursive_map
 from .model import train as to_training
-from .pytree import EVALUATING, Pytree, name_to_kind, replace
-from .states import replace_by_pure_dict, to_flat_state, to_pure_dict, walk_state
+from .pytree import EVALUATING, Pytree, name_to_kind
 from .variables import Perturbation, Variable, make_variable
 from .variables import variable_type as named_type
-
-
-if TYPE_CHECKING:
-    from ..show.summary import TreeSummary
 
 
 __all__ = [
@@ -234,105 +225,6 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         made: Self = rule.unflatten(aux, kids)
         return made
 
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with new values for some attributes.
-
-        Args:
-            **changes: The new values, by name; see :func:`~leafwise.nn.replace`.
-
-        Raises:
-            AttributeError: The module has no attribute with a given name.
-            KindError: An attribute cannot hold the new value.
-
-        Example:
-            >>> from leafwise import nn
-            >>> class Layer(nn.Module):
-            ...     def __init__(self, size):
-            ...         self.size = size
-            >>> Layer(3).replace(size=4).size
-            4
-        """
-        return replace(self, **changes)
-
-    def apply(self, function: Callable[[Any], Any]) -> Any:
-        """Return a copy with a function applied to each module, inner modules first.
-
-        Args:
-            function: Takes a module whose inner modules are already mapped; it may
-                change that module. Returns the replacement.
-
-        Returns:
-            The result of the function for this module.
-
-        Raises:
-            TypeError: The function returned None.
-
-        Example:
-            >>> from leafwise import nn
-            >>> class Layer(nn.Module):
-            ...     def __init__(self, *inner):
-            ...         self.inner, self.scale = nn.List(inner), 1
-            >>> def twice(module):
-            ...     return module.replace(scale=2 * module.scale)
-            >>> Layer(Layer()).apply(twice).inner[0].scale
-            2
-
-        Modelled on `Module.apply` in PAX.
-        """
-        return recursive_map(functools.partial(_mapped, function), self)
-
-    def summary(self) -> TreeSummary:
-        """Return a table of the modules and variables in this module, with their sizes.
-
-        See :func:`~leafwise.tree_summary`.
-        """
-        return show.tree_summary(self)
-
-    def state_dict(self) -> dict[Any, Any]:
-        """Return the values of all data in nested dicts, by name and position.
-
-        Example:
-            >>> import leafwise as lw
-            >>> from leafwise import nn
-            >>> class Model(nn.Module):
-            ...     def __init__(self, by):
-            ...         self.weight = nn.Param(by)
-            ...         self.layers = nn.List([nn.Param(by)])
-            >>> values = Model(0.5).state_dict()
-            >>> values
-            {'weight': 0.5, 'layers': {0: 0.5}}
-            >>> Model(1.0).load_state_dict(values).layers[0].value
-            0.5
-            >>> lw.selection.to_flat(values, strict=False)
-            {'weight': 0.5, 'layers[0]': 0.5}
-        """
-        return to_pure_dict(state(self))
-
-    def load_state_dict(self, values: Mapping[Any, Any]) -> Self:
-        """Write values into the module, in place.
-
-        Args:
-            values: Nested dicts, as `state_dict` returns them. The string `"0"`, which
-                some file formats produce, denotes the position `0`.
-
-        Returns:
-            The module itself.
-
-        Raises:
-            StructureError: A value is missing.
-            ValueError: There is no such place, or it cannot hold the value.
-
-        If an exception is raised, nothing is changed.
-        """
-        new = clone(state(self))
-        given = {tuple(map(str, path)) for path, _ in walk_state(values)}
-        for path in to_flat_state(new):
-            if tuple(map(str, path)) not in given:
-                raise StructureError(f"there is no value for {path}", path=path)
-        replace_by_pure_dict(new, values)
-        update(self, new)
-        return self
-
     # ------------------------------------------------------------- intermediates
 
     def sow(
@@ -372,20 +264,10 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         Modelled on `flax.nnx.Module.sow`.
         """
-        cls = type_of(variable_type)
-        if CAPTURED in vars(self):
-            box = self._leafwise_box(cls)
-            if box is not None:
-                known = box.get_raw_value()
-                before = known[name] if name in known else init_fn()
-                _keep(box, name, reduce_fn(before, value))
-            return box is not None
-        variable = self._leafwise_variable(cls, name)
-        if variable is None:
-            setattr(self, name, cls(reduce_fn(init_fn(), value)))
-        else:
-            variable.set_value(reduce_fn(variable.get_value(), value))
-        return True
+        stored, keep = self._leafwise_stored(type_of(variable_type), name)
+        if keep is not None:
+            keep(reduce_fn(init_fn() if stored is MISSING else stored, value))
+        return keep is not None
 
     def perturb(
         self,
@@ -421,62 +303,45 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         Modelled on `flax.nnx.Module.perturb`.
         """
-        cls = type_of(variable_type)
-        box = self._leafwise_box(cls)
-        if box is not None:
-            if name not in box.get_raw_value():
-                _keep(box, name, tree_map(zeros_like, value))
-            raised: V = tree_map(operator.add, box.get_raw_value()[name], value)
-            return raised
-        variable = self._leafwise_variable(cls, name)
-        if variable is None:
-            if CAPTURED in vars(self):
-                return value
-            variable = cls(tree_map(zeros_like, value))
-            setattr(self, name, variable)
-        made: V = tree_map(operator.add, variable.get_value(), value)
+        stored, keep = self._leafwise_stored(type_of(variable_type), name)
+        if stored is MISSING and keep is None:
+            return value
+        if stored is MISSING:
+            stored = tree_map(zeros_like, value)
+            keep(stored)
+        made: V = tree_map(operator.add, stored, value)
         return made
 
-    def _leafwise_box(self, cls: type[Variable]) -> Variable | None:
-        """Return what holds the values of a type while they are captured."""
-        boxes = vars(self).get(CAPTURED, ())
-        return next((box for box in boxes if type(box) is cls), None)
+    def _leafwise_stored(self, cls: type[Variable], name: str) -> tuple[Any, Any]:
+        """Return the value stored under a name, and a function that stores another one.
 
-    def _leafwise_variable(self, cls: type[Variable], name: str) -> Variable | None:
-        """Return the variable of a name, None if the name is free."""
-        found = getattr(self, name, None)
+        The value is MISSING if there is none; the function is None while `capture`
+        captures other types.
+
+        Raises:
+            ValueError: The name belongs to something else.
+        """
+        boxes = vars(self).get(CAPTURED)
+        box = next((box for box in boxes or () if type(box) is cls), None)
+        if box is not None:
+            held: dict[str, Any] = box.get_raw_value()
+            return held.get(name, MISSING), lambda new: _put(box, {**held, name: new})
+        found: Any = getattr(self, name, None)
         if name not in vars(self) and found is None:
-            return None
-        if not isinstance(found, Variable):
-            raise ValueError(
-                f"Expected {name!r} of {type_name(self)} to be a Variable, got "
-                f"{type_name(found)}; choose another name"
-            )
-        if type(found) is not cls:
+            stored, keep = MISSING, lambda new: setattr(self, name, cls(new))
+        elif type(found) is cls:
+            stored, keep = found.get_value(), found.set_value
+        else:
             expected, actual = type_names(cls, type(found))
             raise ValueError(
                 f"Expected {name!r} of {type_name(self)} to be of type "
                 f"{expected!r}, got {actual!r}; choose another name"
             )
-        return found
+        return stored, keep if boxes is None else None
 
 
-def _mapped(function: Callable[[Any], Any], _path: Any, value: Any) -> Any:
-    """Map a module; leave all else as it is."""
-    if not isinstance(value, Module):
-        return value
-    made = function(value)
-    if made is None:
-        raise TypeError(
-            f"the function returned None for a {type_name(value)}; return the module "
-            "or its replacement"
-        )
-    return made
-
-
-def _keep(box: Variable, name: str, value: Any) -> None:
-    """Put a value under a name into a box; hooks of the type are for single values."""
-    held = {**box.get_raw_value(), name: value}
+def _put(box: Variable, held: dict[str, Any]) -> None:
+    """Set what is captured; hooks of the type are for single values."""
     box.update_from_state(make_variable(Variable, held, {}))
 
 

@@ -183,7 +183,7 @@ def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
     Example:
         >>> from leafwise import nn
         >>> nn.to_flat_state({"a": {0: 1.0}})
-        FlatState({('a', 0): 1.0})
+        {('a', 0): 1.0}
     """
     return FlatState(walk_state(state))
 

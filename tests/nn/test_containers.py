@@ -73,9 +73,9 @@ def test_n16_1_a_list_of_arrays_is_no_item():
         "Found data in List[1], a list that would be static: List[1][0] is ndarray of "
         "shape (2,) and dtype float64.\n"
         "Do one of these:\n"
-        "  1. mark the whole list as data:        obj[1] = data(...)\n"
+        "  1. mark the whole list as data:  obj[1] = data(...)\n"
         "  2. use a container that accepts data:  obj[1] = List(...)\n"
-        "  3. assign a value without data:        obj[1] = static(...)"
+        "  3. assign a value without data:  obj[1] = static(...)"
     )
     assert [*items] == [1]
     with pytest.raises(lw.errors.KindError, match="which is static"):

@@ -835,7 +835,7 @@ class Reader(Text):
     def _read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
         form, shape = part.rule.form, part.shape
-        layout = self.name(shape.layout)
+        layout = self.name(shape)
         self._refuse_if(f"{var}.{form.slot} is not {layout}")
         held = self.kept(f"{var}.__dict__", "attributes")
         self._refuse_if(f"len({held}) != {len(shape.names)}")
@@ -1156,7 +1156,7 @@ class Builder(Text):
         node = self.kept(f"{self.name(form.new)}({self.name(part.cls)})")
         put, put_shape = self.name(form.put_attributes), self.name(form.put_shape)
         self.add(f"{put}({node}, {{{', '.join(pairs)}}})")
-        self.add(f"{put_shape}({node}, {self.name(shape.layout)})")
+        self.add(f"{put_shape}({node}, {self.name(shape)})")
         return node
 
     def _build_custom(self, part: Part, items: list[str]) -> str:

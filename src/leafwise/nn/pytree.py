@@ -26,7 +26,7 @@ from ..layout import Child, Sketch
 from ..safely import add_note, class_name, nearest, type_name
 from ..show.outline import label_of
 from ..show.pretty import pformat
-from .checks import check_level, inside, is_container, learned, levels
+from .checks import check_level, items_in, learned, levels, sort
 from .instance import (
     OBJECTS,
     Shell,
@@ -405,14 +405,12 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     seen: dict[int, Any] = {}
 
     def visit(value: Any, path: tuple[Any, ...]) -> None:
-        rule: Rule | None = inside if is_container(value) else None
-        if isinstance(value, Pytree):
-            spec = value._leafwise_spec
-            rule = spec.rule if spec.pytree or value is obj else None
-        if rule is None or id(value) in seen:
+        if id(value) in seen:
             return
         seen[id(value)] = value
-        if isinstance(value, Pytree):
+        if not isinstance(value, Pytree):
+            items = items_in(value) if sort(value) == "container" else ()
+        elif value._leafwise_spec.pytree or value is obj:
             try:
                 settle(value)
                 look_through(value)
@@ -422,8 +420,12 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
                 raise
             if not recursive:
                 return
-        children, aux = rule.flatten(value)
-        for key, child in zip(rule.keys(aux, len(children)), children, strict=True):
+            rule = value._leafwise_spec.rule
+            children, aux = rule.flatten(value)
+            items = zip(rule.keys(aux, len(children)), children, strict=True)
+        else:
+            return
+        for key, child in items:
             visit(child, (*path, key))
 
     visit(obj, ())

@@ -114,13 +114,6 @@ class Fields:
         return MappingProxyType(named)
 
     @property
-    def field_layout(self) -> Fields:
-        """These fields, by the name that the engine has for them."""
-        return self
-
-    layout = field_layout
-
-    @property
     def is_shared(self) -> bool:
         """Whether other objects may have the same fields."""
         return len(self.names) <= _MAX_SHARED

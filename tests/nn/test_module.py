@@ -356,10 +356,6 @@ def test_pure_functions_of_other_things():
     made = nn.pure(change)(array, items, opaque)
     assert (made[0].tolist(), made[1], made[2]) == ([1.0, 1.0], [1, 2], opaque)
     assert (array.tolist(), items) == ([0.0, 0.0], [1])
-    assert nn.pure(change, static_argnums=1)(array, items, 3)[1] is items
-    assert nn.pure(change, static_argnums=(-2, 7))(array, items, 3)[1] is items
-    assert items == [1, 2, 2]
-    assert array.tolist() == [0.0, 0.0]
 
 
 def test_pure_functions_look_as_they_did():
@@ -376,5 +372,5 @@ def test_pure_functions_look_as_they_did():
         failing(counter)
     assert counter.count == 0
     assert (failing.__name__, failing.__doc__) == ("failing", "Fail.")
-    with pytest.raises(TypeError, match="pure takes something to call, got int"):
+    with pytest.raises(TypeError, match="takes a function, got int"):
         nn.pure(3)

@@ -21,7 +21,6 @@ from ..dataclasses import dataclass as dataclass
 from ..errors import TraceError as TraceError
 from ..kinds import *
 from . import filters as filters
-from .captures import *
 from .checks import *
 from .containers import *
 from .filters import All as All

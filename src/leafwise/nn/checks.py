@@ -267,9 +267,9 @@ def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]] | N
     if isinstance(value, Mapping):
         return [*value.values()], lambda: map(DictKey, value)
     if isinstance(value, functools.partial):
-        names = [GetAttrKey("func"), *map(SequenceKey, range(len(value.args)))]
-        held = [value.func, *value.args, *value.keywords.values()]
-        return held, lambda: [*names, *map(DictKey, value.keywords)]
+        places = map(SequenceKey, range(len(value.args)))
+        keys = [GetAttrKey("func"), *places, *map(DictKey, value.keywords)]
+        return [value.func, *value.args, *value.keywords.values()], lambda: keys
     is_builtin = cls.__module__ == "builtins" or issubclass(cls, type)
     rule = None if is_builtin else _rule_of(cls)
     if rule is not None:
@@ -281,21 +281,20 @@ def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]] | N
         else:
             return children, lambda: rule.keys(aux, len(children))
     if isinstance(value, _SEQUENCES):
-        held = value if isinstance(value, list | tuple) else [*value]
-        return held, lambda: map(SequenceKey, range(len(held)))
+        items = value if isinstance(value, list | tuple) else [*value]
+        return items, lambda: map(SequenceKey, range(len(items)))
     known = None if is_builtin else framework_of(value)
     if known is not None:
-        children, keys = known[1](value)
-        return children, lambda: keys
+        children, names = known[1](value)
+        return children, lambda: names
     if isinstance(value, types.SimpleNamespace):
-        names = [*vars(value)]
-    else:
-        fields = dataclasses.fields(value) if dataclasses.is_dataclass(cls) else ()
-        fields = fields or getattr(cls, "__attrs_attrs__", ())
-        names = [field.name for field in fields if hasattr(value, field.name)]
-    if not names:
+        return [*vars(value).values()], lambda: map(GetAttrKey, vars(value))
+    fields = dataclasses.fields(value) if dataclasses.is_dataclass(cls) else ()
+    fields = fields or getattr(cls, "__attrs_attrs__", ())
+    there = [field.name for field in fields if hasattr(value, field.name)]
+    if not there:
         return None
-    return [getattr(value, name) for name in names], lambda: map(GetAttrKey, names)
+    return [getattr(value, name) for name in there], lambda: map(GetAttrKey, there)
 
 
 def items_in(value: Any) -> Iterable[tuple[Any, Any]]:

@@ -450,7 +450,7 @@ def _built(
         return value
     if tag == NODE:
         value = object.__new__(rule.cls) if value is None else value
-        aux = Statics(aux.field_layout, aux.seen) if copying else aux
+        aux = Statics(aux.fields, aux.seen) if copying else aux
     else:
         empty = rule.empty(aux) if copying else None
         value = _UNMADE if empty is None else empty
@@ -713,5 +713,5 @@ def _is_same(rule: Rule, a: Any, b: Any) -> bool:
         return bool(a[0] == b[0])  # the keys, in their own order
     if type(a) is not Statics:
         return True
-    names = a.field_layout.names
-    return names == b.field_layout.names and all(map(is_, a.values, b.values))
+    names = a.fields.names
+    return names == b.fields.names and all(map(is_, a.values, b.values))

@@ -351,7 +351,7 @@ class ObjectRule(BoundRule):
 
     def keys(self, aux: Statics, _arity: int) -> Sequence[Any]:
         """Return the key of each child."""
-        return aux.field_layout.keys
+        return aux.fields.keys
 
     def same_aux(self, a: Any, b: Any) -> bool:
         """Return whether two objects have the same static part."""
@@ -363,11 +363,11 @@ class ObjectRule(BoundRule):
 
     def compared_aux(self, aux: Statics) -> Any:
         """Return what two static parts are compared by."""
-        return [*aux.field_layout.signature[1:]], aux.seen
+        return [*aux.fields.signature[1:]], aux.seen
 
     def brackets(self, aux: Statics, _arity: int) -> Brackets:
         """Return the text around the children."""
-        labels = [f"{child}=" for child in aux.field_layout.data]
+        labels = [f"{child}=" for child in aux.fields.data]
         return (
             f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
             None if self.cls._leafwise_has_items else labels,
@@ -386,9 +386,9 @@ class ObjectRule(BoundRule):
         """Return whether children and aux data belong together."""
         return (
             type(aux) is Statics
-            and type(aux.field_layout) is Fields
-            and aux.field_layout.cls is self.cls
-            and len(aux.field_layout.data) == arity
+            and type(aux.fields) is Fields
+            and aux.fields.cls is self.cls
+            and len(aux.fields.data) == arity
         )
 
 
@@ -398,7 +398,7 @@ def object_rule(cls: Any, **given: Any) -> Rule:
     put_table = slot.__set__
 
     def fill(node: Any, aux: Statics, children: Any) -> Any:
-        fields = aux.field_layout
+        fields = aux.fields
         values = fields.ordered((*children, *aux.values))
         put_table(node, dict(zip(fields.names, values, strict=True)))
         put_fields(node, fields)
@@ -418,7 +418,7 @@ def write_statics(aux: Statics) -> Any:
     """Convert aux data to values that JSON can represent."""
     kinds = [
         [[*name] if type(name) is tuple else name, kind and kind.value]
-        for name, kind in aux.field_layout.kinds.items()
+        for name, kind in aux.fields.kinds.items()
     ]
     return [kinds, [*map(write_value, aux.seen)]]
 
@@ -457,7 +457,7 @@ def rule_of(cls: Any) -> Rule | None:
 def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
     """Return the keys of a node's children as names, positions and keys."""
     if type(aux) is Statics:
-        return aux.field_layout.parts
+        return aux.fields.parts
     if rule.is_sequence:
         return range(arity)
     return [key.entry for key in rule.keys(aux, arity)]

@@ -233,7 +233,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
     @staticmethod
     def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind]:
         """Return the kinds of the children of an object with some aux data."""
-        return [*aux.field_layout.child_kinds]
+        return [*aux.fields.child_kinds]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if type(self).__reduce__ is not object.__reduce__:

@@ -502,8 +502,8 @@ def metadata_in(aux: Statics) -> dict[str, Any]:
     """Return the metadata in aux data."""
     if not aux.values:
         return {}
-    values = dict(zip(aux.field_layout.static, aux.values, strict=True))
-    return {name: values[name] for name in aux.field_layout.names if name in values}
+    values = dict(zip(aux.fields.static, aux.values, strict=True))
+    return {name: values[name] for name in aux.fields.names if name in values}
 
 
 def _fill(node: Any, aux: Statics, children: Any) -> Any:
@@ -519,7 +519,7 @@ def _flatten(node: Any) -> tuple[tuple[Any], Statics]:
 
 class _VariableRule(ObjectRule):
     def compared_aux(self, aux: Statics) -> Any:
-        return aux.field_layout.static, aux.seen  # as fingerprints always had it
+        return aux.fields.static, aux.seen  # as fingerprints always had it
 
 
 def _rule(cls: type, **given: Any) -> ObjectRule:

@@ -6,6 +6,7 @@ written back to the caller's objects. jax's own control flow, such as `jax.lax.s
 a transform is first used.
 """
 
+from .calls import *
 from .compiling import *
 from .gradients import *
 from .mapping import *

@@ -17,13 +17,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from operator import is_
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from ...core.register import StaticRule
 from ...core.registry import install
 from ...errors import TraceError
 from ...safely import class_name, described
 from ..checks import DataNode, check_level, levels
+from ..functional import clone
 from ..graph import (
     LEAF,
     VARIABLE,
@@ -37,6 +38,12 @@ from ..graph import (
 from ..pytree import Pytree
 from ..variables import Variable, make_variable, metadata_in
 from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named
+
+
+__all__ = ["pure"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 # --------------------------------------------------------------- functions and objects
@@ -109,6 +116,46 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
         return inner(held[0], *first, *args, **{**now, **kwargs})
 
     return call, (inside, [known[name] for name in flat])
+
+
+def pure(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that works on copies of its arguments.
+
+    The caller sees changes to objects, variables, lists, dicts and NumPy arrays only in
+    the result. References shared among the arguments are kept in the copies. A module
+    that is called is copied as well, and so are the object that a method is bound to
+    and the objects in a `functools.partial`. Other values, such as instances of classes
+    that are not nodes, are not copied.
+
+    Args:
+        function: A function, a method, or a callable module.
+
+    Raises:
+        TypeError: `function` is not callable.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Counter(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_state("count", 0)
+        ...     def step(self, by):
+        ...         self.count += by
+        ...         return self
+        >>> counter = Counter()
+        >>> nn.pure(counter.step)(3).count, counter.count
+        (3, 0)
+
+    Modelled on `pax.pure`.
+    """
+    call, held = unbind(function)
+
+    @dressed(function)
+    def on_copies(*args: P.args, **kwargs: P.kwargs) -> R:
+        copied, given, named = clone((held, args, kwargs))
+        result: R = call(copied, *given, **named)
+        return result
+
+    return on_copies
 
 
 # -------------------------------------------------------------- calling on copies

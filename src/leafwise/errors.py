@@ -13,7 +13,6 @@ tuple of keys here.
     ├── PathError(LookupError)        a path does not exist, or a string is not a path
     ├── EditError(ValueError)         an impossible edit of a tree
     ├── FileError(ValueError)         a tree cannot be saved, or a file cannot be loaded
-    ├── SharedError(ValueError)       an object is in two places
     ├── TraceError(RuntimeError)      an object is changed inside a transform
     ├── KindError(ValueError)         an attribute does not fit its declared kind
     └── RegistryError(ValueError)     an impossible registration
@@ -39,7 +38,6 @@ __all__ = [
     "NamespaceError",
     "PathError",
     "RegistryError",
-    "SharedError",
     "StructureError",
     "TraceError",
     "TreeDefError",
@@ -65,17 +63,6 @@ class _AtPath(LeafwiseError):
     def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
         super().__init__(message)
         self.path = path
-
-
-class _AtTwoPaths(LeafwiseError):
-    """An error about what is in two places."""
-
-    def __init__(
-        self, message: str, *, first: tuple[Any, ...] = (), again: tuple[Any, ...] = ()
-    ) -> None:
-        super().__init__(message)
-        self.first = first
-        self.again = again
 
 
 class StructureError(LeafwiseError, ValueError):
@@ -117,7 +104,7 @@ class StructureError(LeafwiseError, ValueError):
         self.differences = differences
 
 
-class CycleError(_AtTwoPaths, ValueError, RecursionError):
+class CycleError(LeafwiseError, ValueError, RecursionError):
     """A tree contains itself, so walking it would never end.
 
     It is also a `RecursionError`, which other libraries raise in this case.
@@ -136,6 +123,13 @@ class CycleError(_AtTwoPaths, ValueError, RecursionError):
         leafwise.errors.CycleError: the tree contains itself: the list at the root \
 occurs again at [1]['self']
     """
+
+    def __init__(
+        self, message: str, *, first: tuple[Any, ...] = (), again: tuple[Any, ...] = ()
+    ) -> None:
+        super().__init__(message)
+        self.first = first
+        self.again = again
 
 
 class CompareError(_AtPath, TypeError):
@@ -175,24 +169,6 @@ class FlattenError(_AtPath, TypeError, ValueError):
         ...     print(error, *error.__notes__)
         the flatten function of Bad must return a tuple (children, aux_data) or \
 (children, aux_data, keys), got int: 3 at key path [0]
-    """
-
-
-class SharedError(_AtTwoPaths, ValueError):
-    """An object appears in two places, and only one is allowed.
-
-    Attributes:
-        first: Path of the first occurrence, a tuple of names, positions and keys.
-        again: Path of the second occurrence.
-
-    Example:
-        >>> from leafwise import nn
-        >>> weight = nn.Param(0.5)
-        >>> try:
-        ...     nn.split({"a": weight, "b": weight}, on_shared="error")
-        ... except nn.SharedError as error:
-        ...     print(error.first, error.again)
-        ('a',) ('b',)
     """
 
 

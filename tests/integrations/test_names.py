@@ -33,16 +33,8 @@ Odd = Meta("Odd", (), {"__repr__": lambda self: "odd"})
         (lambda: integrations.register_model(Odd), "Odd is not a pydantic model"),
         (lambda: integrations.treedef_from(Odd()), "no treedef of .*: Odd"),
         (
-            lambda: nn.share(lambda f: f)(Odd()),
+            lambda: nn.jit(Odd()),
             "takes a function, got Odd: odd",
-        ),
-        (
-            lambda: nn.vmap(abs, Odd()),
-            "each positional argument, got Odd: odd",
-        ),
-        (
-            lambda: nn.vmap(abs, 0, Odd()),
-            "must be ints or None, got Odd: odd",
         ),
         (lambda: numpy.ravel([Odd()]), "neither a number nor an array of numbers: Odd"),
     ],

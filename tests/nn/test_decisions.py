@@ -148,10 +148,10 @@ def test_whole_texts():
         "Foo.name was assigned static(...) around data: Foo.name is ndarray of shape "
         "(2, 3) and dtype float32.\n"
         "Do one of these:\n"
-        "  1. mark it as data:                               obj.name = data(...)\n"
-        "  2. mark it as data from the start, even if None:  self.name = data(None)\n"
-        "  3. declare it in the class:                       name: Data[...]\n"
-        "  4. assign a value without data:                   obj.name = static(...)"
+        "  1. mark it as data:  obj.name = data(...)\n"
+        "  2. mark it from the start, even if None:  self.name = data(None)\n"
+        "  3. declare it in the class:  name: Data[...]\n"
+        "  4. assign a value without data:  obj.name = static(...)"
     )
     with pytest.raises(lw.errors.KindError) as caught:
         foo.cfg = ARRAY
@@ -159,10 +159,10 @@ def test_whole_texts():
         "Cannot assign data to Foo.cfg, which is static since it was first set: "
         "Foo.cfg is ndarray of shape (2, 3) and dtype float32.\n"
         "Do one of these:\n"
-        "  1. mark it as data:                               obj.cfg = data(...)\n"
-        "  2. mark it as data from the start, even if None:  self.cfg = data(None)\n"
-        "  3. declare it in the class:                       cfg: Data[...]\n"
-        "  4. assign a value without data:                   obj.cfg = static(...)"
+        "  1. mark it as data:  obj.cfg = data(...)\n"
+        "  2. mark it from the start, even if None:  self.cfg = data(None)\n"
+        "  3. declare it in the class:  cfg: Data[...]\n"
+        "  4. assign a value without data:  obj.cfg = static(...)"
     )
     with pytest.raises(lw.errors.KindError) as caught:
         foo.cfg = {"a": [1, ARRAY, ARRAY[0]]}
@@ -170,12 +170,12 @@ def test_whole_texts():
         "Found data in Foo.cfg, a dict that would be static: Foo.cfg['a'][1] is "
         "ndarray of shape (2, 3) and dtype float32 (and 1 more).\n"
         "Do one of these:\n"
-        "  1. mark the whole dict as data:        obj.cfg = data(...)\n"
+        "  1. mark the whole dict as data:  obj.cfg = data(...)\n"
         "  2. use a container that accepts data:  obj.cfg = Dict(...)\n"
-        "  3. declare it in the class:            cfg: Data[dict]\n"
-        "  4. treat such containers as data:      class Foo(..., strict=False)\n"
-        "  5. disable pytree for the class:       class Foo(..., pytree=False)\n"
-        "  6. assign a value without data:        obj.cfg = static(...)"
+        "  3. declare it in the class:  cfg: Data[dict]\n"
+        "  4. treat such containers as data:  class Foo(..., strict=False)\n"
+        "  5. disable pytree for the class:  class Foo(..., pytree=False)\n"
+        "  6. assign a value without data:  obj.cfg = static(...)"
     )
     foo.grown.append(ARRAY)
     with pytest.raises(lw.errors.KindError, match="a list that would") as caught:

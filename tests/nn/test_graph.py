@@ -2,7 +2,6 @@
 
 import copy
 import pickle
-import warnings
 from collections import OrderedDict, defaultdict, deque
 from typing import NamedTuple
 
@@ -85,22 +84,6 @@ def test_n11_7_cycles_and_sharing_survive(make, duplicate):
     assert nn.graphdef(again) == nn.graphdef(tree)
 
 
-def test_on_shared():
-    """What stands twice may be refused, or warned of."""
-    tree = tied()
-    with pytest.raises(nn.SharedError) as caught:
-        nn.split(tree, on_shared="error")
-    assert str(caught.value) == "the Node at ('a',) occurs again at ('b',)"
-    with pytest.warns(UserWarning, match="occurs again") as found:
-        nn.state(tree, on_shared="warn")
-    assert len(found) == 3
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        nn.state(Node(a=Node()), on_shared="warn")
-    with pytest.raises(ValueError, match="on_shared must be"):
-        nn.split(tree, on_shared="maybe")
-
-
 # ----------------------------------------------------------------- N13 sow, pop
 
 
@@ -122,13 +105,9 @@ def test_n13_2_names_that_are_taken():
     module = nn.Module()
     module.z = 3
     module.w = nn.Param(1)
-    with pytest.raises(
-        ValueError, match="Expected 'z' of Module to be a Variable, got"
-    ):
+    with pytest.raises(ValueError, match=r"Expected 'z' of Module .*, got 'int'"):
         module.sow(nn.Intermediate, "z", 1)
-    with pytest.raises(
-        ValueError, match="'sow' of Module to be a Variable, got method"
-    ):
+    with pytest.raises(ValueError, match=r"Expected 'sow' of Module .*, got 'method'"):
         module.sow(nn.Intermediate, "sow", 1)
     with pytest.raises(ValueError, match="of type 'Intermediate', got 'Param'"):
         module.sow(nn.Intermediate, "w", 1)
@@ -452,26 +431,10 @@ def test_maps_may_keep_sharing():
     assert caught.value.__notes__ == ["at key path ['k'][1]"]
 
 
-def test_tree_check():
-    """Cycles and what stands twice, with both paths."""
-    nn.tree_check({"a": [1, 1, "s", None], "b": (None, np.ones(1))})
-    row, array = [1], np.ones(1)
-    cases = [
-        ([row, row], "the list at (0,) occurs again at (1,)"),
-        ([array, {"k": array}], "an array at (0,) occurs again at (1, 'k')"),
-        (Node(a=lw.data(row), b=lw.data(row)), "the list at ('a',) occurs again at"),
-    ]
-    for tree, text in cases:
-        with pytest.raises(nn.SharedError) as caught:
-            nn.tree_check(tree)
-        assert str(caught.value).startswith(text)
-        nn.tree_check(tree, on_shared="allow")
+def test_containers_that_contain_themselves():
+    """They are refused where nothing could stand for them."""
     loop = [1]
     loop.append({"up": loop})
-    with pytest.raises(
-        lw.errors.CycleError, match=r"at the root occurs again at \(1, 'up'\)"
-    ):
-        nn.tree_check(loop, on_shared="allow")
     with pytest.raises(lw.errors.CycleError):
         nn.split({"loop": loop})
     with pytest.raises(lw.errors.CycleError):
@@ -496,7 +459,6 @@ def test_depth_and_width():
         assert nn.graphdef(nn.clone(tree)) == graphdef
         assert nn.find_duplicates(tree) == []
         nn.update(tree, state)
-        nn.tree_check(tree)
     assert nn.merge(graphdef, state)[99_999].x == 99_999
 
 

@@ -173,9 +173,6 @@ def test_texts():
         "  'b': 3\n"
         "})"
     )
-    assert repr(state.to_flat_state()) == (
-        "FlatState({\n  ('a', 0): Param(value=f64[2,3]),  # 6 (48 B)\n  ('b',): 3\n})"
-    )
     assert repr(nn.State()) == "State()"
 
 

@@ -27,11 +27,3 @@ def test_check_pytree_reports_what_comes_first():
         nn.check_pytree(root)
     assert caught.value.attribute == "names"
     assert caught.value.__notes__ == ["the object is at .a[0]['x']"]
-
-
-def test_shared_objects_are_reported_where_split_is_called():
-    """The warning points at the caller."""
-    one = Node()
-    with pytest.warns(UserWarning, match="occurs again") as caught:
-        nn.split(nn.List([one, one]), on_shared="warn")
-    assert caught[0].filename == __file__

@@ -224,7 +224,6 @@ def test_a_function_that_raises_changes_nothing(jax, graph, program, when):
         lambda objects: nn.remat(fails)(objects, 0.5),
         lambda objects: nn.jit(fails)(objects, 0.5),
         lambda objects: nn.grad(fails, argnums=1)(objects, 0.5),
-        lambda objects: nn.share(lambda f: f)(fails)(objects, 0.5),
     ):
         ours = build(graph)
         with pytest.raises(Stop):

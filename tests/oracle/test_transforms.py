@@ -132,13 +132,6 @@ def test_jit_as_in_flax(case, nnx):
     assert case(nn.jit, nn) == case(nnx.jit, nnx)
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
-def test_any_transform(case, jax):
-    """And with a transform that does nothing, but for tracing once."""
-    if case is not retracing:
-        assert case(nn.share(lambda f: f), nn) == case(nn.jit, nn)
-
-
 def test_no_tracer_leaks(jax):
     """What is written back is concrete."""
     one = layer(nn)

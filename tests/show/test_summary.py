@@ -48,7 +48,7 @@ def only(tree, **options):
 
 def test_a_model():
     """Variables stand for their arrays; kinds and sub-totals per node."""
-    summary = Model().summary()
+    summary = lw.tree_summary(Model())
     assert str(summary) == repr(summary) == str(lw.tree_summary(Model()))
     assert summary.to_text(100) == text("""
         path                 type       shape    dtype    kind                      count   bytes   share

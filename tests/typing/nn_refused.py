@@ -66,7 +66,7 @@ def containers() -> None:
 
 def filters(model: Linear, state: nn.State) -> None:
     nn.split(model, 3)  # type: ignore[call-overload]
-    nn.state(model, on_shared="never")  # type: ignore[call-overload]
+    nn.state(model, only=nn.Param)  # type: ignore[call-overload]
     nn.pop(model, 0.5)  # type: ignore[call-overload]
     graphdef, params = nn.split(model, nn.Param, ...)  # type: ignore[misc]
     nn.merge(state, state)  # type: ignore[arg-type]

@@ -367,9 +367,9 @@ class Functions(Record):
 class Shaped(Record):
     """Children and aux data are attributes; which, says a shape that a node has.
 
-    A shape has `field_layout.data` and `field_layout.static`, the names of children and
-    aux data, and `field_layout.names`, all names in their order. The aux data of a node
-    has the `field_layout`, and the `values` of what is not a child.
+    A shape has `fields.data` and `fields.static`, the names of children and
+    aux data, and `fields.names`, all names in their order. The aux data of a node
+    has the `fields`, and the `values` of what is not a child.
 
     Attributes:
         slot: The name of the attribute where a node has its shape.

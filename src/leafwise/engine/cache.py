@@ -716,7 +716,7 @@ def _offer_reader(shape: Any, memory: str) -> Any:
     if shape.sights < (1 if engine.mode == "eager" else _READ_AFTER):
         return None
     try:
-        return text.reading_text(shape.field_layout, memory).compiled("read")
+        return text.reading_text(shape, memory).compiled("read")
     except RecursionError:  # the caller is deep in a stack of its own
         return None
 

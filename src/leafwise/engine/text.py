@@ -146,7 +146,7 @@ class Part:
         self.rule = rule
         self.cls: type = rule.class_of(aux)
         self.aux: Any = None if varies else aux
-        self.shape: Any = aux.field_layout if kind == "shaped" else None
+        self.shape: Any = aux.fields if kind == "shaped" else None
         self.runs = runs
         self.arity = sum(count for _, count in runs)
         self.varies = varies
@@ -214,7 +214,7 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
     kind = _kind_of(rule, aux)
     try:
         if kind == "shaped":
-            return kind, (aux.field_layout, _exact_key(aux.values))
+            return kind, (aux.fields, _exact_key(aux.values))
         if kind == "defaultdict":  # the order follows from the keys
             return kind, _exact_key((aux[0].inserted, aux[1]))
         if kind in _MAPPINGS:
@@ -222,7 +222,7 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
         return kind, _exact_key(aux)
     except (_NotInertError, RecursionError):
         if kind == "shaped":
-            return kind, _Varies((_Varies, aux.field_layout))
+            return kind, _Varies((_Varies, aux.fields))
         known = kind if kind in ("record", "custom") else "called"
         return known, _Varies((_Varies, rule.class_of(aux)))
 
@@ -835,7 +835,7 @@ class Reader(Text):
     def _read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
         form, shape = part.rule.form, part.shape
-        layout = self.name(shape.layout)
+        layout = self.name(shape)
         self._refuse_if(f"{var}.{form.slot} is not {layout}")
         held = self.kept(f"{var}.__dict__", "attributes")
         self._refuse_if(f"len({held}) != {len(shape.names)}")
@@ -1156,7 +1156,7 @@ class Builder(Text):
         node = self.kept(f"{self.name(form.new)}({self.name(part.cls)})")
         put, put_shape = self.name(form.put_attributes), self.name(form.put_shape)
         self.add(f"{put}({node}, {{{', '.join(pairs)}}})")
-        self.add(f"{put_shape}({node}, {self.name(shape.layout)})")
+        self.add(f"{put_shape}({node}, {self.name(shape)})")
         return node
 
     def _build_custom(self, part: Part, items: list[str]) -> str:
@@ -1182,7 +1182,7 @@ def _joined(items: Sequence[str]) -> str:
 # -------------------------------------------------------------- reading objects
 
 
-def reading_text(field_layout: Any, memory: str) -> Text:
+def reading_text(fields: Any, memory: str) -> Text:
     """Return the text of `read`, for objects of a shape.
 
     It returns the children and the aux data of an object, or None if the object is not
@@ -1190,17 +1190,17 @@ def reading_text(field_layout: Any, memory: str) -> Text:
     this makes it cheap as long as the static values are those of the last time.
 
     Args:
-        field_layout: The field layout of the shape; see `Shaped`.
+        fields: The field layout of the shape; see `Shaped`.
         memory: The attribute in which an object keeps its aux data of the last time.
     """
     text = Text()
     data, static = (
         [f"values[{text.written(name)}]" for name in names]
-        for names in (field_layout.data, field_layout.static)
+        for names in (fields.data, fields.static)
     )
     expected = [
-        f"aux.field_layout is {text.name(field_layout)}",
-        f"len(values) == {len(field_layout.names)}",
+        f"aux.fields is {text.name(fields)}",
+        f"len(values) == {len(fields.names)}",
         *[f"{value} is known[{place}]" for place, value in enumerate(static)],
     ]
     text.add(

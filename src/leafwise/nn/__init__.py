@@ -18,11 +18,9 @@ array.
 from types import ModuleType as _ModuleType
 
 from ..dataclasses import dataclass as dataclass
-from ..errors import SharedError as SharedError
 from ..errors import TraceError as TraceError
 from ..kinds import *
 from . import filters as filters
-from .captures import *
 from .checks import *
 from .containers import *
 from .filters import All as All

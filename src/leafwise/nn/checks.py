@@ -16,12 +16,10 @@ costs one look at an attribute.
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import functools
 import sys
 import types
-from _thread import _local
 from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
@@ -30,7 +28,6 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import check_class, current, namespaces, on_change, view_of
-from ..core.walk import unlink
 from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
 from ..kinds import Marked
@@ -41,7 +38,6 @@ from ..safely import FAULTS, add_lasting, class_name, clip, printed, shown, type
 __all__ = [
     "is_data",
     "register_data_type",
-    "unsafe_mutation",
 ]
 
 C = TypeVar("C", bound=type)
@@ -158,7 +154,7 @@ def sort(value: Any) -> str:
     if cls in known:
         return "data"
     data, lasting = _classify(value)
-    if not data and _holds_others(value):
+    if not data and _inside(value) is not None:
         return "container"
     if lasting:
         if len(settled) > _MAX_TYPES:
@@ -225,7 +221,6 @@ def looks_like_array(cls: type) -> bool:
 
 
 _SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
-_HOLDERS: Final = (*_SEQUENCES, Mapping, functools.partial, types.SimpleNamespace)
 
 Apart = Callable[[Any], tuple[Sequence[Any], Sequence[Any]]]
 """Flattens a value one level deep: returns what it holds, and the keys."""
@@ -249,18 +244,6 @@ class Found(NamedTuple):
 # --------------------------------------------------------------------- walking
 
 
-def _holds_others(value: Any) -> bool:
-    """Return whether a value that is no data is of a type that could hold some."""
-    cls = type(value)
-    if issubclass(cls, _HOLDERS):
-        return True
-    if cls.__module__ == "builtins" or issubclass(cls, type):
-        return False
-    if _rule_of(cls) is not None or framework_of(value) is not None:
-        return True
-    return dataclasses.is_dataclass(cls) or hasattr(cls, "__attrs_attrs__")
-
-
 def _rule_of(cls: type) -> Rule | None:
     """Return the rule of a type, be it in some namespace only."""
     rule = current.view.resolve(cls)
@@ -274,82 +257,68 @@ def framework_of(value: Any) -> tuple[str, Apart] | None:
     return next(filter(None, (find(value) for find in foreign)), None)
 
 
-def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]]:
-    """Return what a container holds, and a function for the keys of it."""
-    if type(value) is list or type(value) is tuple:
-        return value, lambda: map(SequenceKey, range(len(value)))
+def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]] | None:
+    """Return what a container holds, and a function for the keys of it.
+
+    Returns:
+        None if the value is of a type that holds no others.
+    """
+    cls = type(value)
     if isinstance(value, Mapping):
         return [*value.values()], lambda: map(DictKey, value)
     if isinstance(value, functools.partial):
-        names = [GetAttrKey("func"), *map(SequenceKey, range(len(value.args)))]
-        held = [value.func, *value.args, *value.keywords.values()]
-        return held, lambda: [*names, *map(DictKey, value.keywords)]
-    rule = _rule_of(type(value))
+        places = map(SequenceKey, range(len(value.args)))
+        keys = [GetAttrKey("func"), *places, *map(DictKey, value.keywords)]
+        return [value.func, *value.args, *value.keywords.values()], lambda: keys
+    is_builtin = cls.__module__ == "builtins" or issubclass(cls, type)
+    rule = None if is_builtin else _rule_of(cls)
     if rule is not None:
         try:
             children, aux = rule.flatten(value)
         except FAULTS:  # what another namespace does with it is not needed here
-            if current.view.resolve(type(value)) is rule:
+            if current.view.resolve(cls) is rule:
                 raise
         else:
             return children, lambda: rule.keys(aux, len(children))
     if isinstance(value, _SEQUENCES):
-        return [*value], lambda: map(SequenceKey, range(len(value)))
-    known = framework_of(value)
+        items = value if isinstance(value, list | tuple) else [*value]
+        return items, lambda: map(SequenceKey, range(len(items)))
+    known = None if is_builtin else framework_of(value)
     if known is not None:
-        children, keys = known[1](value)
-        return children, lambda: keys
-    there = [name for name in _names_in(value) if hasattr(value, name)]
+        children, names = known[1](value)
+        return children, lambda: names
+    if isinstance(value, types.SimpleNamespace):
+        return [*vars(value).values()], lambda: map(GetAttrKey, vars(value))
+    fields = dataclasses.fields(value) if dataclasses.is_dataclass(cls) else ()
+    fields = fields or getattr(cls, "__attrs_attrs__", ())
+    there = [field.name for field in fields if hasattr(value, field.name)]
+    if not there:
+        return None
     return [getattr(value, name) for name in there], lambda: map(GetAttrKey, there)
 
 
-def _names_in(value: Any) -> Iterable[str]:
-    """Return the names of what a record holds."""
-    if isinstance(value, types.SimpleNamespace):
-        return vars(value)
-    if dataclasses.is_dataclass(value):
-        return [field.name for field in dataclasses.fields(value)]
-    return [field.name for field in type(value).__attrs_attrs__]
-
-
-def is_container(value: Any) -> bool:
-    """Return whether a value is not data, but of a type that can hold data."""
-    return sort(value) == "container"
-
-
-class _InsideRule(Rule):
-    """Flattens any container, node or not; nothing is in one that holds no others."""
-
-    def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        held, keys = _inside(node)
-        is_plain = learned.plain.issuperset(map(type, held))
-        return ((), tuple) if is_plain else (held, keys)
-
-    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
-        return tuple(aux())
-
-
-inside: Final = _InsideRule(object)
+def items_in(value: Any) -> Iterable[tuple[Any, Any]]:
+    """Return what a container holds with the keys, but nothing if none can be data."""
+    held, keys = _inside(value) or ((), tuple)
+    if learned.plain.issuperset(map(type, held)):
+        return ()
+    return zip(keys(), held, strict=True)
 
 
 def find(value: Any) -> Iterator[Found]:
     """Yield the data and the marks inside a container, each once, with its path."""
-    seen = {id(value)}
-    stack: list[tuple[Any, Any]] = [(value, ())]
-    while stack:
-        value, link = stack.pop()
-        held, keys = _inside(value)
-        if learned.plain.issuperset(map(type, held)):
-            continue
-        deeper = []
-        for key, child in zip(keys(), held, strict=True):
+    seen = {id(value): value}
+
+    def visit(value: Any, path: tuple[Any, ...]) -> Iterator[Found]:
+        for key, child in items_in(value):
             found = sort(child)
             if found == "data" or type(child) is Marked:
-                yield Found(unlink((link, key)), child)
+                yield Found((*path, key), child)
             elif found == "container" and id(child) not in seen:
-                seen.add(id(child))
-                deeper.append((child, (link, key)))
-        stack += reversed(deeper)
+                seen[id(child)] = child
+                yield from visit(child, (*path, key))
+
+    return visit(value, ())
 
 
 def find_data(value: Any) -> Iterator[Found]:
@@ -389,40 +358,30 @@ def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindE
         after: The rest of that.
     """
     is_whole, kind = sort(value) == "data", type_name(value)
-    found = Found((), value) if is_whole else next(find_data(value))
-    path = KeyPath((key, *found.path))
+    found = [Found((), value)] if is_whole else [*find_data(value)]
+    path, known = KeyPath((key, *found[0].path)), framework_of(value)
     whole = "it" if is_whole else f"the whole {kind}"
-    ways = [(f"mark {whole} as data", f"obj{key} = data(...)")]
-    known = framework_of(value)
-    if isinstance(value, (*_SEQUENCES, Mapping)):
+    ways = [f"mark {whole} as data:  obj{key} = data(...)"]
+    if is_whole:
+        ways.append(f"mark it from the start, even if None:  self{key} = data(None)")
+    elif isinstance(value, (*_SEQUENCES, Mapping)):
         ours = "Dict" if isinstance(value, Mapping) else "List"
-        ways.append(("use a container that accepts data", f"obj{key} = {ours}(...)"))
+        ways.append(f"use a container that accepts data:  obj{key} = {ours}(...)")
     elif known is not None:
         adopt = f"leafwise.integrations.adopt({known[0]!r}), and data(...)"
-        ways.append((f"adopt the node types of {known[0]}", adopt))
-    if is_whole:
-        ways.append(
-            ("mark it as data from the start, even if None", f"self{key} = data(None)")
-        )
+        ways.append(f"adopt the node types of {known[0]}:  {adopt}")
     if isinstance(key, GetAttrKey):
         said = "..." if is_whole else kind
-        ways.append(("declare it in the class", f"{key.name}: Data[{said}]"))
-        if not is_whole:
-            name = f"class {class_name(owner, qualified=False)}"
-            ways += [
-                ("treat such containers as data", f"{name}(..., strict=False)"),
-                ("disable pytree for the class", f"{name}(..., pytree=False)"),
-            ]
-    ways.append(("assign a value without data", f"obj{key} = static(...)"))
-    width = max(len(say) for say, _ in ways)
-    lines = [
-        f"  {number}. {say + ':':<{width + 1}}  {code}"
-        for number, (say, code) in enumerate(ways, 1)
-    ]
-    more = 0 if is_whole else sum(1 for _ in find_data(value)) - 1
-    others = f" (and {more} more)" if more else ""
+        ways.append(f"declare it in the class:  {key.name}: Data[{said}]")
+    if isinstance(key, GetAttrKey) and not is_whole:
+        name = f"class {class_name(owner, qualified=False)}"
+        ways.append(f"treat such containers as data:  {name}(..., strict=False)")
+        ways.append(f"disable pytree for the class:  {name}(..., pytree=False)")
+    ways.append(f"assign a value without data:  obj{key} = static(...)")
+    others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
     what = f"{before}{class_name(owner)}{key}{after}"
-    where = f"{class_name(owner)}{path} is {describe(found.value)}{others}"
+    where = f"{class_name(owner)}{path} is {describe(found[0].value)}{others}"
+    lines = [f"  {number}. {way}" for number, way in enumerate(ways, 1)]
     return KindError(
         "\n".join([f"{what}: {where}.", "Do one of these:", *lines]),
         owner=owner,
@@ -470,7 +429,6 @@ class Levels:
 
 
 levels: Final = Levels()
-_here: Final = _local()
 
 
 def watch(provider: Provider) -> None:
@@ -496,8 +454,6 @@ def check_level(obj: Any, what: str) -> None:
     token = levels.token
     if token is None or getattr(obj, "_leafwise_stamp", levels.base) == token():
         return
-    if getattr(_here, "relaxed", 0):
-        return
     name = class_name(type(obj))
     raise TraceError(
         f"Cannot mutate {name}{what} from a different trace level: the object was made "
@@ -506,31 +462,6 @@ def check_level(obj: Any, what: str) -> None:
         "Do one of these:\n"
         "  1. pass the object to the function as an argument, and return it\n"
         "  2. make it inside the function\n"
-        "  3. return the value, and assign it outside\n"
-        "  4. if nothing traced can leak: with leafwise.nn.unsafe_mutation(): ...",
+        "  3. return the value, and assign it outside",
         attribute=what.removeprefix("."),
     )
-
-
-class _Relaxed(contextlib.ContextDecorator):
-    """Allows changes inside of it, in the thread that is inside."""
-
-    def __enter__(self) -> None:
-        _here.relaxed = getattr(_here, "relaxed", 0) + 1
-
-    def __exit__(self, *_: object) -> None:
-        _here.relaxed -= 1
-
-
-def unsafe_mutation() -> contextlib.AbstractContextManager[None]:
-    """Return a context manager that allows changes of objects from any trace level.
-
-    It affects the current thread only. Do not assign traced values: they would leak.
-
-    Example:
-        >>> from leafwise import nn
-        >>> box = nn.Variable(0)
-        >>> with nn.unsafe_mutation():
-        ...     box[...] = 1
-    """
-    return _Relaxed()

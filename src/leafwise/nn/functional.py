@@ -11,12 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeVar, overload
 
+from ..core.treedef import PyTreeDef
 from ..equality.leaves import type_names
 from ..errors import StructureError
 from ..kinds import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..safely import MISSING, clip, shown, type_name
-from .checks import check_level, is_data
+from .checks import check_level
 from .filters import FROZEN, Filter, partition
 from .graph import (
     LEAF,
@@ -24,7 +25,6 @@ from .graph import (
     FlatGraph,
     GraphDef,
     M,
-    OnShared,
     Path,
     entries_of,
     flatten_graph,
@@ -57,24 +57,20 @@ T = TypeVar("T")
 
 
 @overload
-def split(
-    node: M, first: Filter = ..., /, *, on_shared: OnShared = ...
-) -> tuple[GraphDef[M], State]: ...
+def split(node: M, first: Filter = ..., /) -> tuple[GraphDef[M], State]: ...
 
 
 @overload
 def split(
-    node: M, first: Filter, second: Filter, /, *, on_shared: OnShared = ...
+    node: M, first: Filter, second: Filter, /
 ) -> tuple[GraphDef[M], State, State]: ...
 
 
 @overload
-def split(
-    node: Any, /, *filters: Filter, on_shared: OnShared = ...
-) -> tuple[Any, ...]: ...
+def split(node: Any, /, *filters: Filter) -> tuple[Any, ...]: ...
 
 
-def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
+def split(node: Any, *filters: Filter) -> Any:
     """Split an object into its graphdef and its states.
 
     Each object and each variable counts once, even if several attributes refer to it.
@@ -84,15 +80,12 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
         node: An object, or a container with objects in it.
         *filters: The filter of each state; each value goes to the first filter that
             matches it. Without filters there is one state.
-        on_shared: What to do if an object occurs again: `"allow"`, `"warn"` or
-            `"error"`.
 
     Returns:
         The graphdef and one state for each filter, at least one.
 
     Raises:
         CycleError: A container contains itself, with no object in between.
-        SharedError: An object occurs again, and `on_shared` is `"error"`.
         TypeError: `node` is a bare value, or an argument is not a filter.
         ValueError: Some values match no filter.
 
@@ -111,7 +104,7 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     Modelled on `flax.nnx.split`.
     """
-    flat = flatten_whole(node, on_shared)
+    flat = flatten_whole(node)
     chosen, rest = select(flat, filters)
     if rest:
         raise ValueError(left_over([(flat.paths[i], flat.leaves[i]) for i in rest]))
@@ -119,28 +112,25 @@ def split(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
 
 @overload
-def state(node: Any, first: Filter = ..., /, *, on_shared: OnShared = ...) -> State: ...
+def state(node: Any, first: Filter = ..., /) -> State: ...
 
 
 @overload
-def state(
-    node: Any, first: Filter, /, *filters: Filter, on_shared: OnShared = ...
-) -> tuple[State, ...]: ...
+def state(node: Any, first: Filter, /, *filters: Filter) -> tuple[State, ...]: ...
 
 
-def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
+def state(node: Any, *filters: Filter) -> Any:
     """Return the values of an object as a state.
 
     Args:
         node: An object, or a container with objects in it.
         *filters: Which values to return; all values by default.
-        on_shared: What to do if an object occurs again; see `split`.
 
     Returns:
         A state, or a tuple with a state for each of several filters.
 
     Raises:
-        CycleError, SharedError, TypeError: See `split`.
+        CycleError, TypeError: See `split`.
 
     Example:
         >>> import leafwise as lw
@@ -150,7 +140,7 @@ def state(node: Any, *filters: Filter, on_shared: OnShared = "allow") -> Any:
 
     Modelled on `flax.nnx.state`.
     """
-    flat = flatten_whole(node, on_shared)
+    flat = flatten_whole(node)
     states = [part_of(flat, places) for places in select(flat, filters)[0]]
     return tuple(states) if len(states) > 1 else states[0]
 
@@ -171,13 +161,13 @@ def graphdef(node: M) -> GraphDef[M]:
         >>> nn.graphdef(one) == nn.graphdef(other)
         True
     """
-    return flatten_whole(node, "allow").graphdef
+    return flatten_whole(node).graphdef
 
 
-def flatten_whole(node: Any, on_shared: OnShared) -> FlatGraph:
+def flatten_whole(node: Any) -> FlatGraph:
     """Flatten a graph whose root is not a bare value."""
     require_whole(node)
-    return flatten_graph(node, on_shared=on_shared)
+    return flatten_graph(node)
 
 
 def require_whole(node: Any) -> None:
@@ -476,7 +466,7 @@ def pop(node: Any, *filters: Filter) -> Any:
     """
     if not filters:
         raise ValueError("pop takes at least one filter: what to take out")
-    flat = flatten_whole(node, "allow")
+    flat = flatten_whole(node)
     chosen, _ = select(flat, filters)
     indexes = [index for part in chosen for index in part]
     popped = {id(flat.leaves[i]) for i in indexes if _is_variable(flat.leaves[i])}
@@ -509,7 +499,7 @@ def _is_variable(value: Any) -> bool:
 # ------------------------------------------------------------------------ clone
 
 
-def clone(tree: T, variables: bool = True, *, arrays: bool = False) -> T:
+def clone(tree: T, variables: bool = True) -> T:
     """Return a copy of an object or nested containers; shared references are kept.
 
     An object that appears in several places is copied once; this includes plain lists
@@ -519,12 +509,9 @@ def clone(tree: T, variables: bool = True, *, arrays: bool = False) -> T:
     Args:
         tree: An object, or nested containers.
         variables: Whether to copy variables; otherwise the copy shares them.
-        arrays: Whether to copy the arrays of all libraries, each at every place where
-            it occurs. You can then donate the memory of the copy to a function.
 
     Raises:
         CycleError: A cycle passes through an immutable container.
-        ValueError: `arrays` is true and `variables` is false.
 
     Example:
         >>> from leafwise import nn
@@ -535,14 +522,8 @@ def clone(tree: T, variables: bool = True, *, arrays: bool = False) -> T:
 
     Modelled on `flax.nnx.clone`.
     """
-    if arrays and not variables:
-        raise ValueError(
-            "arrays=True needs variables=True, since it also copies the arrays in "
-            "variables"
-        )
     flat = flatten_graph(tree, copying=True, keep=() if variables else (Variable,))
-    copied = _copied_array if arrays else _copied_leaf
-    leaves = map(copied, flat.leaves) if variables else flat.leaves
+    leaves = map(_copied_leaf, flat.leaves) if variables else flat.leaves
     made: T = unflatten_graph(flat.code, leaves, copying=True)
     return made
 
@@ -554,24 +535,26 @@ def _copied_leaf(leaf: Any) -> Any:
     return bytearray(leaf) if type(leaf) is bytearray else leaf
 
 
-def _copied_array(leaf: Any) -> Any:
-    """Return a copy of an array in memory of its own, by the method that it has."""
-    copy = getattr(leaf, "copy", None) or getattr(leaf, "clone", None)
-    return copy() if copy is not None and is_data(leaf) else _copied_leaf(leaf)
-
-
 # ------------------------------------------------------------------ by kind
 
 
-def _wanted(kinds: Sequence[Kind]) -> set[Kind]:
+def _by_kind(
+    tree: Any, kinds: Sequence[Kind]
+) -> tuple[list[Any], list[bool], PyTreeDef]:
+    """Return the leaves of a tree, whether each is of one of the kinds, and the rest.
+
+    Raises:
+        TypeError: No kind is given, or an argument is not a kind.
+    """
     wrong = [kind for kind in kinds if not isinstance(kind, Kind)]
     if wrong or not kinds:
         found = type_name(wrong[0]) if wrong else "none"
         raise TypeError(
             f"give one kind or more, members of leafwise.nn.Kind; got {found}"
         )
-    also = COUNT_AS_STATE if Kind.STATE in kinds else ()
-    return {*kinds, *also}
+    wanted = {*kinds, *(COUNT_AS_STATE if Kind.STATE in kinds else ())}
+    leaves, treedef = tree_flatten(tree)
+    return leaves, [kind in wanted for kind in kinds_of(entries_of(treedef))], treedef
 
 
 def select_kind(tree: T, *kinds: Kind) -> T:
@@ -595,11 +578,10 @@ def select_kind(tree: T, *kinds: Kind) -> T:
 
     Modelled on `select_parameters` and `select_states` in PAX.
     """
-    wanted = _wanted(kinds)
-    leaves, treedef = tree_flatten(tree)
-    found = zip(leaves, kinds_of(entries_of(treedef)), strict=True)
+    leaves, are_wanted, treedef = _by_kind(tree, kinds)
     selected: T = treedef.unflatten(
-        leaf if kind in wanted else None for leaf, kind in found
+        leaf if wanted else None
+        for leaf, wanted in zip(leaves, are_wanted, strict=True)
     )
     return selected
 
@@ -631,13 +613,10 @@ def update_kind(tree: T, other: Any, *kinds: Kind) -> T:
 
     Modelled on `update_parameters` and `update_states` in PAX.
     """
-    wanted = _wanted(kinds)
-    leaves, treedef = tree_flatten(tree)
-    rows = zip(
-        leaves, treedef.flatten_up_to(other), kinds_of(entries_of(treedef)), strict=True
-    )
+    leaves, are_wanted, treedef = _by_kind(tree, kinds)
+    rows = zip(leaves, treedef.flatten_up_to(other), are_wanted, strict=True)
     updated: T = treedef.unflatten(
-        theirs if kind in wanted and theirs is not None else mine
-        for mine, theirs, kind in rows
+        theirs if wanted and theirs is not None else mine
+        for mine, theirs, wanted in rows
     )
     return updated

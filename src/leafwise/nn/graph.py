@@ -13,11 +13,10 @@ structure by now: another class, key, static value, or other shared references.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from operator import is_
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Generic, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.matching import code_text
@@ -27,24 +26,23 @@ from ..core.registry import GLOBAL, Mode, current, declare_namespace, install
 from ..core.treedef import PyTreeDef
 from ..core.walk import Step, iter_steps
 from ..equality import exact
-from ..errors import CycleError, SharedError
+from ..errors import CycleError
 from ..kinds import Kind
 from ..layout import Child, Sketch
 from ..lazy import Shown
-from ..safely import add_lasting, class_name, clip, shown, type_name
+from ..safely import add_lasting, class_name, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
 from .instance import OBJECTS, below, is_unchecked, parts_of, rule_of
 from .pytree import Pytree
 from .spec import Statics, snapshot
-from .variables import Variable, VariableRule, metadata_of
+from .variables import Variable, metadata_of
 
 
 __all__ = [
     "GraphDef",
     "find_duplicates",
     "iter_graph",
-    "tree_check",
 ]
 
 if TYPE_CHECKING:
@@ -54,7 +52,6 @@ if TYPE_CHECKING:
 else:
     M = TypeVar("M")
 
-OnShared = Literal["error", "warn", "allow"]
 Path: TypeAlias = tuple[Any, ...]
 Entry: TypeAlias = tuple[str, Any, int, Any]
 """`(tag, rule, arity, aux data)`, in the order of a walk from the root."""
@@ -206,7 +203,7 @@ def entries_of(treedef: PyTreeDef) -> list[Entry]:
         tag = NODE if is_object(rule) else TREE
         if rule is _REFERENCE or rule is _CONSTANT:
             tag = REF if rule is _REFERENCE else FIXED
-        elif isinstance(rule, VariableRule) and inside == [_LEAF]:
+        elif issubclass(rule.cls, Variable) and inside == [_LEAF]:
             tag, inside = VARIABLE, []
         found[split:] = [[(tag, rule, arity, aux), *inside]]
     return found[0]
@@ -223,7 +220,7 @@ def _brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
     name = class_name(rule.class_of(aux), qualified=False)
     static = f"[{aux}]" if type(aux) is Statics and aux.values else ""
     labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, arity)]
-    is_variable = isinstance(rule, VariableRule)
+    is_variable = issubclass(rule.cls, Variable)
     return f"{name}{static}(", None if is_variable else labels, ")"
 
 
@@ -245,17 +242,14 @@ def _add_kinds(
     if tag == LEAF:
         found.append(kind)
         return
-    kinds: Sequence[Kind] | None = None
+    kinds = [kind] * arity
     if type(aux) is Statics and not is_final:
-        if isinstance(rule, VariableRule):
-            kind = rule.kind_in(kind, aux)
-            is_final = kind is not Kind.DATA
-        else:
-            kinds = aux.field_layout.child_kinds
+        kinds = rule.cls._leafwise_kinds(aux, kind)
+        is_final = issubclass(rule.cls, Variable) and kinds[0] is not Kind.DATA
     if tag == VARIABLE:
-        found.append(kind)
+        found += kinds
         return
-    for inner in (kind,) * arity if kinds is None else kinds:
+    for inner in kinds:
         _add_kinds(code, inner, is_final, found)
 
 
@@ -357,11 +351,7 @@ class FlatGraph:
 
 
 def flatten_graph(
-    root: Any,
-    *,
-    on_shared: OnShared = "allow",
-    copying: bool = False,
-    keep: tuple[type, ...] = (),
+    root: Any, *, copying: bool = False, keep: tuple[type, ...] = ()
 ) -> FlatGraph:
     """Flatten a graph, visiting each object and each variable once.
 
@@ -371,21 +361,14 @@ def flatten_graph(
 
     Args:
         root: An object, or a container with objects in it.
-        on_shared: What to do where something is met again.
         copying: Whether containers are counted too, and variables are nodes.
         keep: Types of what is a value, though it could be flattened.
 
     Raises:
         CycleError: A container contains itself, with no object in between.
-        SharedError: Something is met again, and that is to be an error.
-        ValueError: `on_shared` is unknown.
     """
-    check_choice(on_shared)
     flat = FlatGraph(copying, keep)
     flat.visit(root, (), None, _MARKED)
-    for number, path, _ in flat.again if on_shared != "allow" else ():
-        first, value = flat.first[number], flat.tracked[number]
-        report_shared(on_shared, first, path, value, stacklevel=5)
     return flat
 
 
@@ -409,25 +392,6 @@ def _is_value(value: Any) -> bool:
 def _is_counted(rule: Rule, arity: int) -> bool:
     """Return whether a container is one that could stand twice: not None, not ()."""
     return arity > 0 or rule.unflatten_into is not None
-
-
-def check_choice(on_shared: OnShared) -> None:
-    """Raise a ValueError unless `on_shared` is one of the known choices."""
-    if on_shared not in ("error", "warn", "allow"):
-        raise ValueError(
-            f"on_shared must be 'error', 'warn' or 'allow', got {clip(on_shared)}"
-        )
-
-
-def report_shared(
-    on_shared: OnShared, first: Path, again: Path, value: Any, stacklevel: int = 3
-) -> None:
-    """Raise an error or a warning about an object that is in two places."""
-    what = f"the {type_name(value)}" if rule_of(type(value)) else "an array"
-    text = f"{what} at {first or 'the root'} occurs again at {again or 'the root'}"
-    if on_shared == "error":
-        raise SharedError(text, first=first, again=again)
-    warnings.warn(text, stacklevel=stacklevel)
 
 
 # ----------------------------------------------------------------- unflattening
@@ -486,7 +450,7 @@ def _built(
         return value
     if tag == NODE:
         value = object.__new__(rule.cls) if value is None else value
-        aux = Statics(aux.field_layout, aux.seen) if copying else aux
+        aux = Statics(aux.fields, aux.seen) if copying else aux
     else:
         empty = rule.empty(aux) if copying else None
         value = _UNMADE if empty is None else empty
@@ -602,52 +566,6 @@ def find_duplicates(
         for value, paths in found.values()
         if len(paths) > 1 and meant(paths[0], value)
     ]
-
-
-def tree_check(tree: Any, *, on_shared: OnShared = "error") -> None:
-    """Check that nested containers are a tree, without cycles or shared objects.
-
-    Args:
-        tree: An object, or nested containers.
-        on_shared: What to do if a container, an object, a variable or an array occurs
-            again: `"error"`, `"warn"` or `"allow"`. A cycle is always an error.
-
-    Raises:
-        CycleError: An object contains itself.
-        SharedError: An object occurs again.
-
-    Example:
-        >>> from leafwise import nn
-        >>> row = [1, 2]
-        >>> nn.tree_check({"a": row, "b": [3]})
-        >>> nn.tree_check({"a": row, "b": row})
-        Traceback (most recent call last):
-        ...
-        leafwise.errors.SharedError: the list at ('a',) occurs again at ('b',)
-    """
-    check_choice(on_shared)
-    first: dict[int, tuple[Path, Any]] = {}  # the values are held, as ids are reused
-    again: list[tuple[Path, Any]] = []
-
-    def visit(value: Any, path: Path, around: tuple[int, ...]) -> None:
-        rule = rule_of(type(value))
-        if id(value) in around:
-            raise CycleError(
-                f"the {type_name(value)} at {first[id(value)][0] or 'the root'} occurs "
-                f"again at {path}, inside itself"
-            )
-        children = below(value)
-        if is_data(value) if rule is None else _is_counted(rule, len(children)):
-            if id(value) in first:
-                again.append((path, value))
-                return
-            first[id(value)] = path, value
-        for part, child in children:
-            visit(child, (*path, part), (*around, id(value)))
-
-    visit(tree, (), ())
-    for path, value in again if on_shared != "allow" else ():
-        report_shared(on_shared, first[id(value)][0], path, value)
 
 
 # ------------------------------------------------- graphs that are met again
@@ -795,5 +713,5 @@ def _is_same(rule: Rule, a: Any, b: Any) -> bool:
         return bool(a[0] == b[0])  # the keys, in their own order
     if type(a) is not Statics:
         return True
-    names = a.field_layout.names
-    return names == b.field_layout.names and all(map(is_, a.values, b.values))
+    names = a.fields.names
+    return names == b.fields.names and all(map(is_, a.values, b.values))

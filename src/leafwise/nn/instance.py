@@ -2,12 +2,11 @@
 
 Owns the decision about an assignment, what is kept with an object, and the rule by
 which it is a node. Owns also the first step into a graph of objects: the rule of any
-type, what is directly in a value, and how much the variables in it hold.
+type, and what is directly in a value.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,10 +14,8 @@ from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks
-from ..equality.content import size_of
 from ..kinds import Kind, Marked
 from ..safely import class_name, type_name
-from ..show.text import bytes_text
 from .checks import (
     DataNode,
     Found,
@@ -354,7 +351,7 @@ class ObjectRule(BoundRule):
 
     def keys(self, aux: Statics, _arity: int) -> Sequence[Any]:
         """Return the key of each child."""
-        return aux.field_layout.keys
+        return aux.fields.keys
 
     def same_aux(self, a: Any, b: Any) -> bool:
         """Return whether two objects have the same static part."""
@@ -366,11 +363,11 @@ class ObjectRule(BoundRule):
 
     def compared_aux(self, aux: Statics) -> Any:
         """Return what two static parts are compared by."""
-        return [*aux.field_layout.signature[1:]], aux.seen
+        return [*aux.fields.signature[1:]], aux.seen
 
     def brackets(self, aux: Statics, _arity: int) -> Brackets:
         """Return the text around the children."""
-        labels = [f"{child}=" for child in aux.field_layout.data]
+        labels = [f"{child}=" for child in aux.fields.data]
         return (
             f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
             None if self.cls._leafwise_has_items else labels,
@@ -389,9 +386,9 @@ class ObjectRule(BoundRule):
         """Return whether children and aux data belong together."""
         return (
             type(aux) is Statics
-            and type(aux.field_layout) is Fields
-            and aux.field_layout.cls is self.cls
-            and len(aux.field_layout.data) == arity
+            and type(aux.fields) is Fields
+            and aux.fields.cls is self.cls
+            and len(aux.fields.data) == arity
         )
 
 
@@ -401,7 +398,7 @@ def object_rule(cls: Any, **given: Any) -> Rule:
     put_table = slot.__set__
 
     def fill(node: Any, aux: Statics, children: Any) -> Any:
-        fields = aux.field_layout
+        fields = aux.fields
         values = fields.ordered((*children, *aux.values))
         put_table(node, dict(zip(fields.names, values, strict=True)))
         put_fields(node, fields)
@@ -421,7 +418,7 @@ def write_statics(aux: Statics) -> Any:
     """Convert aux data to values that JSON can represent."""
     kinds = [
         [[*name] if type(name) is tuple else name, kind and kind.value]
-        for name, kind in aux.field_layout.kinds.items()
+        for name, kind in aux.fields.kinds.items()
     ]
     return [kinds, [*map(write_value, aux.seen)]]
 
@@ -448,10 +445,6 @@ def read_statics(cls: Any, written: Any) -> Statics:
 # ------------------------------------------------------------------------ graphs
 
 
-_MAX_NESTED: Final = 1_000
-_NOTHING: Final = (0, 0)
-
-
 def rule_of(cls: Any) -> Rule | None:
     """Return the rule of a type, including objects that are not nodes of trees."""
     rule = current.view.rules.get(cls) or current.view.resolve(cls)
@@ -464,15 +457,10 @@ def rule_of(cls: Any) -> Rule | None:
 def parts_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
     """Return the keys of a node's children as names, positions and keys."""
     if type(aux) is Statics:
-        return aux.field_layout.parts
+        return aux.fields.parts
     if rule.is_sequence:
         return range(arity)
     return [key.entry for key in rule.keys(aux, arity)]
-
-
-def size_text(count: int, size: int) -> str:
-    """Return the number of values as text, with the bytes in brackets if any."""
-    return f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
 
 
 def below(value: Any) -> list[tuple[Any, Any]]:
@@ -482,52 +470,3 @@ def below(value: Any) -> list[tuple[Any, Any]]:
         return []
     children, aux = rule.flatten(value)
     return [*zip(parts_of(rule, aux, len(children)), children, strict=True)]
-
-
-# ------------------------------------------------------------------------ counting
-
-
-def tally(root: Any, limit: int = sys.maxsize) -> dict[str, tuple[int, int]]:
-    """Return the numbers and bytes that the variables in an object hold, by type.
-
-    Args:
-        root: The object.
-        limit: How many things to look at, at most; there is no tally beyond.
-    """
-    counts: dict[str, tuple[int, int]] = {}
-    seen: dict[int, Any] = {}  # the values are held, so that no id comes twice
-
-    def visit(value: Any, name: str) -> None:
-        if rule_of(type(value)) is None:
-            if name:
-                (count, size), known = size_of(value), counts.get(name, _NOTHING)
-                counts[name] = known[0] + count, known[1] + size
-        elif id(value) not in seen and len(seen) < limit:
-            seen[id(value)] = value
-            if getattr(type(value), "_leafwise_counts", False):
-                name = class_name(type(value), qualified=False)
-            for _, child in below(value):
-                visit(child, name)
-
-    visit(root, "")
-    return {} if len(seen) >= limit else counts
-
-
-def tally_text(root: Any, nested: bool, *, named: bool = True) -> str:
-    """Return the tally of an object as text; empty if there are no variables.
-
-    Args:
-        root: The object.
-        nested: Whether it stands inside another one that is shown; a large one has
-            no tally then, or each level would cost as much as all.
-        named: Whether the types are named.
-    """
-    counts = tally(root, _MAX_NESTED if nested else sys.maxsize)
-    parts = [
-        f"{name + ': ' if named else ''}{size_text(count, size)}"
-        for name, (count, size) in sorted(counts.items())
-    ]
-    if len(counts) > 1 and named:
-        count, size = (sum(part) for part in zip(*counts.values(), strict=True))
-        parts.append(f"Total: {size_text(count, size)}")
-    return ", ".join(parts)

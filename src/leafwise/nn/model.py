@@ -8,10 +8,8 @@ by the kind of its attribute, a variable by its metadata.
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Iterator, Sequence
-from types import MethodType
-from typing import Any, Final, Generic, ParamSpec, TypeVar
+from collections.abc import Callable, Iterator
+from typing import Any, Final, Generic, TypeVar
 
 from ..kinds import Kind, Marked
 from ..safely import clip, shown, type_name
@@ -40,7 +38,6 @@ __all__ = [
     "eval",
     "freeze",
     "iter_children",
-    "pure",
     "recursive_map",
     "set_attributes",
     "set_metadata",
@@ -49,8 +46,6 @@ __all__ = [
     "with_attributes",
 ]
 
-P = ParamSpec("P")
-R = TypeVar("R")
 T = TypeVar("T")
 
 
@@ -351,77 +346,6 @@ def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
     Modelled on `flax.nnx.call`.
     """
     return _Caller(pair)
-
-
-def pure(
-    function: Callable[P, R], *, static_argnums: int | Sequence[int] = ()
-) -> Callable[P, R]:
-    """Return a function that works on copies of its arguments.
-
-    The caller sees changes to objects, variables, lists, dicts and NumPy arrays only in
-    the result. References shared among the arguments are kept in the copies. A module
-    that is called is copied as well, and so are the object that a method is bound to
-    and the arguments of a `functools.partial`. Other values, such as instances of
-    classes that are not nodes, are not copied.
-
-    Args:
-        function: A function, a method, or a callable module.
-        static_argnums: The positions of arguments that are passed on without copying.
-
-    Raises:
-        TypeError: `function` is not callable.
-
-    Example:
-        >>> from leafwise import nn
-        >>> class Counter(nn.Module):
-        ...     def __init__(self):
-        ...         self.register_state("count", 0)
-        ...     def step(self, by):
-        ...         self.count += by
-        ...         return self
-        >>> counter = Counter()
-        >>> nn.pure(counter.step)(3).count, counter.count
-        (3, 0)
-
-    Modelled on `pax.pure`.
-    """
-    if not callable(function):
-        raise TypeError(
-            f"pure takes something to call, got {type_name(function)}; for a tree "
-            "without variables there is as_pure"
-        )
-    given = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
-    kept = frozenset(given)
-
-    @functools.wraps(function, updated=())
-    def on_copies(*args: P.args, **kwargs: P.kwargs) -> R:
-        count = len(args)
-        places = {place % count for place in kept if -count <= place < count}
-        shown = [None if i in places else arg for i, arg in enumerate(args)]
-        copied: Any = clone((_parts_of_call(function), shown, kwargs))
-        parts, shown, named = copied
-        for place in places:
-            shown[place] = args[place]
-        called: Callable[..., R] = _call_of_parts(parts)
-        return called(*shown, **named)
-
-    return on_copies
-
-
-def _parts_of_call(function: Any) -> tuple[Any, ...]:
-    """Return what is called, and what was bound to it, as containers hold it."""
-    if isinstance(function, functools.partial):
-        return _parts_of_call(function.func), function.args, function.keywords
-    if isinstance(function, MethodType):
-        return function.__func__, function.__self__
-    return (function,)
-
-
-def _call_of_parts(parts: tuple[Any, ...]) -> Any:
-    """Return what is called by its parts, which may have been copied."""
-    if len(parts) == 3:
-        return functools.partial(_call_of_parts(parts[0]), *parts[1], **parts[2])
-    return parts[0] if len(parts) == 1 else MethodType(*parts)
 
 
 def freeze(tree: T, only: Filter = ..., /) -> T:

@@ -1,53 +1,52 @@
 """`Module`: the base of models, with the methods that NNX and PAX have.
 
-Owns the class, the names for its kinds of attributes, what modules store with `sow` and
-`perturb`, and training mode.
+Owns the class, the names for its kinds of attributes, training mode, and what modules
+store: with `sow` and `perturb` in themselves, and for the caller alone with `capture`.
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import (
     TYPE_CHECKING,
     Any,
     ClassVar,
     Final,
+    ParamSpec,
     Self,
     TypeAlias,
     TypeVar,
     get_origin,
+    overload,
 )
 
-from .. import show
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
 from ..lazy import real
 from ..ops.map import tree_map
-from ..safely import class_name, shown, type_name
-from .functional import clone, state, update
+from ..safely import MISSING, class_name, shown, type_name
 from .graph import iter_graph
+from .instance import assign, drop
 from .model import eval as to_evaluation
-from .model import recursive_map
 from .model import train as to_training
-from .pytree import EVALUATING, Pytree, name_to_kind, replace
-from .states import replace_by_pure_dict, to_flat_state, to_pure_dict, walk_state
-from .variables import Perturbation, Variable, make_variable
+from .pytree import EVALUATING, Pytree, name_to_kind
+from .states import State, from_flat_state, unknown, walk_state
+from .variables import Intermediate, Perturbation, Variable, make_variable
 from .variables import variable_type as named_type
 
 
-if TYPE_CHECKING:
-    from ..show.summary import TreeSummary
-
-
-__all__ = [
-    "Module",
-    "iter_modules",
-]
+__all__ = ["Module", "capture", "iter_modules"]
 
 Path: TypeAlias = tuple[Any, ...]
+
+Values: TypeAlias = dict[Path, dict[type[Variable], dict[Any, Any]]]
+"""By the path of a module and a type of variables: values by name."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
 V = TypeVar("V")
 
 CAPTURED: Final = "_leafwise_captured"
@@ -234,105 +233,6 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         made: Self = rule.unflatten(aux, kids)
         return made
 
-    def replace(self, **changes: Any) -> Self:
-        """Return a copy with new values for some attributes.
-
-        Args:
-            **changes: The new values, by name; see :func:`~leafwise.nn.replace`.
-
-        Raises:
-            AttributeError: The module has no attribute with a given name.
-            KindError: An attribute cannot hold the new value.
-
-        Example:
-            >>> from leafwise import nn
-            >>> class Layer(nn.Module):
-            ...     def __init__(self, size):
-            ...         self.size = size
-            >>> Layer(3).replace(size=4).size
-            4
-        """
-        return replace(self, **changes)
-
-    def apply(self, function: Callable[[Any], Any]) -> Any:
-        """Return a copy with a function applied to each module, inner modules first.
-
-        Args:
-            function: Takes a module whose inner modules are already mapped; it may
-                change that module. Returns the replacement.
-
-        Returns:
-            The result of the function for this module.
-
-        Raises:
-            TypeError: The function returned None.
-
-        Example:
-            >>> from leafwise import nn
-            >>> class Layer(nn.Module):
-            ...     def __init__(self, *inner):
-            ...         self.inner, self.scale = nn.List(inner), 1
-            >>> def twice(module):
-            ...     return module.replace(scale=2 * module.scale)
-            >>> Layer(Layer()).apply(twice).inner[0].scale
-            2
-
-        Modelled on `Module.apply` in PAX.
-        """
-        return recursive_map(functools.partial(_mapped, function), self)
-
-    def summary(self) -> TreeSummary:
-        """Return a table of the modules and variables in this module, with their sizes.
-
-        See :func:`~leafwise.tree_summary`.
-        """
-        return show.tree_summary(self)
-
-    def state_dict(self) -> dict[Any, Any]:
-        """Return the values of all data in nested dicts, by name and position.
-
-        Example:
-            >>> import leafwise as lw
-            >>> from leafwise import nn
-            >>> class Model(nn.Module):
-            ...     def __init__(self, by):
-            ...         self.weight = nn.Param(by)
-            ...         self.layers = nn.List([nn.Param(by)])
-            >>> values = Model(0.5).state_dict()
-            >>> values
-            {'weight': 0.5, 'layers': {0: 0.5}}
-            >>> Model(1.0).load_state_dict(values).layers[0].value
-            0.5
-            >>> lw.selection.to_flat(values, strict=False)
-            {'weight': 0.5, 'layers[0]': 0.5}
-        """
-        return to_pure_dict(state(self))
-
-    def load_state_dict(self, values: Mapping[Any, Any]) -> Self:
-        """Write values into the module, in place.
-
-        Args:
-            values: Nested dicts, as `state_dict` returns them. The string `"0"`, which
-                some file formats produce, denotes the position `0`.
-
-        Returns:
-            The module itself.
-
-        Raises:
-            StructureError: A value is missing.
-            ValueError: There is no such place, or it cannot hold the value.
-
-        If an exception is raised, nothing is changed.
-        """
-        new = clone(state(self))
-        given = {tuple(map(str, path)) for path, _ in walk_state(values)}
-        for path in to_flat_state(new):
-            if tuple(map(str, path)) not in given:
-                raise StructureError(f"there is no value for {path}", path=path)
-        replace_by_pure_dict(new, values)
-        update(self, new)
-        return self
-
     # ------------------------------------------------------------- intermediates
 
     def sow(
@@ -372,20 +272,10 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         Modelled on `flax.nnx.Module.sow`.
         """
-        cls = type_of(variable_type)
-        if CAPTURED in vars(self):
-            box = self._leafwise_box(cls)
-            if box is not None:
-                known = box.get_raw_value()
-                before = known[name] if name in known else init_fn()
-                _keep(box, name, reduce_fn(before, value))
-            return box is not None
-        variable = self._leafwise_variable(cls, name)
-        if variable is None:
-            setattr(self, name, cls(reduce_fn(init_fn(), value)))
-        else:
-            variable.set_value(reduce_fn(variable.get_value(), value))
-        return True
+        stored, keep = self._leafwise_stored(type_of(variable_type), name)
+        if keep is not None:
+            keep(reduce_fn(init_fn() if stored is MISSING else stored, value))
+        return keep is not None
 
     def perturb(
         self,
@@ -421,62 +311,45 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
         Modelled on `flax.nnx.Module.perturb`.
         """
-        cls = type_of(variable_type)
-        box = self._leafwise_box(cls)
-        if box is not None:
-            if name not in box.get_raw_value():
-                _keep(box, name, tree_map(zeros_like, value))
-            raised: V = tree_map(operator.add, box.get_raw_value()[name], value)
-            return raised
-        variable = self._leafwise_variable(cls, name)
-        if variable is None:
-            if CAPTURED in vars(self):
-                return value
-            variable = cls(tree_map(zeros_like, value))
-            setattr(self, name, variable)
-        made: V = tree_map(operator.add, variable.get_value(), value)
+        stored, keep = self._leafwise_stored(type_of(variable_type), name)
+        if stored is MISSING and keep is None:
+            return value
+        if stored is MISSING:
+            stored = tree_map(zeros_like, value)
+            keep(stored)
+        made: V = tree_map(operator.add, stored, value)
         return made
 
-    def _leafwise_box(self, cls: type[Variable]) -> Variable | None:
-        """Return what holds the values of a type while they are captured."""
-        boxes = vars(self).get(CAPTURED, ())
-        return next((box for box in boxes if type(box) is cls), None)
+    def _leafwise_stored(self, cls: type[Variable], name: str) -> tuple[Any, Any]:
+        """Return the value stored under a name, and a function that stores another one.
 
-    def _leafwise_variable(self, cls: type[Variable], name: str) -> Variable | None:
-        """Return the variable of a name, None if the name is free."""
-        found = getattr(self, name, None)
+        The value is MISSING if there is none; the function is None while `capture`
+        captures other types.
+
+        Raises:
+            ValueError: The name belongs to something else.
+        """
+        boxes = vars(self).get(CAPTURED)
+        box = next((box for box in boxes or () if type(box) is cls), None)
+        if box is not None:
+            held: dict[str, Any] = box.get_raw_value()
+            return held.get(name, MISSING), lambda new: _put(box, {**held, name: new})
+        found: Any = getattr(self, name, None)
         if name not in vars(self) and found is None:
-            return None
-        if not isinstance(found, Variable):
-            raise ValueError(
-                f"Expected {name!r} of {type_name(self)} to be a Variable, got "
-                f"{type_name(found)}; choose another name"
-            )
-        if type(found) is not cls:
+            stored, keep = MISSING, lambda new: setattr(self, name, cls(new))
+        elif type(found) is cls:
+            stored, keep = found.get_value(), found.set_value
+        else:
             expected, actual = type_names(cls, type(found))
             raise ValueError(
                 f"Expected {name!r} of {type_name(self)} to be of type "
                 f"{expected!r}, got {actual!r}; choose another name"
             )
-        return found
+        return stored, keep if boxes is None else None
 
 
-def _mapped(function: Callable[[Any], Any], _path: Any, value: Any) -> Any:
-    """Map a module; leave all else as it is."""
-    if not isinstance(value, Module):
-        return value
-    made = function(value)
-    if made is None:
-        raise TypeError(
-            f"the function returned None for a {type_name(value)}; return the module "
-            "or its replacement"
-        )
-    return made
-
-
-def _keep(box: Variable, name: str, value: Any) -> None:
-    """Put a value under a name into a box; hooks of the type are for single values."""
-    held = {**box.get_raw_value(), name: value}
+def _put(box: Variable, held: dict[str, Any]) -> None:
+    """Set what is captured; hooks of the type are for single values."""
     box.update_from_state(make_variable(Variable, held, {}))
 
 
@@ -525,3 +398,156 @@ def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
     for path, value in iter_graph(tree):
         if isinstance(value, Module):
             yield path, value
+
+
+# ----------------------------------------------------------------------- capturing
+
+
+@overload
+def capture(
+    function: Callable[P, R], type: type[Variable] | str = ..., /
+) -> Callable[P, tuple[R, State]]: ...
+
+
+@overload
+def capture(
+    function: Callable[P, Any],
+    /,
+    *types: type[Variable] | str,
+    init: Mapping[Any, Any] | None = ...,
+) -> Callable[..., Any]: ...
+
+
+def capture(
+    function: Any,
+    *types: type[Variable] | str,
+    init: Mapping[Any, Any] | None = None,
+) -> Callable[..., Any]:
+    """Return a function that also returns the values its modules store during the call.
+
+    While it runs, `Module.sow` and `Module.perturb` create no attributes. A stored
+    value is returned if its type is exactly one of the given types, and ignored
+    otherwise. Afterwards the modules are as they were before, even if the function
+    raises.
+
+    Args:
+        function: A module, a method of a module, or a function whose first argument is
+            a module or a tree with modules in it. If you pass a type of variables
+            instead, `capture` returns a decorator.
+        *types: The types of variables to capture, or their names; `Intermediate` by
+            default, and none with `init`. Subclasses are separate types: perturbations
+            are captured as `Perturbation`.
+        init: A state of initial values, such as perturbations, by the paths of the
+            modules and the names that `sow` and `perturb` use. A bare value is a
+            perturbation. Values of other types than those captured are not in the
+            result.
+
+    Returns:
+        A function of the same arguments that returns a tuple: the result, and one state
+        for each type; without types, the result alone.
+
+    Raises:
+        TypeError: There is no module, or an argument is not a type of variables.
+        ValueError: No type has a given name.
+        StructureError: `init` has a value for a path without a module. The function is
+            not called.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Model(nn.Module):
+        ...     def __call__(self, x):
+        ...         x = self.perturb("inner", x)
+        ...         _ = self.sow(nn.Intermediate, "half", x / 2)
+        ...         return x
+        >>> model = Model()
+        >>> result, seen = nn.capture(model)(3.0)
+        >>> result, seen.half.value
+        (3.0, (1.5,))
+        >>> nn.capture(model, init={"inner": 1.0})(3.0)
+        4.0
+
+    Modelled on `flax.nnx.capture`.
+    """
+    if isinstance(function, type) and issubclass(function, Variable):
+        return lambda decorated: capture(decorated, function, *types, init=init)
+    wanted = tuple(map(_checked_type, types))
+    if not types and init is None:
+        wanted = (Intermediate,)
+    bound = getattr(function, "__self__", function)
+    module = bound if isinstance(bound, Module) else None
+    if module is None and not callable(function):
+        raise TypeError(
+            "capture takes a module, a method of a module or a function of a module, "
+            f"got {type_name(function)}"
+        )
+
+    @functools.wraps(function, updated=())
+    def captured(*args: Any, **kwargs: Any) -> Any:
+        before = function.args if isinstance(function, functools.partial) else ()
+        given = [*before, *args, *kwargs.values()]
+        root: Any = next(iter(given), None) if module is None else module
+        modules = [*iter_modules(root)]
+        if not modules:
+            raise TypeError(
+                "the first argument of a captured function must be or contain a "
+                f"module, got {type_name(root)}"
+            )
+        initial = _initial(init, dict(modules))
+        outer = [(one, vars(one).get(CAPTURED)) for _, one in modules]
+        try:
+            for path, one in modules:
+                values = {**{cls: {} for cls in wanted}, **initial.get(path, {})}
+                boxes = tuple(make_variable(cls, x, {}) for cls, x in values.items())
+                assign(one, CAPTURED, Marked(Kind.DATA, boxes))
+            result = function(*args, **kwargs)
+            states = [_found(modules, cls) for cls in wanted]
+        finally:
+            for one, boxes_before in outer:
+                if boxes_before is not None:
+                    assign(one, CAPTURED, Marked(Kind.DATA, boxes_before))
+                elif CAPTURED in vars(one):
+                    drop(one, CAPTURED)
+        return (result, *states) if states else result
+
+    return captured
+
+
+def _checked_type(wanted: Any) -> type[Variable]:
+    cls = type_of(wanted)
+    if isinstance(cls, type) and issubclass(cls, Variable):
+        return cls
+    raise TypeError(f"capture takes variable types, got {wanted!r}")
+
+
+def _initial(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Values:
+    """Return the values to begin with, each where its module will look for it.
+
+    Raises:
+        StructureError: There is no such module.
+    """
+    given: Values = {}
+    for path, value in walk_state(init or {}):
+        above, name = path[:-1], path[-1:]
+        if above not in modules or not name:
+            raise StructureError(
+                f"init has a value at {path}, but there is no module at {above}: "
+                f"{unknown(above, dict.fromkeys(modules))}",
+                path=path,
+            )
+        box = value if isinstance(value, Variable) else Perturbation(value)
+        held = given.setdefault(above, {}).setdefault(type(box), {})
+        held[name[0]] = box.get_raw_value()
+    return given
+
+
+def _found(
+    modules: Iterable[tuple[Path, Module]], cls: type[Variable]
+) -> State[Any, Any]:
+    """Return what the boxes of a type have in them, in variables."""
+    return from_flat_state(
+        ((*path, name), cls(value))
+        for path, module in modules
+        for box in vars(module)[CAPTURED]
+        if type(box) is cls
+        for name, value in box.get_raw_value().items()
+    )

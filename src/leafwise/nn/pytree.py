@@ -14,7 +14,6 @@ import inspect
 import sys
 from abc import ABCMeta
 from collections.abc import Mapping
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
@@ -27,7 +26,7 @@ from ..layout import Child, Sketch
 from ..safely import add_note, class_name, nearest, type_name
 from ..show.outline import label_of
 from ..show.pretty import pformat
-from .checks import check_level, inside, is_container, learned, levels
+from .checks import check_level, items_in, learned, levels, sort
 from .instance import (
     OBJECTS,
     Shell,
@@ -42,7 +41,6 @@ from .instance import (
     set_fields,
     set_kind,
     settle,
-    tally_text,
 )
 from .spec import ClassSpec, Order, key_of
 from .variables import Variable, kind_in
@@ -235,7 +233,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
     @staticmethod
     def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind]:
         """Return the kinds of the children of an object with some aux data."""
-        return [*aux.field_layout.child_kinds]
+        return [*aux.fields.child_kinds]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         if type(self).__reduce__ is not object.__reduce__:
@@ -257,8 +255,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
             for key, value, kind in rows
         ]
         opening, closing = self._leafwise_brackets
-        note = "" if self._leafwise_has_items else partial(tally_text, self)
-        return Sketch(children, f"{type_name(self)}{opening}", closing, note)
+        return Sketch(children, f"{type_name(self)}{opening}", closing)
 
     def __repr__(self) -> str:
         return pformat(self)
@@ -362,7 +359,7 @@ def name_to_kind(obj: Pytree) -> Mapping[str, Kind]:
     values, fields = settle(obj)
     kinds: Mapping[str, Kind] = fields.mapping
     held = {
-        name: kind_in(kinds[name], type(value), frozen=value._leafwise_is_frozen)
+        name: kind_in(kinds[name], type(value), value._leafwise_metadata)
         for name, value in values.items()
         if name in kinds
         and isinstance(value, Variable)
@@ -408,14 +405,12 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
     seen: dict[int, Any] = {}
 
     def visit(value: Any, path: tuple[Any, ...]) -> None:
-        rule: Rule | None = inside if is_container(value) else None
-        if isinstance(value, Pytree):
-            spec = value._leafwise_spec
-            rule = spec.rule if spec.pytree or value is obj else None
-        if rule is None or id(value) in seen:
+        if id(value) in seen:
             return
         seen[id(value)] = value
-        if isinstance(value, Pytree):
+        if not isinstance(value, Pytree):
+            items = items_in(value) if sort(value) == "container" else ()
+        elif value._leafwise_spec.pytree or value is obj:
             try:
                 settle(value)
                 look_through(value)
@@ -425,8 +420,12 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
                 raise
             if not recursive:
                 return
-        children, aux = rule.flatten(value)
-        for key, child in zip(rule.keys(aux, len(children)), children, strict=True):
+            rule = value._leafwise_spec.rule
+            children, aux = rule.flatten(value)
+            items = zip(rule.keys(aux, len(children)), children, strict=True)
+        else:
+            return
+        for key, child in items:
             visit(child, (*path, key))
 
     visit(obj, ())

@@ -114,13 +114,6 @@ class Fields:
         return MappingProxyType(named)
 
     @property
-    def field_layout(self) -> Fields:
-        """These fields, by the name that the engine has for them."""
-        return self
-
-    layout = field_layout
-
-    @property
     def is_shared(self) -> bool:
         """Whether other objects may have the same fields."""
         return len(self.names) <= _MAX_SHARED
@@ -174,15 +167,15 @@ class Statics:
     """The static part of one object: aux data of its node.
 
     Attributes:
-        field_layout: Which fields the object has, and of which kind.
-        values: Its static values, in the order of `field_layout.static`.
+        fields: Which fields the object has, and of which kind.
+        values: Its static values, in the order of `fields.static`.
         seen: The same, as they were at that time.
     """
 
-    __slots__ = ("field_layout", "seen", "values")
+    __slots__ = ("fields", "seen", "values")
 
     def __init__(self, fields: Fields, values: tuple[Any, ...]) -> None:
-        self.field_layout = fields
+        self.fields = fields
         self.values = values
         self.seen = snapshots(values)
 
@@ -192,7 +185,7 @@ class Statics:
         return same_statics(self, other)
 
     def __hash__(self) -> int:
-        return hash((self.field_layout.signature, exact.digest(self.seen, typed=True)))
+        return hash((self.fields.signature, exact.digest(self.seen, typed=True)))
 
     @property
     def is_lasting(self) -> bool:
@@ -201,18 +194,18 @@ class Statics:
 
     def describe(self) -> str:
         """Describe the entries in words, for errors."""
-        kinds = zip(self.field_layout.parts, self.field_layout.child_kinds, strict=True)
+        kinds = zip(self.fields.parts, self.fields.child_kinds, strict=True)
         data = [f"{p}" if k is Kind.DATA else f"{p} ({k.value})" for p, k in kinds]
         parts = [f"data {', '.join(data)}"] if data else []
         parts += [f"static {self}"] if self.values else []
         return "; ".join(parts) or "no attributes"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Statics, (self.field_layout, self.seen)
+        return Statics, (self.fields, self.seen)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         """Yield the static attributes with their values, as they were."""
-        return zip(self.field_layout.static, self.seen, strict=True)
+        return zip(self.fields.static, self.seen, strict=True)
 
     def __repr__(self) -> str:
         return ", ".join(f"{part_of(name)}={shown(value)}" for name, value in self)
@@ -237,7 +230,7 @@ def same_statics(a: Statics, b: Statics) -> bool:
     """Return whether two objects have the same attributes and the same static part."""
     if a is b:
         return True
-    mine, other = a.field_layout, b.field_layout
+    mine, other = a.fields, b.fields
     return (mine is other or mine.signature == other.signature) and exact.same(
         a.seen, b.seen, typed=True
     )

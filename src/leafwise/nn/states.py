@@ -1,7 +1,7 @@
 """`State`: the values of an object, nested by names, positions and keys.
 
-Owns the mapping, its flat form, its methods, and NNX's functions of the same names. How
-a state is taken out of an object and put back is owned by `graph`.
+Owns the mapping, its flat form, and the functions of NNX, which are its methods, too.
+How a state is taken out of an object and put back is owned by `graph`.
 """
 
 from __future__ import annotations
@@ -27,18 +27,15 @@ from typing import (
 )
 
 from ..core.builtins import DICT
-from ..core.keys import DictKey
 from ..core.node import Brackets, Rule
 from ..core.registry import install
 from ..equality.leaves import alike
-from ..layout import Child, Sketch
-from ..ops.map import tree_map
+from ..ops.map import tree_flatten, tree_map
 from ..safely import clip, is_near, printed, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode
 from .filters import Filter, partition
-from .spec import same_statics
-from .variables import Variable, metadata_of
+from .variables import Variable
 
 
 __all__ = [
@@ -69,6 +66,409 @@ else:
 
 Path: TypeAlias = tuple[Any, ...]
 _put: Final = object.__setattr__
+
+
+# ------------------------------------------------------------------------ functions
+
+
+def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
+    """Return the values of a state with their paths, in the order of insertion.
+
+    Raises:
+        TypeError: It is no state, and no mapping; an object is neither.
+    """
+    found: list[tuple[Path, Any]] = []
+    _add_values(found, as_state(state)._leafwise_items, ())
+    return iter(found)
+
+
+def _add_values(
+    found: list[tuple[Path, Any]], items: dict[Any, Any], path: Path
+) -> None:
+    for key, value in items.items():
+        if type(value) is dict:
+            _add_values(found, value, (*path, key))
+        else:
+            found.append(((*path, key), value))
+
+
+class FlatState(dict[Path, V], Generic[V]):
+    """A mapping from full paths to the values of a state.
+
+    The values are in the order of the state. A value that is at two paths of the state
+    is at both paths here. If a path is given twice, the later value is used.
+
+    Args:
+        items: A mapping from paths to values, or pairs of paths and values.
+
+    Attributes:
+        paths: The paths.
+        leaves: The values, in the same order.
+
+    Example:
+        >>> from leafwise import nn
+        >>> flat = nn.to_flat_state(nn.State({"a": {0: 1.0}, "b": "x"}))
+        >>> flat.paths, flat.leaves
+        ((('a', 0), ('b',)), (1.0, 'x'))
+    """
+
+    __slots__ = ()
+
+    @property
+    def paths(self) -> tuple[Path, ...]:
+        """Return the paths."""
+        return tuple(self)
+
+    @property
+    def leaves(self) -> tuple[Any, ...]:
+        """Return the values, in the order of the paths."""
+        return tuple(self.values())
+
+
+def divide(
+    items: Iterable[tuple[Path, Any]], filters: tuple[Filter, ...], *, exhaustive: bool
+) -> list[list[tuple[Path, Any]]]:
+    """Assign each value to the first filter that matches it.
+
+    Raises:
+        ValueError: No filter was given, or, if they must be exhaustive, some values
+            are left over.
+        TypeError: One is not a filter.
+    """
+    if not filters:
+        raise ValueError("give at least one filter")
+    rows = [*items]
+    chosen, rest = partition(rows, filters)
+    if rest and exhaustive:
+        raise ValueError(left_over([rows[index] for index in rest]))
+    return [[rows[index] for index in part] for part in chosen]
+
+
+def left_over(rest: list[tuple[Path, Any]]) -> str:
+    """Return the message for values that no filter matches."""
+    shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
+    more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
+    return (
+        f"no filter matches {len(rest)} of the values; add ... as the last filter for "
+        f"the rest:\n{shown}{more}"
+    )
+
+
+def as_state(state: Mapping[Any, Any]) -> State:
+    """Convert nested mappings to a state; a state is returned unchanged.
+
+    Raises:
+        TypeError: It is neither; an object is not.
+    """
+    if isinstance(state, State):
+        return state
+    root = stored(state)
+    if type(root) is not dict:
+        raise TypeError(
+            f"expected a state or nested mappings, got {type_name(state)}; "
+            "leafwise.nn.state gives the state of an object"
+        )
+    return view(root)
+
+
+def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
+    """Return the values of a state by full path.
+
+    Args:
+        state: A state, or nested mappings.
+
+    Raises:
+        TypeError: The argument is an object, or another value that is not a mapping.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.to_flat_state({"a": {0: 1.0}})
+        {('a', 0): 1.0}
+    """
+    return FlatState(walk_state(state))
+
+
+def from_flat_state(
+    flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]],
+) -> State:
+    """Return a state from values by full path.
+
+    Args:
+        flat: A mapping from paths to values, or pairs of paths and values.
+
+    Raises:
+        ValueError: A path continues below a value.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.from_flat_state({("a", 0): 1.0})["a"]
+        State({0: 1.0})
+    """
+    root: dict[Any, Any] = {}
+    level, above = root, ()
+    for path, value in flat.items() if isinstance(flat, Mapping) else flat:
+        if path[:-1] != above or not path:  # values of one object come together
+            level, above = root, path[:-1]
+            for key in above:
+                level = level.setdefault(key, {})
+                if type(level) is not dict:
+                    raise ValueError(f"path {path} continues below a value")
+        if not path or type(level.get(path[-1])) is dict:
+            raise ValueError(f"path {path} does not name a single value")
+        level[path[-1]] = value
+    return view(root)
+
+
+def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return a state as nested dicts with bare values in place of variables.
+
+    Args:
+        state: A state.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
+        {'a': {0: 1.0}}
+    """
+    bare = map_state(lambda _, value: _bare(value), state)
+    return bare._leafwise_items
+
+
+def _bare(value: Any) -> Any:
+    return value.get_raw_value() if isinstance(value, Variable) else value
+
+
+def as_pure(tree: T) -> T:
+    """Return a tree with the values of variables in place of the variables.
+
+    Args:
+        tree: A state, an object, or any tree; it is not changed.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.as_pure(nn.State({"a": nn.Param(1.0)}))
+        State({'a': 1.0})
+
+    Modelled on `flax.nnx.as_pure`.
+    """
+    made: T = tree_map(
+        lambda x: as_pure(x.get_raw_value()) if isinstance(x, Variable) else x,
+        tree,
+        is_leaf=Variable,
+    )
+    return made
+
+
+def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
+    """Set the values of a state from nested dicts of bare values, in place.
+
+    Variables are kept and receive the new values. A string such as `"0"`, as in
+    checkpoints, denotes the position `0` unless there is an item with that exact key.
+
+    Args:
+        state: The state.
+        pure: Nested dicts; they may contain only some of the values.
+
+    Raises:
+        ValueError: There is no value at a given path; nothing is changed.
+
+    Example:
+        >>> from leafwise import nn
+        >>> state = nn.State({"a": {0: nn.Param(1.0)}})
+        >>> nn.replace_by_pure_dict(state, {"a": {"0": 2.0}})
+        >>> state.a[0].value
+        2.0
+    """
+    flat = to_flat_state(state)
+    by_text = {tuple(map(str, path)): path for path in flat}
+    changes = []
+    for given, value in walk_state(pure):
+        path = given if given in flat else by_text.get(tuple(map(str, given)))
+        if path is None:
+            raise ValueError(f"there is no value at {given}: {unknown(given, flat)}")
+        changes.append((path, value))
+    for path, value in changes:
+        level, old = state._leafwise_items, flat[path]
+        if isinstance(old, Variable):
+            old.set_value(value)
+            continue
+        for key in path[:-1]:
+            level = level[key]
+        level[path[-1]] = value
+
+
+def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) -> State:
+    """Return a state with the results of a function of path and value.
+
+    Args:
+        function: Called with each path and value.
+        state: The state.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.map_state(lambda path, x: x * 2, {"a": {"b": 1}}).a.b
+        2
+    """
+    return from_flat_state(
+        (path, function(path, value)) for path, value in walk_state(state)
+    )
+
+
+@overload
+def filter_state(state: Mapping[Any, Any], only: Filter, /) -> State: ...
+
+
+@overload
+def filter_state(
+    state: Mapping[Any, Any], first: Filter, second: Filter, /, *more: Filter
+) -> tuple[State, ...]: ...
+
+
+def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
+    """Return the part of a state that a filter matches, or one part for each filter.
+
+    Args:
+        state: The state.
+        *filters: One filter or more; see :mod:`leafwise.nn.filters`.
+
+    Raises:
+        ValueError: No filter is given.
+        TypeError: An argument is not a filter.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.filter_state({"a": 1, "b": 2.0}, float)
+        State({'b': 2.0})
+    """
+    parts = divide(walk_state(state), filters, exhaustive=False)
+    made = tuple(map(from_flat_state, parts))
+    return made[0] if len(filters) == 1 else made
+
+
+def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]:
+    """Return one part of a state for each filter; the first matching filter applies.
+
+    Args:
+        state: The state.
+        *filters: One filter or more; each value must match one of them.
+
+    Raises:
+        ValueError: Some values match no filter, or no filter is given.
+        TypeError: An argument is not a filter.
+
+    Example:
+        >>> from leafwise import nn
+        >>> numbers, rest = nn.split_state({"a": 1, "b": "x"}, int, ...)
+        >>> rest.b
+        'x'
+    """
+    parts = divide(walk_state(state), filters, exhaustive=True)
+    return tuple(map(from_flat_state, parts))
+
+
+def merge_state(*states: Mapping[Any, Any]) -> State:
+    """Return several states merged; at equal paths the last value wins.
+
+    Args:
+        *states: The states.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.merge_state({"a": {"x": 1}}, {"a": {"y": 2}}).a.y
+        2
+    """
+    merged: dict[Any, Any] = {}
+    for state in states:
+        _merge_into(merged, as_state(state)._leafwise_items)
+    return view(merged)
+
+
+def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
+    """Return the values of a state at paths that another state does not have.
+
+    Args:
+        state: The state.
+        other: The other state.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.diff_state({"a": 1, "b": 2}, {"a": 0})
+        State({'b': 2})
+    """
+    known = {_exact(path) for path, _ in walk_state(other)}
+    pairs = walk_state(state)
+    return from_flat_state(pair for pair in pairs if _exact(pair[0]) not in known)
+
+
+def _exact(path: Path) -> Path:
+    return tuple((type(key), key) for key in path)
+
+
+def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return nested dicts in which string keys that are integers become ints.
+
+    Args:
+        pure: Nested dicts, as read from a file.
+
+    Example:
+        >>> from leafwise import nn
+        >>> nn.restore_int_paths({"layers": {"0": 1.0}})
+        {'layers': {0: 1.0}}
+    """
+    pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
+    return from_flat_state(pairs)._leafwise_items
+
+
+def _merge_into(level: dict[Any, Any], items: dict[Any, Any]) -> None:
+    """Put values into nested dicts, which do not share any with the values."""
+    for key, value in items.items():
+        if type(value) is not dict:
+            level[key] = value
+            continue
+        if type(level.get(key)) is not dict:
+            level[key] = {}
+        _merge_into(level[key], value)
+
+
+def view(items: dict[Any, Any]) -> State:
+    """Return a state that shares its storage with a dict."""
+    made = object.__new__(State)
+    _put(made, "_leafwise_items", items)
+    return made
+
+
+def stored(value: Any) -> Any:
+    """Return a value as it is stored: other mappings are copied to new dicts."""
+    if isinstance(value, State):
+        return value._leafwise_items
+    if not isinstance(value, Mapping) or isinstance(value, DataNode):
+        return value
+    return {key: stored(item) for key, item in value.items()}
+
+
+def unknown(key: Any, known: Mapping[Any, Any]) -> str:
+    """Return the message for a missing key."""
+    near = [
+        other
+        for other in known
+        if printed(other) == printed(key)
+        or (isinstance(other, str) and isinstance(key, str) and is_near(key, other))
+    ]
+    if near:
+        return f"no item {shown(key)}; did you mean {shown(near[0])}?"
+    listed = ", ".join(map(clip, [*known][:5])) or "none"
+    return f"no item {shown(key)}; there are: {listed}"
+
+
+def _number_of(key: Any) -> Any:
+    """Return the number that a key is in text, else the key."""
+    if isinstance(key, str) and key.isascii() and key.isdecimal():
+        with contextlib.suppress(ValueError):  # it may have too many digits
+            return int(key)
+    return key
+
+
+# ------------------------------------------------------------------------ the mapping
 
 
 class State(MutableMapping[K, V], DataNode, Generic[K, V]):
@@ -155,133 +555,23 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         except KeyError as error:
             raise AttributeError(*error.args) from None
 
-    def to_flat_state(self) -> FlatState[V]:
-        """Return the values by full path."""
-        return FlatState(walk_state(self))
-
-    @classmethod
-    def from_flat_state(
-        cls, flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]]
-    ) -> State:
-        """Return a state from values by full path.
-
-        Args:
-            flat: A mapping from paths to values, or pairs of paths and values.
-
-        Raises:
-            ValueError: A path continues below a value.
-        """
-        root: dict[Any, Any] = {}
-        level, above = root, ()
-        for path, value in flat.items() if isinstance(flat, Mapping) else flat:
-            if path[:-1] != above or not path:  # values of one object come together
-                level, above = root, path[:-1]
-                for key in above:
-                    level = level.setdefault(key, {})
-                    if type(level) is not dict:
-                        raise ValueError(f"path {path} continues below a value")
-            if not path or type(level.get(path[-1])) is dict:
-                raise ValueError(f"path {path} does not name a single value")
-            level[path[-1]] = value
-        return view(root)
-
-    def to_pure_dict(self) -> dict[Any, Any]:
-        """Return nested dicts with bare values in place of variables."""
-        return self.map(lambda _, value: _pure(value))._leafwise_items
-
-    def replace_by_pure_dict(self, pure: Mapping[Any, Any]) -> None:
-        """Set values from nested dicts of bare values, in place.
-
-        Variables are kept and receive the new values. A string such as `"0"`, as in
-        checkpoints, denotes the position `0` unless there is an item with that exact
-        key.
-
-        Args:
-            pure: Nested dicts; they may contain only some of the values.
-
-        Raises:
-            ValueError: There is no value at a given path; nothing is changed.
-        """
-        flat = self.to_flat_state()
-        by_text = {tuple(map(str, path)): path for path in flat}
-        changes = []
-        for given, value in walk_state(pure):
-            path = given if given in flat else by_text.get(tuple(map(str, given)))
-            if path is None:
-                raise ValueError(
-                    f"there is no value at {given}: {unknown(given, flat)}"
-                )
-            changes.append((path, value))
-        for path, value in changes:
-            level, old = self._leafwise_items, flat[path]
-            if isinstance(old, Variable):
-                old.set_value(value)
-                continue
-            for key in path[:-1]:
-                level = level[key]
-            level[path[-1]] = value
+    to_flat_state, to_pure_dict = to_flat_state, to_pure_dict
+    replace_by_pure_dict = replace_by_pure_dict
+    from_flat_state = staticmethod(from_flat_state)
+    filter, split = filter_state, split_state
+    merge = __or__ = merge_state
+    diff = __sub__ = diff_state
 
     def map(self, function: Callable[[Path, Any], Any]) -> State[K, Any]:
         """Return a state with the results of a function of path and value."""
-        return from_flat_state(
-            (path, function(path, value)) for path, value in walk_state(self)
-        )
-
-    @overload
-    def filter(self, only: Filter, /) -> State[K, V]: ...
-
-    @overload
-    def filter(
-        self, first: Filter, second: Filter, /, *more: Filter
-    ) -> tuple[State[K, V], ...]: ...
-
-    def filter(self, *filters: Filter) -> Any:
-        """Return the part that a filter matches, or one part for each of several."""
-        parts = divide(walk_state(self), filters, exhaustive=False)
-        made = tuple(map(from_flat_state, parts))
-        return made[0] if len(filters) == 1 else made
-
-    def split(self, *filters: Filter) -> tuple[State[K, V], ...]:
-        """Return one part for each filter; each value must match a filter."""
-        parts = divide(walk_state(self), filters, exhaustive=True)
-        return tuple(map(from_flat_state, parts))
-
-    def merge(self, *others: Mapping[Any, Any]) -> State:
-        """Return this state merged with others; at equal paths the last value wins."""
-        merged: dict[Any, Any] = {}
-        for state in (self, *others):
-            _merge_into(merged, as_state(state)._leafwise_items)
-        return view(merged)
-
-    def diff(self, other: Mapping[Any, Any]) -> State[K, V]:
-        """Return the values at paths that another state does not have."""
-        known = {_exact(path) for path, _ in walk_state(other)}
-        pairs = walk_state(self)
-        return from_flat_state(pair for pair in pairs if _exact(pair[0]) not in known)
-
-    def __or__(self, other: Mapping[Any, Any]) -> State:
-        return self.merge(other)
-
-    def __sub__(self, other: Mapping[Any, Any]) -> State[K, V]:
-        return self.diff(other)
+        return map_state(function, self)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):
             return NotImplemented
-        mine, theirs = (
-            {_exact(path): value for path, value in walk_state(state)}
-            for state in (self, other)
-        )
-        if mine.keys() != theirs.keys():
-            return False
-        rows = [(value, theirs[place]) for place, value in mine.items()]
-        for at, (value, twin) in enumerate(rows):
-            if isinstance(value, Variable) and type(value) is type(twin):
-                if not same_statics(metadata_of(value), metadata_of(twin)):
-                    return False
-                rows[at] = value.get_raw_value(), twin.get_raw_value()
-        ours, others = zip(*rows, strict=True) if rows else ((), ())
-        return alike(ours, others, typematch=True)
+        leaves, treedef = tree_flatten(self)
+        others, structure = tree_flatten(other)
+        return treedef == structure and alike(leaves, others, typematch=True)
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it can be changed
 
@@ -293,372 +583,6 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
 
     def __repr__(self) -> str:
         return pformat(self)
-
-
-def _merge_into(level: dict[Any, Any], items: dict[Any, Any]) -> None:
-    """Put values into nested dicts, which do not share any with the values."""
-    for key, value in items.items():
-        if type(value) is not dict:
-            level[key] = value
-            continue
-        if type(level.get(key)) is not dict:
-            level[key] = {}
-        _merge_into(level[key], value)
-
-
-def view(items: dict[Any, Any]) -> State:
-    """Return a state that shares its storage with a dict."""
-    made = object.__new__(State)
-    _put(made, "_leafwise_items", items)
-    return made
-
-
-def stored(value: Any) -> Any:
-    """Return a value as it is stored: other mappings are copied to new dicts."""
-    if isinstance(value, State):
-        return value._leafwise_items
-    if not isinstance(value, Mapping) or isinstance(value, DataNode):
-        return value
-    return {key: stored(item) for key, item in value.items()}
-
-
-def unknown(key: Any, known: Mapping[Any, Any]) -> str:
-    """Return the message for a missing key."""
-    near = [
-        other
-        for other in known
-        if printed(other) == printed(key)
-        or (isinstance(other, str) and isinstance(key, str) and is_near(key, other))
-    ]
-    if near:
-        return f"no item {shown(key)}; did you mean {shown(near[0])}?"
-    listed = ", ".join(map(clip, [*known][:5])) or "none"
-    return f"no item {shown(key)}; there are: {listed}"
-
-
-def _exact(path: Path) -> Path:
-    return tuple((type(key), key) for key in path)
-
-
-def _pure(value: Any) -> Any:
-    return value.get_raw_value() if isinstance(value, Variable) else value
-
-
-def _number_of(key: Any) -> Any:
-    """Return the number that a key is in text, else the key."""
-    if isinstance(key, str) and key.isascii() and key.isdecimal():
-        with contextlib.suppress(ValueError):  # it may have too many digits
-            return int(key)
-    return key
-
-
-# -------------------------------------------------------------------- flat forms
-
-
-def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
-    """Return the values of a state with their paths, in the order of insertion.
-
-    Raises:
-        TypeError: It is no state, and no mapping; an object is neither.
-    """
-    found: list[tuple[Path, Any]] = []
-    _add_values(found, as_state(state)._leafwise_items, ())
-    return iter(found)
-
-
-def _add_values(
-    found: list[tuple[Path, Any]], items: dict[Any, Any], path: Path
-) -> None:
-    for key, value in items.items():
-        if type(value) is dict:
-            _add_values(found, value, (*path, key))
-        else:
-            found.append(((*path, key), value))
-
-
-class FlatState(dict[Path, V], Generic[V]):
-    """A mapping from full paths to the values of a state.
-
-    The values are in the order of the state. A value that is at two paths of the state
-    is at both paths here. If a path is given twice, the later value is used.
-
-    Args:
-        items: A mapping from paths to values, or pairs of paths and values.
-
-    Attributes:
-        paths: The paths.
-        leaves: The values, in the same order.
-
-    Example:
-        >>> from leafwise import nn
-        >>> flat = nn.to_flat_state(nn.State({"a": {0: 1.0}, "b": "x"}))
-        >>> flat.paths, flat.leaves
-        ((('a', 0), ('b',)), (1.0, 'x'))
-    """
-
-    __slots__ = ()
-
-    @property
-    def paths(self) -> tuple[Path, ...]:
-        """Return the paths."""
-        return tuple(self)
-
-    @property
-    def leaves(self) -> tuple[Any, ...]:
-        """Return the values, in the order of the paths."""
-        return tuple(self.values())
-
-    def __repr__(self) -> str:
-        return pformat(self)
-
-    def _leafwise_sketch(self) -> Sketch:
-        children = [Child("", DictKey(key), value) for key, value in self.items()]
-        return Sketch(children, "FlatState({", "})")
-
-
-def divide(
-    items: Iterable[tuple[Path, Any]], filters: tuple[Filter, ...], *, exhaustive: bool
-) -> list[list[tuple[Path, Any]]]:
-    """Assign each value to the first filter that matches it.
-
-    Raises:
-        ValueError: No filter was given, or, if they must be exhaustive, some values
-            are left over.
-        TypeError: One is not a filter.
-    """
-    if not filters:
-        raise ValueError("give at least one filter")
-    rows = [*items]
-    chosen, rest = partition(rows, filters)
-    if rest and exhaustive:
-        raise ValueError(left_over([rows[index] for index in rest]))
-    return [[rows[index] for index in part] for part in chosen]
-
-
-def left_over(rest: list[tuple[Path, Any]]) -> str:
-    """Return the message for values that no filter matches."""
-    shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
-    more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
-    return (
-        f"no filter matches {len(rest)} of the values; add ... as the last filter for "
-        f"the rest:\n{shown}{more}"
-    )
-
-
-# ------------------------------------------------------ under NNX's names
-
-
-def as_state(state: Mapping[Any, Any]) -> State:
-    """Convert nested mappings to a state; a state is returned unchanged.
-
-    Raises:
-        TypeError: It is neither; an object is not.
-    """
-    if isinstance(state, State):
-        return state
-    root = stored(state)
-    if type(root) is not dict:
-        raise TypeError(
-            f"expected a state or nested mappings, got {type_name(state)}; "
-            "leafwise.nn.state gives the state of an object"
-        )
-    return view(root)
-
-
-def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
-    """Return the values of a state by full path.
-
-    Args:
-        state: A state, or nested mappings.
-
-    Raises:
-        TypeError: The argument is an object, or another value that is not a mapping.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.to_flat_state({"a": {0: 1.0}})
-        FlatState({('a', 0): 1.0})
-    """
-    return as_state(state).to_flat_state()
-
-
-def from_flat_state(
-    flat: Mapping[Path, Any] | Iterable[tuple[Path, Any]],
-) -> State:
-    """Return a state from values by full path.
-
-    Args:
-        flat: A mapping from paths to values, or pairs of paths and values.
-
-    Raises:
-        ValueError: A path continues below a value.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.from_flat_state({("a", 0): 1.0})["a"]
-        State({0: 1.0})
-    """
-    return State.from_flat_state(flat)
-
-
-def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return a state as nested dicts with bare values in place of variables.
-
-    Args:
-        state: A state.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
-        {'a': {0: 1.0}}
-    """
-    return as_state(state).to_pure_dict()
-
-
-def as_pure(tree: T) -> T:
-    """Return a tree with the values of variables in place of the variables.
-
-    Args:
-        tree: A state, an object, or any tree; it is not changed.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.as_pure(nn.State({"a": nn.Param(1.0)}))
-        State({'a': 1.0})
-
-    Modelled on `flax.nnx.as_pure`.
-    """
-    made: T = tree_map(_raw_value, tree, is_leaf=_is_variable)
-    return made
-
-
-def _is_variable(value: Any) -> bool:
-    return isinstance(value, Variable)
-
-
-def _raw_value(leaf: Any) -> Any:
-    return as_pure(leaf.get_raw_value()) if isinstance(leaf, Variable) else leaf
-
-
-def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
-    """Set the values of a state from nested dicts of bare values, in place.
-
-    Variables are kept and receive the new values. A string such as `"0"`, as in
-    checkpoints, denotes the position `0` unless there is an item with that exact key.
-
-    Args:
-        state: The state.
-        pure: Nested dicts; they may contain only some of the values.
-
-    Raises:
-        ValueError: There is no value at a given path; nothing is changed.
-
-    Example:
-        >>> from leafwise import nn
-        >>> state = nn.State({"a": {0: nn.Param(1.0)}})
-        >>> nn.replace_by_pure_dict(state, {"a": {"0": 2.0}})
-        >>> state.a[0].value
-        2.0
-    """
-    state.replace_by_pure_dict(pure)
-
-
-def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) -> State:
-    """Return a state with the results of a function of path and value.
-
-    Args:
-        function: Called with each path and value.
-        state: The state.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.map_state(lambda path, x: x * 2, {"a": {"b": 1}}).a.b
-        2
-    """
-    return as_state(state).map(function)
-
-
-def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
-    """Return the part of a state that a filter matches, or one part for each filter.
-
-    Args:
-        state: The state.
-        *filters: One filter or more; see :mod:`leafwise.nn.filters`.
-
-    Raises:
-        ValueError: No filter is given.
-        TypeError: An argument is not a filter.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.filter_state({"a": 1, "b": 2.0}, float)
-        State({'b': 2.0})
-    """
-    return as_state(state).filter(*filters)
-
-
-def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]:
-    """Return one part of a state for each filter; the first matching filter applies.
-
-    Args:
-        state: The state.
-        *filters: One filter or more; each value must match one of them.
-
-    Raises:
-        ValueError: Some values match no filter, or no filter is given.
-        TypeError: An argument is not a filter.
-
-    Example:
-        >>> from leafwise import nn
-        >>> numbers, rest = nn.split_state({"a": 1, "b": "x"}, int, ...)
-        >>> rest.b
-        'x'
-    """
-    return as_state(state).split(*filters)
-
-
-def merge_state(*states: Mapping[Any, Any]) -> State:
-    """Return several states merged; at equal paths the last value wins.
-
-    Args:
-        *states: The states.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.merge_state({"a": {"x": 1}}, {"a": {"y": 2}}).a.y
-        2
-    """
-    return State().merge(*states)
-
-
-def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
-    """Return the values of a state at paths that another state does not have.
-
-    Args:
-        state: The state.
-        other: The other state.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.diff_state({"a": 1, "b": 2}, {"a": 0})
-        State({'b': 2})
-    """
-    return as_state(state).diff(other)
-
-
-def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
-    """Return nested dicts in which string keys that are integers become ints.
-
-    Args:
-        pure: Nested dicts, as read from a file.
-
-    Example:
-        >>> from leafwise import nn
-        >>> nn.restore_int_paths({"layers": {"0": 1.0}})
-        {'layers': {0: 1.0}}
-    """
-    pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
-    return from_flat_state(pairs)._leafwise_items
 
 
 # ------------------------------------------------------------------------- node

@@ -28,11 +28,12 @@ from ..core.registry import announced, install
 from ..equality.content import size_of
 from ..kinds import Kind
 from ..layout import Child, Sketch
-from ..safely import MISSING, class_name, printable, type_name
+from ..safely import MISSING, printable, type_name
 from ..show.pretty import pformat
+from ..show.text import bytes_text
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import ObjectRule, rule_of, size_text, tally_text
+from .instance import ObjectRule
 from .spec import Kinds, Statics, fields_of, statics_for
 
 
@@ -164,7 +165,7 @@ class Variable(DataNode, Generic[T]):
 
     @property
     def _leafwise_is_frozen(self) -> bool:
-        return is_frozen(self._leafwise_metadata)
+        return self._leafwise_metadata.get(FROZEN) is True
 
     # ------------------------------------------------------------------ the value
 
@@ -301,7 +302,7 @@ class Variable(DataNode, Generic[T]):
     @classmethod
     def _leafwise_kinds(cls, aux: Statics, around: Kind) -> list[Kind]:
         """Return the kind of the value, in an attribute of some kind."""
-        return [kind_in(around, cls, frozen=is_frozen(dict(aux)))]
+        return [kind_in(around, cls, dict(aux))]
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -406,21 +407,21 @@ class Variable(DataNode, Generic[T]):
                 for name, value in metadata.items()
             ],
         ]
-        return Sketch(children, f"{type_name(self)}(", ")", self._leafwise_size)
+        return Sketch(children, f"{type_name(self)}(", ")", self._leafwise_size())
+
+    def _leafwise_size(self) -> str:
+        """Return how many numbers there are, with the bytes; nothing for one."""
+        value = self._leafwise_value
+        held = value if type(value) in (list, tuple) else (value,)
+        sizes = [size_of(item) for item in held]
+        count, size = (sum(part) for part in zip((0, 0), *sizes, strict=True))
+        text = f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
+        return "" if held is not value and count == 1 else text
 
     def _leafwise_kind_at(self, around: str) -> str:
         """Return the kind of the value where the place of the variable has one."""
         kind = Kind(around) if around else Kind.DATA
-        frozen = is_frozen(self._leafwise_metadata)
-        return kind_in(kind, type(self), frozen=frozen).value
-
-    def _leafwise_size(self, nested: bool) -> str:
-        """Return how many numbers there are, nothing if it is one."""
-        value = self._leafwise_value
-        if rule_of(type(value)) is not None:
-            return tally_text(self, nested, named=False)
-        count, size = size_of(value)
-        return "" if count == 1 else size_text(count, size)
+        return kind_in(kind, type(self), self._leafwise_metadata).value
 
     def __repr__(self) -> str:
         return pformat(self)
@@ -463,22 +464,16 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     return made
 
 
-def is_frozen(metadata: Mapping[str, Any]) -> bool:
-    """Return whether a variable with some metadata is frozen."""
-    mark = metadata.get(FROZEN)
-    return mark is True
-
-
-def kind_in(attribute: Kind, cls: type[Variable], *, frozen: bool) -> Kind:
+def kind_in(attribute: Kind, cls: type[Variable], metadata: Mapping[str, Any]) -> Kind:
     """Return the kind of a variable that an attribute of some kind holds.
 
     Args:
         attribute: The kind of the attribute; `DATA` without one. That it was
             frozen once does not freeze a variable that is assigned to it.
         cls: The type of the variable.
-        frozen: Whether it is frozen.
+        metadata: Its metadata.
     """
-    if frozen:
+    if metadata.get(FROZEN) is True:
         return Kind.FROZEN
     if attribute in (Kind.DATA, Kind.MODULE):
         return cls._leafwise_kind
@@ -507,8 +502,8 @@ def metadata_in(aux: Statics) -> dict[str, Any]:
     """Return the metadata in aux data."""
     if not aux.values:
         return {}
-    values = dict(zip(aux.field_layout.static, aux.values, strict=True))
-    return {name: values[name] for name in aux.field_layout.names if name in values}
+    values = dict(zip(aux.fields.static, aux.values, strict=True))
+    return {name: values[name] for name in aux.fields.names if name in values}
 
 
 def _fill(node: Any, aux: Statics, children: Any) -> Any:
@@ -522,28 +517,17 @@ def _flatten(node: Any) -> tuple[tuple[Any], Statics]:
     return (node._leafwise_value,), metadata_of(node)
 
 
-class VariableRule(ObjectRule):
-    """The rule of a type of variables; the aux data is the metadata."""
-
-    def __init__(self, cls: type, **given: Any) -> None:
-        super().__init__(cls, _flatten, _fill, **given)
-
-    def kind_in(self, around: Kind, aux: Statics) -> Kind:
-        """Return the kind of a variable in an attribute of some kind."""
-        return kind_in(around, self.cls, frozen=is_frozen(dict(aux)))
-
+class _VariableRule(ObjectRule):
     def compared_aux(self, aux: Statics) -> Any:
-        """Return what the metadata of two variables are compared by."""
-        return aux.field_layout.static, aux.seen
+        return aux.fields.static, aux.seen  # as fingerprints always had it
 
-    def describe(self, aux: Statics, _arity: int) -> str:
-        """Describe a variable in words."""
-        said = f"metadata {aux}" if aux.values else "no metadata"
-        return f"{class_name(self.cls)} with {said}"
+
+def _rule(cls: type, **given: Any) -> ObjectRule:
+    return _VariableRule(cls, _flatten, _fill, **given)
 
 
 _PACKAGE: Final = __name__.partition(".")[0]
-install(Variable, VariableRule, inherit=True, bridge=True, where=_PACKAGE)
+install(Variable, _rule, inherit=True, bridge=True, where=_PACKAGE)
 
 
 class Param(Variable[T]):

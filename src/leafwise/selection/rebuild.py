@@ -501,7 +501,7 @@ def _changed_object(
 def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
     """Return the kind of an attribute or item of an object that has kinds."""
     if isinstance(rule.form, Shaped) and isinstance(key, GetAttrKey):
-        kind: Kind = rule.flatten(node)[1].field_layout.kind_of(key.name)
+        kind: Kind = rule.flatten(node)[1].fields.kind_of(key.name)
         return kind
     return Kind.DATA if has_kinds(node) and key in keys_of(node, rule) else None
 

@@ -455,7 +455,7 @@ def static_names(node: Any, rule: Rule) -> Sequence[str]:
     if isinstance(form, Fields):
         return form.meta
     if isinstance(form, Shaped):
-        static: Sequence[str] = rule.flatten(node)[1].field_layout.static
+        static: Sequence[str] = rule.flatten(node)[1].fields.static
         return static
     return ()
 

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
-from itertools import accumulate, chain
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from operator import is_
 from types import FunctionType, MethodType
 from typing import Any, ParamSpec, TypeVar
@@ -23,6 +24,7 @@ from ...core.registry import install
 from ...errors import TraceError
 from ...safely import class_name, described
 from ..checks import DataNode, check_level, levels
+from ..functional import clone
 from ..graph import (
     LEAF,
     VARIABLE,
@@ -38,10 +40,10 @@ from ..variables import Variable, make_variable, metadata_in
 from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named
 
 
-__all__ = ["share"]
+__all__ = ["pure"]
 
-T = TypeVar("T")
 P = ParamSpec("P")
+R = TypeVar("R")
 
 
 # --------------------------------------------------------------- functions and objects
@@ -116,6 +118,46 @@ def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
     return call, (inside, [known[name] for name in flat])
 
 
+def pure(function: Callable[P, R]) -> Callable[P, R]:
+    """Return a function that works on copies of its arguments.
+
+    The caller sees changes to objects, variables, lists, dicts and NumPy arrays only in
+    the result. References shared among the arguments are kept in the copies. A module
+    that is called is copied as well, and so are the object that a method is bound to
+    and the objects in a `functools.partial`. Other values, such as instances of classes
+    that are not nodes, are not copied.
+
+    Args:
+        function: A function, a method, or a callable module.
+
+    Raises:
+        TypeError: `function` is not callable.
+
+    Example:
+        >>> from leafwise import nn
+        >>> class Counter(nn.Module):
+        ...     def __init__(self):
+        ...         self.register_state("count", 0)
+        ...     def step(self, by):
+        ...         self.count += by
+        ...         return self
+        >>> counter = Counter()
+        >>> nn.pure(counter.step)(3).count, counter.count
+        (3, 0)
+
+    Modelled on `pax.pure`.
+    """
+    call, held = unbind(function)
+
+    @dressed(function)
+    def on_copies(*args: P.args, **kwargs: P.kwargs) -> R:
+        copied, given, named = clone((held, args, kwargs))
+        result: R = call(copied, *given, **named)
+        return result
+
+    return on_copies
+
+
 # -------------------------------------------------------------- calling on copies
 
 
@@ -164,6 +206,9 @@ class Changes:
     start: int
 
 
+Named = OrderedDict[tuple[int, str], Any]
+"""A list of values that came out, each with a number and its name, for jax's errors."""
+
 Keep = Callable[[int, int], bool]
 """Takes the index of a value that went in and the index of the list that it would be
 put into, and returns whether the value may stay in the caller's hands."""
@@ -174,24 +219,20 @@ def call_on_copies(
     graphdef: GraphDef,
     values: Sequence[Any],
     *,
+    keep: Keep,
     groups: Groups = ONE_GROUP,
-    keep: Keep | None = None,
     split_result: Callable[[Any], tuple[Any, Any]] | None = None,
-    name_lists: Iterable[int] = (),
-) -> tuple[Any, Changes, list[Any]]:
+) -> tuple[Any, Changes, list[Named]]:
     """Call a function on objects that are rebuilt for it.
 
     Args:
         call: The function; it takes what it is bound to before the arguments.
         graphdef: The structure of `(args, kwargs, held)`.
         values: Its values, without variables.
+        keep: Says which values that were not changed, or only moved, need not come out.
         groups: The lists that values are put into.
-        keep: Says which values that were not changed, or only moved, need not come out;
-            by default all if nothing has changed, otherwise none.
         split_result: Takes what the function returns, and returns what is not
             flattened, and the rest; by default None and all of it.
-        name_lists: The indexes of lists whose values are named: pairs of names, such as
-            `argument 0 at .w`, and values.
 
     Returns:
         What is not flattened, the changes, and the values that came out, in lists.
@@ -217,11 +258,8 @@ def call_on_copies(
         is_result, *rest = path
         return (RESULT, *rest) if is_result else (*before.first[rest[0]], *rest[1:])
 
-    def name_of(path: Path) -> str:
-        return named(path, (*roots, result))
-
     indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
-    _refuse_captured(after, indexes, lambda path: name_of(owned(path)))
+    _refuse_captured(after, indexes, lambda path: named(owned(path)))
     paths = [*map(owned, after.paths)]
     lists_of = [
         (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
@@ -230,24 +268,17 @@ def call_on_copies(
     is_same = all(map(is_, watched.tracked, after.tracked)) and all(
         map(identical_entry, watched.code[:start], after.code)
     )
-    kept = _kept(values, before, after)
-    if keep is not None:
-        kept = [
-            None if index is None or not keep(index, number) else index
-            for index, number in zip(kept, lists_of, strict=True)
-        ]
-    elif not is_same or None in kept[: sum(path[0] == 0 for path in after.paths)]:
-        kept = [None] * len(kept)
-    lists: list[list[Any]] = [[] for _ in (*groups.inputs, *groups.outputs)]
+    count = len(groups.inputs) + len(groups.outputs)
+    lists: list[Named] = [OrderedDict() for _ in range(count)]
+    kept: list[int | None] = []
     for index, leaf, path, number in zip(
-        kept, after.leaves, paths, lists_of, strict=True
+        _kept(values, before, after), after.leaves, paths, lists_of, strict=True
     ):
-        if index is None:
-            value = bare(leaf)
-            is_named = number in name_lists
-            lists[number].append((name_of(path), value) if is_named else value)
-    starts = [*accumulate(map(len, lists), initial=0)]
-    counts = [*starts]
+        is_kept = index is not None and keep(index, number)
+        kept.append(index if is_kept else None)
+        if not is_kept:
+            lists[number][len(kept), named(path)] = bare(leaf)
+    counts = [*accumulate(map(len, lists), initial=0)]
     sources: list[int] = []
     for index, number in zip(kept, lists_of, strict=True):
         sources.append(counts[number] if index is None else ~index)
@@ -392,7 +423,7 @@ _set_value: Callable[[Any, Any], None] = vars(Variable)["_leafwise_value"].__set
 
 def put_back(
     changes: Changes,
-    lists: Iterable[Iterable[Any]],
+    lists: Iterable[Mapping[Any, Any]],
     given: Any,
     tracked: Sequence[Any],
 ) -> Any:
@@ -407,7 +438,7 @@ def put_back(
     Raises:
         TraceError: An object is of another level of tracing; nothing is written then.
     """
-    made = [*chain.from_iterable(lists)]
+    made = [value for named in lists for value in named.values()]
     graphdef, stores, sources = changes.graphdef, changes.stores, changes.sources
     if stores is None or not tracked:
         reuse = {index: tracked[old] for index, old in changes.links if tracked}
@@ -430,56 +461,6 @@ def put_back(
 
 def _at(source: int, made: Sequence[Any], given: Any) -> Any:
     return made[source] if source >= 0 else given[~source]
-
-
-def share(
-    transform: Callable[[Callable[..., Any]], Callable[..., Any]],
-) -> Callable[[Callable[P, Any]], Callable[P, Any]]:
-    """Make a transform keep shared references and write changes back to objects.
-
-    Args:
-        transform: Takes a function of trees and returns one, such as `jax.jit`. It
-            receives structures as nodes without leaves, so it has to know the classes
-            of leafwise, as jax does.
-
-    Returns:
-        A decorator. The decorated function receives objects with their shared
-        references intact. After it returns, its changes are applied to your objects. If
-        it raises, nothing is changed.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> @nn.share(lambda function: function)
-        ... def double(model):
-        ...     model.left.x *= 2
-        ...     return model.right
-        >>> inner = nn.Dict(x=lw.data(1))
-        >>> model = nn.Dict(left=inner, right=inner)
-        >>> double(model) is inner, inner.x
-        (True, 2)
-
-    Modelled on the transforms of Flax NNX.
-    """
-
-    def decorate(function: Callable[P, Any]) -> Callable[P, Any]:
-        call, held = unbind(function)
-
-        def pure(graphdef: GraphDef, values: list[Any]) -> Any:
-            return call_on_copies(call, graphdef, values)[1:]
-
-        transformed = transform(pure)
-
-        @dressed(function)
-        def shared(*args: Any, **kwargs: Any) -> Any:
-            flat = flatten_graph((args, kwargs, held))
-            given = [*map(bare, flat.leaves)]
-            changes, lists = transformed(flat.graphdef, given)
-            return put_back(changes, lists, given, flat.tracked)
-
-        return shared
-
-    return decorate
 
 
 install(Changes, StaticRule, bridge=True, where=__name__.partition(".")[0])

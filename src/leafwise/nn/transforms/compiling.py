@@ -11,10 +11,7 @@ import functools
 from collections.abc import Callable
 from typing import (
     Any,
-    Concatenate,
-    Generic,
     ParamSpec,
-    Protocol,
     TypeAlias,
     TypedDict,
     TypeVar,
@@ -44,9 +41,7 @@ from .options import ARGS, KWARGS, ArgumentSelection, Call, Names, Numbers, name
 __all__ = ["eval_shape", "jit", "remat"]
 
 P = ParamSpec("P")
-Q = ParamSpec("Q")
 R = TypeVar("R")
-S = TypeVar("S")
 ObjectT = TypeVar("ObjectT", bound=Pytree)
 Static: TypeAlias = "dict[tuple[Any, ...], Any]"
 
@@ -195,43 +190,18 @@ class _Plan:
 
         return call_on_copies(call, graphdef, values, keep=keep)[1:]
 
+    def around(self, transformed: Call) -> Call:
+        """Return the function of objects for what jax made of `inside`."""
+
+        def called(*args: Any, **kwargs: Any) -> Any:
+            taken, inputs = self.split(args, kwargs)
+            changes, lists = transformed(*inputs)
+            return put_back(changes, lists, *taken)
+
+        return called
+
 
 # -------------------------------------------------------------------------------- jit
-
-
-class Compiled(Protocol[P, R]):
-    """A function that is compiled by jax, as `jit` returns it."""
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call the function."""
-        ...
-
-    def lower(self, *args: P.args, **kwargs: P.kwargs) -> Stage[P, R]:
-        """Trace and lower the function for these arguments."""
-        ...
-
-    def trace(self, *args: P.args, **kwargs: P.kwargs) -> Stage[P, R]:
-        """Trace the function for these arguments."""
-        ...
-
-    def eval_shape(self, *args: P.args, **kwargs: P.kwargs) -> Any:
-        """Return the result with shapes and dtypes in place of arrays."""
-        ...
-
-    def clear_cache(self) -> None:
-        """Forget what was compiled."""
-        ...
-
-    @overload
-    def __get__(self, instance: None, owner: Any = ..., /) -> Compiled[P, R]: ...
-
-    @overload
-    def __get__(
-        self: Compiled[Concatenate[S, Q], R], instance: S, owner: Any = ..., /
-    ) -> Callable[Q, R]: ...
-
-    @overload  # for checkers that cannot take the first parameter away
-    def __get__(self, instance: object, owner: Any = ..., /) -> Callable[..., R]: ...
 
 
 class Options(TypedDict, total=False):
@@ -247,13 +217,13 @@ class Options(TypedDict, total=False):
 
 
 @overload
-def jit(function: Callable[P, R], /, **options: Unpack[Options]) -> Compiled[P, R]: ...
+def jit(function: Callable[P, R], /, **options: Unpack[Options]) -> Callable[P, R]: ...
 
 
 @overload
 def jit(
     function: None = ..., /, **options: Unpack[Options]
-) -> Callable[[Callable[P, R]], Compiled[P, R]]: ...
+) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
 def jit(
@@ -291,8 +261,9 @@ def jit(
         keep_unused, inline, compiler_options: See `jax.jit`.
 
     Returns:
-        A function of the same arguments; see `share`. It has the methods `lower`,
-        `trace`, `eval_shape` and `clear_cache`, like a function returned by `jax.jit`.
+        A function of the same arguments. After it returns, its changes are applied to
+        your objects; if it raises, nothing is changed. For stages such as `lower`, use
+        `jax.jit`, which takes modules as they are.
 
     Raises:
         TypeError: An option is of the wrong type.
@@ -336,78 +307,8 @@ def jit(
     plan = _Plan(function, static, donated)
     if donated:
         options["donate_argnums"] = 3
-    transformed = need("jax", "nn.jit").jit(plan.inside, **options)
-
-    @like
-    def compiled(*args: Any, **kwargs: Any) -> Any:
-        taken, inputs = plan.split(args, kwargs)
-        changes, lists = transformed(*inputs)
-        return put_back(changes, lists, *taken)
-
-    def lower(*args: Any, **kwargs: Any) -> Stage[Any, Any]:
-        return Stage(transformed.lower(*plan.split(args, kwargs)[1]), plan)
-
-    def trace(*args: Any, **kwargs: Any) -> Stage[Any, Any]:
-        return Stage(transformed.trace(*plan.split(args, kwargs)[1]), plan)
-
-    def eval_shape(*args: Any, **kwargs: Any) -> Any:
-        inputs = plan.split(args, kwargs, whole=True)[1]
-        changes, lists = transformed.eval_shape(*inputs)
-        return put_back(changes, lists, (), ())
-
-    vars(compiled).update(
-        lower=lower,
-        trace=trace,
-        eval_shape=eval_shape,
-        clear_cache=transformed.clear_cache,
-    )
-    return compiled
-
-
-class Stage(Generic[P, R]):
-    """A stage of a function in `jax.jit`: traced, lowered or compiled.
-
-    A stage has all attributes of jax's own object. `lower` and `compile` return the
-    next stage. You call a compiled stage like the function itself.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> import pytest
-        >>> jnp = pytest.importorskip("jax.numpy")
-        >>> counter = nn.Dict(count=nn.Variable(jnp.zeros(())))
-        >>> @nn.jit
-        ... def step(counter):
-        ...     counter.count[...] += 1
-        >>> compiled = step.lower(counter).compile()
-        >>> compiled(counter)
-        >>> float(counter.count)
-        1.0
-    """
-
-    __slots__ = ("_plan", "_stage")
-
-    def __init__(self, stage: Any, plan: _Plan) -> None:
-        self._stage = stage
-        self._plan = plan
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._stage, name)
-
-    def lower(self, *args: Any, **kwargs: Any) -> Stage[P, R]:
-        """Lower a traced function; the arguments are those of jax."""
-        return Stage(self._stage.lower(*args, **kwargs), self._plan)
-
-    def compile(self, *args: Any, **kwargs: Any) -> Stage[P, R]:
-        """Compile a lowered function; the arguments are those of jax."""
-        return Stage(self._stage.compile(*args, **kwargs), self._plan)
-
-    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Call what was compiled, as the function is called."""
-        taken, inputs = self._plan.split(args, kwargs)
-        changes, lists = self._stage(*inputs)
-        result: R = put_back(changes, lists, *taken)
-        return result
+    compiled = need("jax", "nn.jit").jit(plan.inside, **options)
+    return like(plan.around(compiled))
 
 
 # ----------------------------------------------------------------- remat, eval_shape
@@ -451,8 +352,8 @@ def remat(
         policy: Decides which values are stored; see `jax.checkpoint_policies`.
 
     Returns:
-        A function of the same arguments and results; see `share`. An array that the
-        function does not change stays the same array.
+        A function of the same arguments and results, which changes your objects as the
+        function does. An array that it does not change stays the same array.
 
     Raises:
         TypeError: An option is of the wrong type.
@@ -486,15 +387,8 @@ def remat(
     static = ArgumentSelection("static", function, static_argnums, None)
     donated = ArgumentSelection("donate", function, None, None)
     plan = _Plan(function, static, donated)
-    transformed = jax.checkpoint(plan.inside, prevent_cse=prevent_cse, policy=policy)
-
-    @like
-    def again(*args: Any, **kwargs: Any) -> Any:
-        taken, inputs = plan.split(args, kwargs)
-        changes, lists = transformed(*inputs)
-        return put_back(changes, lists, *taken)
-
-    return again
+    again = jax.checkpoint(plan.inside, prevent_cse=prevent_cse, policy=policy)
+    return like(plan.around(again))
 
 
 @overload
@@ -529,4 +423,8 @@ def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any:
 
     Modelled on `flax.nnx.eval_shape`.
     """
-    return jit(function).eval_shape(*args, **kwargs)
+    nothing = ArgumentSelection("static", function, None, None)
+    plan = _Plan(function, nothing, nothing)
+    inputs = plan.split(args, kwargs, whole=True)[1]
+    changes, lists = need("jax", "nn.eval_shape").eval_shape(plan.inside, *inputs)
+    return put_back(changes, lists, (), ())

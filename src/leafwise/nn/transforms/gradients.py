@@ -123,7 +123,7 @@ def value_and_grad(
         `has_aux`, a pair of the number and the other value takes the place of the
         number. The gradients of an object are a `State`; those of any other argument
         have the structure of the argument. Several `argnums` give a tuple. Changes of
-        the function are applied to your objects; see `share`.
+        the function are applied to your objects.
 
     Raises:
         ValueError: The filters match no value of any argument, or there is no such

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeAlias, TypedDict, TypeVar, Unpack, overload
 
 from ...lazy import need
-from ...ops.map import tree_leaves
-from ...safely import described, type_name
+from ...safely import type_name
 from ..graph import FlatGraph, GraphDef, flatten_graph
 from .calls import bare, call_on_copies, dressed, put_back, unbind
 from .options import Call, Groups, Places, Roots, named
@@ -79,15 +77,12 @@ def vmap(
 
     Returns:
         A function of the same arguments. Changes to an argument are written back along
-        the axis of the argument. An argument that the function returns keeps its axis;
-        see `share`.
+        the axis of the argument. An argument that the function returns keeps its axis.
 
     Raises:
         StructureError: The axes are not a prefix of the arguments or results.
-        TypeError: An axis is neither an int nor None.
-        ValueError: An object is in two arguments with different axes; the mapped axes
-            have different sizes, or no axis is mapped; or a value without an axis
-            differs between positions.
+        ValueError: An object is in two arguments with different axes, or see
+            `jax.vmap`.
 
     Example:
         >>> import leafwise as lw
@@ -109,18 +104,7 @@ def vmap(
     if function is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **names)
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    if not isinstance(in_axes, int | tuple | None):
-        raise TypeError(
-            "in_axes must be an int, None or a tuple with an entry for each positional "
-            f"argument, got {described(in_axes)}"
-        )
     groups = Groups(in_axes, out_axes, kwargs=0)
-    for name, axes in (("in_axes", groups.inputs), ("out_axes", groups.outputs)):
-        for axis in axes:
-            if axis is not None and not hasattr(axis, "__index__"):
-                raise TypeError(
-                    f"the axes in {name} must be ints or None, got {described(axis)}"
-                )
     call, held = unbind(function)
 
     @dressed(function)
@@ -140,47 +124,23 @@ def _mapped(call: Call, roots: Roots, groups: Groups, names: dict[str, Any]) -> 
     given = [*map(bare, flat.leaves)]
     places = groups.of_call(roots)
     axes = [groups.inputs[places(path)] for path in flat.paths]
-    _refuse_two_ways(flat, roots, places, groups)
-    _check_axes(flat, given, roots, axes, names["axis_size"])
+    _refuse_two_ways(flat, places, groups)
     axes_of_lists = [*groups.inputs, *groups.outputs]
-    unmapped = [n for n, axis in enumerate(axes_of_lists) if axis is None]
 
     def keep(index: int, number: int) -> bool:
         return bool(axes[index] == axes_of_lists[number])
 
-    names_without_axis: list[tuple[int, str]] = []
-
     def pure(graphdef: GraphDef, values: list[Any]) -> Any:
-        _, changes, lists = call_on_copies(
-            call, graphdef, values, groups=groups, keep=keep, name_lists=unmapped
-        )
-        for number in unmapped:  # jax's errors about values without an axis name them
-            lists[number] = OrderedDict(lists[number])
-            names_without_axis.extend((number, name) for name in lists[number])
-        return changes, lists
+        return call_on_copies(call, graphdef, values, keep=keep, groups=groups)[1:]
 
     transformed = jax.vmap(
         pure, in_axes=(None, axes), out_axes=(None, axes_of_lists), **names
     )
-    try:
-        changes, lists = transformed(flat.graphdef, given)
-    except ValueError as error:
-        for number, name in names_without_axis:
-            if repr(name) in str(error):
-                option = "in_axes" if number < len(groups.inputs) else "out_axes"
-                raise ValueError(
-                    f"{name} differs along the mapped axis, but it has no axis in "
-                    f"{option}"
-                ) from error
-        raise
-    for number in unmapped:
-        lists[number] = lists[number].values()
+    changes, lists = transformed(flat.graphdef, given)
     return put_back(changes, lists, given, flat.tracked)
 
 
-def _refuse_two_ways(
-    flat: FlatGraph, roots: Roots, places: Places, groups: Groups
-) -> None:
+def _refuse_two_ways(flat: FlatGraph, places: Places, groups: Groups) -> None:
     """Refuse objects that occur in two places with different axes.
 
     Raises:
@@ -196,44 +156,8 @@ def _refuse_two_ways(
             axis, axis_again = groups.inputs[places(path)], groups.inputs[index]
             if axis != axis_again:
                 raise ValueError(
-                    f"the {type_name(flat.tracked[number])} at {named(first, roots)} "
-                    f"is the same object as the one at {named(again, roots)}, and can "
-                    f"only be mapped in one way: {named(path, roots)} has axis {axis}, "
-                    f"and {named(other, roots)} has axis {axis_again}"
+                    f"the {type_name(flat.tracked[number])} at {named(first)} is the "
+                    f"same object as the one at {named(again)}, and can only be mapped "
+                    f"in one way: {named(path)} has axis {axis}, and {named(other)} "
+                    f"has axis {axis_again}"
                 )
-
-
-def _check_axes(
-    flat: FlatGraph,
-    given: list[Any],
-    roots: Roots,
-    axes: list[Any],
-    size: int | None,
-) -> None:
-    """Refuse arrays without the axis that is mapped, and axes of different sizes.
-
-    Raises:
-        ValueError: There is one, or nothing is mapped.
-    """
-    first = "axis_size"
-    for path, value, axis in zip(flat.paths, given, axes, strict=True):
-        if axis is None:
-            continue
-        for leaf in tree_leaves(value):
-            shape: Any = getattr(leaf, "shape", ())
-            where = named(path, roots)
-            if not -len(shape) <= axis < len(shape):
-                raise ValueError(
-                    f"{where} has shape {shape}, so there is no axis {axis} to map"
-                )
-            if size is None:
-                first, size = where, shape[axis]
-            elif shape[axis] != size:
-                raise ValueError(
-                    f"the mapped axes have different sizes: {size} in {first}, "
-                    f"{shape[axis]} in {where}"
-                )
-    if size is None:
-        raise ValueError(
-            "vmap needs at least one array that is mapped over an axis, or axis_size"
-        )

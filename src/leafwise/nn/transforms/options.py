@@ -11,12 +11,10 @@ and a position, `KWARGS` and a name, `HELD`, `RESULT`), then names, positions an
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from operator import index
 from typing import Any, Final, TypeAlias, TypeVar
 
-from ...core.keypath import KeyPath
-from ...core.keys import DictKey, GetAttrKey
 from ...core.matching import describe
 from ...core.registry import current
 from ...errors import StructureError
@@ -24,7 +22,7 @@ from ...safely import clip
 from ..checks import DataNode
 from ..filters import Filter, partition
 from ..graph import flatten_graph, kinds_of, unflatten_graph
-from ..instance import Shell, below, parts_of, rule_of
+from ..instance import below, rule_of
 from ..variables import Variable
 
 
@@ -77,11 +75,8 @@ def prefix(tree: T, axes: Pairs | Callable[[Path, Any], Any], /) -> T:
     if callable(axes):
         axis_of = {n: axes(path, leaf) for n, (path, leaf, _) in enumerate(rows)}
     else:
-        try:
-            pairs = [*(axes.items() if isinstance(axes, Mapping) else axes)]
-            chosen, rest = partition(rows, [only for only, _ in pairs])
-        except (TypeError, ValueError) as error:  # it may be anything
-            raise type(error)(f"prefix takes filters and axes: {error}") from None
+        pairs = [*(axes.items() if isinstance(axes, Mapping) else axes)]
+        chosen, rest = partition(rows, [only for only, _ in pairs])
         for index in rest:
             path = flat.paths[index]
             raise ValueError(f"no filter of prefix matches the value at {path}")
@@ -98,44 +93,19 @@ def prefix(tree: T, axes: Pairs | Callable[[Path, Any], Any], /) -> T:
 # ------------------------------------------------------------- arguments and places
 
 
-def named(path: Path, roots: Sequence[Any] = ()) -> str:
+def named(path: Path) -> str:
     """Return in words where a value stands.
-
-    Args:
-        path: Its path.
-        roots: Arguments, keywords, what the function is bound to, and the result, as
-            far as they are known; the path is shown as a key path then.
 
     Example:
         >>> from leafwise.nn.transforms.options import named
-        >>> named((0, 1, "k"), [(1, {"k": 2}), {}])
-        "argument 1 at ['k']"
+        >>> named((0, 1, "k"))
+        "argument 1 at ('k',)"
     """
     kind, rest = path[0], path[1:]
-    depth = 2 if kind in (ARGS, KWARGS) else 1
+    depth = 1 if kind in (ARGS, KWARGS) else 0
     words = "argument ", "keyword ", "the object that the function is bound to"
-    where = (*words, "the result")[kind] + "".join(map(str, rest[: depth - 1]))
-    inside: Any = path[depth:]
-    if kind < len(roots):
-        inside = KeyPath(_keys(roots[kind], rest)[depth - 1 :])
-    return f"{where} at {inside}" if inside else where
-
-
-def _keys(value: Any, parts: Path) -> list[Any]:
-    """Return the keys on the way to a value, as far as they are there, and one more."""
-    found: list[Any] = []
-    for part in parts:
-        rule = rule_of(type(value))
-        children, aux = ((), None) if rule is None else rule.flatten(value)
-        known = [] if rule is None else [*parts_of(rule, aux, len(children))]
-        if rule is None or part not in known:
-            is_name = isinstance(value, Shell) and isinstance(part, str)
-            found.append(GetAttrKey(part) if is_name else DictKey(part))
-            break
-        index = known.index(part)
-        found.append(rule.keys(aux, len(children))[index])
-        value = children[index]
-    return found
+    where = (*words, "the result")[kind] + "".join(map(str, rest[:depth]))
+    return f"{where} at {rest[depth:]}" if rest[depth:] else where
 
 
 # ---------------------------------------------------------------- which arguments
@@ -187,12 +157,9 @@ class ArgumentSelection:
         if inspect.Parameter.VAR_POSITIONAL not in kinds:
             for number in self.numbers:
                 if not -len(places) <= number < len(places):
-                    takes = f"{len(places)} positional argument" + "s" * (
-                        len(places) != 1
-                    )
                     raise ValueError(
                         f"{word}_argnums has {number}, but the function takes only "
-                        f"{takes}"
+                        f"{len(places)} positional arguments"
                     )
             self.numbers = {number % len(places) for number in self.numbers}
         known = [one.name for one in parameters if one.kind in _NAMED]
@@ -238,7 +205,6 @@ def prefix_leaves(
     spec: Any,
     value: Any = _ANY,
     path: Path = (),
-    keys: tuple[Any, ...] = (),
     seen: set[int] | None = None,
 ) -> Iterator[tuple[Path, Any]]:
     """Yield the paths and the leaves of a prefix tree.
@@ -250,7 +216,6 @@ def prefix_leaves(
         spec: The prefix tree.
         value: The tree that it has to be a prefix of; by default any.
         path: The path of `value`.
-        keys: The keys that lead to `spec`.
         seen: The ids of the objects that were visited.
 
     Raises:
@@ -265,27 +230,24 @@ def prefix_leaves(
         if id(spec) in seen:
             return
         seen.add(id(spec))
-    children, aux = rule.flatten(spec)
-    parts = parts_of(rule, aux, len(children))
-    there = dict.fromkeys(parts, _ANY)
+    children = dict(below(spec))
+    there = dict.fromkeys(children, _ANY)
     if value is not _ANY:
         there, theirs = dict(below(value)), rule_of(type(value))
         alike = type(spec) is type(value) or (
             theirs is not None and rule.pairs_by_key and theirs.pairs_by_key
         )
-        if not alike or there.keys() != {*parts}:
+        if not alike or there.keys() != children.keys():
             expected, actual = (describe(tree, current.view) for tree in (spec, value))
+            where = f" at {named(path)}" if len(path) > 1 else ""
             raise StructureError(
-                f"{name}{KeyPath(keys)} is not a prefix of the structure it applies "
-                f"to: expected {expected}, got {actual}",
+                f"{name} is not a prefix of the structure it applies to{where}: "
+                f"expected {expected}, got {actual}",
                 expected=expected,
                 actual=actual,
             )
-    for part, key, child in zip(
-        parts, rule.keys(aux, len(children)), children, strict=True
-    ):
-        at = (*path, part), (*keys, key)
-        yield from prefix_leaves(name, child, there[part], *at, seen)
+    for part, child in children.items():
+        yield from prefix_leaves(name, child, there[part], (*path, part), seen)
 
 
 class Places:
@@ -295,15 +257,11 @@ class Places:
         name: The name of the option.
         paths: The paths that the lists stand for.
         start: The index of the first list.
-        roots: What the paths lead through, as far as it is known.
     """
 
-    def __init__(
-        self, name: str, paths: Iterable[Path], start: int, roots: Sequence[Any] = ()
-    ) -> None:
+    def __init__(self, name: str, paths: Iterable[Path], start: int) -> None:
         self._name = name
         self._indexes = {path: start + index for index, path in enumerate(paths)}
-        self._roots = roots
 
     def __call__(self, path: Path) -> int:
         """Return the index of the list that a value is put into.
@@ -313,8 +271,7 @@ class Places:
         """
         index = self.find(path)
         if index is None:
-            where = named(path, self._roots)
-            raise StructureError(f"{self._name} has no entry for {where}")
+            raise StructureError(f"{self._name} has no entry for {named(path)}")
         return index
 
     def find(self, path: Path) -> int | None:
@@ -359,7 +316,7 @@ class Groups:
                 f"in_axes is of length {len(spec)}, and there are {len(args)} arguments"
             )
         paths = [path for path, _ in prefix_leaves("in_axes", spec, args, (ARGS,))]
-        return Places("in_axes", [*paths, (KWARGS,), (HELD,)], 0, roots)
+        return Places("in_axes", [*paths, (KWARGS,), (HELD,)], 0)
 
     def of_result(self, result: Any) -> Places:
         """Return which list each value of a result is put into."""

@@ -328,8 +328,7 @@ def flatten(
         view: The view to look types up in.
         is_leaf: Says of each node, from the root down, whether to stop there.
         calls: The calls of flatten functions that were made already, in order: a node,
-            its children and aux data or a `Failed`, and True; or what its function
-            returned, and False.
+            its children or a `Failed`, its aux data and the keys that it gave.
 
     Raises:
         CycleError: The tree contains itself.
@@ -407,10 +406,10 @@ def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
     def read(rule: Rule, node: Any) -> Any:
         if not left or left[-1][0] is not node:
             return rule.flatten(node)
-        _, found, is_checked = left.pop()
-        if isinstance(found, Failed):
-            raise found.__cause__  # type: ignore[misc]  # it has one
-        return found if is_checked else rule.form.checked(type(node), found)
+        _, children, *aux = left.pop()
+        if isinstance(children, Failed):
+            raise children.__cause__  # type: ignore[misc]  # it has one
+        return children, tuple(aux)
 
     return read
 

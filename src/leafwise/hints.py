@@ -18,36 +18,6 @@ from .core.keypath import KeyPath
 from .core.node import IsLeaf
 
 
-__all__ = [
-    "AnyClass",
-    "Array",
-    "Class",
-    "DictOf",
-    "FlatOptions",
-    "Function",
-    "Hashed",
-    "K",
-    "Leaf",
-    "Level",
-    "ListOf",
-    "MergeOptions",
-    "Modes",
-    "Node",
-    "Nodes",
-    "Options",
-    "PathFunction",
-    "R",
-    "Record",
-    "Registration",
-    "S",
-    "T",
-    "Tree",
-    "TreeT",
-    "Tree_co",
-    "Unseen",
-    "Value",
-]
-
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)
 R = TypeVar("R")

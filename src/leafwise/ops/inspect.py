@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
 from ..core.treedef import PyTreeDef, make_treedef
+from ..equality.content import Undecided
 from ..equality.leaves import (
-    Undecided,
     Values,
     cannot_compare,
     same_at_sight,

@@ -213,6 +213,12 @@ class Options(Modes, total=False):
     is_leaf: IsLeaf
 
 
+class MapOptions(Options, total=False):
+    """The options of maps over several trees."""
+
+    strict: bool
+
+
 class Registration(TypedDict, total=False):
     """The common arguments of functions that register a class."""
 

@@ -243,7 +243,7 @@ assert len({{*found}}) == len(names)
 """
 NAMES = [
     "at", "nn.Param", "tree.map", "Pytree", "dataclass", "selection.tree_diff",
-    "namespace", "integrations.status", "typing.Namespace", "Dict",
+    "namespace", "integrations.status", "typing.Namespace", "nn.Dict",
 ]  # fmt: skip
 
 

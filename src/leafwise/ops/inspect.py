@@ -167,9 +167,7 @@ def tree_children(tree: Sequence[T], *, namespace: str = ...) -> list[T]: ...
 def tree_children(tree: Mapping[Any, T], *, namespace: str = ...) -> list[T]: ...
 @overload
 def tree_children(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> list[Any]: ...
 def tree_children(
     tree: Any,

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
         Leaf,
         Level,
         ListOf,
+        MapOptions,
         Modes,
         Node,
         Nodes,
         Options,
         PathFunction,
         R,
-        S,
         T,
         TreeT,
         Unseen,
@@ -105,9 +105,7 @@ def tree_flatten(
 ) -> tuple[list[Any], PyTreeDef[Class]]: ...
 @overload
 def tree_flatten(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> tuple[list[Any], PyTreeDef[Any]]: ...
 def tree_flatten(
     tree: Any,
@@ -149,9 +147,7 @@ def tree_leaves(tree: Unseen, **options: Unpack[Options]) -> list[Any]: ...
 def tree_leaves(tree: Level[PyTree[T]], *, namespace: str = ...) -> list[T]: ...
 @overload
 def tree_leaves(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> list[Any]: ...
 def tree_leaves(
     tree: Any,
@@ -202,9 +198,7 @@ def tree_structure(
 def tree_structure(tree: Class, *, namespace: str = ...) -> PyTreeDef[Class]: ...
 @overload
 def tree_structure(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> PyTreeDef[Any]: ...
 def tree_structure(
     tree: Any,
@@ -241,9 +235,7 @@ def tree_iter(tree: Unseen, **options: Unpack[Options]) -> Iterator[Any]: ...
 def tree_iter(tree: Level[PyTree[T]], *, namespace: str = ...) -> Iterator[T]: ...
 @overload
 def tree_iter(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> Iterator[Any]: ...
 def tree_iter(
     tree: Any,
@@ -333,43 +325,26 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 
 @overload
 def tree_map(
-    f: Function[Any, Any],
-    tree: Nodes,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
 ) -> Nodes: ...
 @overload
 def tree_map(
-    f: Function[Leaf, R],
-    tree: dict[K, Leaf],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Leaf, R], tree: dict[K, Leaf], *rest: Any, **options: Unpack[MapOptions]
 ) -> dict[K, R]: ...
 @overload
 def tree_map(
-    f: Function[Leaf, R],
-    tree: list[Leaf],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Leaf, R], tree: list[Leaf], *rest: Any, **options: Unpack[MapOptions]
 ) -> list[R]: ...
 @overload
 def tree_map(
     f: Function[Leaf, R],
     tree: tuple[Leaf, ...],
     *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    **options: Unpack[MapOptions],
 ) -> tuple[R, ...]: ...
 @overload
 def tree_map(
-    f: Function[Any, Any],
-    tree: Any,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
 ) -> Any: ...
 def tree_map(
     f: Callable[..., Any],
@@ -532,32 +507,6 @@ def chooser(chosen: Any) -> Any:
     return found
 
 
-@overload
-def tree_replace_nones(
-    sentinel: Any,
-    tree: Node,
-    *,
-    is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
-    namespace: str = ...,
-) -> Node: ...
-@overload
-def tree_replace_nones(
-    sentinel: S, tree: list[Leaf | None], *, namespace: str = ...
-) -> list[Leaf | S]: ...
-@overload
-def tree_replace_nones(
-    sentinel: S, tree: dict[K, Leaf | None], *, namespace: str = ...
-) -> dict[K, Leaf | S]: ...
-@overload
-def tree_replace_nones(
-    sentinel: Any,
-    tree: Any,
-    *,
-    is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
-    namespace: str = ...,
-) -> Any: ...
 def tree_replace_nones(
     sentinel: Any,
     tree: Any,
@@ -613,9 +562,7 @@ def tree_flatten_with_path(
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Class]]: ...
 @overload
 def tree_flatten_with_path(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
 def tree_flatten_with_path(
     tree: Any,
@@ -666,9 +613,7 @@ def tree_leaves_with_path(
 ) -> list[tuple[KeyPath, T]]: ...
 @overload
 def tree_leaves_with_path(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> list[tuple[KeyPath, Any]]: ...
 def tree_leaves_with_path(
     tree: Any,
@@ -737,43 +682,32 @@ def tree_paths(
 
 @overload
 def tree_map_with_path(
-    f: PathFunction[Any, Any],
-    tree: Nodes,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: PathFunction[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
 ) -> Nodes: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[Leaf, R],
     tree: dict[K, Leaf],
     *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    **options: Unpack[MapOptions],
 ) -> dict[K, R]: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[Leaf, R],
     tree: list[Leaf],
     *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    **options: Unpack[MapOptions],
 ) -> list[R]: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[Leaf, R],
     tree: tuple[Leaf, ...],
     *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    **options: Unpack[MapOptions],
 ) -> tuple[R, ...]: ...
 @overload
 def tree_map_with_path(
-    f: PathFunction[Any, Any],
-    tree: Any,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: PathFunction[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
 ) -> Any: ...
 def tree_map_with_path(
     f: Callable[..., Any],
@@ -863,19 +797,11 @@ _PENDING: Final = object()
 
 @overload
 def tree_map_shared(
-    f: Function[Any, Any],
-    tree: Nodes,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
 ) -> Nodes: ...
 @overload
 def tree_map_shared(
-    f: Function[Any, Any],
-    tree: Any,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
 ) -> Any: ...
 def tree_map_shared(
     f: Callable[..., Any],

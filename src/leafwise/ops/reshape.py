@@ -85,10 +85,7 @@ def tree_broadcast_prefix(
 ) -> dict[K, Leaf]: ...
 @overload
 def tree_broadcast_prefix(
-    prefix_tree: object,
-    full_tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    prefix_tree: object, full_tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> Any: ...
 def tree_broadcast_prefix(
     prefix_tree: Any,

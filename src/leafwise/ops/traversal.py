@@ -55,9 +55,7 @@ def tree_reduce(
 ) -> S: ...
 @overload
 def tree_reduce(
-    function: Callable[[Any, Any], Any],
-    tree: Any,
-    **options: Unpack[Options],
+    function: Callable[[Any, Any], Any], tree: Any, **options: Unpack[Options]
 ) -> Any: ...
 def tree_reduce(
     function: Callable[[Any, Any], Any],
@@ -97,32 +95,16 @@ def tree_reduce(
     return functools.reduce(function, leaves)
 
 
-@overload
 def tree_reduce_associative(
     operation: Callable[[T, T], T],
-    tree: Level[PyTree[T]],
-    *,
-    identity: T = ...,
-    namespace: str = ...,
-) -> T: ...
-@overload
-def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any],
     tree: Any,
     *,
-    identity: Any = ...,
-    **options: Unpack[Options],
-) -> Any: ...
-def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any],
-    tree: Any,
-    *,
-    identity: Any = MISSING,
+    identity: T | Missing = MISSING,
     is_leaf: IsLeaf = None,
     is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> T:
     """Fold the leaves as a balanced tree, with an associative operation.
 
     Each half is folded separately. So sums of floats lose less precision, and the
@@ -150,8 +132,9 @@ def tree_reduce_associative(
     """
     leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     if leaves:
-        return _fold_halves(operation, leaves)
-    if identity is MISSING:
+        folded: T = _fold_halves(operation, leaves)
+        return folded
+    if isinstance(identity, Missing):
         raise TypeError(
             "tree_reduce_associative of a tree without leaves needs an identity"
         )
@@ -163,7 +146,7 @@ def _leaves(tree: Any, *options: Any) -> list[Any]:
     return context_of(*options).flatten(tree)[0]
 
 
-def _fold_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
+def _fold_halves(operation: Callable[[T, T], T], values: list[T]) -> T:
     if len(values) == 1:
         return values[0]
     half = len(values) // 2

@@ -200,9 +200,8 @@ class MergeOptions(TypedDict, total=False):
 
 
 class Modes(TypedDict, total=False):
-    """The common arguments but for `is_leaf`."""
+    """The arguments of all functions but for `is_leaf`."""
 
-    is_leaf_takes_path: bool
     none_is_leaf: bool
     namespace: str
 
@@ -213,8 +212,18 @@ class Options(Modes, total=False):
     is_leaf: IsLeaf
 
 
-class MapOptions(Options, total=False):
-    """The options of maps over several trees."""
+class PathModes(Modes, total=False):
+    """The arguments of what flattens and maps but for `is_leaf`."""
+
+    is_leaf_takes_path: bool
+
+
+class PathOptions(PathModes, Options, total=False):
+    """The arguments of what flattens and maps."""
+
+
+class MapOptions(PathOptions, total=False):
+    """The arguments of maps over several trees."""
 
     strict: bool
 

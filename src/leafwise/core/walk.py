@@ -537,11 +537,11 @@ class Runner:
             the treedef, or None if it does not know; the reference always does,
             so its None says that the tree does not have the structure.
         paths: Takes a treedef, returns the key paths of its leaves.
-        known_paths, bare: What `paths` and `bare_paths` return, once it is known to be
-            always the same; not to be changed.
+        known_paths: What `paths` returns, once it is known to be always the same; not
+            to be changed.
     """
 
-    __slots__ = ("bare", "flatten_up_to", "known_paths", "paths", "unflatten")
+    __slots__ = ("flatten_up_to", "known_paths", "paths", "unflatten")
 
     def __init__(
         self,
@@ -553,11 +553,6 @@ class Runner:
         self.flatten_up_to = flatten_up_to
         self.paths = paths
         self.known_paths: list[KeyPath] | None = None
-        self.bare: list[tuple[Any, ...]] | None = None
-
-    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
-        """Return the key paths of the leaves of a treedef, without key objects."""
-        return bare_leaf_paths(treedef._code, treedef._count)
 
 
 def _paths(treedef: Any) -> list[KeyPath]:

@@ -36,7 +36,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core import builtins, keys
 from ..core import node as nodes
-from ..core.builtins import BUILTINS, DICT, MappingRule
+from ..core.builtins import DICT, MappingRule
 from ..core.walk import Code, Failed, reference
 from ..safely import clip
 
@@ -177,14 +177,12 @@ class Plan(NamedTuple):
     Attributes:
         root: The part of the root.
         parts: All parts, children before parents.
-        classes: The classes of their nodes, but for the built-in ones.
         entries: The number of nodes of the structure.
         varying: For each node whose aux data varies, its place in the code.
     """
 
     root: Part
     parts: tuple[Part, ...]
-    classes: frozenset[type]
     entries: int
     varying: tuple[int, ...]
 
@@ -281,8 +279,7 @@ def make_plan(code: Code) -> Plan | None:
                 return None
         stack.append(part)
     parts = tuple(known.values())
-    classes = frozenset(part.cls for part in parts) - BUILTINS.keys()
-    return Plan(parts[-1], parts, classes, len(code), tuple(varying))
+    return Plan(parts[-1], parts, len(code), tuple(varying))
 
 
 # ------------------------------------------------------- what runs beside the text

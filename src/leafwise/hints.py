@@ -18,36 +18,6 @@ from .core.keypath import KeyPath
 from .core.node import IsLeaf
 
 
-__all__ = [
-    "AnyClass",
-    "Array",
-    "Class",
-    "DictOf",
-    "FlatOptions",
-    "Function",
-    "Hashed",
-    "K",
-    "Leaf",
-    "Level",
-    "ListOf",
-    "MergeOptions",
-    "Modes",
-    "Node",
-    "Nodes",
-    "Options",
-    "PathFunction",
-    "R",
-    "Record",
-    "Registration",
-    "S",
-    "T",
-    "Tree",
-    "TreeT",
-    "Tree_co",
-    "Unseen",
-    "Value",
-]
-
 K = TypeVar("K")
 K_co = TypeVar("K_co", covariant=True)
 R = TypeVar("R")
@@ -230,9 +200,8 @@ class MergeOptions(TypedDict, total=False):
 
 
 class Modes(TypedDict, total=False):
-    """The common arguments but for `is_leaf`."""
+    """The arguments of all functions but for `is_leaf`."""
 
-    is_leaf_takes_path: bool
     none_is_leaf: bool
     namespace: str
 
@@ -241,6 +210,22 @@ class Options(Modes, total=False):
     """The common arguments."""
 
     is_leaf: IsLeaf
+
+
+class PathModes(Modes, total=False):
+    """The arguments of what flattens and maps but for `is_leaf`."""
+
+    is_leaf_takes_path: bool
+
+
+class PathOptions(PathModes, Options, total=False):
+    """The arguments of what flattens and maps."""
+
+
+class MapOptions(PathOptions, total=False):
+    """The arguments of maps over several trees."""
+
+    strict: bool
 
 
 class Registration(TypedDict, total=False):

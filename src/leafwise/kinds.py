@@ -8,7 +8,7 @@ dataclasses, `nn` for `Pytree`s.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
 
 from .safely import Sealed, shown
@@ -96,38 +96,6 @@ class Marked(Sealed):
 
     def __repr__(self) -> str:
         return f"{_specifier(self.kind)}({shown(self.value)})"
-
-
-@overload
-def field(
-    *,
-    default: T,
-    pytree_node: bool | None = ...,
-    kind: Kind | None = ...,
-    metadata: Mapping[Any, Any] | None = ...,
-    **options: Any,
-) -> T: ...
-
-
-@overload
-def field(
-    *,
-    default_factory: Callable[[], T],
-    pytree_node: bool | None = ...,
-    kind: Kind | None = ...,
-    metadata: Mapping[Any, Any] | None = ...,
-    **options: Any,
-) -> T: ...
-
-
-@overload
-def field(
-    *,
-    pytree_node: bool | None = ...,
-    kind: Kind | None = ...,
-    metadata: Mapping[Any, Any] | None = ...,
-    **options: Any,
-) -> Any: ...
 
 
 def field(
@@ -221,20 +189,8 @@ def _specify(kind: Kind, values: tuple[Any, ...], options: dict[str, Any]) -> An
 
 @overload
 def data(value: T, /) -> T: ...
-
-
-@overload
-def data(*, default: T, **options: Any) -> T: ...
-
-
-@overload
-def data(*, default_factory: Callable[[], T], **options: Any) -> T: ...
-
-
 @overload
 def data(**options: Any) -> Any: ...
-
-
 def data(*value: Any, **options: Any) -> Any:
     """Declare an attribute as data: a child of its object.
 
@@ -268,20 +224,8 @@ def data(*value: Any, **options: Any) -> Any:
 
 @overload
 def static(value: T, /) -> T: ...
-
-
-@overload
-def static(*, default: T, **options: Any) -> T: ...
-
-
-@overload
-def static(*, default_factory: Callable[[], T], **options: Any) -> T: ...
-
-
 @overload
 def static(**options: Any) -> Any: ...
-
-
 def static(*value: Any, **options: Any) -> Any:
     """Declare an attribute as static: part of the structure of its object.
 
@@ -316,20 +260,8 @@ def static(*value: Any, **options: Any) -> Any:
 
 @overload
 def parameter(value: T, /) -> T: ...
-
-
-@overload
-def parameter(*, default: T, **options: Any) -> T: ...
-
-
-@overload
-def parameter(*, default_factory: Callable[[], T], **options: Any) -> T: ...
-
-
 @overload
 def parameter(**options: Any) -> Any: ...
-
-
 def parameter(*value: Any, **options: Any) -> Any:
     """Declare an attribute as a parameter: data that is trained.
 
@@ -354,20 +286,8 @@ def parameter(*value: Any, **options: Any) -> Any:
 
 @overload
 def state_value(value: T, /) -> T: ...
-
-
-@overload
-def state_value(*, default: T, **options: Any) -> T: ...
-
-
-@overload
-def state_value(*, default_factory: Callable[[], T], **options: Any) -> T: ...
-
-
 @overload
 def state_value(**options: Any) -> Any: ...
-
-
 def state_value(*value: Any, **options: Any) -> Any:
     """Declare an attribute as state: data that changes, but is not trained.
 

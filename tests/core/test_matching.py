@@ -326,12 +326,12 @@ class Static:
     [
         (np.zeros(99), np.zeros(99, "f4"), (" (float64)", " (float32)")),
         (np.zeros(99), np.zeros(98), (" (shape (99,))", " (shape (98,))")),
-        (np.zeros(99), np.arange(99) // 60 * 1.0, ("...", "39 of 99 places differ)")),
+        (np.zeros(99), np.arange(99) // 60 * 1.0, ("...", "from character 248 on)")),
         ("x" * 99, "x" * 98, ("...", "differ from character 100 on)")),
     ],
 )
 def test_aux_data_that_prints_the_same_is_told_apart(one, other, endings):
-    """By dtype, shape, number of places, or the place in the text."""
+    """By dtype, by shape, or by where the texts begin to differ."""
     (found,) = lw.tree.equality_errors(Static(1, one), Static(1, other))
     assert found.expected.endswith(endings[0])
     assert found.actual.endswith(endings[1])

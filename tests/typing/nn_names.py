@@ -76,14 +76,16 @@ seen((counted.scale, counted.seen, counted.name, counted.items))
 affine = Affine(2.0)
 seen((affine.bias, affine.steps, affine.tags, affine.extra, affine.marked))
 seen(affine.label)
-seen(nn.parameter(default=0.5))
-seen(nn.parameter(default_factory=list[float]))
-seen(nn.state_value(default=0))
-seen(nn.state_value(default_factory=dict[str, int]))
-seen(nn.data(default=0.5))
-seen(nn.static(default="m"))
-seen(nn.field(default=0.5))
-seen(nn.field(default_factory=list[str], pytree_node=False))
+seen(nn.parameter(default=0.5))  # Any: its annotation says it
+seen(nn.parameter(default_factory=list[float]))  # Any: its annotation says it
+seen(nn.state_value(default=0))  # Any: its annotation says it
+seen(nn.state_value(default_factory=dict[str, int]))  # Any: its annotation says it
+seen(nn.data(default=0.5))  # Any: its annotation says it
+seen(nn.static(default="m"))  # Any: its annotation says it
+seen(nn.field(default=0.5))  # Any: its annotation says it
+seen(
+    nn.field(default_factory=list[str], pytree_node=False)
+)  # Any: its annotation says it
 seen((nn.Kind.PARAMETER, nn.name_to_kind(counted), nn.is_data(x)))
 seen((nn.replace(counted, name="other"), Cell().items))
 nn.check_pytree(affine)

@@ -52,7 +52,7 @@ assert_type(lw.tree_map(len, grid, is_leaf=list), Any)
 assert_type(lw.tree_map_with_path(at_path, rates), list[str])
 assert_type(lw.tree_map_(print, rates), list[float])
 assert_type(lw.tree.map(str, limits), dict[str, str])
-assert_type(lw.tree.replace_nones(0, bound), dict[str, int])
+filled: dict[str, int] = lw.tree.replace_nones(0, bound)
 doubled: dict[str, list[float]] = lw.tree_map(lambda x: x * 2, layers)
 kept: dict[str, Any] = lw.tree_map(double, anything)
 

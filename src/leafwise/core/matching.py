@@ -249,19 +249,13 @@ def deeper(
         is_leaf: Says what is a leaf all the same.
         hint: What to do about it.
     """
-    refuse = _refusing_nodes(view, is_leaf, hint)
-    return _compare(code, tree, refuse, view)
 
-
-def _refusing_nodes(
-    view: View, is_leaf: Callable[[KeyPath, Any], bool], hint: str
-) -> Callable[[KeyPath, Any], Difference | None]:
     def refuse(path: KeyPath, node: Any) -> Difference | None:
         if view.resolve(type(node)) is None or is_leaf(path, node):
             return None
         return Difference(path, "a leaf", describe(node, view), hint)
 
-    return refuse
+    return _compare(code, tree, refuse, view)
 
 
 def _compare(

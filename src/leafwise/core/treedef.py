@@ -37,6 +37,7 @@ from .walk import (
     Code,
     Runner,
     Step,
+    bare_leaf_paths,
     flatten,
     hooks,
     iter_steps,
@@ -269,7 +270,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> lw.tree_structure([1, {"a": 2}]).bare_paths()
             [(0,), (1, 'a')]
         """
-        return self._runner.bare_paths(self)
+        return bare_leaf_paths(self._code, self._count)
 
     # -------------------------------------------------------------- using
 

@@ -328,8 +328,7 @@ def flatten(
         view: The view to look types up in.
         is_leaf: Says of each node, from the root down, whether to stop there.
         calls: The calls of flatten functions that were made already, in order: a node,
-            its children and aux data or a `Failed`, and True; or what its function
-            returned, and False.
+            its children or a `Failed`, its aux data and the keys that it gave.
 
     Raises:
         CycleError: The tree contains itself.
@@ -407,10 +406,10 @@ def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
     def read(rule: Rule, node: Any) -> Any:
         if not left or left[-1][0] is not node:
             return rule.flatten(node)
-        _, found, is_checked = left.pop()
-        if isinstance(found, Failed):
-            raise found.__cause__  # type: ignore[misc]  # it has one
-        return found if is_checked else rule.form.checked(type(node), found)
+        _, children, *aux = left.pop()
+        if isinstance(children, Failed):
+            raise children.__cause__  # type: ignore[misc]  # it has one
+        return children, tuple(aux)
 
     return read
 
@@ -538,11 +537,11 @@ class Runner:
             the treedef, or None if it does not know; the reference always does,
             so its None says that the tree does not have the structure.
         paths: Takes a treedef, returns the key paths of its leaves.
-        known_paths, bare: What `paths` and `bare_paths` return, once it is known to be
-            always the same; not to be changed.
+        known_paths: What `paths` returns, once it is known to be always the same; not
+            to be changed.
     """
 
-    __slots__ = ("bare", "flatten_up_to", "known_paths", "paths", "unflatten")
+    __slots__ = ("flatten_up_to", "known_paths", "paths", "unflatten")
 
     def __init__(
         self,
@@ -554,11 +553,6 @@ class Runner:
         self.flatten_up_to = flatten_up_to
         self.paths = paths
         self.known_paths: list[KeyPath] | None = None
-        self.bare: list[tuple[Any, ...]] | None = None
-
-    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
-        """Return the key paths of the leaves of a treedef, without key objects."""
-        return bare_leaf_paths(treedef._code, treedef._count)
 
 
 def _paths(treedef: Any) -> list[KeyPath]:

@@ -12,18 +12,18 @@ from __future__ import annotations
 from _thread import allocate_lock, get_ident
 from _weakref import ref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from types import CodeType, FunctionType
 from typing import Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
-from ..core.registry import EMPTY, Layer, Mode, View, layers
+from ..core.registry import Mode, View, view_of
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import Runner, flatten, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard, is_lasting
 from . import text
-from .text import FAILURES, Builder, Plan, Reader, make_plan, structure_key
+from .text import FAILURES, Builder, Part, Plan, Reader, make_plan, structure_key
 
 
 _MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
@@ -150,14 +150,6 @@ class Structure(Runner):
         if self.known_paths is None:
             self.known_paths = reference.paths(treedef)
         return [*self.known_paths]
-
-    def bare_paths(self, treedef: Any) -> list[tuple[Any, ...]]:
-        """Return the key paths of the leaves, and remember them as `paths` does."""
-        if not self._keeps_paths:
-            return reference.bare_paths(treedef)
-        if self.bare is None:
-            self.bare = reference.bare_paths(treedef)
-        return [*self.bare]
 
 
 # ------------------------------------------------------------------- choosing
@@ -421,7 +413,6 @@ class _Memory:
     """What was learned under one state of the registry.
 
     Attributes:
-        layers: The registrations.
         structures: The compiled structures; none of them is retired.
         roots: Which of them are met under a view behind a type of root, with a
             predicate and without.
@@ -429,7 +420,6 @@ class _Memory:
     """
 
     def __init__(self) -> None:
-        self.layers = layers()
         self.structures: dict[Hashable, Structure] = {}
         self.roots: dict[tuple[View, type, bool], _Root] = {}
         self.evicted = 0
@@ -555,10 +545,8 @@ class Engine:
         Those with nodes of classes that were registered, or unregistered, go: nothing
         asks for them any more, or what does can compile its own.
         """
-        before = self._begin_anew(keep=True)
-        changed = _changed(before.layers, self.memory.layers)
-        for structure in [*before.structures.values()]:
-            if any(map(changed, structure.plan.classes)):
+        for structure in [*self._begin_anew(keep=True).structures.values()]:
+            if not all(map(_is_current, structure.plan.parts)):
                 self._discard(structure)
 
     def _begin_anew(self, *, keep: bool = False) -> _Memory:
@@ -696,18 +684,10 @@ class Engine:
             self._lock.release()
 
 
-def _changed(
-    before: Mapping[str, Layer], after: Mapping[str, Layer]
-) -> Callable[[type], bool]:
-    """Return whether a class, or one that it inherits from, is registered anew."""
-    pairs = [(before.get(name, EMPTY), layer) for name, layer in after.items()]
-    pairs = [(old, new) for old, new in pairs if old is not new]
-
-    def told(layer: Layer, cls: type) -> Any:
-        rules, inherited = layer.rules, layer.inherited
-        return [(rules.get(c, told), c in inherited) for c in cls.__mro__]
-
-    return lambda cls: any(told(old, cls) != told(new, cls) for old, new in pairs)
+def _is_current(part: Part) -> bool:
+    """Return whether the class of a part is still registered as it was."""
+    rule = part.rule
+    return not rule.where or view_of(rule.namespace).find(part.cls) is rule
 
 
 def _offer_reader(shape: Any, memory: str) -> Any:

@@ -36,7 +36,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core import builtins, keys
 from ..core import node as nodes
-from ..core.builtins import BUILTINS, DICT, MappingRule
+from ..core.builtins import DICT, MappingRule
 from ..core.walk import Code, Failed, reference
 from ..safely import clip
 
@@ -177,14 +177,12 @@ class Plan(NamedTuple):
     Attributes:
         root: The part of the root.
         parts: All parts, children before parents.
-        classes: The classes of their nodes, but for the built-in ones.
         entries: The number of nodes of the structure.
         varying: For each node whose aux data varies, its place in the code.
     """
 
     root: Part
     parts: tuple[Part, ...]
-    classes: frozenset[type]
     entries: int
     varying: tuple[int, ...]
 
@@ -281,8 +279,7 @@ def make_plan(code: Code) -> Plan | None:
                 return None
         stack.append(part)
     parts = tuple(known.values())
-    classes = frozenset(part.cls for part in parts) - BUILTINS.keys()
-    return Plan(parts[-1], parts, classes, len(code), tuple(varying))
+    return Plan(parts[-1], parts, len(code), tuple(varying))
 
 
 # ------------------------------------------------------- what runs beside the text
@@ -318,19 +315,13 @@ def _is_miss(error: Exception, calls: Any, node: Any) -> bool:
     Args:
         error: The error.
         calls: The calls of flatten functions so far, as `flatten` of the walk has them.
-        node: The node that such a function was called with, None if all is read of it.
+        node: The node that such a function was called with, None if none is running.
     """
-    if type(error) is _Missed or node is None:
+    if node is None:
         return isinstance(error, (*FAILURES, _Missed))
-    raised: Any = error.__traceback__
-    while raised.tb_next is not None:
-        raised = raised.tb_next
-    has_returned = bool(calls) and calls[-1][0] is node
-    if has_returned and raised.tb_frame.f_code.co_filename.startswith("<leafwise "):
-        return isinstance(error, FAILURES)
     failed = Failed()
     failed.__cause__ = error
-    calls[len(calls) - has_returned :] = [(node, failed, True)]
+    calls.append((node, failed, None, None))
     return True
 
 
@@ -865,38 +856,44 @@ class Reader(Text):
         self._refuse_if(differs)
 
     def _read_custom(self, part: Part, var: str) -> None:
-        """Read a node by the function that somebody gave.
+        """Read a node by the function that was registered.
 
-        The keys that it gives, if it does, are mostly the same objects each time, in a
-        tuple. All else is checked and made into keys as the rule does it.
+        The keys that it gives, if it does, are mostly the same objects each time. What
+        is not as usual is checked and made into keys as the rule does it.
         """
-        form, keys = part.rule.form, None
-        names = ("result", "children", "aux", "given")
-        result, items, aux, given = map(self.fresh, names)
-        unusual = [
-            f"type({result}) is not tuple",
-            f"type({items}) is not tuple and type({items}) is not list",
-        ]
+        form, known = part.rule.form, "None"
+        what = ("result", "children", "aux", "given")
+        result, items, aux, given = map(self.fresh, what)
+        usual = f"type({result}) is tuple and len({result}) == 2"
+        usual += f" and type({result}[0]) is tuple"
+        read, differs = f"{items}, {aux} = {result}", f"{given} is not None"
         if part.kind == "keyed":
-            keys = part.aux[1]
-            unusual += [f"type({given}) is not tuple", f"len({given}) != {part.arity}"]
-            unusual.append(f"len({items}) != {part.arity}")
-            usual = enumerate(map(self.name, _given_for(part)))
-            unusual += [f"{given}[{place}] is not {key}" for place, key in usual]
-        given_too = "" if keys is None else f", {given}"
+            known = self.name(part.aux[1])
+            expected = enumerate(map(self.name, _given_for(part)))
+            usual = f"type({result}) is tuple and len({result}) == 3"
+            for place in (0, 2):
+                usual += f" and type({result}[{place}]) is tuple"
+                usual += f" and len({result}[{place}]) == {part.arity}"
+            usual += "".join(f" and {result}[2][{i}] is {key}" for i, key in expected)
+            read, differs = (
+                f"{items}, {aux}, _ = {result}",
+                f"not exactly({given}, {known})",
+            )
         self._flush()
         self._record(f"node = {var}")
         self.add(f"{result} = {self.name(form.flatten)}({var})")
-        self._record(f"calls.append((node, {result}, False))")
-        self.add(f"{items}, {aux}{given_too} = {result}")
-        with self.block(f"if {' or '.join(unusual)}:"):
+        with self.block(f"if {usual}:"):
+            self.add(read)
+            self._record(
+                "node = None", f"calls.append(({var}, {items}, {aux}, {known}))"
+            )
+        with self.block("else:"):
             checked = f"{self.name(form.checked)}({self.name(part.cls)}, {result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
-            self._record(f"calls[-1] = node, ({items}, ({aux}, {given})), True")
-            if keys is not None:
-                self._record("node = None")
-                self._refuse_if(f"not exactly({given}, {self.name(keys)})")
-        self._record("node = None")
+            self._record(
+                "node = None", f"calls.append(({var}, {items}, {aux}, {given}))"
+            )
+            self._refuse_if(differs)
         if not part.varies:
             self._compare(aux, part.aux[0])
         more = [self.kept(f"({aux}, None)", "aux")] if part.varies else []
@@ -907,13 +904,14 @@ class Reader(Text):
     def _read_called(self, part: Part, var: str) -> None:
         """Read a node by its rule."""
         items, aux = map(self.fresh, ("children", "aux"))
-        is_of_user = self._records and isinstance(part.rule.form, nodes.Functions)
+        call = f"{items}, {aux} = {self.name(part.rule.flatten)}({var})"
         self._flush()
-        if is_of_user:
+        if isinstance(part.rule.form, nodes.Functions):
             self._record(f"node = {var}")
-        self.add(f"{items}, {aux} = {self.name(part.rule.flatten)}({var})")
-        if is_of_user:
-            self._record(f"calls.append((node, ({items}, {aux}), True))", "node = None")
+            self.add(call)
+            self._record("node = None", f"calls.append(({var}, {items}, *{aux}))")
+        else:
+            self.add(call)
         if not part.varies:
             self._refuse_if(f"not exactly({aux}, {self.name(part.aux)})")
         self._sequence(part, items, more=[aux] if part.varies else [])

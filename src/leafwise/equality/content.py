@@ -22,36 +22,6 @@ from ..safely import FAULTS, Frozen, class_name, printed, type_name
 from .exact import is_array_like
 
 
-__all__ = [
-    "Asked",
-    "Pairs",
-    "Undecided",
-    "as_numpy",
-    "compare_arrays",
-    "compare_scalar",
-    "distances",
-    "dtype_name",
-    "has_memory",
-    "instance_of",
-    "is_array",
-    "is_jax_array",
-    "is_masked",
-    "is_number_dtype",
-    "is_readable",
-    "is_table",
-    "is_traced",
-    "library_of",
-    "parts_of",
-    "quiet",
-    "same_arrays_at_sight",
-    "same_places",
-    "says_equal",
-    "shape_of",
-    "size_of",
-    "traced_agreement",
-]
-
-
 Pairs: TypeAlias = "Sequence[tuple[Any, Any]]"
 """Values that have to be the same, one by one."""
 

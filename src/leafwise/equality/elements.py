@@ -15,8 +15,6 @@ from typing import Any, Final, TypeAlias
 from .content import Undecided, as_numpy, is_jax_array, is_traced, library_of, quiet
 
 
-__all__ = ["describe_array", "describe_dtype", "feed_elements"]
-
 Feed: TypeAlias = "Callable[[Any], object]"
 
 _NUMPY, _JAX, _TORCH = range(3)  # see `library_of`

@@ -25,14 +25,6 @@ from typing import Any, Final
 from ..safely import FAULTS
 
 
-__all__ = [
-    "digest",
-    "is_array_like",
-    "is_partial",
-    "partial_parts",
-    "same",
-]
-
 _IMMEDIATE: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _HASHING: Final = frozenset({dict, frozenset, set})
 

@@ -34,38 +34,20 @@ from .content import (
     Asked,
     Pairs,
     Undecided,
-    as_numpy,
     compare_arrays,
     compare_scalar,
     is_array,
     is_jax_array,
     is_table,
     is_traced,
-    library_of,
     parts_of,
-    same_arrays_at_sight,
     says_equal,
     traced_agreement,
 )
 from .exact import is_partial, partial_parts
 
 
-__all__ = [
-    "PLAIN",
-    "Undecided",
-    "Values",
-    "alike",
-    "cannot_compare",
-    "contrast",
-    "contrast_classes",
-    "equal_at_sight",
-    "field_names",
-    "same_at_sight",
-    "type_names",
-]
-
-_EXACT: Final = frozenset({bool, bytes, str, type(None)})
-_QUICK: Final = _EXACT | {float, int}
+_QUICK: Final = frozenset({bool, bytes, float, int, str, type(None)})
 """Types whose values `==` compares at once; of floats, it does not know NaN."""
 
 
@@ -86,7 +68,7 @@ class Values:
         ValueError: A tolerance is negative or not finite.
     """
 
-    __slots__ = ("asked", "equal_nan", "numeric", "sorts", "traced")
+    __slots__ = ("asked", "equal_nan", "traced")
 
     def __init__(
         self,
@@ -100,8 +82,6 @@ class Values:
         is_plain = rtol == 0.0 == atol and equal_nan is True and typematch is False
         self.asked = PLAIN if is_plain else Asked(typematch, rtol, atol, equal_nan)
         self.equal_nan = self.asked.equal_nan
-        self.numeric = not self.asked.tolerant  # whether `==` decides about ints
-        self.sorts: dict[type, int] = {}
         self.traced: list[Any] | None = [] if traces else None
 
     def same(self, a: Any, b: Any) -> bool:
@@ -112,20 +92,10 @@ class Values:
         Raises:
             Undecided: It cannot be determined.
         """
-        if a is b and self.equal_nan:
+        if (a is b and self.equal_nan) or equal_at_sight(a, b):
             return True
-        cls = type(a)
-        if cls is type(b):
-            if cls in _EXACT or (cls is int and self.numeric):
-                equal: bool = a == b
-                return equal
-            if cls is float:
-                if a == b:
-                    return True
-                if self.numeric:
-                    return self.equal_nan and a != a and b != b
-            elif self.sorts.get(cls) == _ARRAYS and same_arrays_at_sight(a, b):
-                return True
+        if type(a) is type(b) and type(a) in _QUICK and not self.asked.tolerant:
+            return self.equal_nan and a != a and b != b
         return self._same(a, b)
 
     def asked_of(self, _a: Any, _b: Any) -> Asked:
@@ -146,16 +116,10 @@ class Values:
         in_doubt: Undecided | None = None
         while todo:
             pair = one, other = todo.pop()
-            if one is other and self.equal_nan:
+            ids = id(one), id(other)
+            if (one is other and self.equal_nan) or equal_at_sight(*pair):
                 continue
-            cls = type(one)
-            if cls in _QUICK and cls is type(other):
-                if one == other:
-                    continue
-                if cls in _EXACT:
-                    return False
-            place = id(one), id(other)
-            if place in seen:
+            if ids in seen:
                 continue
             try:
                 found = self._compare(one, other)
@@ -166,7 +130,7 @@ class Values:
             if found is False:
                 return False
             if found is not True:
-                seen[place] = pair
+                seen[ids] = pair
                 todo += found
         if in_doubt is not None:
             raise in_doubt
@@ -181,27 +145,15 @@ class Values:
         if self.asked.typematch and _type_of(a) is not _type_of(b):
             return False
         try:
-            number = min(self._sort(a), self._sort(b))
-            if number < len(_COMPARISONS):
-                return _COMPARISONS[number][1](a, b, self)
+            for knows, compare in _COMPARISONS:
+                if knows(a) or knows(b):
+                    return compare(a, b, self)
             found = _by_parts(a, b)
             return _by_operator(a, b) if found is None else found
         except Undecided:
             raise
         except Exception as error:
             raise Undecided(f"{type_name(error)}: {printed(error)}") from error
-
-    def _sort(self, value: Any) -> int:
-        """Return the number of the comparison that knows a value, or one beyond."""
-        cls = type(value)
-        known = self.sorts.get(cls)
-        if known is not None:
-            return known
-        found = (i for i, (knows, _) in enumerate(_COMPARISONS) if knows(value))
-        number = next(found, len(_COMPARISONS))
-        if cls.__module__ in ("builtins", "numpy") or library_of(value) >= 0:
-            self.sorts[cls] = number  # other classes may have instances of two sorts
-        return number
 
     def defer(self, condition: Any) -> bool:
         """Take a condition that may be a traced one.
@@ -518,8 +470,6 @@ _COMPARISONS: Final[
 )
 """Who knows a sort of values, and compares one with anything."""
 
-_ARRAYS: Final = [knows for knows, _ in _COMPARISONS].index(is_array)
-
 
 # --------------------------------------------------------------- telling them apart
 
@@ -544,7 +494,7 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
     if type(a) in (tuple, list) and len(a) == len(b):
         pairs = zip(a, b, strict=True)
         return contrast(*next((p for p in pairs if not alike(*p)), (None, None)))
-    return _places(a, b) or _letters(a, b) or "a different value with the same repr"
+    return _texts_differ(a, b) or "a different value with the same repr"
 
 
 def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
@@ -567,26 +517,12 @@ def type_names(one: type, other: type) -> tuple[str, str]:
     return short, f"another class named {short}"
 
 
-def _places(a: Any, b: Any) -> str:
-    """Return in how many places arrays differ, "" if that cannot be counted."""
-    if not (is_array(a) and is_array(b)):
-        return ""
-    try:
-        a, b = as_numpy(a), as_numpy(b)
-        differ = int(((a != b) & ((a == a) | (b == b))).sum())
-    except FAULTS:
-        return ""
-    if not (differ and a.ndim):
-        return ""
-    return f"{differ} of {a.size} places differ{'s' * (differ == 1)}"
-
-
-def _letters(a: Any, b: Any) -> str:
+def _texts_differ(a: Any, b: Any) -> str:
     """Return where the full texts of two values begin to differ, "" if nowhere."""
     one, other = (" ".join(shown(value).split()) for value in (a, b))
     if one == other:
         return ""
     pairs = enumerate(zip(one, other, strict=False), start=1)
-    first = next((place for place, (x, y) in pairs if x != y), None)
-    place = min(len(one), len(other)) + 1 if first is None else first
-    return f"the texts differ from character {place} on"
+    shorter = min(len(one), len(other))
+    first = next((position for position, (x, y) in pairs if x != y), shorter + 1)
+    return f"the texts differ from character {first} on"

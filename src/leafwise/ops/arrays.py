@@ -71,7 +71,6 @@ def tree_stack(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -87,7 +86,6 @@ def tree_stack(
             the position for each leaf. None keeps a leaf as it is: the leaf may be any
             object, but must be the same in all trees.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -114,7 +112,7 @@ def tree_stack(
         >>> both["name"], both["w"].shape
         ('a', (3, 2))
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return _joined("stacked", trees, axis, context, _stack, 1)
 
 
@@ -133,7 +131,6 @@ def tree_concatenate(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -146,7 +143,6 @@ def tree_concatenate(
         axis: The axis, or a prefix of the trees with the axis for each leaf. None works
             as in `tree_stack`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -168,7 +164,7 @@ def tree_concatenate(
         >>> lw.tree_concatenate(batches)["x"].shape
         (39, 2)
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return _joined("concatenated", trees, axis, context, _concatenate, 0)
 
 
@@ -295,7 +291,6 @@ def tree_unstack(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[T]:
@@ -306,7 +301,6 @@ def tree_unstack(
         axis: The axis to remove, or a prefix of the tree with the axis for each leaf.
             None passes the leaf unchanged to each result.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -327,7 +321,7 @@ def tree_unstack(
         >>> lw.tree_unstack({"w": np.arange(6).reshape(2, 3), "b": np.array([7, 8])})
         [{'w': array([0, 1, 2]), 'b': ...7...}, {'w': array([3, 4, 5]), 'b': ...8...}]
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(tree)
     axes = _axes(axis, tree, context, treedef)
     length = _length(leaves, axes, treedef)
@@ -399,7 +393,7 @@ def _axes(axis: Any, tree: Any, context: Context, treedef: PyTreeDef) -> Sequenc
                 f"an axis is an int or None, or a tree of these; got {described(one)}"
                 f"{where}"
             )
-        found += repeat(one, context.below(path).flatten(part)[1].num_leaves)
+        found += repeat(one, context.flatten(part)[1].num_leaves)
     return found
 
 
@@ -501,7 +495,6 @@ def tree_size(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> int:
@@ -512,7 +505,6 @@ def tree_size(
     Args:
         tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -523,7 +515,7 @@ def tree_size(
         >>> lw.tree_size({"w": np.zeros((2, 3)), "b": np.zeros(3), "step": 7})
         10
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return sum(size_of(leaf)[0] for leaf in _once(context.flatten(tree)[0]))
 
 
@@ -531,7 +523,6 @@ def tree_nbytes(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> int:
@@ -544,7 +535,6 @@ def tree_nbytes(
     Args:
         tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -556,7 +546,7 @@ def tree_nbytes(
         >>> lw.tree.nbytes({"embed": weight, "decode": weight, "step": 7})
         24
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return sum(size_of(leaf)[1] for leaf in _once(context.flatten(tree)[0]))
 
 

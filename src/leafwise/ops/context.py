@@ -198,13 +198,9 @@ class Context:
 
     def also_stopping(self, test: Callable[[Any], bool]) -> Context:
         """Return the context in which values that pass a test are leaves as well."""
-        stop = self.stop
+        stop: Any = self.stop
         if stop is None:
             return type(self)(self.view, test, self.root)
-        if isinstance(stop, PathPredicate):
-            function = stop.function
-            asked = PathPredicate(lambda path, node: test(node) or function(path, node))
-            return type(self)(self.view, asked, self.root)
         either = lambda node: test(node) or stop(node)  # noqa: E731
         return type(self)(self.view, either, self.root)
 
@@ -212,11 +208,7 @@ class Context:
         """Return the context for the subtree at a path, whose paths begin there."""
         if not path:
             return self
-        stop = self.stop
-        if isinstance(stop, PathPredicate):
-            function = stop.function
-            stop = PathPredicate(lambda more, node: function(path + more, node))
-        return type(self)(self.view, stop, self.root + path)
+        return type(self)(self.view, self.stop, self.root + path)
 
 
 def flatten_asking(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:

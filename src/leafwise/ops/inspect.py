@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
 from ..core.treedef import PyTreeDef, make_treedef
+from ..equality.content import Undecided
 from ..equality.leaves import (
-    Undecided,
     Values,
     cannot_compare,
     same_at_sight,
@@ -42,7 +42,6 @@ def tree_is_leaf(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -51,7 +50,6 @@ def tree_is_leaf(
     Args:
         tree: Any value.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -60,7 +58,7 @@ def tree_is_leaf(
         >>> lw.tree.is_leaf(1), lw.tree.is_leaf([1]), lw.tree.is_leaf(None)
         (True, False, False)
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return context.rule_of(tree) is None
 
 
@@ -68,7 +66,6 @@ def all_leaves(
     iterable: Iterable[Any],
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -77,7 +74,6 @@ def all_leaves(
     Args:
         iterable: The items.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -86,7 +82,7 @@ def all_leaves(
         >>> lw.tree.all_leaves([1, "a"]), lw.tree.all_leaves([1, [2]])
         (True, False)
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return all(context.rule_of(item) is None for item in iterable)
 
 
@@ -120,7 +116,6 @@ def tree_flatten_one_level(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> OneLevel:
@@ -129,7 +124,6 @@ def tree_flatten_one_level(
     Args:
         tree: A node.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -141,7 +135,7 @@ def tree_flatten_one_level(
         >>> lw.tree.flatten_one_level([1, (2, 3)]).children
         [1, (2, 3)]
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     rule = context.rule_of(tree)
     if rule is None:
         raise StructureError(
@@ -167,15 +161,12 @@ def tree_children(tree: Sequence[T], *, namespace: str = ...) -> list[T]: ...
 def tree_children(tree: Mapping[Any, T], *, namespace: str = ...) -> list[T]: ...
 @overload
 def tree_children(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> list[Any]: ...
 def tree_children(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Any]:
@@ -184,7 +175,6 @@ def tree_children(
     Args:
         tree: Any value.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -193,7 +183,7 @@ def tree_children(
         >>> lw.tree.children({"b": [1], "a": 2}), lw.tree.children(3)
         ([2, [1]], [])
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     rule = context.rule_of(tree)
     return [] if rule is None else [*rule.flatten(tree)[0]]
 
@@ -207,7 +197,6 @@ def tree_equal(
     atol: float = 0.0,
     equal_nan: bool = True,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -226,7 +215,6 @@ def tree_equal(
             same if `|x - y| <= atol + rtol * max(|x|, |y|)`.
         equal_nan: Whether NaN is the same as NaN.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -253,7 +241,7 @@ def tree_equal(
         values = Values(
             typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
         )
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(a)
     others, other = context.flatten(b)
     if treedef is not other and treedef != other:
@@ -293,7 +281,6 @@ def explain_leaf(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
@@ -302,7 +289,6 @@ def explain_leaf(
     Args:
         tree: Any value.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -316,7 +302,7 @@ are registered'
         'a node: list is a built-in node type'
     """
     cls = type(tree)
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     if context.stops_at(tree):
         return "a leaf: is_leaf matches it"
     view = context.view

@@ -45,13 +45,13 @@ if TYPE_CHECKING:
         Leaf,
         Level,
         ListOf,
-        Modes,
+        MapOptions,
         Node,
         Nodes,
-        Options,
         PathFunction,
+        PathModes,
+        PathOptions,
         R,
-        S,
         T,
         TreeT,
         Unseen,
@@ -105,9 +105,7 @@ def tree_flatten(
 ) -> tuple[list[Any], PyTreeDef[Class]]: ...
 @overload
 def tree_flatten(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
 ) -> tuple[list[Any], PyTreeDef[Any]]: ...
 def tree_flatten(
     tree: Any,
@@ -144,14 +142,12 @@ def tree_flatten(
 
 
 @overload
-def tree_leaves(tree: Unseen, **options: Unpack[Options]) -> list[Any]: ...
+def tree_leaves(tree: Unseen, **options: Unpack[PathOptions]) -> list[Any]: ...
 @overload
 def tree_leaves(tree: Level[PyTree[T]], *, namespace: str = ...) -> list[T]: ...
 @overload
 def tree_leaves(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
 ) -> list[Any]: ...
 def tree_leaves(
     tree: Any,
@@ -202,9 +198,7 @@ def tree_structure(
 def tree_structure(tree: Class, *, namespace: str = ...) -> PyTreeDef[Class]: ...
 @overload
 def tree_structure(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
 ) -> PyTreeDef[Any]: ...
 def tree_structure(
     tree: Any,
@@ -236,14 +230,12 @@ def tree_structure(
 
 
 @overload
-def tree_iter(tree: Unseen, **options: Unpack[Options]) -> Iterator[Any]: ...
+def tree_iter(tree: Unseen, **options: Unpack[PathOptions]) -> Iterator[Any]: ...
 @overload
 def tree_iter(tree: Level[PyTree[T]], *, namespace: str = ...) -> Iterator[T]: ...
 @overload
 def tree_iter(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
 ) -> Iterator[Any]: ...
 def tree_iter(
     tree: Any,
@@ -333,43 +325,26 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
 
 @overload
 def tree_map(
-    f: Function[Any, Any],
-    tree: Nodes,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
 ) -> Nodes: ...
 @overload
 def tree_map(
-    f: Function[Leaf, R],
-    tree: dict[K, Leaf],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Leaf, R], tree: dict[K, Leaf], *rest: Any, **options: Unpack[MapOptions]
 ) -> dict[K, R]: ...
 @overload
 def tree_map(
-    f: Function[Leaf, R],
-    tree: list[Leaf],
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Leaf, R], tree: list[Leaf], *rest: Any, **options: Unpack[MapOptions]
 ) -> list[R]: ...
 @overload
 def tree_map(
     f: Function[Leaf, R],
     tree: tuple[Leaf, ...],
     *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    **options: Unpack[MapOptions],
 ) -> tuple[R, ...]: ...
 @overload
 def tree_map(
-    f: Function[Any, Any],
-    tree: Any,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
 ) -> Any: ...
 def tree_map(
     f: Callable[..., Any],
@@ -465,14 +440,17 @@ def tree_map_(
 
 @overload
 def tree_map_only(
-    type_or_types: type[T], f: Callable[[T], T], tree: TreeT, **options: Unpack[Options]
+    type_or_types: type[T],
+    f: Callable[[T], T],
+    tree: TreeT,
+    **options: Unpack[PathOptions],
 ) -> TreeT: ...
 @overload
 def tree_map_only(
     type_or_types: IsLeaf,
     f: Callable[[Any], Any],
     tree: Any,
-    **options: Unpack[Options],
+    **options: Unpack[PathOptions],
 ) -> Any: ...
 def tree_map_only(
     type_or_types: IsLeaf,
@@ -532,38 +510,11 @@ def chooser(chosen: Any) -> Any:
     return found
 
 
-@overload
-def tree_replace_nones(
-    sentinel: Any,
-    tree: Node,
-    *,
-    is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
-    namespace: str = ...,
-) -> Node: ...
-@overload
-def tree_replace_nones(
-    sentinel: S, tree: list[Leaf | None], *, namespace: str = ...
-) -> list[Leaf | S]: ...
-@overload
-def tree_replace_nones(
-    sentinel: S, tree: dict[K, Leaf | None], *, namespace: str = ...
-) -> dict[K, Leaf | S]: ...
-@overload
-def tree_replace_nones(
-    sentinel: Any,
-    tree: Any,
-    *,
-    is_leaf: IsLeaf = ...,
-    is_leaf_takes_path: bool = ...,
-    namespace: str = ...,
-) -> Any: ...
 def tree_replace_nones(
     sentinel: Any,
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Replace each None in a tree with a sentinel.
@@ -572,7 +523,6 @@ def tree_replace_nones(
         sentinel: The replacement, any object.
         tree: The tree; a bare None is replaced, too.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -583,7 +533,7 @@ def tree_replace_nones(
         >>> lw.tree.replace_nones(0, {"a": None, "b": [1, None]})
         {'a': 0, 'b': [1, 0]}
     """
-    context = context_of(is_leaf, is_leaf_takes_path, True, namespace)
+    context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     leaves, treedef = context.flatten(tree)
     return treedef.unflatten([sentinel if x is None else x for x in leaves])
 
@@ -613,9 +563,7 @@ def tree_flatten_with_path(
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Class]]: ...
 @overload
 def tree_flatten_with_path(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Any]]: ...
 def tree_flatten_with_path(
     tree: Any,
@@ -658,7 +606,7 @@ def tree_flatten_with_path(
 
 @overload
 def tree_leaves_with_path(
-    tree: Unseen, **options: Unpack[Options]
+    tree: Unseen, **options: Unpack[PathOptions]
 ) -> list[tuple[KeyPath, Any]]: ...
 @overload
 def tree_leaves_with_path(
@@ -666,9 +614,7 @@ def tree_leaves_with_path(
 ) -> list[tuple[KeyPath, T]]: ...
 @overload
 def tree_leaves_with_path(
-    tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
 ) -> list[tuple[KeyPath, Any]]: ...
 def tree_leaves_with_path(
     tree: Any,
@@ -737,43 +683,32 @@ def tree_paths(
 
 @overload
 def tree_map_with_path(
-    f: PathFunction[Any, Any],
-    tree: Nodes,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: PathFunction[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
 ) -> Nodes: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[Leaf, R],
     tree: dict[K, Leaf],
     *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    **options: Unpack[MapOptions],
 ) -> dict[K, R]: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[Leaf, R],
     tree: list[Leaf],
     *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    **options: Unpack[MapOptions],
 ) -> list[R]: ...
 @overload
 def tree_map_with_path(
     f: PathFunction[Leaf, R],
     tree: tuple[Leaf, ...],
     *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    **options: Unpack[MapOptions],
 ) -> tuple[R, ...]: ...
 @overload
 def tree_map_with_path(
-    f: PathFunction[Any, Any],
-    tree: Any,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: PathFunction[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
 ) -> Any: ...
 def tree_map_with_path(
     f: Callable[..., Any],
@@ -863,19 +798,11 @@ _PENDING: Final = object()
 
 @overload
 def tree_map_shared(
-    f: Function[Any, Any],
-    tree: Nodes,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
 ) -> Nodes: ...
 @overload
 def tree_map_shared(
-    f: Function[Any, Any],
-    tree: Any,
-    *rest: Any,
-    strict: bool = ...,
-    **options: Unpack[Options],
+    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
 ) -> Any: ...
 def tree_map_shared(
     f: Callable[..., Any],

@@ -32,7 +32,17 @@ from .context import Context, context_of, stopping_context
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Function, Hashed, K, Leaf, Modes, Node, Nodes, Options
+    from ..hints import (
+        Function,
+        Hashed,
+        K,
+        Leaf,
+        Modes,
+        Node,
+        Nodes,
+        Options,
+        PathOptions,
+    )
 
 __all__ = [
     "broadcast_leaves",
@@ -85,17 +95,13 @@ def tree_broadcast_prefix(
 ) -> dict[K, Leaf]: ...
 @overload
 def tree_broadcast_prefix(
-    prefix_tree: object,
-    full_tree: Any,
-    is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    prefix_tree: object, full_tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
 ) -> Any: ...
 def tree_broadcast_prefix(
     prefix_tree: Any,
     full_tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -106,7 +112,6 @@ def tree_broadcast_prefix(
             earlier: each of its leaves may cover a whole subtree.
         full_tree: The tree that gives the structure.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -127,7 +132,7 @@ def tree_broadcast_prefix(
 
     Modelled on `in_axes` in `jax.vmap`.
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     leaves, whole = _repeated(prefix_tree, full_tree, context)
     return whole._runner.unflatten(whole, leaves)
 
@@ -137,7 +142,6 @@ def broadcast_leaves(
     full_tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Any]:
@@ -147,7 +151,6 @@ def broadcast_leaves(
         prefix_tree: A tree whose leaves cover subtrees of `full_tree`.
         full_tree: The tree that gives the structure.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -162,7 +165,7 @@ def broadcast_leaves(
         >>> lw.tree.broadcast_leaves([0, 1], ["a", ("b", "c")])
         [0, 1, 1]
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return _repeated(prefix_tree, full_tree, context)[0]
 
 
@@ -204,7 +207,6 @@ def tree_broadcast_common(
     other: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[Any, Any]:
@@ -217,8 +219,6 @@ def tree_broadcast_common(
         other: Another tree.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to
             both trees.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to both
-            trees.
         none_is_leaf: Whether None is a leaf and not a node without children; applies to
             both trees.
         namespace: Where classes are looked up before the global registry; applies to
@@ -237,7 +237,7 @@ def tree_broadcast_common(
 
     Modelled on `optree.tree_broadcast_common`.
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     return common_trees(tree, other, context)
 
 
@@ -259,11 +259,11 @@ def common_columns(
 
 @overload
 def tree_broadcast_map(
-    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[Options]
+    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[PathOptions]
 ) -> Nodes: ...
 @overload
 def tree_broadcast_map(
-    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[Options]
+    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[PathOptions]
 ) -> Any: ...
 def tree_broadcast_map(
     f: Callable[..., Any],
@@ -354,7 +354,6 @@ def prefix_errors(
     full_tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Difference]:
@@ -364,7 +363,6 @@ def prefix_errors(
         prefix_tree: The tree that should be a prefix.
         full_tree: The tree that it should be a prefix of.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -376,7 +374,7 @@ def prefix_errors(
         >>> print(*lw.tree.prefix_errors({"a": [0], "b": 1}, {"a": (2,), "b": 3}))
         at ['a']: expected list of length 1, got tuple of length 1
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     _, treedef = context.flatten(prefix_tree)
     return differences(treedef._code, full_tree, context.view)
 
@@ -386,7 +384,6 @@ def equality_errors(
     other: Any,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Difference]:
@@ -399,8 +396,6 @@ def equality_errors(
         other: Another tree.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to
             both trees.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to both
-            trees.
         none_is_leaf: Whether None is a leaf and not a node without children; applies to
             both trees.
         namespace: Where classes are looked up before the global registry; applies to
@@ -416,7 +411,7 @@ def equality_errors(
         at [0]: expected a leaf, got tuple of length 1
         at [1]: expected tuple of length 2, got tuple of length 1
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     _, treedef = context.flatten(tree)
     return treedef.explain(context.flatten(other)[1])
 
@@ -429,8 +424,6 @@ def tree_transpose(
     inner_treedef: PyTreeDef | None,
     tree: Any,
     is_leaf: IsLeaf = None,
-    *,
-    is_leaf_takes_path: bool = False,
 ) -> Any:
     """Transpose a tree of trees: swap the outer and the inner structure.
 
@@ -442,8 +435,6 @@ def tree_transpose(
             `inner_treedef` is given, the tree may go deeper: a subtree at a leaf of
             `inner_treedef` is moved as a whole.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to the
-            subtrees at the outer leaves, if `inner_treedef` is None.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to the
             subtrees at the outer leaves, if `inner_treedef` is None.
 
     Returns:
@@ -475,7 +466,7 @@ each outer leaf, in 2 places:
     """
     _check_inner("tree_transpose", outer_treedef, inner_treedef)
     parts = outer_treedef.flatten_up_to(tree)
-    context = stopping_context(outer_treedef._view(), is_leaf, is_leaf_takes_path)
+    context = stopping_context(outer_treedef._view(), is_leaf)
     paths = outer_treedef.paths()
     return _transposed(outer_treedef, inner_treedef, parts, paths, context)
 
@@ -650,7 +641,6 @@ def tree_unzip(
     n: int,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[Any, ...]:
@@ -663,7 +653,6 @@ def tree_unzip(
         n: How many items the tuples have.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate. If some tuples
             of `n` items are containers, it chooses which ones to split.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -678,7 +667,7 @@ def tree_unzip(
         >>> lw.tree.unzip({"a": (1, "x"), "b": [(2, "y")]}, 2)
         ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     if is_leaf is None:
         context = context.also_stopping(lambda x: type(x) is tuple and len(x) == n)
     leaves, treedef = context.flatten(tree)
@@ -697,7 +686,6 @@ def tree_zip(
     trees: Iterable[Any],
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -711,7 +699,6 @@ def tree_zip(
     Args:
         trees: Trees of one structure, at least one.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -733,7 +720,7 @@ def tree_zip(
     given = [*trees]
     if not given:
         raise ValueError("expected at least one tree to be zipped")
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     first, *rest = given
     columns, treedef = context.columns(first, tuple(rest), strict=True)
     return treedef.unflatten([*zip(*columns, strict=True)])

@@ -55,9 +55,7 @@ def tree_reduce(
 ) -> S: ...
 @overload
 def tree_reduce(
-    function: Callable[[Any, Any], Any],
-    tree: Any,
-    **options: Unpack[Options],
+    function: Callable[[Any, Any], Any], tree: Any, **options: Unpack[Options]
 ) -> Any: ...
 def tree_reduce(
     function: Callable[[Any, Any], Any],
@@ -65,7 +63,6 @@ def tree_reduce(
     initializer: Any = MISSING,
     is_leaf: IsLeaf = None,
     *,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -76,7 +73,6 @@ def tree_reduce(
         tree: The tree.
         initializer: The initial value; if omitted, the first leaf.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -89,7 +85,7 @@ def tree_reduce(
         >>> lw.tree_reduce(lambda total, x: total + x, [1, (2, 3)])
         6
     """
-    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
     if initializer is not MISSING:
         return functools.reduce(function, leaves, initializer)
     if not leaves:
@@ -97,32 +93,15 @@ def tree_reduce(
     return functools.reduce(function, leaves)
 
 
-@overload
 def tree_reduce_associative(
     operation: Callable[[T, T], T],
-    tree: Level[PyTree[T]],
-    *,
-    identity: T = ...,
-    namespace: str = ...,
-) -> T: ...
-@overload
-def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any],
     tree: Any,
     *,
-    identity: Any = ...,
-    **options: Unpack[Options],
-) -> Any: ...
-def tree_reduce_associative(
-    operation: Callable[[Any, Any], Any],
-    tree: Any,
-    *,
-    identity: Any = MISSING,
+    identity: T | Missing = MISSING,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
-) -> Any:
+) -> T:
     """Fold the leaves as a balanced tree, with an associative operation.
 
     Each half is folded separately. So sums of floats lose less precision, and the
@@ -133,7 +112,6 @@ def tree_reduce_associative(
         tree: The tree.
         identity: The result for a tree without leaves.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -148,22 +126,25 @@ def tree_reduce_associative(
 
     Modelled on `jax.tree_util.tree_reduce_associative`.
     """
-    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
     if leaves:
-        return _fold_halves(operation, leaves)
-    if identity is MISSING:
+        folded: T = _fold_halves(operation, leaves)
+        return folded
+    if isinstance(identity, Missing):
         raise TypeError(
             "tree_reduce_associative of a tree without leaves needs an identity"
         )
     return identity
 
 
-def _leaves(tree: Any, *options: Any) -> list[Any]:
-    """Return the leaves of a tree; the options are those of `context_of`."""
-    return context_of(*options).flatten(tree)[0]
+def _leaves(
+    tree: Any, is_leaf: IsLeaf, none_is_leaf: bool, namespace: str
+) -> list[Any]:
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    return context.flatten(tree)[0]
 
 
-def _fold_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
+def _fold_halves(operation: Callable[[T, T], T], values: list[T]) -> T:
     if len(values) == 1:
         return values[0]
     half = len(values) // 2
@@ -176,7 +157,6 @@ def tree_all(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -185,7 +165,6 @@ def tree_all(
     Args:
         tree: The tree.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -197,14 +176,13 @@ def tree_all(
         >>> lw.tree_all({"a": True, "b": [1, 0]}), lw.tree_all([])
         (False, True)
     """
-    return all(_leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    return all(_leaves(tree, is_leaf, none_is_leaf, namespace))
 
 
 def tree_any(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
@@ -213,7 +191,6 @@ def tree_any(
     Args:
         tree: The tree.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -225,7 +202,7 @@ def tree_any(
         >>> lw.tree_any({"a": False, "b": [1, 0]}), lw.tree_any([])
         (True, False)
     """
-    return any(_leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace))
+    return any(_leaves(tree, is_leaf, none_is_leaf, namespace))
 
 
 @overload
@@ -239,7 +216,6 @@ def tree_sum(
     start: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -249,7 +225,6 @@ def tree_sum(
         tree: The tree.
         start: The initial value; a str or bytes joins the leaves.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -261,7 +236,7 @@ def tree_sum(
         >>> lw.tree_sum({"a": 1, "b": [2, 3]}), lw.tree_sum(["x", ("y",)], start="")
         (6, 'xy')
     """
-    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
     if isinstance(start, str | bytes | bytearray):
         return start + type(start)().join(leaves)  # type: ignore[operator]
     return sum(leaves, start)
@@ -289,7 +264,6 @@ def tree_max(
     default: Any = MISSING,
     key: Callable[[Any], Any] | None = None,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -300,7 +274,6 @@ def tree_max(
         default: The result for a tree without leaves.
         key: A function from a leaf to the value to compare.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -313,7 +286,7 @@ def tree_max(
         >>> lw.tree.max({"a": 1, "b": [3, 2]}), lw.tree.max([], default=0)
         (3, 0)
     """
-    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
     return _extreme(max, leaves, default, key)
 
 
@@ -339,7 +312,6 @@ def tree_min(
     default: Any = MISSING,
     key: Callable[[Any], Any] | None = None,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -350,7 +322,6 @@ def tree_min(
         default: The result for a tree without leaves.
         key: A function from a leaf to the value to compare.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -363,7 +334,7 @@ def tree_min(
         >>> lw.tree.min({"a": 3, "b": [1, 2]})
         1
     """
-    leaves = _leaves(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
     return _extreme(min, leaves, default, key)
 
 
@@ -497,7 +468,6 @@ def tree_visit(
     leave: Visitor | None = None,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -514,7 +484,6 @@ def tree_visit(
             children, with the rebuilt node. Its result replaces the node and is not
             visited again. It may also return `STOP` or `DELETE`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -542,7 +511,7 @@ def tree_visit(
     The idea of a visitor that may keep, replace or stop comes from `tree.traverse` in
     dm-tree.
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     visited: Tree = Visiting(tree, enter, leave, context).run()
     return visited
 
@@ -611,7 +580,7 @@ class Visiting:
             self.stopped
             or answer is SKIP
             or rule is None
-            or (self.context.stop is not None and self._stops_at(node))
+            or self.context.stops_at(node)
         ):
             return self._ask(self.leave, node)
         _enter(node, self.trail, self.on_path)
@@ -624,9 +593,6 @@ class Visiting:
             )
         self.frames.append(_Frame(node, rule, put))
         return _BELOW
-
-    def _stops_at(self, node: Any) -> bool:
-        return self.context.stops_at(node, KeyPath(self.trail))
 
     @functools.cached_property
     def depth(self) -> int:
@@ -681,7 +647,6 @@ def tree_walk(
     *,
     bottom_up: bool = False,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Iterator[tuple[KeyPath, Any]]:
@@ -691,7 +656,6 @@ def tree_walk(
         tree: The tree.
         bottom_up: Whether children come before their parents.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -709,7 +673,7 @@ def tree_walk(
         ['a'] [1]
         ['a'][0] 1
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     stack: list[tuple[int, Any, Any]] = [(0, None, tree)]  # (depth, key, node)
     trail: list[Any] = []  # the keys of the current node
     on_path: set[int] = set()
@@ -724,7 +688,7 @@ def tree_walk(
         if depth:
             trail[depth - 1 :] = [key]
         path = KeyPath(trail)
-        rule = context.rule_of(node, path)
+        rule = context.rule_of(node)
         if rule is None:
             yield path, node
             continue

@@ -20,10 +20,9 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL, View
 from ..core.walk import ROOT, unlink
 from ..equality import exact
-from ..equality.content import Asked
+from ..equality.content import Asked, Undecided
 from ..equality.leaves import (
     PLAIN,
-    Undecided,
     Values,
     alike,
     cannot_compare,

@@ -72,10 +72,10 @@ def test_narrow_tables_cut_what_is_text():
     """Numbers stay whole."""
     summary = lw.tree_summary({"a_long_name" * 3: np.zeros((2, 3))})
     assert summary.to_text(60) == text("""
-        path           type    shape   dtype    count  bytes   share
+        path          type     shape   dtype    count  bytes   share
         ────────────────────────────────────────────────────────────
-        (root)         dict                         6   48 B  100.0%
-        └── ['a_long…  ndarr…  (2, 3)  float64      6   48 B  100.0%
+        (root)        dict                          6   48 B  100.0%
+        └── ['a_lon…  ndarray  (2, 3)  float64      6   48 B  100.0%
         ────────────────────────────────────────────────────────────
         1 leaf, 6 numbers, 48 B
         """)

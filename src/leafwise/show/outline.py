@@ -173,7 +173,7 @@ class _Reader:
                     self.shares[name] = 0
                     nodes[name] = sketch.children, tries
             sizes = [len(children) for children, _ in nodes.values()]
-            fair = max(_fair_share(sizes, spare), _FEWEST)
+            fair = max(fair_share(sizes, spare), _FEWEST)
             level = []
             for name, (children, tries) in nodes.items():
                 share = min(len(children), fair)
@@ -312,7 +312,7 @@ class _Reader:
         return None
 
 
-def _fair_share(sizes: Iterable[int], spare: int) -> int:
+def fair_share(sizes: Iterable[int], spare: int) -> int:
     """Return how many children each node may show, if so many more can be shown in all.
 
     A node with fewer leaves the rest to the others.

@@ -26,6 +26,7 @@ NOT_OURS = {
     "typing._override_with_": "it is private",
     "typing.PyTree": "the union names a class by its module",
     "typing.PyTreeTypeVar": "likewise",
+    "typing.P": "the docstring is that of Python's own `ParamSpec`",
 }
 """Examples that are left out, and why."""
 

@@ -451,15 +451,14 @@ class _Entry:
     @property
     def type(self) -> str:
         """The name of the class of the value."""
-        return _clipped(type_name(self.value))
+        return clipped(printable(type_name(self.value)), _LONGEST)
 
     @property
     def label(self) -> str:
         """The key as text that is short and safe to print; nothing for the root."""
         if self.above is None:
             return ""
-        text = printed(KeyPath((self.key,)))
-        return _clipped(text, "]" if text.endswith("]") else "")
+        return clipped(printable(printed(KeyPath((self.key,)))), _LONGEST)
 
     @property
     def path(self) -> str:
@@ -609,21 +608,13 @@ def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
     return {**amount._asdict(), "share": share}
 
 
-def _clipped(text: str, end: str = "") -> str:
-    """Return a text that is short and safe to print."""
-    safe = printable(text[: _LONGEST + 1])
-    if len(safe) > _LONGEST:
-        safe = f"{safe[: _LONGEST - 1 - len(end)]}…{end}"
-    return safe
-
-
 def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
     """Return the shape and the dtype of an array."""
     shape = shape_of(value)
     if shape is None:
         return None, ""
     try:
-        return shape, _clipped(form_of(value).dtype)
+        return shape, clipped(printable(form_of(value).dtype), _LONGEST)
     except FAULTS:
         return shape, ""
 

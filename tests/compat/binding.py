@@ -67,9 +67,10 @@ def signature_of(function):
     if type(made).__module__ == "nanobind":
         return None
     try:
-        return inspect.signature(function)
+        found = inspect.signature(function)
     except (ValueError, TypeError):
         return None
+    return None if str(found) == "(*args, **kwargs)" else found
 
 
 def unbound(theirs, ours):

@@ -59,13 +59,7 @@ def _binds(signature, call):
 
 
 def signature_of(function):
-    """Return a signature, None of a function in C that says none.
-
-    Newer Pythons say `(*args, **kwargs)` of classes that nanobind makes.
-    """
-    made = function.__init__ if inspect.isclass(function) else function
-    if type(made).__module__ == "nanobind":
-        return None
+    """Return a signature, None of a function in C that says none."""
     try:
         found = inspect.signature(function)
     except (ValueError, TypeError):

@@ -27,7 +27,6 @@ NOT_OURS = {
     "typing.P": "its docstring is that of `typing.ParamSpec`",
     "typing.PyTree": "the union names a class by its module",
     "typing.PyTreeTypeVar": "likewise",
-    "typing.P": "the docstring is that of Python's own `ParamSpec`",
 }
 """Examples that are left out, and why."""
 

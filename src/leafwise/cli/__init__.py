@@ -14,7 +14,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from .. import __version__
 from ..errors import LeafwiseError
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command = _take_command(parser, given)
         # its own parser lets options stand between FILE and SELECTOR
         options = parsers[command].parse_intermixed_args(given)
-        report = COMMANDS[command].run(options)
+        report = COMMANDS[command][0](options)
         write(report.lines, report.path)
     except (LeafwiseError, ModuleNotFoundError, OSError, ValueError) as error:
         complain(f"{parser.prog}: {_in_one_line(error)}")
@@ -89,6 +89,7 @@ def _in_one_line(error: Exception) -> str:
 
 
 Parsers = Mapping[str, argparse.ArgumentParser]
+Run = Callable[[argparse.Namespace], commands.Report]
 
 
 def _parser() -> tuple[argparse.ArgumentParser, Parsers]:
@@ -106,23 +107,19 @@ def _parser() -> tuple[argparse.ArgumentParser, Parsers]:
         help="print a completion script for the shell; requires shtab",
     )  # fmt: skip
     parsers = parser.add_subparsers(prog=parser.prog, metavar="COMMAND")
-    for name, command in COMMANDS.items():
-        told = (command.run.__doc__ or "").replace("\n    ", "\n")
+    for name, (run, words, forms) in COMMANDS.items():
+        told = (run.__doc__ or "").replace("\n    ", "\n")
         made = parsers.add_parser(
             name,
             help=told.partition(".\n")[0],
             description=told,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        forms = made.add_mutually_exclusive_group()
-        for to, arguments in (made, command.arguments), (forms, command.forms):
-            for names, how in arguments:
-                to.add_argument(*names.split(), **how)
-        forms.add_argument(
-            "--json", action="store_true", help="print JSON, for scripts"
-        )
-        made.add_argument("--format", choices=_KINDS, help="the format of the files")
-        made.add_argument("--color", choices=WHEN, default="auto")
+        group = made.add_mutually_exclusive_group()
+        for word in f"{words} --format --color".split():
+            _add(made, word)
+        for word in f"{forms} --json".split():
+            _add(group, word)
     return parser, parsers.choices
 
 
@@ -133,97 +130,72 @@ def _completion(parser: argparse.ArgumentParser, parsers: Parsers, shell: str) -
         for action in made._actions:
             if action.metavar == "FILE":
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
-    script: str = shtab.complete(parser, shell=shell)
-    return script
+    return str(shtab.complete(parser, shell=shell))
 
 
-Argument = tuple[str, dict[str, Any]]
-"""The names of an argument, with blanks between them, and what argparse takes."""
+def _add(parser: Any, word: str) -> None:
+    """Add an argument: an option, or what stands in `files`, `selectors`, ..."""
+    if word in _OPTIONS:
+        names = ["-i", word] if word == "--in-place" else [word]
+        parser.add_argument(*names, **_OPTIONS[word])
+    else:
+        name = word.rstrip("*+2")
+        number: Any = {"": 1, "2": 2}.get(word[len(name) :], word[-1])
+        told = _POSITIONALS.get(name)
+        parser.add_argument(f"{name.lower()}s", metavar=name, nargs=number, help=told)
 
 
-class Command(NamedTuple):
-    """A command: the function that runs it, and its arguments.
+COMMANDS: Final[dict[str, tuple[Run, str, str]]] = {
+    "show": (commands.show, "FILE SELECTOR* --depth",
+             "--tree --summary --mermaid --dot --svg --html"),
+    "paths": (commands.paths, "FILE SELECTOR*", ""),
+    "get": (commands.get, "FILE SELECTOR", "--to"),
+    "set": (commands.put, "FILE CHANGE+", "--to --in-place"),
+    "delete": (commands.delete, "FILE SELECTOR+", "--to --in-place"),
+    "move": (commands.move, "FILE SELECTOR PATH", "--to --in-place"),
+    "rename": (commands.rename, "FILE SELECTOR NAME", "--to --in-place"),
+    "diff": (commands.diff, "FILE2 --rtol --atol --ignore --lists", ""),
+    "merge": (commands.merge, "FILE+ --delete --rule --lists", "--to --in-place"),
+    "flat": (commands.flat, "FILE --sep", ""),
+}  # fmt: skip
+"""For each command, what runs it, its arguments, and those of which one may be given.
 
-    Attributes:
-        run: Takes the options and returns a report; its docstring is the help text.
-        arguments: The command's own arguments.
-        forms: Those of which only one may be given, or `--json`.
-    """
-
-    run: Callable[[argparse.Namespace], commands.Report]
-    arguments: Sequence[Argument]
-    forms: Sequence[Argument] = ()
-
-
-def _repeated(name: str, metavar: str, told: str) -> Argument:
-    how = {"action": "append", "default": [], "metavar": metavar, "help": told}
-    return name, how
-
-
-def _form(name: str, function: str, told: str, **how: Any) -> Argument:
-    if not how:
-        how = {"action": "store_true"}
-    return name, {"dest": function, "help": told, **how}
-
+The docstring of what runs it is the help text.
+"""
 
 _KINDS: Final = ("json", "toml", "yaml")
-_FILE: Final[Argument] = "files", {"nargs": 1, "metavar": "FILE"}
-_SELECTOR: Final[Argument] = "selectors", {
-    "nargs": 1, "metavar": "SELECTOR", "help": "such as 'jobs.*.steps[0]'"
-}  # fmt: skip
-_SELECTORS: Final[Argument] = "selectors", {"nargs": "*", "metavar": "SELECTOR"}
-_TO: Final[Argument] = "--to", {"choices": _KINDS, "help": "the format of the output"}
-_OUTPUT: Final[list[Argument]] = [
-    _TO,
-    ("-i --in-place", {"action": "store_true",
-                       "help": "write the file instead of printing it"}),
-]  # fmt: skip
-_LISTS: Final = _repeated("--lists", "HOW", "how lists are paired: a word, or "
-                          "SELECTOR=KEY, such as '**.containers=name'")  # fmt: skip
-
-COMMANDS: Final[dict[str, Command]] = {
-    "show": Command(commands.show, [
-        _FILE, _SELECTORS,
-        ("--depth", {"type": int, "help": "the number of levels to draw"}),
-    ], [
-        _form("--tree", "draw", "draw the tree, even into a pipe"),
-        _form("--summary", "tree_summary", "print a table of shapes, counts and bytes"),
-        _form("--mermaid", "to_mermaid", "print a Mermaid flowchart"),
-        _form("--dot", "to_dot", "print a graph in the DOT language of Graphviz"),
-        _form("--svg", "to_svg", "write an SVG image", metavar="FILE"),
-        _form("--html", "to_html", "write a collapsible HTML page", metavar="FILE"),
-    ]),
-    "paths": Command(commands.paths, [_FILE, _SELECTORS]),
-    "get": Command(commands.get, [_FILE, _SELECTOR], [_TO]),
-    "set": Command(commands.put, [
-        _FILE,
-        ("changes", {"nargs": "+", "metavar": "CHANGE", "help": "such as optim.lr=1"}),
-    ], _OUTPUT),
-    "delete": Command(commands.delete, [
-        _FILE, ("selectors", {"nargs": "+", "metavar": "SELECTOR"}),
-    ], _OUTPUT),
-    "move": Command(commands.move, [
-        _FILE, _SELECTOR, ("path", {"metavar": "PATH", "help": "the new path"}),
-    ], _OUTPUT),
-    "rename": Command(commands.rename, [
-        _FILE, _SELECTOR, ("name", {"metavar": "NAME", "help": "the new key"}),
-    ], _OUTPUT),
-    "diff": Command(commands.diff, [
-        ("files", {"nargs": 2, "metavar": "FILE"}),
-        ("--rtol", {"type": float, "default": 0.0, "help": "relative tolerance"}),
-        ("--atol", {"type": float, "default": 0.0, "help": "absolute tolerance"}),
-        _repeated("--ignore", "SELECTOR", "part to ignore"),
-        _LISTS,
-    ]),
-    "merge": Command(commands.merge, [
-        ("files", {"nargs": "+", "metavar": "FILE"}),
-        ("--delete", {"metavar": "VALUE",
-                      "help": "a value that marks deletions, such as null"}),
-        _repeated("--rule", "SELECTOR=WORD", "how to merge the selected part, such as "
-                  "'**.tags=extend'"),
-        _LISTS,
-    ], _OUTPUT),
-    "flat": Command(commands.flat, [
-        _FILE, ("--sep", {"default": ".", "help": "separator between names"}),
-    ]),
+_POSITIONALS: Final = {
+    "SELECTOR": "such as 'jobs.*.steps[0]'",
+    "CHANGE": "such as optim.lr=1",
+    "PATH": "the new path",
+    "NAME": "the new key",
+}
+_FLAG: Final[dict[str, Any]] = {"action": "store_true"}
+_REPEATED: Final[dict[str, Any]] = {"action": "append", "default": []}
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "--depth": {"type": int, "help": "the number of levels to draw"},
+    "--tree": {**_FLAG, "dest": "draw", "help": "draw the tree, even into a pipe"},
+    "--summary": {**_FLAG, "dest": "tree_summary",
+                  "help": "print a table of shapes, counts and bytes"},
+    "--mermaid": {**_FLAG, "dest": "to_mermaid", "help": "print a Mermaid flowchart"},
+    "--dot": {**_FLAG, "dest": "to_dot",
+              "help": "print a graph in the DOT language of Graphviz"},
+    "--svg": {"metavar": "FILE", "dest": "to_svg", "help": "write an SVG image"},
+    "--html": {"metavar": "FILE", "dest": "to_html",
+               "help": "write a collapsible HTML page"},
+    "--to": {"choices": _KINDS, "help": "the format of the output"},
+    "--in-place": {**_FLAG, "help": "write the file instead of printing it"},
+    "--rtol": {"type": float, "default": 0.0, "help": "relative tolerance"},
+    "--atol": {"type": float, "default": 0.0, "help": "absolute tolerance"},
+    "--ignore": {**_REPEATED, "metavar": "SELECTOR", "help": "part to ignore"},
+    "--lists": {**_REPEATED, "metavar": "HOW", "help": "how lists are paired: a word, "
+                "or SELECTOR=KEY, such as '**.containers=name'"},
+    "--rule": {**_REPEATED, "metavar": "SELECTOR=WORD", "help": "how to merge the "
+               "selected part, such as '**.tags=extend'"},
+    "--delete": {"metavar": "VALUE",
+                 "help": "a value that marks deletions, such as null"},
+    "--sep": {"default": ".", "help": "separator between names"},
+    "--json": {**_FLAG, "help": "print JSON, for scripts"},
+    "--format": {"choices": _KINDS, "help": "the format of the files"},
+    "--color": {"choices": WHEN, "default": "auto"},
 }  # fmt: skip

@@ -56,7 +56,7 @@ def _short(value: Any) -> str:
 
     Others are JSON, or their `repr` if JSON has no form for them.
     """
-    import json
+    from json import dumps
 
     if hasattr(value, "plain"):
         return str(value.text)
@@ -64,12 +64,8 @@ def _short(value: Any) -> str:
         return f"{value.dtype}{[*value.shape]}"
     default = io.formats.json_default
     try:
-        text = json.dumps(value, ensure_ascii=False, default=default)
-        return (
-            text
-            if text.isprintable()
-            else printable(json.dumps(value, default=default))
-        )
+        text = dumps(value, ensure_ascii=False, default=default)
+        return text if text.isprintable() else printable(dumps(value, default=default))
     except TypeError:
         return printable(repr(value))
 
@@ -128,14 +124,11 @@ def show(options: argparse.Namespace) -> Report:
         return _listed(_rows(options, tree), options)
     if options.selectors:
         tree = _picked(options, tree)
-    more: dict[str, Any] = {}
-    path = "-"
+    more: dict[str, Any] = {"document": True} if form == "to_html" else {}
     if form == "draw":
         width = width or sys.maxsize
         more = {"width": width, "max_leaves": sys.maxsize, "color": options.color}
-    elif form in ("to_svg", "to_html"):
-        path = getattr(options, form)
-        more = {"document": True} if form == "to_html" else {}
+    path = getattr(options, form) if form in ("to_svg", "to_html") else "-"
     made = getattr(show_, form)(tree, depth=options.depth, none_is_leaf=True, **more)
     return Report(str(made).split("\n"), path=path)
 
@@ -147,9 +140,8 @@ def paths(options: argparse.Namespace) -> Report:
       leafwise paths train.yaml '**.lr'
     """
     found = [*_rows(options, _tree(options))]
-    if options.json:
-        return Report(_dumped(found))
-    return Report([Paint(options.color)(path, "path") for path in found])
+    paint = Paint(options.color)
+    return Report(_dumped(found) if options.json else [paint(p, "path") for p in found])
 
 
 def get(options: argparse.Namespace) -> Report:
@@ -309,7 +301,7 @@ def move(options: argparse.Namespace) -> Report:
       leafwise move train.yaml lr optim.lr -i
     """
     return _edited(options, lambda tree, _: selection.tree_move(
-        tree, options.selectors[0], options.path, none_is_leaf=True
+        tree, options.selectors[0], options.paths[0], none_is_leaf=True
     ))  # fmt: skip
 
 
@@ -320,7 +312,7 @@ def rename(options: argparse.Namespace) -> Report:
       leafwise rename train.yaml '**.lr' learning_rate -i
     """
     return _edited(options, lambda tree, _: selection.tree_rename(
-        tree, options.selectors[0], options.name, none_is_leaf=True
+        tree, options.selectors[0], options.names[0], none_is_leaf=True
     ))  # fmt: skip
 
 
@@ -386,7 +378,7 @@ def diff(options: argparse.Namespace) -> Report:
         ignore=options.ignore or None,
         none_is_leaf=True,
     )
-    status = 1 if found else 0
+    lines: Iterable[str] = found.lines(color=options.color)
     if options.json:
-        return Report([found.to_json(indent=2)], status)
-    return Report(found.lines(color=options.color), status)
+        lines = [found.to_json(indent=2)]
+    return Report(lines, status=1 if found else 0)

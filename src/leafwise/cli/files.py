@@ -29,8 +29,6 @@ _MOST: Final = 20_000_000
 class Unreadable(ValueError):
     """Raised if a file cannot be read or written; the message is for the user."""
 
-    status = 2
-
 
 class NotWritten(Unreadable):
     """Raised if an edit in place would lose comments or layout."""
@@ -58,8 +56,8 @@ class Source(NamedTuple):
     @property
     def has_nan(self) -> bool:
         """Whether it is a JSON file with numbers that JSON lacks."""
-        is_there = "NaN" in self.text or "Infinity" in self.text
-        return is_there and self.document.kind == "json"
+        is_json = self.document.kind == "json"
+        return is_json and ("NaN" in self.text or "Infinity" in self.text)
 
 
 def read(options: argparse.Namespace, *, written: bool = False) -> list[Source]:

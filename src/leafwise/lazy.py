@@ -141,7 +141,7 @@ class _Html:
     __slots__ = ()
 
     def __get__(self, value: object, cls: type) -> Any:
-        return self if value is None else _protocol("html_of", value)
+        return self if value is None else _protocol("html", "to_html", value)
 
 
 class Shown:
@@ -162,11 +162,11 @@ class Shown:
 
     def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
         """Return the text, as wide as rich wants it."""
-        lines: Iterable[Any] = _protocol("rich_of", self)(options)
+        lines: Iterable[Any] = _protocol("protocols", "rich_of", self)(options)
         return lines
 
 
-def _protocol(name: str, value: Any) -> Callable[..., Any]:
-    """Return what answers for a value; that module stands above this one."""
-    function = getattr(import_module(".show.protocols", __package__), name)
+def _protocol(module: str, name: str, value: Any) -> Callable[..., Any]:
+    """Return what answers for a value; the module stands above this one."""
+    function = getattr(import_module(f".show.{module}", __package__), name)
     return lambda *args: function(value, *args)

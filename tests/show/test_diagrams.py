@@ -187,8 +187,8 @@ LINE = re.compile(
 
 @given(tree=trees)
 def test_mermaid_has_no_text_but_between_quotes(tree):
-    first, *lines = to_mermaid(tree, direction="TB").split("\n")
-    assert first == "flowchart TB"
+    first, *lines = to_mermaid(tree).split("\n")
+    assert first == "flowchart LR"
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     assert all(line.isprintable() for line in lines)
 
@@ -341,13 +341,6 @@ def test_what_is_left_out_is_counted():
     assert text.count("-->") == 11
     assert '(["... 990 more"]):::more' in text
     assert "... 1,000" in to_dot({f"k{n}": n for n in range(1000)}, depth=0)
-
-
-def test_directions():
-    assert "rankdir=TB;" in to_dot(1, direction="TB")
-    for write in (to_dot, to_mermaid):
-        with pytest.raises(ValueError, match="'LR' or 'TB', not 'RL'"):
-            write(1, direction="RL")
 
 
 def test_differences_have_their_colours():

@@ -49,7 +49,7 @@ CELLS = {
     "lw.tree_structure(Model())": ["PyTreeDef: 6 leaves", "blocks=", "*"],
     "lw.tree_diff(old, new)": ["5 changes", "[3, 5]", "0.5", "differ from character 2"],
     "lw.at(Model())['**.weight']": ["2 places", "weight=", "... 2 more"],
-    "nn.graphdef(Model())": ["GraphDef(Model(…))", "activation='relu'", "Param(*)"],
+    "nn.graphdef(Model())": ["GraphDef", "Model", "blocks=", "weight=", "*"],
     "lw.tree_summary(Model())": ["blocks", "float32", "64, 64"],
     "nn.Dict({'</script>': nn.Param('\\u202e')})": ["'</script>'", "\\u202e"],
     "nn.Param(np.arange(3.0))": ["Param", "f64[3]([0, 1, 2])"],

@@ -11,26 +11,23 @@ for errors.
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from .. import __version__
 from ..errors import LeafwiseError
+from ..lazy import need
 from ..paint import WHEN
 from ..safely import is_near
 from . import commands
-from .files import Unreadable, complain, write
+from .files import complain, write
 
 
 __all__ = ["main"]
 
-_KINDS: Final = ("json", "toml", "yaml")
-_COMPLETION: Final = "--print-completion"
-_ABOUT_ALL: Final = ("-h", "--help", "--version", _COMPLETION)
-_SHELLS: Final = ("bash", "zsh", "tcsh")
+_ABOUT_ALL: Final = ("-h", "--help", "--version", "--print-completion")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -43,67 +40,60 @@ def main(arguments: Sequence[str] | None = None) -> int:
         0; 1 if `diff` found differences, or if an edit in place was refused because it
         would lose comments or layout; 2 after an error.
     """
-    command, given = _with_command(sys.argv[1:] if arguments is None else arguments)
-    parser, parsers = _parser(command)
-    if (mistyped := _mistyped(given)) is not None:
-        parser.error(mistyped)
-    if given[:1] == [command]:
-        # its own parser lets options stand between FILE and SELECTOR
-        options = parsers[command].parse_intermixed_args(given[1:])
-    else:
-        options = parser.parse_args(given)
+    given = [*(sys.argv[1:] if arguments is None else arguments)]
+    parser, parsers = _parser()
+    if not given:
+        parser.error("a command or a file is required")
     try:
-        report = COMMANDS[command].run(options)
-        write(report.lines)
-    except (Unreadable, LeafwiseError, ValueError) as error:
+        if given[0].split("=")[0] in _ABOUT_ALL:
+            shell = parser.parse_args(given).print_completion
+            print(_completion(parser, parsers, shell))
+            return 0
+        command = _take_command(parser, given)
+        # its own parser lets options stand between FILE and SELECTOR
+        options = parsers[command].parse_intermixed_args(given)
+        report = COMMANDS[command][0](options)
+        write(report.lines, report.path)
+    except (LeafwiseError, ModuleNotFoundError, OSError, ValueError) as error:
         complain(f"{parser.prog}: {_in_one_line(error)}")
         return getattr(error, "status", 2)
     return report.status
 
 
-def _with_command(given: Sequence[str]) -> tuple[str, list[str]]:
-    """Return the command, and arguments with it: `show` if a file comes without one.
+def _take_command(parser: argparse.ArgumentParser, given: list[str]) -> str:
+    """Take the command out of arguments; it is `show` if a file comes without one.
 
-    Options of a command may stand before the file: `--format json -`.
+    Options may stand before both: `--format json -`.
     """
     words = (word for word in given if word == "-" or not word.startswith("-"))
-    command = next(words, "")
-    if command in COMMANDS or not given or given[0].split("=")[0] in _ABOUT_ALL:
-        return command, [*given]
-    return "show", ["show", *given]
-
-
-def _mistyped(given: Sequence[str]) -> str | None:
-    """Return what is wrong if a word stands for neither a command nor a file."""
-    word = given[1] if len(given) > 1 and given[0] == "show" else ""
-    if word[:1] in ("", "-") or "." in word or os.path.exists(word):
-        return None
-    close = [name for name in COMMANDS if is_near(word, name)]
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    return f"{word!r} is neither a command nor a file{hint}"
+    word = next(words, "")
+    if word in COMMANDS:
+        given.remove(word)
+        return word
+    if word == given[0] != "-" and "." not in word and not os.path.exists(word):
+        close = [name for name in COMMANDS if is_near(word, name)]
+        hint = f"; did you mean {close[0]!r}?" if close else ""
+        parser.error(f"{word!r} is neither a command nor a file{hint}")
+    return "show"
 
 
 def _in_one_line(error: Exception) -> str:
     """Return an error as one line; a pattern with a caret below it as it is."""
     text = str(error)
-    if not text.endswith("^"):
-        text = " ".join(line.strip() for line in text.split("\n"))
-    return text.encode("utf-8", "backslashreplace").decode()
+    if isinstance(error, OSError) and error.strerror:
+        text = f"{error.filename or 'cannot write'}: {error.strerror}"
+    return text if text.endswith("^") else " ".join(map(str.strip, text.split("\n")))
 
 
 # --------------------------------------------------------------------- arguments
 
 
-def _parser(
-    *chosen: str,
-) -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentParser]]:
-    """Return a parser that knows all commands, and the arguments of chosen ones.
+Parsers = Mapping[str, argparse.ArgumentParser]
+Run = Callable[[argparse.Namespace], commands.Report]
 
-    Those of `merge` name words for which selections have to be loaded.
 
-    Returns:
-        The parser, and those of the commands.
-    """
+def _parser() -> tuple[argparse.ArgumentParser, Parsers]:
+    """Return the parser, and those of the commands."""
     is_module = os.path.basename(sys.argv[0]) == "__main__.py"
     parser = argparse.ArgumentParser(
         prog="python -m leafwise" if is_module else "leafwise",
@@ -113,197 +103,99 @@ def _parser(
     )
     parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument(
-        _COMPLETION, action=_Completion, choices=_SHELLS, metavar="SHELL",
+        "--print-completion", choices=("bash", "zsh", "tcsh"), metavar="SHELL",
         help="print a completion script for the shell; requires shtab",
     )  # fmt: skip
-    parsers = parser.add_subparsers(
-        prog=parser.prog, dest="command", required=True, metavar="COMMAND"
-    )
-    for name, command in COMMANDS.items():
-        told = (command.run.__doc__ or "").rstrip(".")
-        calls = [one for one in _EXAMPLES if one.startswith(f"{name} ")]
+    parsers = parser.add_subparsers(prog=parser.prog, metavar="COMMAND")
+    for name, (run, words, forms) in COMMANDS.items():
+        told = (run.__doc__ or "").replace("\n    ", "\n")
         made = parsers.add_parser(
             name,
-            help=told,
-            description=f"{told}.",
-            epilog="\n".join(["examples:", *(f"  leafwise {one}" for one in calls)]),
+            help=told.partition(".\n")[0],
+            description=told,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        if name not in chosen:
-            continue
-        for names, options in (*_COMMON, *command.arguments):
-            made.add_argument(*names.split(), **options)
-        group = made.add_mutually_exclusive_group() if command.forms else made
-        for names, options in command.forms:
-            group.add_argument(names, **options)
-        if name in ("diff", "merge"):
-            _add_words(made, name)
+        group = made.add_mutually_exclusive_group()
+        for word in f"{words} --format --color".split():
+            _add(made, word)
+        for word in f"{forms} --json".split():
+            _add(group, word)
     return parser, parsers.choices
 
 
-class _Completion(argparse.Action):
-    """Prints what makes a shell complete our arguments."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option: str | None = None,
-    ) -> None:
-        try:
-            shtab = importlib.import_module("shtab")
-        except ImportError:
-            parser.error(f'{option} needs shtab: pip install "leafwise[shell]"')
-        whole, parsers = _parser(*COMMANDS)
-        whole.prog = "leafwise"
-        for made in parsers.values():
-            for action in made._actions:
-                if action.dest in ("file", "files", "svg", "html"):
-                    action.complete = shtab.FILE  # type: ignore[attr-defined]
-        print(shtab.complete(whole, shell=values))
-        parser.exit()
+def _completion(parser: argparse.ArgumentParser, parsers: Parsers, shell: str) -> str:
+    """Return what makes a shell complete our arguments."""
+    shtab = need("shtab", "--print-completion", "shell")
+    for made in parsers.values():
+        for action in made._actions:
+            if action.metavar == "FILE":
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
+    return str(shtab.complete(parser, shell=shell))
 
 
-def _levels(text: str) -> int:
-    if text.isascii() and text.isdigit():
-        return int(text)
-    raise argparse.ArgumentTypeError(f"not a number of levels: {text!r}")
+def _add(parser: Any, word: str) -> None:
+    """Add an argument: an option, or what stands in `files`, `selectors`, ..."""
+    if word in _OPTIONS:
+        names = ["-i", word] if word == "--in-place" else [word]
+        parser.add_argument(*names, **_OPTIONS[word])
+    else:
+        name = word.rstrip("*+2")
+        number: Any = {"": 1, "2": 2}.get(word[len(name) :], word[-1])
+        told = _POSITIONALS.get(name)
+        parser.add_argument(f"{name.lower()}s", metavar=name, nargs=number, help=told)
 
 
-def _add_words(parser: argparse.ArgumentParser, name: str) -> None:
-    """Add the arguments of `diff` and `merge` that take words of selections."""
-    module = "align" if name == "diff" else "merge"
-    words = importlib.import_module(f"leafwise.selection.{module}")
-    if name == "merge":
-        parser.add_argument("--join", choices=words.JOINS, default="outer")
-        parser.add_argument("--conflict", choices=words.CONFLICTS, default="overlay")
-    parser.add_argument(
-        "--lists", action="append", default=[], metavar="HOW",
-        help=f"{', '.join(words.LISTS)}, or SELECTOR=KEY: pair items by the value of "
-        "this key, such as '**.containers=name'",
-    )  # fmt: skip
-
-
-Argument = tuple[str, dict[str, Any]]
-"""The names of an argument, with blanks between them, and what argparse takes."""
-
-
-def _repeated(metavar: str, told: str) -> dict[str, Any]:
-    return {"action": "append", "default": [], "metavar": metavar, "help": told}
-
-
-def _flag(told: str) -> dict[str, Any]:
-    return {"action": "store_const", "const": True, "help": told}
-
-
-_COMMON: Final[list[Argument]] = [
-    ("--json", {"action": "store_true", "help": "print JSON, for scripts"}),
-    ("--format", {"choices": _KINDS, "help": "the format of the files"}),
-    ("--color", {"choices": WHEN, "default": "auto"}),
-]
-_FILE: Final[Argument] = ("file", {"metavar": "FILE"})
-_SELECTORS: Final[Argument] = ("selectors", {"nargs": "*", "metavar": "SELECTOR"})
-_OUTPUT: Final[list[Argument]] = [
-    ("--to", {"choices": _KINDS, "help": "the format of the output"}),
-    ("-i --in-place", {"action": "store_true",
-                       "help": "write the file instead of printing it"}),
-]  # fmt: skip
-_TOLERANCE: Final[dict[str, Any]] = {"type": float, "default": 0.0}
-
-
-class Command(NamedTuple):
-    """A command: the function that runs it, and its arguments.
-
-    Attributes:
-        run: Takes the options and returns a report; its one-line docstring is the help
-            text.
-        arguments: The command's own arguments.
-        forms: Those of which only one may be given.
-    """
-
-    run: Callable[[argparse.Namespace], commands.Report]
-    arguments: Sequence[Argument]
-    forms: Sequence[Argument] = ()
-
-
-COMMANDS: Final[dict[str, Command]] = {
-    "show": Command(commands.show, [
-        _FILE, _SELECTORS,
-        ("--select", _repeated("SELECTOR", "show only this part, as SELECTOR does")),
-        ("--depth", {"type": _levels, "help": "the number of levels to draw"}),
-    ], [
-        ("--tree", _flag("draw the tree, even into a pipe")),
-        ("--summary", _flag("print a table of shapes, counts and bytes")),
-        ("--mermaid", _flag("print a Mermaid flowchart")),
-        ("--dot", _flag("print a graph in the DOT language of Graphviz")),
-        ("--svg", {"metavar": "FILE", "help": "write an SVG image"}),
-        ("--html", {"metavar": "FILE", "help": "write a collapsible HTML page"}),
-    ]),
-    "paths": Command(commands.paths, [_FILE, _SELECTORS]),
-    "get": Command(commands.get, [
-        _FILE,
-        ("selector", {"metavar": "SELECTOR", "help": "such as 'jobs.*.steps[0]'"}),
-        ("--to", {"choices": _KINDS, "help": "print the value in this format"}),
-    ]),
-    "set": Command(commands.put, [
-        _FILE,
-        ("changes", {"nargs": "+", "metavar": "CHANGE", "help": "such as optim.lr=1"}),
-        *_OUTPUT,
-    ]),
-    "delete": Command(commands.delete, [
-        _FILE, ("selectors", {"nargs": "+", "metavar": "SELECTOR"}), *_OUTPUT,
-    ]),
-    "move": Command(commands.move, [
-        _FILE,
-        ("source", {"metavar": "SELECTOR", "help": "the part to move"}),
-        ("target", {"metavar": "PATH", "help": "the new path, which must not exist"}),
-        *_OUTPUT,
-    ]),
-    "rename": Command(commands.rename, [
-        _FILE,
-        ("selector", {"metavar": "SELECTOR", "help": "such as '**.kernel'"}),
-        ("name", {"metavar": "NAME", "help": "the new key"}),
-        *_OUTPUT,
-    ]),
-    "diff": Command(commands.diff, [
-        ("files", {"nargs": 2, "metavar": "FILE"}),
-        ("--rtol", {**_TOLERANCE, "help": "relative tolerance"}),
-        ("--atol", {**_TOLERANCE, "help": "absolute tolerance"}),
-        ("--ignore", _repeated("SELECTOR", "part to ignore")),
-    ]),
-    "merge": Command(commands.merge, [
-        ("files", {"nargs": "+", "metavar": "FILE"}),
-        ("--delete", {"metavar": "VALUE",
-                      "help": "a value that marks deletions, such as null"}),
-        ("--rule", _repeated("SELECTOR=WORD", "use one of the words above for the "
-                             "selected part, such as '**.tags=extend'")),
-        *_OUTPUT,
-    ]),
-    "flat": Command(commands.flat, [
-        _FILE, ("--sep", {"default": ".", "help": "separator between names"}),
-    ]),
+COMMANDS: Final[dict[str, tuple[Run, str, str]]] = {
+    "show": (commands.show, "FILE SELECTOR* --depth",
+             "--tree --summary --mermaid --dot --svg --html"),
+    "paths": (commands.paths, "FILE SELECTOR*", ""),
+    "get": (commands.get, "FILE SELECTOR", "--to"),
+    "set": (commands.put, "FILE CHANGE+", "--to --in-place"),
+    "delete": (commands.delete, "FILE SELECTOR+", "--to --in-place"),
+    "move": (commands.move, "FILE SELECTOR PATH", "--to --in-place"),
+    "rename": (commands.rename, "FILE SELECTOR NAME", "--to --in-place"),
+    "diff": (commands.diff, "FILE2 --rtol --atol --ignore --lists", ""),
+    "merge": (commands.merge, "FILE+ --delete --rule --lists", "--to --in-place"),
+    "flat": (commands.flat, "FILE --sep", ""),
 }  # fmt: skip
+"""For each command, what runs it, its arguments, and those of which one may be given.
 
-_EXAMPLES: Final = """\
-show train.yaml optim --depth 1
-show weights.npz --summary
-paths train.yaml '**.lr'
-get train.yaml optim.lr
-get compose.yaml 'services.*.image'
-get pod.yaml 'spec.containers[name=web].image'
-get train.yaml optim --to json
-set train.yaml optim.lr=3e-4 -i
-set train.yaml +optim.eps=1e-8 'tags[+]=baseline'
-set train.yaml ~optim.warmup ++seed=none
-delete train.yaml '**.debug' -i
-move train.yaml lr optim.lr -i
-rename train.yaml '**.lr' learning_rate -i
-diff base.yaml new.yaml --ignore seed
-diff pod.yaml new.yaml --lists '**.containers=name'
-diff old.npz new.npz --atol 1e-6
-merge base.yaml overlay.yaml
-merge base.yaml overlay.yaml --lists extend --delete null -i
-flat train.yaml --sep /
-""".splitlines()
-"""Calls that `--help` of each command shows."""
+The docstring of what runs it is the help text.
+"""
+
+_KINDS: Final = ("json", "toml", "yaml")
+_POSITIONALS: Final = {
+    "SELECTOR": "such as 'jobs.*.steps[0]'",
+    "CHANGE": "such as optim.lr=1",
+    "PATH": "the new path",
+    "NAME": "the new key",
+}
+_FLAG: Final[dict[str, Any]] = {"action": "store_true"}
+_REPEATED: Final[dict[str, Any]] = {"action": "append", "default": []}
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "--depth": {"type": int, "help": "the number of levels to draw"},
+    "--tree": {**_FLAG, "dest": "draw", "help": "draw the tree, even into a pipe"},
+    "--summary": {**_FLAG, "dest": "tree_summary",
+                  "help": "print a table of shapes, counts and bytes"},
+    "--mermaid": {**_FLAG, "dest": "to_mermaid", "help": "print a Mermaid flowchart"},
+    "--dot": {**_FLAG, "dest": "to_dot",
+              "help": "print a graph in the DOT language of Graphviz"},
+    "--svg": {"metavar": "FILE", "dest": "to_svg", "help": "write an SVG image"},
+    "--html": {"metavar": "FILE", "dest": "to_html",
+               "help": "write a collapsible HTML page"},
+    "--to": {"choices": _KINDS, "help": "the format of the output"},
+    "--in-place": {**_FLAG, "help": "write the file instead of printing it"},
+    "--rtol": {"type": float, "default": 0.0, "help": "relative tolerance"},
+    "--atol": {"type": float, "default": 0.0, "help": "absolute tolerance"},
+    "--ignore": {**_REPEATED, "metavar": "SELECTOR", "help": "part to ignore"},
+    "--lists": {**_REPEATED, "metavar": "HOW", "help": "how lists are paired: a word, "
+                "or SELECTOR=KEY, such as '**.containers=name'"},
+    "--rule": {**_REPEATED, "metavar": "SELECTOR=WORD", "help": "how to merge the "
+               "selected part, such as '**.tags=extend'"},
+    "--delete": {"metavar": "VALUE",
+                 "help": "a value that marks deletions, such as null"},
+    "--sep": {"default": ".", "help": "separator between names"},
+    "--json": {**_FLAG, "help": "print JSON, for scripts"},
+    "--format": {"choices": _KINDS, "help": "the format of the files"},
+    "--color": {"choices": WHEN, "default": "auto"},
+}  # fmt: skip

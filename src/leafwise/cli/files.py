@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -19,18 +19,15 @@ from ..errors import FileError
 
 
 if TYPE_CHECKING:
-    from ..io.formats import Document
+    import argparse
 
-__all__ = ["NotWritten", "Source", "Unreadable", "complain", "encoding", "read"]
-__all__ += ["read_all", "replace", "write"]
+    from ..io.formats import Document
 
 _MOST: Final = 20_000_000
 
 
-class Unreadable(Exception):
+class Unreadable(ValueError):
     """Raised if a file cannot be read or written; the message is for the user."""
-
-    status = 2
 
 
 class NotWritten(Unreadable):
@@ -56,22 +53,31 @@ class Source(NamedTuple):
     mark: bytes = b""
     charset: str = "utf-8"
 
+    @property
+    def has_nan(self) -> bool:
+        """Whether it is a JSON file with numbers that JSON lacks."""
+        is_json = self.document.kind == "json"
+        return is_json and ("NaN" in self.text or "Infinity" in self.text)
 
-def read(path: str, kind: str | None = None, *, written: bool = False) -> Source:
-    """Read a file into plain containers.
+
+def read(options: argparse.Namespace, *, written: bool = False) -> list[Source]:
+    """Read the files of a command into plain containers.
 
     Args:
-        path: The file; `-` for the standard input.
-        kind: The format, if it is not the one of the extension.
+        options: Those of the command; `-` among the files is the standard input.
         written: Whether numbers know how they are written, see `formats.load`.
 
-    Returns:
-        The content, with its text.
-
     Raises:
-        Unreadable: The format is unknown, the file is missing or malformed, or its
-            content is endless.
+        OSError: A file cannot be read.
+        Unreadable: Its format is unknown, it is malformed, or its content is endless;
+            or `-` is given twice.
     """
+    if options.files.count("-") > 1:
+        raise Unreadable("-: the standard input can be read only once")
+    return [_read(path, options.format, written) for path in options.files]
+
+
+def _read(path: str, kind: str | None, written: bool) -> Source:
     formats = io.formats
     suffix = os.path.splitext(path)[1].lower()
     kind = kind or formats.SUFFIXES.get(suffix)
@@ -83,13 +89,12 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
     try:
         if kind is None:
             return Source(path, "", formats.Document(_of_arrays(path), suffix[1:]))
-        text, mark, charset = _text_of(path)
+        text, mark, charset = formats.decoded(_data_of(path))
         document = formats.load(text, kind, written=written)
         if kind == "yaml" and _size(document.tree) > _MOST:
             raise Unreadable(f"{path}: its anchors expand to more than {_MOST} values")
-    except (OSError, ImportError, formats.FormatError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise Unreadable(f"{path}: {reason}") from error
+    except (ImportError, formats.FormatError) as error:
+        raise Unreadable(f"{path}: {error}") from error
     except UnicodeDecodeError as error:
         raise Unreadable(f"{path}: not valid {str(kind).upper()}: {error}") from error
     return Source(path, text, document, mark, charset)
@@ -102,60 +107,13 @@ def _of_arrays(path: str) -> Any:
         return io.load(path, treedef=False)
 
 
-def read_all(
-    files: Sequence[str], kind: str | None = None, *, written: bool = False
-) -> list[Source]:
-    """Read several files, as `read` does.
-
-    Args:
-        files: Their paths; `-` for the standard input, at most once.
-        kind: The format of all of them, if it is not the one of the extension.
-
-    Returns:
-        Their contents.
-
-    Raises:
-        Unreadable: One of them cannot be read, or `-` is given twice.
-    """
-    if files.count("-") > 1:
-        raise Unreadable("-: the standard input can be read only once")
-    return [read(path, kind, written=written) for path in files]
-
-
-def replace(source: Source, text: str) -> None:
-    """Replace the text of a file as a whole, in its own encoding.
-
-    Args:
-        source: The file.
-        text: The new text.
-
-    Raises:
-        Unreadable: The file cannot be written; it is as it was.
-    """
-    try:
-        with io.replace_file(source.path) as file:
-            file.write(source.mark + text.encode(source.charset))
-    except OSError as error:
-        raise Unreadable(f"{source.path}: {error.strerror or error}") from error
-
-
-def _text_of(path: str) -> tuple[str, bytes, str]:
-    """Return the text of a file, its byte order mark, and its encoding.
-
-    Raises:
-        Unreadable: There is no standard input.
-        OSError: The file cannot be read.
-        UnicodeDecodeError: It is not text.
-    """
+def _data_of(path: str) -> bytes:
     if path != "-":
         with open(path, "rb") as file:
-            return io.formats.decoded(file.read())
+            return file.read()
     if sys.stdin is None:
         raise Unreadable("-: there is no standard input")
-    buffer = getattr(sys.stdin, "buffer", None)  # a StringIO has none
-    if buffer is None:
-        return sys.stdin.read(), b"", ""
-    return io.formats.decoded(buffer.read())
+    return sys.stdin.buffer.read()
 
 
 def _size(tree: Any) -> int:
@@ -174,41 +132,36 @@ def _size(tree: Any) -> int:
     return size(tree)
 
 
-def encoding() -> str:
-    """Return the encoding of the output: that of a terminal, otherwise UTF-8."""
-    out = sys.stdout
-    charset = out.encoding if out is not None and out.isatty() else None
-    return charset or "utf-8"
-
-
-def write(lines: Iterable[str]) -> None:
-    """Print lines; characters that the output cannot represent are escaped.
+def write(lines: Iterable[str], path: str = "-") -> None:
+    """Write lines; characters that a terminal cannot represent are escaped.
 
     Args:
         lines: The lines, without their ends.
+        path: The file; `-` for the standard output.
 
     Raises:
-        Unreadable: They cannot be written. A closed pipe is not an error.
+        Unreadable: There is no standard output.
+        OSError: They cannot be written. A closed pipe is not an error.
     """
+    if path != "-":
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        return
     out = sys.stdout
     if out is None:
         raise Unreadable("there is no standard output to write to")
     if isinstance(out, TextIOWrapper):
-        out.reconfigure(encoding=encoding(), errors="backslashreplace")
+        charset = out.encoding if out.isatty() else "utf-8"
+        out.reconfigure(encoding=charset, errors="backslashreplace")
     try:
         for line in lines:
             print(line)
         out.flush()
-    except BrokenPipeError:
-        _drop_output()
     except OSError as error:
-        _drop_output()
-        raise Unreadable(f"cannot write: {error.strerror or error}") from error
-
-
-def _drop_output() -> None:
-    """Discard what is still buffered, so that the interpreter exits without a word."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # what is buffered goes nowhere, or the interpreter complains when it exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
 
 
 def complain(text: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey
@@ -26,7 +26,7 @@ from ..selection.difference import form_of
 from ..selection.difftext import counted, lines_of
 from ..selection.edit import Selection
 from ..selection.select import read_selector
-from .outline import DEPTH, Item, label_of, outline
+from .outline import BRANCH, DEPTH, Item, label_of, outline
 from .picture import Picture
 from .text import clipped, columns
 
@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
 _NARROWEST: Final = 20  # columns that a line has for its text, however deep it stands
 _LONGEST: Final = 40
-BRANCH: Final = object()
-"""The value of an item that only leads to changes."""
 _LONGEST_NAME: Final = 60
 _LONGEST_PATH: Final = 200
 
@@ -116,7 +114,7 @@ def draw(
     def add(item: Item, branch: str, margin: str) -> None:
         drawn = paint(branch, "dim") if branch else ""
         lines.append(f"{drawn}{_line(item, width - len(branch), paint)}")
-        inside = [] if is_closed(item) else item.items
+        inside = [] if item.is_closed else item.items
         for inner in inside:
             tip, bar = ("└── ", "    ") if inner is inside[-1] else ("├── ", "│   ")
             add(inner, f"{margin}{tip}", f"{margin}{bar}")
@@ -153,9 +151,6 @@ def _line(item: Item, width: int, paint: Paint) -> str:
 
 # ------------------------------------------------------------------------- Mermaid
 
-Direction = Literal["LR", "TB"]
-"""From left to right, or from top to bottom."""
-
 
 def to_mermaid(
     tree: Any,
@@ -164,7 +159,6 @@ def to_mermaid(
     select: Any = None,
     max_leaves: int = 200,
     collapse: int = 3,
-    direction: Direction = "LR",
     is_leaf: IsLeaf = None,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
@@ -178,15 +172,13 @@ def to_mermaid(
         max_leaves: About how many boxes without children to draw at most.
         collapse: Draw neighbouring siblings of equal structure as one box if there are
             at least this many; 0 draws all of them.
-        direction: `"LR"` for left to right, `"TB"` for top to bottom.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
         PathError: The selector matches nothing.
-        ValueError: The direction is not one of these, or a selector is given for a
-            diff.
+        ValueError: A selector is given for a diff.
 
     Example:
         >>> import leafwise as lw
@@ -200,10 +192,9 @@ def to_mermaid(
             n0 -.->|"'last'"| n1
             n1 -->|"'width'"| n2
     """
-    _check(direction)
     context = context_of(is_leaf, False, none_is_leaf, namespace)
     boxes = scene(tree, context, select, depth, max_leaves, collapse)
-    lines = [f"flowchart {direction}"]
+    lines = ["flowchart LR"]
     for box in boxes:
         if box.sort != "again":
             text = f'"{_in_mermaid(label(box))}"'
@@ -228,11 +219,6 @@ _STYLES: Final = {
     **{sign: (how.word, f"stroke: {how.light}") for sign, how in SIGNS.items()},
 }
 """For sorts of boxes, their class and its style."""
-
-
-def _check(direction: Direction) -> None:
-    if direction not in ("LR", "TB"):
-        raise ValueError(f"direction must be 'LR' or 'TB', not {direction!r}")
 
 
 def label(box: Box) -> str:
@@ -277,7 +263,6 @@ def to_dot(
     select: Any = None,
     max_leaves: int = 200,
     collapse: int = 3,
-    direction: Direction = "LR",
     is_leaf: IsLeaf = None,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
@@ -288,15 +273,14 @@ def to_dot(
     key path of each box is its tooltip.
 
     Args:
-        tree, depth, select, max_leaves, collapse, direction: See `to_mermaid`.
+        tree, depth, select, max_leaves, collapse: See `to_mermaid`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
         PathError: The selector matches nothing.
-        ValueError: The direction is not one of these, or a selector is given for a
-            diff.
+        ValueError: A selector is given for a diff.
 
     Example:
         >>> import leafwise as lw
@@ -310,12 +294,11 @@ def to_dot(
             n0 -> n1 [label="'lr'"];
         }
     """
-    _check(direction)
     context = context_of(is_leaf, False, none_is_leaf, namespace)
     boxes = scene(tree, context, select, depth, max_leaves, collapse)
     lines = [
         "digraph tree {",
-        f"    rankdir={direction};",
+        "    rankdir=LR;",
         '    node [shape=box, style=rounded, fontname="Courier", fontsize=11];',
         '    edge [fontname="Courier", fontsize=10, arrowsize=0.6];',
     ]
@@ -470,23 +453,11 @@ def value_text(item: Item) -> str:
     mark = f"#{item.number} " if item.number else ""
     if not item.items:
         return f"{mark}{printable(item.opening)}{printable(item.closing)}"
-    if is_closed(item):
+    if item.is_closed:
         inner = item.items[0]
         inside = f"{inner.label}{inner.opening}"
         return f"{mark}{printable(f'{item.opening}{inside}{item.closing}')}"
     return f"{mark}{type_text(item)}"
-
-
-def is_closed(item: Item) -> bool:
-    """Return whether what is in an item stands in its own line or box.
-
-    That is how much there is, if no more is shown, and the value of a variable.
-    """
-    if len(item.items) != 1 or item.value is BRANCH:
-        return False
-    inner = item.items[0]
-    is_value = inner.role == "leaf" and type(inner.key) is GetAttrKey
-    return inner.role == "more" or (is_value and not inner.number)
 
 
 # --------------------------------------------------------------------------- boxes
@@ -536,7 +507,7 @@ class Box:
         item = self.item
         if isinstance(item.value, Change):
             return item.kind
-        if self.boxes or is_closed(item):
+        if self.boxes or item.is_closed:
             return "node"
         return "leaf" if item.role == "node" else item.role
 
@@ -593,7 +564,7 @@ def boxes_of(root: Item, collapse: int = 0) -> list[Box]:
     def add(box: Box) -> None:
         box.number = len(found)
         found.append(box)
-        items = [] if is_closed(box.item) else box.item.items
+        items = [] if box.item.is_closed else box.item.items
         start = 0
         for _, run in groupby(items, lambda item: forms.get(id(item), id(item))):
             first, *rest = run

@@ -128,10 +128,7 @@ def _rows(item: Item, opened: set[int], path: str = "") -> str:
 
 def _folds(item: Item) -> bool:
     """Return whether what is inside an item has lines of its own."""
-    if len(item.items) != 1:
-        return bool(item.items)
-    (only,) = item.items  # a count, or the value of a variable
-    return bool(only.items) or only.role == "node"
+    return bool(item.items) and not item.is_closed
 
 
 def _is_node(item: Item) -> bool:
@@ -252,12 +249,10 @@ def _of_change(change: Change) -> str:
     sign = KINDS[change.kind]
     note = f"to [{change.index}]" if change.kind == "moved" else found.note
     note += f" (and {found.more} more places)" if found.more else ""
-    path = printable(change.path.where())
-    if len(path) > _LONGEST_PATH:
-        path = f"{path[: _LONGEST_PATH - 3]}..."
+    path = safe(change.path.where(), _LONGEST_PATH)
     rows = [
         f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" scope="rowgroup">'
-        f"{span('sign', sign)} <code>{escape(path)}</code> "
+        f"{span('sign', sign)} <code>{path}</code> "
         f"{span('dim', note)}</th></tr>"
     ]
     for where, *texts in found.rows:

@@ -32,6 +32,8 @@ Arrays: TypeAlias = Literal["short", "values"]
 
 DEPTH: Final = 100
 """How deep a tree is read, if nobody says."""
+BRANCH: Final = object()
+"""The value of an item that only leads to changes."""
 _FEWEST: Final = 2
 _COUNTABLE: Final = 1 << 21  # nodes; some flatten functions make new ones for ever
 _ENDLESS: Final = 10**15  # leaves that are no longer counted
@@ -83,6 +85,18 @@ class Item:
     def type(self) -> str:
         """The name of the class of the value."""
         return type_name(self.value)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether what is inside stands in its own line or box.
+
+        That is how much there is, if no more is shown, and the value of a variable.
+        """
+        if len(self.items) != 1 or self.value is BRANCH:
+            return False
+        (inner,) = self.items
+        is_value = inner.role == "leaf" and type(inner.key) is GetAttrKey
+        return inner.role == "more" or (is_value and not inner.number)
 
 
 # ------------------------------------------------------------------------- reading
@@ -173,7 +187,7 @@ class _Reader:
                     self.shares[name] = 0
                     nodes[name] = sketch.children, tries
             sizes = [len(children) for children, _ in nodes.values()]
-            fair = max(_fair_share(sizes, spare), _FEWEST)
+            fair = max(fair_share(sizes, spare), _FEWEST)
             level = []
             for name, (children, tries) in nodes.items():
                 share = min(len(children), fair)
@@ -203,7 +217,7 @@ class _Reader:
         """Return the item of a value, without its text, as if it were a leaf."""
         is_static = above is not None and (child.key is None or above.role == "static")
         item = Item("static" if is_static else "leaf", child.value, above, child.key)
-        item.label = full_label(child)
+        item.label = printable(child.label) or label_of(child.key)
         kind, around = child.kind, "" if above is None else above.kind
         item.kind = (kind or around) if isinstance(kind, str) else kind(around)
         return item
@@ -217,7 +231,10 @@ class _Reader:
             item.opening = leaf_text(item.value, self.arrays)
             return
         item.opening, item.closing = printable(sketch.opening), sketch.closing
-        item.comment = comment_of(sketch, nested=item.above is not None)
+        with suppress(*FAULTS):  # something inside cannot be looked through
+            said = sketch.comment
+            nested = item.above is not None
+            item.comment = printable(said if isinstance(said, str) else said(nested))
         if item.role == "leaf":
             item.role = "node"
         share = self.shares.get((id(item.value), id(wanted)), 0)
@@ -312,7 +329,7 @@ class _Reader:
         return None
 
 
-def _fair_share(sizes: Iterable[int], spare: int) -> int:
+def fair_share(sizes: Iterable[int], spare: int) -> int:
     """Return how many children each node may show, if so many more can be shown in all.
 
     A node with fewer leaves the rest to the others.
@@ -324,15 +341,6 @@ def _fair_share(sizes: Iterable[int], spare: int) -> int:
             return share
         spare -= left.pop() - 1
     return _ENDLESS
-
-
-def comment_of(sketch: Sketch, *, nested: bool) -> str:
-    """Return the comment of an object, shortened if it is nested in another object."""
-    comment = sketch.comment
-    try:
-        return printable(comment if isinstance(comment, str) else comment(nested))
-    except FAULTS:  # something inside cannot be looked through
-        return ""
 
 
 # ----------------------------------------------------------- what values are made of
@@ -408,19 +416,6 @@ def label_of(key: Any) -> str:
     if type(key) is GetAttrKey:
         return f"{printable(key.name)}="
     return ""
-
-
-def full_label(child: Child) -> str:
-    """Return the text before a child in Python source: its label, or that of its key.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise.layout import Child
-        >>> from leafwise.show.outline import full_label
-        >>> full_label(Child("", lw.DictKey("lr"), 0.1))
-        "'lr': "
-    """
-    return printable(child.label) or label_of(child.key)
 
 
 # -------------------------------------------------------------------------- leaves

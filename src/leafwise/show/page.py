@@ -13,6 +13,7 @@ from typing import Final
 
 from ..paint import SIGNS
 from ..safely import printable
+from .text import clipped
 
 
 _LONGEST: Final = 300
@@ -43,9 +44,7 @@ def framed(body: str, *, title: str | None = None) -> str:
 
 def safe(said: str, longest: int = _LONGEST) -> str:
     """Return a text with invisible characters made visible, shortened and escaped."""
-    if len(said) > longest:
-        said = f"{said[: longest - 3]}..."
-    return escape(printable(said))
+    return escape(clipped(printable(said[: longest + 1]), longest))
 
 
 def span(name: str, said: str) -> str:

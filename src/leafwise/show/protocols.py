@@ -1,7 +1,7 @@
-"""What notebooks and rich ask objects for.
+"""What rich asks objects for.
 
-Owns the answers that `lazy.Shown` gives in the name of our classes. None of these
-libraries is imported before it asks.
+Owns the answer that `lazy.Shown` gives in the name of our classes. It imports rich only
+when rich asks.
 """
 
 from __future__ import annotations
@@ -14,18 +14,12 @@ from ..core.treedef import PyTreeDef
 from ..ops.context import context_of
 from ..safely import shown
 from ..selection.diff import TreeDiff
-from .html import to_html
 from .outline import sketch_of
 from .pretty import pformat
 
 
 _NARROWEST: Final = 20
 _MOST: Final = 1000
-
-
-def html_of(value: Any) -> str:
-    """Return a value as HTML, for `_repr_html_`."""
-    return to_html(value)
 
 
 def rich_of(value: Any, options: Any) -> Iterator[Any]:

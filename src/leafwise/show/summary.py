@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from html import escape
 from importlib import import_module
-from itertools import accumulate, count, islice, repeat
-from operator import attrgetter, mul
+from itertools import repeat
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -22,9 +21,10 @@ from ..core.treedef import PyTreeDef
 from ..equality.content import has_memory, shape_of, size_of
 from ..kinds import Kind
 from ..ops.context import Context, context_of
-from ..safely import FAULTS, class_name, clip, printable, type_name
+from ..safely import FAULTS, clip, printable, printed, type_name
 from ..selection.difference import form_of
 from ..selection.edit import Selection
+from .outline import fair_share
 from .page import caption, framed
 from .text import branches_of, bytes_text, clipped, leaves_text
 from .text import columns as taken
@@ -40,6 +40,7 @@ Sort: TypeAlias = Literal["count", "bytes"]
 _DEEPEST: Final = 100
 _LONGEST: Final = 100
 _ROOT: Final = "(root)"
+_DATA: Final = Kind.DATA.value
 _FIELDS: Final = {"type": "type", "kind": "kind", "dtype": "dtype", "key": "path"}
 
 
@@ -119,14 +120,18 @@ def tree_summary(
     if type(tree) is PyTreeDef:
         context = context_of(None, False, tree.none_is_leaf, tree.namespace)
         tree = tree.unflatten([_Star()] * tree.num_leaves)
-    tally = _Tally(tree, context)
-    most = sys.maxsize if max_rows is None else max_rows
+    entries = _read(tree, context)
+    root, most = entries[0], sys.maxsize if max_rows is None else max_rows
     if by is not None:
-        rows = _groups(tally, by, sort, most)
+        rows = _groups(entries, by, sort, most)
     else:
+        if sort is not None:
+            for entry in entries:
+                entry.children.sort(key=lambda e: -getattr(e.amount, sort))
         levels = _DEEPEST if depth is None else min(depth, _DEEPEST)
-        rows = _rows(tally, _chosen(tally, levels, most, sort))
-    return TreeSummary(rows, tally.amounts(), tally.again, by)
+        rows = _rows(root, _plan(root, levels, most))
+    shared = sum(entry.first is not None for entry in entries)
+    return TreeSummary(rows, root.amounts, shared, by)
 
 
 # --------------------------------------------------------------------------- the table
@@ -135,6 +140,7 @@ Role: TypeAlias = Literal["node", "leaf", "again", "more", "group"]
 
 _WIDTH: Final = 100
 _NARROWEST: Final = 20
+_NARROWEST_COLUMN: Final = 6
 _LONGEST_PATH: Final = 1000  # in HTML
 _GAP: Final = "  "
 
@@ -232,8 +238,8 @@ class TreeSummary:
         columns = self._columns(branches_of([row.depth for row in self.rows]))
         widths = _fitted(columns, width)
         texts = [
-            [_padded(text, size, not least) for text in cells]
-            for (least, cells), size in zip(columns, widths, strict=True)
+            [_padded(text, size, not is_text) for text in cells]
+            for (is_text, cells), size in zip(columns, widths, strict=True)
         ]
         head, *lines = [_GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
@@ -243,7 +249,7 @@ class TreeSummary:
     def to_html(self) -> str:
         """Return the table as self-contained HTML for light and dark pages."""
         columns = self._columns()
-        sides = ["" if least else ' class="lw-right"' for least, _ in columns]
+        sides = ["" if is_text else ' class="lw-right"' for is_text, _ in columns]
         names, *cells = zip(*[cells for _, cells in columns], strict=True)
         heads = [
             f"<th{side}>{escape(name)}</th>"
@@ -286,14 +292,14 @@ class TreeSummary:
             names = [row.more_text or getattr(row, _FIELDS[by]) for row in rows]
         if branches:
             names = [f"{a}{b}" for a, b in zip(branches, names, strict=True)]
-        found = [(12, [by or "path", *names])]
+        found = [(True, [by or "path", *names])]
         hidden = {"leaves"} if by is None else _FORM
         if {row.kind for row in rows} <= {"", _DATA}:
             hidden |= {"kind"}
-        for name, (least, text_of) in _CELLS.items():
+        for name, (is_text, text_of) in _CELLS.items():
             texts = [] if name in hidden else [text_of(row) for row in rows]
             if any(texts):
-                found.append((least, [name, *texts]))
+                found.append((is_text, [name, *texts]))
         return found
 
     def _notes(self) -> list[str]:
@@ -309,8 +315,8 @@ class TreeSummary:
         return notes
 
 
-_Column: TypeAlias = tuple[int, list[str]]
-"""How narrow its cells may be cut, 0 for numbers; and heading and cells."""
+_Column: TypeAlias = tuple[bool, list[str]]
+"""Whether its cells are text, which may be cut; and heading and cells."""
 
 
 def _share_text(row: SummaryRow) -> str:
@@ -319,17 +325,17 @@ def _share_text(row: SummaryRow) -> str:
     return "<0.1%" if 0 < row.share < 0.0005 else f"{row.share:.1%}"
 
 
-_CELLS: Final[dict[str, tuple[int, Callable[[SummaryRow], str]]]] = {
-    "type": (6, lambda row: row.type),
-    "shape": (6, lambda row: "" if row.shape is None else str(row.shape)),
-    "dtype": (7, lambda row: row.dtype),
-    "kind": (9, lambda row: row.kind),
-    "leaves": (0, lambda row: f"{row.leaves:,}"),
-    "count": (0, lambda row: "" if row.role == "again" else f"{row.count:,}"),
-    "bytes": (0, lambda row: bytes_text(row.bytes) if row.bytes else ""),
-    "share": (0, _share_text),
+_CELLS: Final[dict[str, tuple[bool, Callable[[SummaryRow], str]]]] = {
+    "type": (True, lambda row: row.type),
+    "shape": (True, lambda row: "" if row.shape is None else str(row.shape)),
+    "dtype": (True, lambda row: row.dtype),
+    "kind": (True, lambda row: row.kind),
+    "leaves": (False, lambda row: f"{row.leaves:,}"),
+    "count": (False, lambda row: "" if row.role == "again" else f"{row.count:,}"),
+    "bytes": (False, lambda row: bytes_text(row.bytes) if row.bytes else ""),
+    "share": (False, _share_text),
 }
-"""How narrow the cells of a column may be cut, and their texts."""
+"""Whether the cells of a column are text, and what stands in them."""
 _FORM: Final = {"type", "shape", "dtype", "kind"}
 
 
@@ -347,7 +353,7 @@ def _labels(rows: Sequence[SummaryRow]) -> list[str]:
 
 
 def _kinds_text(amounts: dict[str, Amount]) -> str:
-    """Return the kinds as text, with the size of each if there are several."""
+    """Return the kinds as text, with the count of each if there are several."""
     found = [kind.value for kind in Kind if kind.value in amounts]
     if len(found) < 2:
         return "".join(found)
@@ -355,19 +361,15 @@ def _kinds_text(amounts: dict[str, Amount]) -> str:
 
 
 def _fitted(columns: Sequence[_Column], width: int) -> list[int]:
-    """Return how wide each column is: those that may be cut share what is left."""
+    """Return how wide each column is: those of text share what the others leave."""
     widths = [max(map(taken, cells)) for _, cells in columns]
-    least = [
-        min(narrowest or widest, widest)
-        for (narrowest, _), widest in zip(columns, widths, strict=True)
+    texts = [w for (is_text, _), w in zip(columns, widths, strict=True) if is_text]
+    spare = width - (sum(widths) - sum(texts)) - len(_GAP) * (len(widths) - 1)
+    most = max(fair_share(texts, spare - len(texts)), _NARROWEST_COLUMN)
+    return [
+        min(widest, most) if is_text else widest
+        for (is_text, _), widest in zip(columns, widths, strict=True)
     ]
-    spare = max(width - sum(least) - len(_GAP) * (len(least) - 1), 0)
-    narrow = sorted(range(len(least)), key=lambda place: widths[place])
-    for left, place in zip(range(len(least), 0, -1), narrow, strict=True):
-        more = min(widths[place] - least[place], spare // left)
-        spare -= more
-        widths[place] = least[place] + more
-    return widths
 
 
 def _padded(text: str, width: int, is_right: bool) -> str:
@@ -397,324 +399,204 @@ def _total(amounts: Iterable[Amount]) -> Amount:
     return Amount(*map(sum, zip(*amounts, (0, 0, 0), strict=True)))
 
 
-class _Again(NamedTuple):
-    """A child that is counted at another place: the node around that, and its index."""
-
-    above: _Node
-    place: int
+_Star: Final = type("*", (), {})
+"""The class of the leaves of a treedef."""
 
 
-_Spot: TypeAlias = tuple[int, Any, int, int]
-"""The index of a child, the child, and which of the counted leaves it has."""
-
-
-class _Class(NamedTuple):
-    """The properties that all values of a class share.
+class _Entry:
+    """A place in the tree, and what is counted there.
 
     Attributes:
-        rule: The rule of nodes, None for leaves.
-        size: Returns the number of numbers of a leaf, and of bytes.
-        is_plain: Whether it is a leaf that is no array.
-        is_array: Whether it is an array, which may be in several places.
-        kinds: Returns the kinds of the children, if the class knows them: takes aux
-            data, and the kind of the place of the node.
-        is_cell: Whether a node represents the one value in it, as a variable does.
-        is_object: Whether it is an object that says what is data in it.
-        is_open: Whether its attributes are not marked, nor what is in these.
-    """
-
-    rule: Any
-    size: Callable[[Any], tuple[int, int]] = size_of
-    is_plain: bool = False
-    is_array: bool = False
-    kinds: Callable[[Any, Kind], list[Kind] | None] | None = None
-    is_cell: bool = False
-    is_object: bool = False
-    is_open: bool = False
-
-
-class _Node:
-    """A node of the tree.
-
-    Attributes:
-        above, place: The node around it and its index there; the root is in a node of
-            its own.
-        value, info, aux: The node itself, what is known of its class, its aux data.
-        children: Its children: a `_Node`, an `_Again`, or the leaf itself.
-        start, end: Which of the counted leaves are inside.
+        above, key: The entry around it, and the key in that; None for the root.
+        value: What stands there.
+        kind: The kind of a leaf.
+        children: The entries inside.
+        first: The entry at which the value is counted, if that is another one.
+        amounts: What is counted here and inside, by kind.
+        is_node: Whether the value is a node.
+        is_variable: Whether it is a variable.
         is_open: Whether only arrays in it are counted, unless an object marks others.
     """
 
-    def __init__(
-        self, above: Any, place: int, value: Any, info: _Class, aux: Any, start: int
-    ) -> None:
-        self.above: _Node | None = above
-        self.place = place
+    __slots__ = (
+        "above", "amounts", "children", "first", "is_node", "is_open", "is_variable",
+        "key", "kind", "value",
+    )  # fmt: skip
+
+    def __init__(self, above: _Entry | None, key: Any, value: Any, kind: str) -> None:
+        self.above = above
+        self.key = key
         self.value = value
-        self.info = info
-        self.aux = aux
-        self.children: list[Any] = []
-        self.start = self.end = start
-        self.is_open = info.is_open
-        self._keys: Any = None
+        self.kind = kind
+        self.children: list[_Entry] = []
+        self.first: _Entry | None = None
+        self.amounts: dict[str, Amount] = {}
+        self.is_node = self.is_variable = self.is_open = False
 
     @property
-    def keys(self) -> Sequence[Any]:
-        """The keys of the children."""
-        if self._keys is None:
-            self._keys = self.info.rule.keys(self.aux, len(self.children))
-        return self._keys  # type: ignore[no-any-return]
+    def amount(self) -> Amount:
+        """What is counted of all kinds."""
+        return _total(self.amounts.values())
 
     @property
     def is_cell(self) -> bool:
-        """Whether the node represents its only leaf, as a variable does."""
-        if not self.info.is_cell:
+        """Whether this is a variable of one value, for which it stands."""
+        return self.is_variable and [c.is_node for c in self.children] == [False]
+
+    @property
+    def outer(self) -> _Entry:
+        """The entry that is shown: the variable around a value, else this one."""
+        return self.above if self.above is not None and self.above.is_cell else self
+
+    @property
+    def type(self) -> str:
+        """The name of the class of the value."""
+        return clipped(printable(type_name(self.value)), _LONGEST)
+
+    @property
+    def label(self) -> str:
+        """The key as text that is short and safe to print; nothing for the root."""
+        if self.above is None:
+            return ""
+        return clipped(printable(printed(KeyPath((self.key,)))), _LONGEST)
+
+    @property
+    def path(self) -> str:
+        """The path as text; of a long one only the end."""
+        labels: list[str] = []
+        entry = self.outer
+        while entry.above is not None and len(labels) < _DEEPEST:
+            labels.append(entry.label)
+            entry = entry.above
+        start = "" if entry.above is None else "…"
+        return "".join([start, *reversed(labels)])
+
+    def open(self, context: Context) -> bool:
+        """Find the entries inside; return whether the value is a node.
+
+        What cannot be flattened is a leaf.
+        """
+        rule = _rule_of(self.value, context)
+        if rule is None or context.stops_at(self.value):
             return False
-        return [type(child) is _Node for child in self.children] == [False]
-
-    def spots(self) -> Iterator[_Spot]:
-        """Yield the children."""
-        at = self.start
-        for place, child in enumerate(self.children):
-            start = at
-            if type(child) is _Node:
-                at = child.end
-            elif type(child) is not _Again:
-                at += 1
-            yield place, child, start, at
-
-
-class _Star:
-    """A leaf of a treedef."""
-
-
-_DATA: Final = Kind.DATA.value
-_PLAIN: Final = {bool, int, float, complex, str, bytes, type(None), _Star}
-_Rest: TypeAlias = "Iterator[tuple[int, Any, str]]"
-"""Children that are still to come: index, value, kind."""
-
-
-class _Tally:
-    """The counts of a tree, made in one pass over all leaves, of any depth.
-
-    What cannot be flattened is a leaf. An array, a variable or another object that is
-    in several places counts where it is first.
-
-    Attributes:
-        top: A node that has just the root.
-        again: The number of places that hold what is counted elsewhere.
-        cells: The nodes that represent values, as variables do.
-        values: The leaves that are counted.
-        kinds, counts, sizes: Their kinds, numbers of numbers, and bytes.
-    """
-
-    def __init__(self, tree: Any, context: Context) -> None:
-        self.context = context
-        self.again = 0
-        self.cells: list[_Node] = []
-        self.values: list[Any] = []
-        self.kinds: list[str] = []
-        self.counts: list[int] = []
-        self.sizes: list[int] = []
-        self.first: dict[int, tuple[_Node, int]] = {}  # all is held: no id twice
-        self.classes: dict[type, _Class] = {}
-        self.top = _Node(None, 0, None, _Class(None), None, 0)
-        self.top.children = [tree]
-        self.read()
-        self.sums = {}
-        kinds = dict.fromkeys(self.kinds)
-        for kind in kinds:
-            columns: list[Iterable[int]] = [repeat(1, len(self.kinds))]
-            columns += self.counts, self.sizes
-            if len(kinds) > 1:
-                chosen = [each == kind for each in self.kinds]
-                columns = [map(mul, column, chosen) for column in columns]
-            self.sums[kind] = [[*accumulate(c, initial=0)] for c in columns]
-
-    def amounts(self, start: int = 0, end: int = -1) -> dict[str, Amount]:
-        """Return the amounts in a range of the leaves, by kind."""
-        found = {}
-        for kind, sums in self.sums.items():
-            amount = Amount(*[numbers[end] - numbers[start] for numbers in sums])
-            if amount.leaves:
-                found[kind] = amount
-        return found
-
-    def amount(self, spot: _Spot) -> Amount:
-        """Return the amount of a child: nothing, if it is counted elsewhere."""
-        return _total(self.amounts(*spot[2:]).values())
-
-    def read(self) -> None:
-        """Go through all leaves, and note what is counted of each."""
-        classes, first, values = self.classes, self.first, self.values
-        add_value, add_kind = values.append, self.kinds.append
-        add_count, add_size = self.counts.append, self.sizes.append
-        node = self.top
-        rest: _Rest = zip(count(), node.children, (_DATA,))
-        frames: list[tuple[_Node, _Rest]] = []
-        while True:
-            for place, value, kind in rest:
-                info = classes.get(type(value)) or self.learn(value)
-                numbers, size = 1, 0
-                if not info.is_plain:
-                    if id(value) in first:
-                        node.children[place] = _Again(*first[id(value)])
-                        self.again += 1
-                        continue
-                    if info.rule is not None:
-                        inner = self.enter(value, info, node, place, kind)
-                        if inner is not None:
-                            frames.append((node, rest))
-                            node, rest = inner
-                            break
-                    if info.is_array:
-                        first[id(value)] = node, place
-                    numbers, size = info.size(value)
-                add_value(value)
-                add_kind(kind)
-                add_count(numbers)
-                add_size(size)
-            else:
-                node.end = len(values)
-                if not frames:
-                    return
-                node, rest = frames.pop()
-
-    def enter(
-        self, value: Any, info: _Class, above: _Node, place: int, kind: str
-    ) -> tuple[_Node, _Rest] | None:
-        """Return the node of a value, with its children; None if it is a leaf."""
-        if self.context.stops_at(value):
-            return None
         try:
-            children, aux = info.rule.flatten(value)
-            node = _Node(above, place, value, info, aux, len(self.values))
-            node.children = [*children]
-            if above.is_open and not (info.is_object or info.is_cell):
-                node.is_open = True
-                kept = [
-                    place
-                    for place, child in enumerate(children)
-                    if self.learn(child).rule or shape_of(child) is not None
-                ]
-                node._keys = [node.keys[place] for place in kept]
-                node.children = [children[place] for place in kept]
-            given = None if info.kinds is None else info.kinds(aux, Kind(kind))
-        except FAULTS:  # of the user's flatten: then it is a leaf
-            return None
-        kinds = repeat(kind) if given is None else [each._value_ for each in given]
-        if children and type(value) is not tuple:  # equal constants are one tuple
-            self.first[id(value)] = above, place
-        above.children[place] = node
-        if info.is_cell:
-            self.cells.append(node)
-        return node, zip(count(), node.children, kinds)
-
-    def learn(self, value: Any) -> _Class:
-        """Return what is known of values of a class, of which this is one."""
-        cls, rule = type(value), None
-        if cls in self.classes:
-            return self.classes[cls]
-        with suppress(*FAULTS):  # a class may answer anything
-            rule = self.context.view.resolve(cls) or cls._leafwise_spec.rule
-        if rule is None:
-            is_numpy = cls is getattr(sys.modules.get("numpy"), "ndarray", None)
-            size = attrgetter("size", "nbytes") if is_numpy else size_of
-            info = _Class(None, size, cls in _PLAIN, has_memory(value))
-        else:
+            values, aux = rule.flatten(self.value)
+            pairs = [*zip(rule.keys(aux, len(values)), values, strict=True)]
             spec = getattr(rule.cls, "_leafwise_spec", None)
-            info = _Class(
-                rule,
-                kinds=getattr(rule.cls, "_leafwise_kinds", None),
-                is_cell=getattr(rule.cls, "_leafwise_counts", False) is True,
-                is_object=spec is not None,
-                is_open=spec is not None and not spec.pytree,
-            )
-        self.classes[cls] = info
-        return info
+            self.is_variable = getattr(rule.cls, "_leafwise_counts", False) is True
+            is_inside = self.above is not None and self.above.is_open
+            self.is_open = is_inside if spec is None else not spec.pytree
+            if is_inside and spec is None and not self.is_variable:
+                pairs = [
+                    (key, value)
+                    for key, value in pairs
+                    if _rule_of(value, context) or shape_of(value) is not None
+                ]
+            find_kinds = getattr(rule.cls, "_leafwise_kinds", None)
+            given = None if find_kinds is None else find_kinds(aux, Kind(self.kind))
+        except FAULTS:  # of the user's flatten
+            return False
+        kinds = repeat(self.kind) if given is None else [kind.value for kind in given]
+        self.children = [
+            _Entry(self, key, value, kind)
+            for (key, value), kind in zip(pairs, kinds, strict=False)
+        ]
+        self.is_node = True
+        return True
+
+
+def _rule_of(value: Any, context: Context) -> Any:
+    """Return the rule of a node or of an object that is no tree; None for a leaf."""
+    cls = type(value)
+    with suppress(*FAULTS):  # a class may answer anything
+        rule = context.view.resolve(cls)
+        return rule or getattr(getattr(cls, "_leafwise_spec", None), "rule", None)
+    return None
+
+
+def _read(tree: Any, context: Context) -> list[_Entry]:
+    """Return the entries of a tree of any depth, each before those inside.
+
+    An array, a variable or another object that is in several places counts where it is
+    first.
+    """
+    found: list[_Entry] = []
+    firsts: dict[int, _Entry] = {}  # entries hold their values: no id comes twice
+    rest = [_Entry(None, None, tree, _DATA)]
+    while rest:
+        entry = rest.pop()
+        found.append(entry)
+        value = entry.value
+        if id(value) in firsts:
+            entry.first = firsts[id(value)]
+        elif entry.open(context):
+            if entry.children and type(value) is not tuple:  # equal constants are one
+                firsts[id(value)] = entry
+            rest += reversed(entry.children)
+        else:
+            if has_memory(value):
+                firsts[id(value)] = entry
+            entry.amounts[entry.kind] = Amount(1, *size_of(value))
+    for entry in reversed(found):
+        if entry.above is not None:
+            sums = entry.above.amounts
+            for kind, amount in entry.amounts.items():
+                sums[kind] = _total([sums[kind], amount]) if kind in sums else amount
+    return found
 
 
 # ------------------------------------------------------------------------------- rows
 
 
-def _chosen(
-    tally: _Tally, levels: int, most: int, sort: Sort | None
-) -> dict[_Node, list[_Spot]]:
-    """Return the children of nodes that have rows, chosen level by level.
+def _plan(root: _Entry, levels: int, most: int) -> dict[_Entry, int]:
+    """Return how many children of each node have rows, chosen level by level.
 
     What is near the root comes first, and the nodes of a level share what is left of
     the limit, so that one long list hides nothing else.
     """
-    name: str = sort or ""
-
-    def first(node: _Node, number: int) -> list[_Spot]:
-        spots = node.spots()
-        if not name:
-            return [*islice(spots, number)]
-        return sorted(spots, key=lambda s: -getattr(tally.amount(s), name))[:number]
-
-    chosen = {tally.top: first(tally.top, 1)}
-    spare, level = most - 1, [tally.top]
+    shares: dict[_Entry, int] = {}
+    level, spare = [root], most - 1
     for _ in range(levels):
-        inner = [spot[1] for node in level for spot in chosen.get(node, ())]
-        level = [n for n in inner if type(n) is _Node and n.children and not n.is_cell]
-        if not level or spare <= 0:
+        level = [entry for entry in level if entry.children and not entry.is_cell]
+        sizes = [len(entry.children) for entry in level]
+        fair = fair_share(sizes, spare - len(level))
+        if not level or fair < 1:
             break
-        by_size = sorted(level, key=lambda node: len(node.children))
-        for left, node in zip(range(len(level), 0, -1), by_size, strict=True):
-            size = len(node.children)
-            share = min(size, spare // left)
-            number = share if share == size else share - 1  # and a row for the rest
-            if number > 0:
-                spare -= share
-                chosen[node] = first(node, number)
-    return chosen
+        spare -= sum(min(size, fair) for size in sizes)
+        for entry, size in zip(level, sizes, strict=True):
+            shares[entry] = size if size <= fair else fair - 1  # and a row for the rest
+        level = [inner for e in level for inner in e.children[: shares[e]]]
+    return shares
 
 
-def _rows(tally: _Tally, chosen: dict[_Node, list[_Spot]]) -> list[SummaryRow]:
+def _rows(root: _Entry, shares: dict[_Entry, int]) -> list[SummaryRow]:
     """Return the rows of nodes and leaves."""
-    whole = _total(tally.amounts().values())
+    whole = root.amount
 
-    def below(above: _Node, path: str, depth: int) -> Iterator[SummaryRow]:
-        spots = chosen.get(above, [])
-        for spot in spots:
-            place, child, start, end = spot
-            here = path + _label(above, place)
-            yield _row(child, tally.amounts(start, end), whole, path=here, depth=depth)
-            if type(child) is _Node:
-                yield from below(child, here, depth + 1)
-        left_out = len(above.children) - len(spots)
-        if spots and left_out:
-            inside = _total(tally.amounts(above.start, above.end).values())
-            shown = _total(map(tally.amount, spots))
-            rest = Amount(*[a - b for a, b in zip(inside, shown, strict=True)])
-            numbers = _numbers(rest, whole)
-            yield SummaryRow(path, depth, "more", left_out=left_out, **numbers)
+    def below(entry: _Entry, path: str, depth: int) -> Iterator[SummaryRow]:
+        yield _row(entry, path, depth, whole)
+        share = shares.get(entry, 0)
+        for inner in entry.children[:share]:
+            yield from below(inner, path + inner.label, depth + 1)
+        rest = entry.children[share:]
+        if share and rest:
+            numbers = _numbers(_total(inner.amount for inner in rest), whole)
+            yield SummaryRow(path, depth + 1, "more", left_out=len(rest), **numbers)
 
-    return [*below(tally.top, "", 0)]
+    return [*below(root, "", 0)]
 
 
-def _row(
-    child: Any, amounts: dict[str, Amount], whole: Amount, **where: Any
-) -> SummaryRow:
-    """Return the row of a child; a variable has that of its value."""
-    role: Role = "leaf"
-    same_as = ""
-    if type(child) is _Again:
-        role, same_as, child = "again", *_first_place(child)
-    name = _type_text(child)
-    if type(child) is _Node and not child.is_cell:
-        role, child = (same_as and "again") or "node", None
-    elif type(child) is _Node:
-        (child,) = child.children
-        if type(child) is _Again:
-            first, child = _first_place(child)
-            role, same_as = "again", same_as or first
-    shape, dtype = _form(child)
+def _row(entry: _Entry, path: str, depth: int, whole: Amount) -> SummaryRow:
+    """Return the row of an entry; a variable has that of its value."""
+    first, shown = entry.first, entry.first or entry
+    if shown.is_cell:
+        (shown,) = shown.children
+        first = first or shown.first
+    role: Role = "again" if first else "node" if shown.is_node else "leaf"
+    shape, dtype = (None, "") if shown.is_node else _form(shown.value)
     return SummaryRow(
-        **where, role=role, type=name, shape=shape, dtype=dtype,
-        kind=_kinds_text(amounts), same_as=same_as,
-        **_numbers(_total(amounts.values()), whole),
+        path, depth, role, entry.type, shape, dtype, _kinds_text(entry.amounts),
+        same_as=first.path or _ROOT if first else "", **_numbers(entry.amount, whole),
     )  # fmt: skip
 
 
@@ -726,71 +608,39 @@ def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
     return {**amount._asdict(), "share": share}
 
 
-def _label(node: _Node, place: int) -> str:
-    """Return a key as text that is short and safe to print; nothing for the root."""
-    if node.above is None:
-        return ""
-    try:
-        text = str(KeyPath((node.keys[place],)))
-    except FAULTS:
-        return f"[{place}]"
-    return _clipped(text, "]" if text.endswith("]") else "")
-
-
-def _clipped(text: str, end: str = "") -> str:
-    """Return a text that is short and safe to print."""
-    safe = printable(text[: _LONGEST + 1])
-    if len(safe) > _LONGEST:
-        safe = f"{safe[: _LONGEST - 1 - len(end)]}…{end}"
-    return safe
-
-
-def _first_place(again: _Again) -> tuple[str, Any]:
-    """Return where a value is counted, and the value; of a long path only the end."""
-    node, place = again
-    child = node.children[place]
-    if node.is_cell and node.above is not None:
-        node, place = node.above, node.place
-    labels: list[str] = []
-    while node.above is not None and len(labels) < _DEEPEST:
-        labels.append(_label(node, place))
-        node, place = node.above, node.place
-    start = "" if node.above is None else "…"
-    return "".join([start, *reversed(labels)]) or _ROOT, child
-
-
-def _type_text(value: Any) -> str:
-    """Return the name of the class of a value, or of what a node stands for."""
-    if type(value) is _Node:
-        return _clipped(class_name(type(value.value), qualified=False))
-    return "*" if type(value) is _Star else _clipped(type_name(value))
-
-
 def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
     """Return the shape and the dtype of an array."""
     shape = shape_of(value)
     if shape is None:
         return None, ""
     try:
-        return shape, _clipped(form_of(value).dtype)
+        return shape, clipped(printable(form_of(value).dtype), _LONGEST)
     except FAULTS:
         return shape, ""
 
 
-# ----------------------------------------------------------------------------- groups
-
-
-def _groups(tally: _Tally, by: By, sort: Sort | None, most: int) -> list[SummaryRow]:
+def _groups(
+    entries: list[_Entry], by: By, sort: Sort | None, most: int
+) -> list[SummaryRow]:
     """Return a row for each group, in the order in which they are met."""
+    root = entries[0]
+    parts = [e for e in entries if not e.is_node and e.first is None]
+    if by == "key" and root.is_node and not root.is_cell:
+        parts = [entry for entry in root.children if entry.amounts]
+    name_of: dict[By, Callable[[_Entry], str]] = {
+        "type": lambda entry: entry.outer.type,
+        "kind": lambda entry: entry.kind,
+        "dtype": lambda entry: _form(entry.value)[1] or entry.type,
+        "key": lambda entry: entry.outer.label or _ROOT,
+    }
     sums: dict[str, Amount] = {}
-    names = _group_names(tally, by)
-    for name, number, size in zip(names, tally.counts, tally.sizes, strict=True):
-        leaves, numbers, held = sums.get(name) or Amount()
-        sums[name] = Amount(leaves + 1, numbers + number, held + size)
+    for entry in parts:
+        name = name_of[by](entry)
+        sums[name] = _total([sums.get(name, Amount()), entry.amount])
     groups = [*sums.items()]
     if sort is not None:
         groups.sort(key=lambda group: -getattr(group[1], sort))
-    whole = _total(sums.values())
+    whole = root.amount
     rows = []
     for name, amount in groups[:most]:
         said: dict[str, Any] = {"role": "group", _FIELDS[by]: name}
@@ -800,26 +650,3 @@ def _groups(tally: _Tally, by: By, sort: Sort | None, most: int) -> list[Summary
         left_out = _numbers(_total(rest), whole)
         rows.append(SummaryRow(role="more", left_out=len(rest), **left_out))
     return rows
-
-
-def _group_names(tally: _Tally, by: By) -> list[str]:
-    """Return for each leaf that is counted which group it belongs to."""
-    values = tally.values
-    if by == "kind":
-        return tally.kinds
-    if by == "dtype":
-        return [_form(value)[1] or _type_text(value) for value in values]
-    if by == "type":
-        examples = dict(zip(map(type, values), values, strict=True))
-        texts = {cls: _type_text(value) for cls, value in examples.items()}
-        names = [texts[type(value)] for value in values]
-        for cell in tally.cells:
-            names[cell.start : cell.end] = [_type_text(cell)] * (cell.end - cell.start)
-        return names
-    (root,) = tally.top.children
-    node = root if type(root) is _Node and not root.is_cell else tally.top
-    return [
-        _label(node, place) or _ROOT
-        for place, _, start, end in node.spots()
-        for _ in range(end - start)
-    ]

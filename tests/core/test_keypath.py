@@ -369,3 +369,18 @@ def test_reading_what_is_not_there(path, text, found):
     assert str(error.value.path) == path
     assert str(error.value.found) == found
     assert isinstance(error.value, LookupError)
+
+
+def test_a_path_of_a_deep_tree_is_a_tuple_of_its_keys():
+    """To C code as well, which reads tuples without asking their methods."""
+    tree = 1
+    for _ in range(150):
+        tree = [tree]
+    walked = [path for path, _ in lw.tree_walk(tree)][-1]
+    seen = []
+    lw.tree_visit(tree, lambda node, path, _: seen.append(path) or node)
+    for path in (walked, seen[-1]):
+        assert type(path) is lw.KeyPath
+        assert tuple.__len__(path) == 150
+        assert "%s" * 150 % path == "[0]" * 150
+        assert (*path,) == path == lw.KeyPath([lw.SequenceKey(0)] * 150)

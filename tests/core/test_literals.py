@@ -3,10 +3,13 @@
 import ast
 import warnings
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import leafwise as lw
 from leafwise.core.literals import NO_LITERAL, parse
+from leafwise.errors import PathError
 
 
 PIECES = (
@@ -40,3 +43,16 @@ def test_reading_is_that_of_python_without_warnings(text):
     """The model is Python with its warnings off; here each of them is an error."""
     theirs = value_of(text, lambda text: ast.parse(text, mode="eval").body, "ignore")
     assert value_of(text, parse, "error") == theirs
+
+
+LONG = ["1.", "3or ", '"', "a.", "-", 'r"""x', "u'\\' "]
+
+
+@pytest.mark.parametrize("text", LONG)
+def test_long_texts_of_keys_are_refused_at_once(text):
+    """A million characters, which nothing reads by the square of their number."""
+    long = text * (1_000_000 // len(text))
+    with pytest.raises(PathError):
+        lw.KeyPath.parse(f"[{long}]")
+    with pytest.raises(NO_LITERAL):
+        ast.literal_eval(parse(f"{long}("))

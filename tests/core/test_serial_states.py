@@ -56,3 +56,9 @@ def test_malformed_states_are_refused(state):
     """No treedef comes of it."""
     with pytest.raises(lw.errors.TreeDefError):
         load(state)
+
+
+def test_huge_counts_allocate_nothing():
+    """A state that claims a great many leaves is small until it is used."""
+    code, count, _ = load(whole((10**15, "list", 10**15, None)))
+    assert (len(code), count) == (1, 10**15)

@@ -331,3 +331,28 @@ class TestBarePaths:
             assert len(path) == len(bare)
             for key, entry in zip(path, bare, strict=True):
                 assert key.entry == entry or type(key) is lw.GetAttrKey
+
+
+@pytest.mark.parametrize("depth", [300, 900, 5000])
+def test_aux_data_may_be_nested_deep(depth):
+    """Treedefs of equal trees are equal: no limit of Python's stack decides."""
+
+    class Deep:
+        def __init__(self, x, aux):
+            self.x, self.aux = x, aux
+
+    def nested():
+        aux = []
+        for _ in range(depth):
+            aux = [aux]
+        return Deep(1, aux)
+
+    lw.register_pytree_node(
+        Deep, lambda node: ((node.x,), node.aux), lambda aux, xs: Deep(*xs, aux)
+    )
+    try:
+        one, other = nested(), nested()
+        assert lw.tree_structure(one) == lw.tree_structure(other)
+        assert lw.tree_map(lambda x, y: x + y, one, other).x == 2
+    finally:
+        lw.unregister_pytree_node(Deep)

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.core.builtins import LIST
 from leafwise.core.registry import current
 from leafwise.core.walk import (
     _long_leaf_paths,
@@ -276,3 +277,20 @@ def test_the_path_of_each_leaf_is_that_among_all_paths(tree):
     leaves, code = flatten(tree, current.view)
     found = [leaf_path(code, index) for index in range(len(leaves))]
     assert found == leaf_paths(code, len(leaves))
+
+
+def test_the_path_of_one_leaf_is_found_without_those_of_the_others(monkeypatch):
+    """A function that fails at once in a big tree costs no more than a walk of it."""
+    asked = []
+    keys = type(LIST).keys
+
+    def counting(rule, aux, arity):
+        asked.append(arity)
+        return keys(rule, aux, arity)
+
+    monkeypatch.setattr(type(LIST), "keys", counting)
+    tree = [[[0] * 10 for _ in range(100)] for _ in range(100)]
+    with pytest.raises(ZeroDivisionError) as caught:
+        lw.tree_map(lambda x: 1 / x, tree)
+    assert caught.value.__notes__ == ["at key path [0][0][0]"]
+    assert len(asked) <= 3

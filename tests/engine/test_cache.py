@@ -11,6 +11,7 @@ import pytest
 
 import leafwise as lw
 from alike import Layer, Node
+from leafwise.engine import cache
 
 
 def generated_files():
@@ -178,3 +179,37 @@ def test_what_a_flatten_function_raises_is_raised(eager, counted, error):
     assert error.__notes__ == ["at key path [1]['a']"]
     assert node.times == 1
     del error.__notes__
+
+
+@pytest.mark.parametrize(
+    ("tree", "fewest", "most"),
+    [
+        ([1, 2], 128, 256),
+        ({"a": [1, {"b": (2, 3)}], "c": None}, 128, 256),
+        ([0.0] * 1000, 24, 48),
+        ([{"w": 1, "b": [2, 3]}] * 100, 24, 64),
+    ],
+    ids=["small", "all different", "list", "layers"],
+)
+def test_a_structure_is_compiled_when_it_pays(monkeypatch, tree, fewest, most):
+    """After more uses where compiling costs more than it saves."""
+    monkeypatch.setattr(cache, "_FEWEST_USES", 32)
+    monkeypatch.setattr(cache, "_MOST_USES", 256)
+    monkeypatch.setattr(cache, "_SAMPLE", 4)
+    with lw.engine.enabled():
+        uses = 0
+        while not lw.engine.stats()["plans"]:
+            lw.tree_map(lambda x: x, tree)
+            uses += 1
+        assert fewest <= uses <= most
+
+
+def test_many_structures_behind_one_type_of_root():
+    """Config trees and batches of requests: all that the keys tell apart are fast."""
+    trees = [{f"k{i}_{j}": [j] for j in range(20)} for i in range(100)]
+    with lw.engine.enabled():
+        for _ in range(5):
+            for tree in trees:
+                lw.tree_leaves(tree)
+        found = [lw.tree_structure(t) is lw.tree_structure(t) for t in trees]
+        assert all(found)

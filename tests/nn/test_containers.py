@@ -1,10 +1,13 @@
 """List, Dict and Sequential, requirement by requirement (N16), and mended defects."""
 
+import pickle
+
 import numpy as np
 import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.nn.instance import assign
 
 
 ARRAY = np.ones(2)
@@ -168,3 +171,33 @@ def test_equality_with_plain_containers():
     assert nn.List([1, 2]) == [1, 2]
     assert nn.List([1]) != [2]
     assert nn.List([1]) != nn.List([1])
+
+
+class Grid(lw.Pytree):
+    """A container of one's own: its items are entries under keys in tuples."""
+
+    _leafwise_has_items = True
+    _leafwise_brackets = "({", "})"
+
+    def __setitem__(self, key, value):
+        assign(self, (key,), value)
+
+    def __getitem__(self, key):
+        return vars(self)[(key,)]
+
+
+def test_a_new_container_is_one_class():
+    """It is a tree, a graph, and can be printed, pickled and updated."""
+    grid = Grid()
+    grid[0, 1], grid["name"], grid.note = nn.Param(1.0), "g", "n"
+    assert [*map(str, lw.tree_paths(grid))] == ["[(0, 1)].value"]
+    assert nn.to_pure_dict(nn.state(grid)) == {(0, 1): 1.0}
+    graphdef, state = nn.split(grid)
+    again = nn.merge(graphdef, state)
+    assert (again["name"], again.note, again[0, 1].value) == ("g", "n", 1.0)
+    assert lw.tree_structure(pickle.loads(pickle.dumps(grid))) == lw.tree_structure(
+        grid
+    )
+    assert repr(grid) == "Grid({(0, 1): Param(value=1.0), 'name': 'g', note='n'})"
+    with pytest.raises(lw.errors.KindError, match=r"\['name'\], which is static"):
+        grid["name"] = np.ones(1)

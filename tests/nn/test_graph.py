@@ -517,3 +517,10 @@ def test_what_an_update_refuses():
         nn.update(row, {"0": 2.0})
     nn.update(row, {0: 2.0})
     assert [*row] == [2.0]
+
+
+def test_an_update_of_objects_in_a_list_or_tuple():
+    """The objects in it change; so do those of lists in lists."""
+    one, other = Node(x=lw.data(1)), Node(x=lw.data(2))
+    nn.update((one, [other]), {0: {"x": 5}, 1: {0: {"x": 6}}})
+    assert (one.x, other.x) == (5, 6)

@@ -1,8 +1,10 @@
 """Static parts of treedefs: compared to the type, as they were, and never raising."""
 
+import collections
 import enum
 import itertools
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -125,3 +127,43 @@ def test_objects_are_explained():
     assert lw.explain_leaf(nn.Object()) == (
         "a leaf: Object is a subclass of Pytree that opted to be a leaf"
     )
+
+
+@pytest.mark.parametrize(
+    ("make", "change"),
+    [
+        (list, lambda value: value.append(1)),
+        (dict, lambda value: value.update(a=1)),
+        (set, lambda value: value.add(1)),
+        (bytearray, lambda value: value.extend(b"x")),
+        (lambda: {"a": [1]}, lambda value: value["a"].append(2)),
+        (lambda: ([],), lambda value: value[0].append(2)),
+        (collections.OrderedDict, lambda value: value.update(a=1)),
+        (lambda: collections.defaultdict(list), lambda value: value["a"]),
+        (collections.Counter, lambda value: value.update("a")),
+        (collections.deque, lambda value: value.append(1)),
+    ],
+)
+def test_f3_changed_in_place(make, change):
+    """What was changed in place since is another structure; the old one stays."""
+    value = make()
+    point = Point(value)
+    before = lw.tree_structure(point)
+    assert before == lw.tree_structure(point)
+    change(value)
+    after = lw.tree_structure(point)
+    assert before != after
+    assert before == treedef(make())
+    assert after.unflatten([1]).s is value
+
+
+def test_treedefs_travel():
+    """By pickle and by JSON, with their kinds and static values."""
+    point = Point([1, {"a": (None, 2.5)}], {"k": 1})
+    point.w = nn.parameter(3)
+    for made in (point, nn.List([point, "s"]), nn.Dict(a=point, b=nn.state_value(1))):
+        known = lw.tree_structure(made)
+        assert pickle.loads(pickle.dumps(known)) == known
+        read = lw.PyTreeDef.from_json(known.to_json())
+        assert read == known
+        assert repr(read.unflatten([1, 2, 3][: known.num_leaves])) != ""

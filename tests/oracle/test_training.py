@@ -227,3 +227,10 @@ def test_training_is_resumed_from_a_file(jax, optax, tmp_path, name):
     assert nn.state(first[0], nn.Param) == nn.state(again[0], nn.Param)
     whole = lw.load(tmp_path / name)
     assert lw.tree_structure(whole) == lw.tree_structure(nn.state(first))
+
+
+def test_layers_of_flax_are_refused(jax, nnx):
+    """They would be static; the error says what to do."""
+    model = nn.Module()
+    with pytest.raises(lw.errors.KindError, match="a Linear that would be static"):
+        model.layer = nnx.Linear(2, 3, rngs=nnx.Rngs(0))

@@ -434,3 +434,77 @@ def test_items_that_cannot_be_compared_are_an_error():
     """Also where items are only compared to find those that are the same."""
     with pytest.raises(lw.errors.CompareError, match=r"at \[0\] it cannot"):
         lw.tree_diff([Mute(), 1], [Mute(), 2])
+
+
+def document():
+    """Return a configuration as Helm would render one."""
+
+    def container(service, number):
+        return {
+            "name": f"{service}-{number}",
+            "image": f"registry.example/{service}:{number}.4",
+            "env": [
+                {"name": f"{service.upper()}_{key}", "value": f"{service}/{key}"}
+                for key in ("HOST", "PORT", "LEVEL", "REGION")
+            ],
+            "ports": [{"containerPort": 8000 + number, "protocol": "TCP"}],
+            "resources": {"limits": {"cpu": "500m", "memory": f"{number}Gi"}},
+        }
+
+    return [
+        {
+            "apiVersion": "apps/v1",
+            "kind": "Deployment",
+            "metadata": {"name": service, "labels": {"app": service, "tier": "web"}},
+            "spec": {
+                "replicas": 2,
+                "selector": {"matchLabels": {"app": service}},
+                "template": {"spec": {"containers": [*map(
+                    lambda n, service=service: container(service, n), range(1, 7))]}},
+            },
+        }
+        for service in (f"service{n}" for n in range(23))
+    ]  # fmt: skip
+
+
+def lines_of(tree):
+    """Return how many lines a tree has in YAML."""
+    if isinstance(tree, dict):
+        nodes = [x for x in tree.values() if isinstance(x, dict | list)]
+        return len(tree) + sum(map(lines_of, nodes))
+    return sum(lines_of(x) if isinstance(x, dict | list) else 1 for x in tree)
+
+
+def test_four_edits_of_a_document_are_four_changes():
+    """One of them is an insertion into a list, near the beginning."""
+    a, b = document(), document()
+    assert 2_800 < lines_of(a) < 2_900
+    containers = [x["spec"]["template"]["spec"]["containers"] for x in b]
+    containers[0].insert(1, {"name": "proxy", "image": "proxy:1"})
+    b[7]["spec"]["replicas"] = 3
+    containers[11][2]["env"][0]["value"] = "elsewhere"
+    del b[20]["metadata"]["labels"]["tier"]
+    diff = lw.tree_diff(a, b)
+    inside = "['spec']['template']['spec']['containers']"
+    assert [(c.kind, str(c.path)) for c in diff] == [
+        ("added", f"[0]{inside}[1]"),
+        ("value", "[7]['spec']['replicas']"),
+        ("value", f"[11]{inside}[2]['env'][0]['value']"),
+        ("removed", "[20]['metadata']['labels']['tier']"),
+    ]
+    assert diff.apply(a) == b
+    assert diff.invert().apply(b) == a
+    b.insert(0, {"kind": "Namespace"})
+    b.append(b.pop(3))
+    assert sorted(c.kind for c in lw.tree_diff(a, b)) == sorted(
+        ["added", "value", "value", "removed", "added", "moved"]
+    )
+
+
+def test_a_changed_item_that_moved_is_removed_and_added():
+    a = [{"n": 1, "x": 1}, {"n": 2, "x": 2}, {"n": 3, "x": 3}]
+    b = [a[1], a[2], {"n": 1, "x": 9}]
+    diff = lw.tree_diff(a, b)
+    assert str(diff) == "- [0]: {'n': 1, 'x': 1}\n+ [2]: {'n': 1, 'x': 9}"
+    assert diff.apply(a) == b
+    assert diff.invert().apply(b) == a

@@ -345,3 +345,23 @@ def test_a_dtype_is_a_declared_type():
     assert override({"a": np.int64(1)}, "a=2")["a"].dtype == np.int64
     with pytest.raises(EditError, match=r"'0\.5' is not an int64"):
         override({"a": np.int64(1)}, "a=0.5")
+
+
+@pytest.mark.parametrize(
+    ("tree", "text", "value"),
+    [
+        ({"python": ["3.9", "3.10"]}, "+python[2]=3.20", "3.20"),
+        ({"deps": {"serde": "1.0"}}, "+deps.rand=0.8", "0.8"),
+        ({"deps": {"serde": "1.0"}}, "++deps.rand=0.8", 0.8),
+        ({"deps": {"serde": "1.0"}}, "+deps.rand=true", True),
+        ({"deps": {"serde": 1}}, "+deps.rand=0.8", 0.8),
+        ({"deps": {"serde": "1.0", "n": 1}}, "+deps.rand=0.8", 0.8),
+        ({"deps": {}}, "+deps.rand=0.8", 0.8),
+        ({"name": "x"}, "+deps.rand=0.8", 0.8),
+        ({"python": ["3.9", "3.10"]}, "+python[2]=[3]", [3]),
+    ],
+)
+def test_a_number_beside_strings_is_a_string(tree, text, value):
+    made = lw.selection.override(tree, text)
+    where = text.lstrip("+").partition("=")[0]
+    assert lw.tree_equal(lw.at(made)[where].get(), value, typematch=True)

@@ -60,6 +60,7 @@ settings.load_profile("same")
 
 
 SWEEPS = {
+    "test_another_tree_at_each_place",
     "test_an_exception_of_a_signal_handler_reaches_the_caller",
     "test_depth_with_little_stack",
     "test_dicts_of_any_width",

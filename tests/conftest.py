@@ -60,14 +60,13 @@ settings.load_profile("same")
 
 
 SWEEPS = {
-    "test_an_exception_of_a_signal_handler_reaches_the_caller",
     "test_another_tree_at_each_place",
+    "test_an_exception_of_a_signal_handler_reaches_the_caller",
     "test_depth_with_little_stack",
     "test_dicts_of_any_width",
     "test_each_value_stays_with_its_key_while_a_dict_turns",
     "test_files_that_announce_what_they_do_not_have_are_refused",
     "test_keys_of_dicts_of_any_width",
-    "test_long_texts_of_keys_are_refused_at_once",
     "test_save_is_interrupted_anywhere",
 }
 """Tests of one thing at many places, of which one in seven is tested by default.

@@ -204,22 +204,3 @@ def test_each_public_name_has_an_example():
     ]
     marks = {"Data", "MISSING", "Static"}
     assert [name for name in without if name.rpartition(".")[2] not in marks] == []
-
-
-def test_imports_stand_at_the_top():
-    """No module imports inside a function, or imports the package by its own name."""
-    wrong = set()
-    for path, tree in TREES.items():
-        functions = [
-            node
-            for node in ast.walk(tree)
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-        ]
-        inner = {id(node) for function in functions for node in ast.walk(function)}
-        for node in ast.walk(tree):
-            if isinstance(node, ast.Import | ast.ImportFrom):
-                name = getattr(node, "module", None) or node.names[0].name
-                is_own = name.startswith("leafwise") and getattr(node, "level", 1) == 0
-                if is_own or (id(node) in inner and name not in LATER):
-                    wrong.add((path.name, name))
-    assert wrong == set()

@@ -97,16 +97,6 @@ def test_modes_come_back():
         assert again.unflatten([1, 2]) == {"b": 1, "a": 2}
 
 
-@pytest.mark.slow
-def test_depth_is_no_problem():
-    """The text is flat, whatever the depth."""
-    tree = 1
-    for _ in range(100_000):
-        tree = [tree]
-    treedef = lw.tree_structure(tree)
-    assert round_trip(treedef) == treedef
-
-
 class Tagged:
     def __init__(self, x, tags):
         self.x, self.tags = x, tags

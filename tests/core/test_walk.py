@@ -58,32 +58,6 @@ def innermost(tree):
     return tree
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_gc")
-@pytest.mark.parametrize("wrap", WRAPS[:3], ids=names[:3])
-def test_any_depth(wrap):
-    """A hundred thousand levels go through every operation."""
-    tree, twin = nested(wrap), nested(wrap)
-    leaves, treedef = lw.tree_flatten(tree)
-    assert leaves == lw.tree_leaves(tree) == [*lw.tree.iter(tree)] == [1]
-    assert treedef.num_leaves == 1
-    assert innermost(lw.tree_map(lambda x: x + 1, tree)) == 2
-    assert innermost(lw.tree_map(lambda x, y: x + y, tree, twin)) == 2
-    assert innermost(lw.tree_unflatten(treedef, [5])) == 5
-    other = lw.tree_structure(twin)
-    assert treedef == other
-    assert hash(treedef) == hash(other)
-    assert repr(treedef).count("*") == 1
-    assert pickle.loads(pickle.dumps(treedef)) == treedef
-    assert copy.deepcopy(treedef) == copy.copy(treedef) == treedef
-    assert treedef.flatten_up_to(twin) == [1]
-    assert len(lw.tree_paths(tree)[0]) == DEPTH
-    assert lw.tree_equal(tree, twin)
-    assert treedef.children()[-1].num_leaves == 1
-    assert lw.tree_leaves(tree, is_leaf=int) == [1]
-    assert treedef.compose(treedef).num_leaves == 1
-
-
 def levels(tree):
     """Return all nodes of a chain, innermost first: a list drops its last one first."""
     found = [tree]
@@ -112,24 +86,6 @@ def test_depth_with_little_stack(wrap):
     assert lw.tree_equal(tree, twin)
     assert lw.PyTreeDef.from_json(lw.tree_structure([tree]).to_json()).num_leaves == 1
     del tree, twin  # `held` goes last
-
-
-@pytest.mark.slow
-def test_a_deep_mismatch_is_found():
-    """A difference at the bottom of a deep tree is named, whole path and all."""
-    with pytest.raises(lw.StructureError) as error:
-        lw.tree_map(max, nested(WRAPS[0], leaf=[1]), nested(WRAPS[0], leaf=(1,)))
-    assert len(error.value.path) == DEPTH
-    assert error.value.expected == "list of length 1"
-
-
-@pytest.mark.slow
-def test_a_deep_failure_has_its_path():
-    """An exception of the mapped function has its whole path in the note."""
-    for trees in ((nested(WRAPS[1]),), (nested(WRAPS[1]), nested(WRAPS[1]))):
-        with pytest.raises(ZeroDivisionError) as error:
-            lw.tree_map(lambda *_: 1 / 0, *trees)
-        assert error.value.__notes__ == ["at key path " + "['a']" * DEPTH]
 
 
 # ---------------------------------------------------------------------- cycles

@@ -4,6 +4,7 @@ import gc
 import inspect
 import sys
 import weakref
+from collections import OrderedDict, defaultdict, deque
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,9 @@ import leafwise as lw
 from alike import (
     Layer,
     Node,
+    Other,
+    Pair,
+    Tree,
     outcome,
     told,
     told_treedef,
@@ -140,6 +144,46 @@ def test_the_same_calls_as_the_walk(mode, data, tree, call, steps, how):
 # ------------------------------------------------------------------- at each place
 
 
+def _block(number):
+    """Return a tree that is large enough for a function of its own."""
+    rows = {f"row{n}": (number, [n, {"x": n}], None) for n in range(12)}
+    return {"rows": rows, "kind": "block", "pair": Pair([1], {"deep": (2, (3,))})}
+
+
+LARGE = {
+    "blocks": lambda: {"a": _block(1), "b": [_block(2), _block(3)], "c": _block(4)},
+    "long": lambda: [*map(float, range(20)), (1, 2), *map(str, range(20)), None, [3]],
+    "loops": lambda: ([{"a": [n] * 5, "b": (n, {"c": None})} for n in range(12)], "z"),
+    "wide": lambda: {f"k{n % 7}{n}": [n] if n % 5 == 0 else n for n in range(40)},
+    "varying": lambda: [
+        Layer(Node([1, (2,)], {"a": n}), Layer([n], None, [1]), [n]) for n in range(9)
+    ],
+    "records": lambda: [Layer((n,), {"x": n}, [n]) for n in range(4)],
+    "objects": lambda: {
+        "tree": Tree([[1], 2, (3,)], [4], "abc"),
+        "nodes": [Node([n, (n, n)], "t") for n in range(20)],
+        "records": [Layer(n, (n,), "t") for n in range(20)],
+        "many": Node([*range(20), (1,)], None),
+    },
+    "kinds": lambda: (
+        OrderedDict(b=1, a=[2, 3]),
+        defaultdict(list, x=(4,), y=5),
+        deque([6, [7]], 9),
+        deque(range(20)),
+        Other(8, Pair((9,), [])),
+        {},
+        OrderedDict((f"k{n}", (n,)) for n in range(20)),
+        lw.Partial(len, [1], k=(2,)),
+    ),
+}
+
+
+PLACES = [
+    pytest.param(name, marks=pytest.mark.slow if name == "blocks" else ())
+    for name in LARGE
+]
+
+
 def after(mode, first, other):
     """Return what a call gives and asks, after calls with another tree."""
     with getattr(lw.engine, mode)():
@@ -152,6 +196,22 @@ def after(mode, first, other):
             return False
 
         return outcome(lw.tree_flatten, other, is_leaf=ask), calls
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_another_tree_at_each_place(name):
+    """A leaf that becomes a node, and anything that becomes a leaf."""
+
+    def played(mode, place, other):
+        leaves, treedef = lw.tree_flatten(LARGE[name]())
+        leaves[place] = other
+        return after(mode, LARGE[name](), treedef.unflatten(leaves))
+
+    count = len(lw.tree_leaves(LARGE[name]()))
+    for place in sorted({*range(0, count, 1 + count // 12), count - 1}):
+        for other in ([1, (2,)], None, object, Node([3], [4])):
+            expected = played("disabled", place, other)
+            assert played("eager", place, other) == expected
 
 
 # ----------------------------------------------------------------------- the guesses

@@ -1,5 +1,8 @@
 """The decision table of `obj.name = value`: each value in each state."""
 
+from collections import UserList
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -197,6 +200,27 @@ lw.register_pytree_node(
     namespace="of decisions",
     exist_ok=True,
 )
+
+
+@pytest.mark.parametrize(
+    ("make", "path"),
+    [
+        (InNamespace, ".x[<flat index 0>]"),
+        (lambda array: UserList([1, array]), ".x[1]"),
+        (lambda array: SimpleNamespace(a=1, b=[array]), ".x.b[0]"),
+        (lambda array: [np.array([None], dtype=object)], ".x[0]"),
+    ],
+)
+def test_no_array_is_lost_in_what_is_no_tree(make, path):
+    """Records and containers that are no nodes are looked into."""
+
+    class Model(lw.Pytree):
+        pass
+
+    model = Model()
+    with pytest.raises(lw.errors.KindError) as caught:
+        model.x = make(ARRAY)
+    assert str(caught.value.path) == path
 
 
 def test_what_another_namespace_cannot_flatten():

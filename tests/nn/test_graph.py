@@ -444,24 +444,6 @@ def test_containers_that_contain_themselves():
 # ---------------------------------------------------------------------- deep and wide
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_gc")
-def test_depth_and_width():
-    """Hundreds of objects deep, and 100,000 wide."""
-    deep = None
-    for i in range(400):
-        deep = Node(inner=deep, x=lw.data(i)) if deep else Node(x=lw.data(i))
-    wide = nn.List([Node(x=lw.data(i)) for i in range(100_000)])
-    for tree in (deep, wide):
-        graphdef, state = nn.split(tree)
-        assert graphdef.num_leaves in (400, 100_000)
-        assert nn.graphdef(nn.merge(graphdef, state)) == graphdef
-        assert nn.graphdef(nn.clone(tree)) == graphdef
-        assert nn.find_duplicates(tree) == []
-        nn.update(tree, state)
-    assert nn.merge(graphdef, state)[99_999].x == 99_999
-
-
 class Pair(NamedTuple):
     x: object
     y: object

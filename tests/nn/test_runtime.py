@@ -80,25 +80,6 @@ def test_very_many_layouts():
     assert len(Bag._leafwise_known) <= 1000
 
 
-@pytest.mark.slow
-@pytest.mark.usefixtures("no_gc")
-def test_deep_objects():
-    """A chain of 100,000 objects flattens, maps and compares."""
-
-    class Link(lw.Pytree):
-        def __init__(self, inner, x):
-            self.inner = lw.data(inner)
-            self.x = lw.data(x)
-
-    chain = None
-    for i in range(100_000):
-        chain = Link(chain, i)
-    leaves, treedef = lw.tree_flatten(chain)
-    assert leaves == [*range(100_000)]
-    assert lw.tree_structure(lw.tree_map(lambda x: x + 1, chain)) == treedef
-    assert lw.tree_summary(chain, depth=50, max_rows=None).count == 100_000
-
-
 def test_constructors_that_return_something_else():
     """A `__new__` of its own may return what it likes."""
 

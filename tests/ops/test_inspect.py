@@ -3,7 +3,7 @@
 import dataclasses
 import sys
 import time
-from collections import namedtuple
+from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
 
@@ -71,6 +71,51 @@ def test_is_leaf_that_is_wrong_or_raises(function):
     )
     with pytest.raises(Odd, match=r"^oops"):
         function([1], raiser)
+
+
+# ------------------------------------------------------------------- one level
+
+
+@pytest.mark.parametrize(
+    ("node", "children", "aux", "keys"),
+    [
+        (None, [], None, []),
+        ([1, [2]], [1, [2]], None, [lw.SequenceKey(0), lw.SequenceKey(1)]),
+        ((1,), [1], None, [lw.SequenceKey(0)]),
+        (
+            {"b": 1, "a": [2]},
+            [[2], 1],
+            ["a", "b"],
+            [lw.DictKey("a"), lw.DictKey("b")],
+        ),
+        (
+            OrderedDict(b=1, a=2),
+            [1, 2],
+            ("b", "a"),
+            [lw.DictKey("b"), lw.DictKey("a")],
+        ),
+        (
+            defaultdict(list, b=1, a=2),
+            [2, 1],
+            (list, ("a", "b")),
+            [lw.DictKey("a"), lw.DictKey("b")],
+        ),
+        (deque([1, 2], 4), [1, 2], 4, [lw.SequenceKey(0), lw.SequenceKey(1)]),
+        (Point(1, [2]), [1, [2]], None, [lw.GetAttrKey("x"), lw.GetAttrKey("y")]),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_taking_a_node_apart(node, children, aux, keys):
+    """Children, aux data, keys and class, and the way back."""
+    level = lw.tree.flatten_one_level(node)
+    assert level.children == children
+    assert level.aux == aux
+    assert [*level.keys] == keys
+    assert level.type is type(node)
+    again = level.unflatten(level.children)
+    assert again == node
+    assert type(again) is type(node)
+    assert lw.tree.children(node) == children
 
 
 # -------------------------------------------------------------------- equality

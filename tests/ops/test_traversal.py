@@ -8,17 +8,6 @@ import leafwise as lw
 
 
 TREE = {"c": 3, "a": [1, (2,)], "b": None}
-FOLDS = {
-    "tree_all": lw.tree_all,
-    "tree_any": lw.tree_any,
-    "tree_max": lw.tree.max,
-    "tree_min": lw.tree.min,
-    "tree_sum": lw.tree_sum,
-    "tree_reduce": lambda tree, **options: lw.tree_reduce(max, tree, **options),
-    "tree_reduce_associative": lambda tree, **options: lw.tree.reduce_associative(
-        max, tree, **options
-    ),
-}
 
 
 class Odd(Exception):
@@ -33,15 +22,6 @@ def raiser(*_args):
 def pair(a, b):
     """Show how two values were combined."""
     return f"({a}{b})"
-
-
-@pytest.mark.parametrize("function", FOLDS.values(), ids=FOLDS)
-def test_a_cycle(function):
-    """A tree that contains itself has no result, unless that is clear before."""
-    knot = [] if function is lw.tree_any else [1]
-    knot.append(knot)
-    with pytest.raises(lw.errors.CycleError, match=r"^the tree contains itself: "):
-        function(knot)
 
 
 # ---------------------------------------------------------------------- reduce

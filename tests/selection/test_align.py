@@ -389,26 +389,6 @@ def test_hard_cases_take_bounded_time(number):
     assert time.process_time() - start < 60
 
 
-@pytest.mark.slow
-def test_deep_items_are_looked_at_once():
-    """However many lists are above them."""
-
-    def nested(leaf, size, around):
-        tree = leaf
-        for number in range(size):
-            tree = around(tree, number)
-        return tree
-
-    start = time.process_time()
-    for around in (
-        lambda tree, _: [tree],
-        lambda tree, number: [number, tree, "a"],
-    ):
-        one, two = nested(1, 20_000, around), nested([2], 20_000, around)
-        assert lw.tree_diff(one, two)
-    assert time.process_time() - start < 60
-
-
 @example([], [])
 @given(NUMBERS, NUMBERS)
 def test_the_fewest_items_are_added_and_removed(a, b):

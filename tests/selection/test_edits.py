@@ -313,19 +313,6 @@ def test_pointing_at_one_object_in_two_places_is_an_error():
     )
 
 
-@pytest.mark.slow
-def test_depth():
-    """An edit a hundred thousand levels down."""
-    deep = 1
-    for _ in range(100_000):
-        deep = {"a": deep}
-    path = lw.tree_paths(deep)[0]
-    changed = lw.at(deep)[path].set(2)
-    assert lw.tree_leaves(changed) == [2]
-    assert lw.tree_leaves(deep) == [1]
-    assert lw.tree_leaves(lw.at(deep)["a.a"].delete()) == []
-
-
 def test_static_items_of_containers():
     """They are no leaves, and can be read and set as static attributes can."""
     items = nn.List(["first", lw.data(1), "last"])

@@ -301,26 +301,6 @@ def test_words_that_are_none_are_refused():
         lw.tree_merge({}, rules={"nowhere": "append"})
 
 
-@pytest.mark.slow
-def test_deep_and_cyclic_trees():
-    """Depth costs nothing; a tree that contains itself is an error."""
-    base: Any = {"leaf": 1}
-    overlay: Any = {"other": 2}
-    for _ in range(20_000):
-        base, overlay = {"a": base}, {"a": overlay}
-    merged = lw.tree_merge(base, overlay)
-    for _ in range(20_000):
-        merged = merged["a"]
-    assert merged == {"leaf": 1, "other": 2}
-    one: Any = {}
-    one["self"] = one
-    two: Any = {}
-    two["self"] = two
-    for function in (lw.tree_merge, lw.selection.tree_zip_outer):
-        with pytest.raises(lw.errors.CycleError):
-            function(one, two)
-
-
 # ----------------------------------------------------------------------- side by side
 
 

@@ -245,23 +245,6 @@ def test_renaming():
         lw.selection.from_flat({"A": 1, "a": 2}, rename=str.lower)
 
 
-@pytest.mark.slow
-def test_deep_and_cyclic_trees():
-    """Depth is no limit; a tree that contains itself is an error."""
-    tree: Any = 1
-    for _ in range(20_000):
-        tree = [tree]
-    ((name, leaf),) = lw.selection.to_flat(tree).items()
-    assert (name, leaf) == ("[0]" * 20_000, 1)
-    assert lw.tree_structure(lw.selection.from_flat({name: leaf})) == lw.tree_structure(
-        tree
-    )
-    cyclic: Any = {}
-    cyclic["self"] = cyclic
-    with pytest.raises(lw.errors.CycleError):
-        lw.selection.to_flat(cyclic)
-
-
 # ---------------------------------------------------------------------------- overrides
 
 

@@ -244,24 +244,6 @@ def test_nothing_is_an_error_that_helps():
     assert lw.at(CONFIG, missing_ok=True)["optim.rl"].get(None) is None
 
 
-@pytest.mark.slow
-def test_cycles_and_depth():
-    """A cycle below `**` is an error with both paths; depth is none."""
-    knot = {"a": [1]}
-    knot["a"].append(knot)
-    with pytest.raises(
-        lw.errors.CycleError, match=r"the root occurs again at \['a'\]\[1\]"
-    ):
-        lw.at(knot)["**.a"].get()
-    assert lw.at(knot)["a[1].a[0]"].get() == 1
-    deep = 1
-    for _ in range(100_000):
-        deep = [deep]
-    ((path, leaf),) = lw.at(deep)["**"].items()
-    assert (len(path), leaf) == (100_000, 1)
-    assert lw.at(deep)[path].get() == 1
-
-
 def test_a_place_that_two_selectors_lead_to_in_two_ways_is_there_once():
     """As it is in one pattern; so an edit of it is one edit."""
     tree = {"a": {"a": {"a": 1}}}

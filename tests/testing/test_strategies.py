@@ -190,29 +190,6 @@ def test_hypothesis_is_loaded_by_the_first_strategy():
     assert text == "False\n"
 
 
-@pytest.mark.needs("processes")
-def test_the_first_example_builds_no_table_of_unicode(tmp_path):
-    """Hypothesis takes a second for it, which fails its own deadline for examples."""
-    code = (
-        "import leafwise as lw\n"
-        "from hypothesis import given, settings, strategies as st\n"
-        "@lw.dataclass\n"
-        "class Layer:\n"
-        "    w: object\n"
-        "    name: str = lw.static(default='a')\n"
-        "for strategy in (lw.testing.trees(), lw.testing.trees(nodes=[Layer]),\n"
-        "                 lw.testing.treedefs(), lw.testing.trees_like(['a', 1])):\n"
-        "    @settings(max_examples=5, database=None, deadline=None)\n"
-        "    @given(strategy)\n"
-        "    def check(tree): pass\n"
-        "    check()\n"
-    )
-    plain = {k: v for k, v in os.environ.items() if not k.startswith("COVERAGE")}
-    env = {**plain, "HYPOTHESIS_STORAGE_DIRECTORY": str(tmp_path)}
-    subprocess.run([sys.executable, "-c", code], check=True, env=env)
-    assert not [*tmp_path.rglob("*charmap*")]
-
-
 def test_without_hypothesis_an_error_says_what_to_install(monkeypatch):
     """When a strategy is asked for."""
     monkeypatch.setitem(sys.modules, "hypothesis.strategies", None)

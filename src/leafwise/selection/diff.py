@@ -522,31 +522,14 @@ def changes_between(
             f"lists must be one of {', '.join(map(repr, LISTS))}, or a mapping "
             f"from selectors to keys; got {clip(lists)}"
         )
-    options = DiffOptions(aligns=lists != "position")
+    compared = _Comparing(context, values, aligns=lists != "position")
     if ignore is not None:
         chosen = read_selector(ignore, context.view)
         places = [chosen.targets(tree, context) for tree in (a, b)]
-        ignored = [{place.path for place in found} for found in places]
-        options = options._replace(ignored=ignored)
+        compared.ignored = [{place.path for place in found} for found in places]
     if isinstance(lists, Mapping):
-        keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
-        options = options._replace(keys=keys)
-    return [*_Comparing(context, values, options).run(a, b)]
-
-
-class DiffOptions(NamedTuple):
-    """Which places are ignored, and how lists are compared.
-
-    Attributes:
-        aligns: Whether lists are compared after equal items are matched.
-        ignored: The ignored paths in the first and in the second tree.
-        keys: The lists whose items are paired by a key, in the first and in the second
-            tree.
-    """
-
-    aligns: bool
-    ignored: Sequence[set[KeyPath]] = (set(), set())
-    keys: Sequence[Mapping[KeyPath, Selector]] = ({}, {})
+        compared.keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
+    return [*compared.walk((), a, b)]
 
 
 def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
@@ -561,31 +544,32 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    options = DiffOptions(aligns=False)
-    return any(_Comparing(context, values, options, above).run(a, b))
+    return any(_Comparing(context, values, aligns=False, above=above).walk((), a, b))
 
 
 class _Comparing:
-    """One comparison of two trees."""
+    """One comparison of two trees.
+
+    Attributes:
+        aligns: Whether lists are compared after equal items are matched.
+        ignored: The ignored paths in the first and in the second tree.
+        keys: The lists whose items are paired by a key, in the first and in the second
+            tree.
+    """
 
     def __init__(
-        self,
-        context: Context,
-        values: Values,
-        options: DiffOptions,
-        above: KeyPath = ROOT,
+        self, context: Context, values: Values, *, aligns: bool, above: KeyPath = ROOT
     ) -> None:
         self.context = context
         self.values = values
-        self.options = options
-        self.ignored = options.ignored if any(options.ignored) else ()
+        self.aligns = aligns
         self.above = above
-        self.unchecked: list[Any] = []
+        self.ignored: Sequence[set[KeyPath]] = ()
+        self.keys: Sequence[Mapping[KeyPath, Selector]] = ()
         asked = values.asked
         self.numbering = Numbering(
             context, typematch=asked.typematch, equal_nan=asked.equal_nan
         )
-        self.names = Numbering(context)
         self.skips = values.equal_nan  # an identical object may still hold a NaN
         stop = context.stop
         self.asks = not (stop is None or isinstance(stop, View))
@@ -595,31 +579,30 @@ class _Comparing:
         """Return a path from the root down, in the first tree or in the second."""
         return KeyPath((*self.above, *plain_keys(unlink(link), side)))
 
-    def run(self, a: Any, b: Any) -> Iterator[Change]:
-        """Yield the changes.
+    def is_ignored(self, link: Any, sides: Iterable[int] = (0, 1)) -> bool:
+        """Return whether a place is ignored in one of the trees."""
+        return any(self.path(link, side) in self.ignored[side] for side in sides)
+
+    def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
+        """Yield the changes below a place.
 
         Raises:
             CycleError: A tree contains itself.
         """
-        self.unchecked = [a, b]
-        return self.walk((), a, b)
-
-    def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
-        """Yield the changes below a place."""
+        unchecked = [a, b]
         stack: list[Any] = [(link, 0, a, b)]
-        skips, ignored = self.skips, self.ignored
         while stack:
             item = stack.pop()
             link, depth, one, two = item[:4]
-            if ignored and any(self.path(link, n) in ignored[n] for n in (0, 1)):
+            if self.ignored and self.is_ignored(link):
                 continue
             if len(item) > 4:
                 yield self.change(link, one, two, *item[4:])
                 continue
-            if one is two and skips:
+            if one is two and self.skips:
                 continue
             if depth == DEPTH_IN_DOUBT:
-                check_cycles(self.unchecked, self.context)
+                check_cycles(unchecked, self.context)
             try:
                 kind, rows = self.compare(one, two, link)
             except Undecided as why:
@@ -649,7 +632,7 @@ class _Comparing:
         if rule is not other or rule is None:
             return "type", ()
         items = rule.is_mapping or (
-            rule.is_sequence and (self.options.aligns or not rule.is_fixed)
+            rule.is_sequence and (self.aligns or not rule.is_fixed)
         )
         rests = (rule.rest(a), rule.rest(b)) if items else (None, None)
         if rests[0] is not rests[1] and not rule.same_rest(*rests):
@@ -684,17 +667,15 @@ class _Comparing:
         whole.
         """
         mine, others = rule.items(a), rule.items(b)
-        is_same = len(mine) == len(others) and (
-            all(map(is_, mine, others))
-            or ([*mine] == [*others] and {str}.issuperset(map(type, [*mine, *others])))
-        )
-        if is_same or mine.keys() == others.keys():
+        if mine.keys() == others.keys():
+            is_same = all(map(is_, mine, others)) or (
+                {str}.issuperset(map(type, [*mine, *others])) and [*mine] == [*others]
+            )
             if not is_same and not rule.same_aux(
                 rule.flatten(a)[1], rule.flatten(b)[1]
             ):
                 return "aux", ()
-            found: Any = others.values() if is_same else map(others.get, mine)
-            same = self.differing(mine, mine.values(), found)
+            same = self.differing(mine, mine.values(), map(others.get, mine))
             return "", [(DictKey(key), x, y) for key, x, y in same]
         rows: list[Any] = [
             (DictKey(key), x, others[key])
@@ -725,7 +706,7 @@ class _Comparing:
         """Compare two sequences: after equal items are found, or by position."""
         ours, others = rule.items(a), rule.items(b)
         rows: Iterable[Row] | None = None
-        if self.options.aligns:
+        if self.aligns:
             if self.of_one_type(ours, others) and ours == others:
                 return "", ()
             rows = self.aligned(ours, others, link)
@@ -767,18 +748,19 @@ class _Comparing:
         most one pair of them differs.
         """
         sizes = len(ours), len(others)
-        for side, table in enumerate(self.options.keys):
+        for side, table in enumerate(self.keys):
             key = table.get(self.path(link, side)) if table else None
             if key is not None:
+                names = Numbering(self.context)
                 numbers = [
                     numbers_by_key(
-                        items, key, self.context, self.names.of, self.path(link, n)
+                        items, key, self.context, names.of, self.path(link, n)
                     )
                     for n, items in enumerate((ours, others))
                 ]
                 return rows_of(sizes, *aligned(*numbers))
         if self.ignored and any(
-            self.path((link, SequenceKey(place)), side) in self.ignored[side]
+            self.is_ignored((link, SequenceKey(place)), [side])
             for side in (0, 1)
             for place in range(sizes[side])
         ):
@@ -795,9 +777,10 @@ class _Comparing:
             except CompareError:
                 return False
 
-        options = DiffOptions(False, self.options.ignored)
-        by_position = _Comparing(self.context, self.values, options, self.above)
-        by_position.unchecked = self.unchecked
+        by_position = _Comparing(
+            self.context, self.values, aligns=False, above=self.above
+        )
+        by_position.ignored = self.ignored
         least = min(sizes)
         start = next((n for n in range(least) if not same(n, n)), least)
         rest = range(1, least - start + 1)

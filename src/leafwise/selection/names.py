@@ -37,8 +37,8 @@ from .select import (
     Place,
     along,
     check_cycles,
+    children_of,
     find,
-    keys_of,
     parse,
     require,
     selector,
@@ -203,7 +203,7 @@ def _rows(
         if rule is not None and rule.is_mapping:
             pairs = [(DictKey(key), x) for key, x in rule.items(node).items()]
         elif rule is not None:
-            pairs = [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
+            pairs = [*children_of(node, rule).items()]
         if strict and rule is not None:
             keys = [key.key for key, _ in pairs if type(key) is DictKey]
             wrong = [key for key in keys if type(key) is not str]

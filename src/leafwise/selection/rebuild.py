@@ -31,7 +31,7 @@ from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
 from ..safely import type_name
-from .select import DEEP, Place, call_at, find, has_kinds, keys_of, parse
+from .select import DEEP, Place, call_at, children_of, find, has_kinds, keys_of, parse
 
 
 Tree = TypeVar("Tree")
@@ -200,9 +200,7 @@ class _Step:
         if self.rule.reads_items:
             return self.node[key.entry]
         if self.children is None:
-            children, aux = self.rule.flatten(self.node)
-            keys = self.rule.keys(aux, len(children))
-            self.children = dict(zip(keys, children, strict=True))
+            self.children = children_of(self.node, self.rule)
         known = self.children
         return known[key] if key in known else getattr(self.node, key.name)
 

@@ -466,6 +466,12 @@ def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
     return rule.keys(aux, len(children))
 
 
+def children_of(node: Any, rule: Rule) -> dict[Any, Any]:
+    """Return a node's children by key."""
+    children, aux = rule.flatten(node)
+    return dict(zip(rule.keys(aux, len(children)), children, strict=True))
+
+
 def has_kinds(node: Any) -> bool:
     """Return whether an object knows which of its attributes or items are data."""
     return hasattr(node, "_leafwise_fields")

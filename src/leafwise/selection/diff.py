@@ -10,6 +10,7 @@ when somebody asks (`difference`); how a diff is printed is the affair of
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
@@ -39,7 +40,6 @@ from .align import (
     LISTS,
     Numbering,
     Row,
-    Shifts,
     aligned,
     keyed_lists,
     numbers_by_key,
@@ -160,10 +160,39 @@ def _is_in_list(change: Change) -> bool:
     )
 
 
-def note(change: Change, shifts: Shifts) -> None:
-    """Take note of what happens to the items of a list."""
-    if _is_in_list(change):
-        shifts.note(change.kind, change.path, change.index)
+class Shifts:
+    """Where nodes and leaves are after changes to the items of lists."""
+
+    def __init__(self, changes: Iterable[Change]) -> None:
+        self._lists: dict[KeyPath, tuple[list[int], list[int], dict[int, int]]] = {}
+        for change in filter(_is_in_list, changes):
+            path, index = change.path, change.index
+            gone, new, moved = self._lists.setdefault(path.parent, ([], [], {}))
+            place = path[-1].idx
+            if change.kind != "added":
+                gone.append(place)
+            if change.kind != "removed":
+                new.append(place if index is None else index)
+            if index is not None:
+                moved[place] = index
+        for gone, new, _ in self._lists.values():
+            gone.sort()
+            new.sort()
+
+    def after(self, path: KeyPath) -> KeyPath:
+        """Return the path after the changes, given the path before them."""
+        keys = [*path]
+        for size in {len(one) for one in self._lists if len(one) < len(path)}:
+            if path[:size] not in self._lists:
+                continue
+            gone, new, moved = self._lists[path[:size]]
+            place = path[size].idx
+            if place not in moved:
+                rank = place - bisect_left(gone, place)
+                more = range(len(new))
+                moved[place] = rank + bisect_right(more, rank, key=lambda n: new[n] - n)
+            keys[size] = SequenceKey(moved[place])
+        return KeyPath(keys)
 
 
 def inverse(change: Change, shifts: Shifts) -> Change:
@@ -310,9 +339,7 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> print(lw.tree_diff([1], [1, 2]).invert())
             - [1]: 2
         """
-        shifts = Shifts()
-        for change in self._changes:
-            note(change, shifts)
+        shifts = Shifts(self._changes)
         turned = (inverse(change, shifts) for change in self._changes)
         return TreeDiff(turned, self._context, self._values)
 

@@ -350,6 +350,7 @@ class TreeDiff(Shown, Sequence[Change]):
             tree: The first tree of the comparison, or a similar one.
 
         Raises:
+            CompareError: A value cannot be compared with the old one.
             EditError: The tree does not have the old value of a change.
             PathError: The tree does not have the path of a change.
 
@@ -363,10 +364,19 @@ class TreeDiff(Shown, Sequence[Change]):
             ...
             leafwise.errors.EditError: expected 2 at ['b'], found 9
         """
+        context, values = self._context, self._values
+        namespace = context.view.mode.namespace
         for change in self._changes:
-            if change.kind != "added":
-                _expect(change, tree, self._context, self._values)
-        return rebuild(tree, map(edit_of, self._changes), self._context)
+            if change.kind == "added":
+                continue
+            before, path = change.before, change.path
+            found = path(tree, namespace=namespace)
+            if found is not before and differ(before, found, context, values, path):
+                raise EditError(
+                    f"expected {clip(before)} at {path.where()}, found {clip(found)}",
+                    path=path,
+                )
+        return rebuild(tree, map(edit_of, self._changes), context)
 
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
@@ -433,25 +443,6 @@ class TreeDiff(Shown, Sequence[Change]):
 
         made = patched(tree, patch, context, same)
         return tree_diff(tree, made, typematch=True, none_is_leaf=True)
-
-
-def _expect(change: Change, tree: Any, context: Context, values: Values) -> None:
-    """Check that a tree has the old value of a change.
-
-    Raises:
-        CompareError: The values cannot be compared.
-        EditError: Another value is there.
-        PathError: Nothing is there.
-    """
-    found = change.path(tree, namespace=context.view.mode.namespace)
-    if found is not change.before and differ(
-        change.before, found, context, values, change.path
-    ):
-        raise EditError(
-            f"expected {clip(change.before)} at {change.path.where()}, "
-            f"found {clip(found)}",
-            path=change.path,
-        )
 
 
 # ------------------------------------------------------------------------- comparing

@@ -20,13 +20,14 @@ from collections.abc import (
 from functools import partial
 from itertools import islice
 from operator import is_, itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
 from ..core.registry import lookup
 from ..core.walk import locate, unlink
+from ..equality.exact import same
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
@@ -559,7 +560,7 @@ def remade(
     if (
         len(old) == len(entries)
         and all(map(is_, entries.values(), old.values()))
-        and (all(map(is_, entries, old)) or all(map(_same_key, entries, old)))
+        and (all(map(is_, entries, old)) or same([*entries], [*old], typed=True))
     ):
         return node
     if rule.is_mapping or rule.is_sequence:
@@ -575,14 +576,6 @@ def remade(
         elif key not in old or made[key] is not value:
             made[key] = item
     return made
-
-
-_EXACT: Final = frozenset({str, int, bool, bytes})
-
-
-def _same_key(a: Any, b: Any) -> bool:
-    """Return whether two keys are indistinguishable."""
-    return a is b or (type(a) is type(b) and type(a) in _EXACT and bool(a == b))
 
 
 def data_keys(nodes: Sequence[Any]) -> set[Any]:

@@ -514,7 +514,7 @@ class _Merging:
         spot: Spot,
         mine: dict[Any, Any],
         theirs: dict[Any, Any],
-        pairs: Iterable[Sequence[Any]],
+        pairs: Iterable[Sequence[Any]] = (),
         as_key: Callable[[Any], Any] = lambda key: key,
     ) -> Walk:
         """Return the merged children of two nodes, without those that do not remain.
@@ -522,7 +522,8 @@ class _Merging:
         Args:
             spot: The place of the nodes.
             mine, theirs: The children of each node.
-            pairs: The keys of a child in both tables; MISSING for none.
+            pairs: The keys of a child in both tables, MISSING for none. Without pairs,
+                children with one key belong together.
             as_key: Makes the key of a path of one of a table.
         """
         rules = spot.rules
@@ -530,7 +531,7 @@ class _Merging:
         keeps = rules is None and policy.join in ("outer", "left")
         overlays = keeps and policy[:3:2] == ("outer", "overlay")
         made: dict[Any, Any] = {}
-        for one, other in pairs:
+        for one, other in pairs or [(key, key) for key in {**mine, **theirs}]:
             below, above = mine.get(one, MISSING), theirs.get(other, MISSING)
             key, value = other if one is MISSING else one, MISSING
             if below is above or (above is MISSING and keeps):
@@ -553,7 +554,7 @@ class _Merging:
     ) -> Walk:
         """Return the merge of two mappings, or of two sequences."""
         mine, theirs = entries_of(below, rule), entries_of(above, other)
-        pairs: Iterable[Sequence[Any]] = [(key, key) for key in {**mine, **theirs}]
+        pairs: Sequence[Sequence[Any]] = ()
         data = lambda: data_keys([below, above])  # noqa: E731
         key_type: Any = item_key(below, rule)
         by, lists = spot.policy.pairs, spot.policy.lists
@@ -589,9 +590,7 @@ class _Merging:
                 )
             base = call_at(rule.unflatten, (other_aux, [*ours]), spot)
         mine, theirs = children_of(below, rule), children_of(above, rule)
-        found = yield from self.children(
-            spot, mine, theirs, zip(mine, mine, strict=True)
-        )
+        found = yield from self.children(spot, mine, theirs)
         made, edits = _with_values(spot.link, base, rule, mine, found)
         if made is not below and rule.edited is not None:
             self.record.add((), below, made, rule, edits)
@@ -624,8 +623,7 @@ class _Merging:
             )
         mine = {GetAttrKey(name): x for name, x in fields.items()}
         theirs = {**mine, **{GetAttrKey(name): x for name, x in table.items()}}
-        pairs = zip(theirs, theirs, strict=True)
-        found = yield from self.children(spot, mine, theirs, pairs)
+        found = yield from self.children(spot, mine, theirs)
         made, edits = _with_values(spot.link, below, rule, mine, found)
         if made is not below and rule.edited is not None:
             self.record.add((), below, made, rule, edits)

@@ -31,27 +31,15 @@ Pairs: TypeAlias = list[tuple[int, int]]
 """Positions in one list, and in the other."""
 
 
-class Shifted(NamedTuple):
-    """Stands for the key of an item that is at two positions of two lists."""
-
-    before: int
-    after: int
-
-
 class Row(NamedTuple):
-    """The positions of an item in two lists, -1 if missing, and whether it moved."""
+    """The positions of an item in two lists, -1 if missing, and whether it moved.
+
+    It stands for the key of the item in a linked list of keys.
+    """
 
     before: int
     after: int
     has_moved: bool = False
-
-    @property
-    def key(self) -> Any:
-        """The key of the item in a linked list of keys."""
-        before, after, _ = self
-        if before < 0 or before == after:
-            return SequenceKey(after)
-        return SequenceKey(before) if after < 0 else Shifted(before, after)
 
 
 # ------------------------------------------------------------------- equal items
@@ -324,4 +312,8 @@ def numbers_by_key(
 def plain_keys(keys: Iterable[Any], side: int) -> Iterator[Any]:
     """Yield the keys of a path in the first tree or in the second."""
     for key in keys:
-        yield SequenceKey(key[side]) if type(key) is Shifted else key
+        if type(key) is Row:
+            place = key[side]
+            yield SequenceKey(place if place >= 0 else key[1 - side])
+        else:
+            yield key

@@ -744,11 +744,11 @@ class _Comparing:
             x = ours[i] if i >= 0 else MISSING
             y = others[j] if j >= 0 else MISSING
             if has_moved:
-                found.append((row.key, x, y, "moved", j))
+                found.append((row, x, y, "moved", j))
             if i >= 0 and j >= 0:
-                found.append((row.key, x, y))
+                found.append((row, x, y))
             else:
-                found.append((row.key, x, y, "added" if i < 0 else "removed"))
+                found.append((row, x, y, "added" if i < 0 else "removed"))
         return "", found
 
     def of_one_type(self, ours: list[Any], others: list[Any]) -> bool:
@@ -791,7 +791,7 @@ class _Comparing:
             if (x is y and self.skips) or (not self.asks and equal_at_sight(x, y)):
                 return True
             try:
-                return not any(by_position.walk((link, Row(i, j).key), x, y))
+                return not any(by_position.walk((link, Row(i, j)), x, y))
             except CompareError:
                 return False
 

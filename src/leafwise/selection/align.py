@@ -1,8 +1,7 @@
 """Items of two lists that belong together, found in bounded time for any lists.
 
-Owns the numbers that stand for equal values (`Numbering`), the search for equal items
-(`aligned`), and where items are before and after changes (`Shifts`). What is a change,
-and how it is recorded, is not known here.
+Owns the numbers that stand for equal values (`Numbering`) and the search for equal
+items (`aligned`). What is a change, and how it is recorded, is not known here.
 
 A longest common subsequence is found with the method of Hunt and Szymanski (A fast
 algorithm for computing longest common subsequences, 1977). Its time grows with the
@@ -11,7 +10,7 @@ number of pairs of equal items; if there are too many, items are paired by posit
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right, insort
+from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
@@ -32,27 +31,15 @@ Pairs: TypeAlias = list[tuple[int, int]]
 """Positions in one list, and in the other."""
 
 
-class Shifted(NamedTuple):
-    """Stands for the key of an item that is at two positions of two lists."""
-
-    before: int
-    after: int
-
-
 class Row(NamedTuple):
-    """The positions of an item in two lists, -1 if missing, and whether it moved."""
+    """The positions of an item in two lists, -1 if missing, and whether it moved.
+
+    It stands for the key of the item in a linked list of keys.
+    """
 
     before: int
     after: int
     has_moved: bool = False
-
-    @property
-    def key(self) -> Any:
-        """The key of the item in a linked list of keys."""
-        before, after, _ = self
-        if before < 0 or before == after:
-            return SequenceKey(after)
-        return SequenceKey(before) if after < 0 else Shifted(before, after)
 
 
 # ------------------------------------------------------------------- equal items
@@ -325,68 +312,8 @@ def numbers_by_key(
 def plain_keys(keys: Iterable[Any], side: int) -> Iterator[Any]:
     """Yield the keys of a path in the first tree or in the second."""
     for key in keys:
-        yield SequenceKey(key[side]) if type(key) is Shifted else key
-
-
-# ------------------------------------------------------------------- before and after
-
-
-class Shifts:
-    """Tracks where nodes and leaves are after items of lists were changed.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise.selection.align import Shifts
-        >>> shifts = Shifts()
-        >>> shifts.note("removed", lw.KeyPath.parse("['a'][0]"))
-        >>> shifts.note("added", lw.KeyPath.parse("['a'][3]"))
-        >>> print(shifts.after(lw.KeyPath.parse("['a'][2].x")))
-        ['a'][1].x
-    """
-
-    def __init__(self) -> None:
-        self._lists: dict[KeyPath, _Shift] = {}
-
-    def note(self, kind: str, path: KeyPath, index: int | None = None) -> None:
-        """Note that an item of a list is added, removed, or moved to a position."""
-        shift, place = self._lists.setdefault(path.parent, _Shift()), path[-1].idx
-        if kind != "added":
-            insort(shift.gone, place)
-        if kind != "removed":
-            insort(shift.new, place if index is None else index)
-        if index is not None:
-            shift.moved[place] = index
-
-    def after(self, path: KeyPath) -> KeyPath:
-        """Return the path after the changes, given the path before them."""
-        keys = [*path]
-        for size in {len(one) for one in self._lists if len(one) < len(path)}:
-            shift = self._lists.get(path[:size])
-            if shift is not None:
-                keys[size] = SequenceKey(shift.after(path[size].idx))
-        return KeyPath(keys)
-
-
-class _Shift:
-    """What happens to the items of a list.
-
-    Attributes:
-        gone: The positions before that are left.
-        new: The positions after that are taken anew.
-        moved: From which of them to which.
-    """
-
-    __slots__ = ("gone", "moved", "new")
-
-    def __init__(self) -> None:
-        self.gone: list[int] = []
-        self.new: list[int] = []
-        self.moved: dict[int, int] = {}
-
-    def after(self, place: int) -> int:
-        """Return where an item is afterwards."""
-        if place in self.moved:
-            return self.moved[place]
-        rank = place - bisect_left(self.gone, place)
-        new = self.new
-        return rank + bisect_right(range(len(new)), rank, key=lambda n: new[n] - n)
+        if type(key) is Row:
+            place = key[side]
+            yield SequenceKey(place if place >= 0 else key[1 - side])
+        else:
+            yield key

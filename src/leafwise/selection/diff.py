@@ -10,9 +10,10 @@ when somebody asks (`difference`); how a diff is printed is the affair of
 from __future__ import annotations
 
 import json
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import is_
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -38,7 +39,6 @@ from .align import (
     LISTS,
     Numbering,
     Row,
-    Shifts,
     aligned,
     keyed_lists,
     numbers_by_key,
@@ -159,10 +159,39 @@ def _is_in_list(change: Change) -> bool:
     )
 
 
-def note(change: Change, shifts: Shifts) -> None:
-    """Take note of what happens to the items of a list."""
-    if _is_in_list(change):
-        shifts.note(change.kind, change.path, change.index)
+class Shifts:
+    """Where nodes and leaves are after changes to the items of lists."""
+
+    def __init__(self, changes: Iterable[Change]) -> None:
+        self._lists: dict[KeyPath, tuple[list[int], list[int], dict[int, int]]] = {}
+        for change in filter(_is_in_list, changes):
+            path, index = change.path, change.index
+            gone, new, moved = self._lists.setdefault(path.parent, ([], [], {}))
+            place = path[-1].idx
+            if change.kind != "added":
+                gone.append(place)
+            if change.kind != "removed":
+                new.append(place if index is None else index)
+            if index is not None:
+                moved[place] = index
+        for gone, new, _ in self._lists.values():
+            gone.sort()
+            new.sort()
+
+    def after(self, path: KeyPath) -> KeyPath:
+        """Return the path after the changes, given the path before them."""
+        keys = [*path]
+        for size in {len(one) for one in self._lists if len(one) < len(path)}:
+            if path[:size] not in self._lists:
+                continue
+            gone, new, moved = self._lists[path[:size]]
+            place = path[size].idx
+            if place not in moved:
+                rank = place - bisect_left(gone, place)
+                more = range(len(new))
+                moved[place] = rank + bisect_right(more, rank, key=lambda n: new[n] - n)
+            keys[size] = SequenceKey(moved[place])
+        return KeyPath(keys)
 
 
 def inverse(change: Change, shifts: Shifts) -> Change:
@@ -309,9 +338,7 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> print(lw.tree_diff([1], [1, 2]).invert())
             - [1]: 2
         """
-        shifts = Shifts()
-        for change in self._changes:
-            note(change, shifts)
+        shifts = Shifts(self._changes)
         turned = (inverse(change, shifts) for change in self._changes)
         return TreeDiff(turned, self._context, self._values)
 
@@ -322,6 +349,7 @@ class TreeDiff(Shown, Sequence[Change]):
             tree: The first tree of the comparison, or a similar one.
 
         Raises:
+            CompareError: A value cannot be compared with the old one.
             EditError: The tree does not have the old value of a change.
             PathError: The tree does not have the path of a change.
 
@@ -335,10 +363,19 @@ class TreeDiff(Shown, Sequence[Change]):
             ...
             leafwise.errors.EditError: expected 2 at ['b'], found 9
         """
+        context, values = self._context, self._values
+        namespace = context.view.mode.namespace
         for change in self._changes:
-            if change.kind != "added":
-                _expect(change, tree, self._context, self._values)
-        return rebuild(tree, map(edit_of, self._changes), self._context)
+            if change.kind == "added":
+                continue
+            before, path = change.before, change.path
+            found = path(tree, namespace=namespace)
+            if found is not before and differ(before, found, context, values, path):
+                raise EditError(
+                    f"expected {clip(before)} at {path.where()}, found {clip(found)}",
+                    path=path,
+                )
+        return rebuild(tree, map(edit_of, self._changes), context)
 
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
@@ -405,25 +442,6 @@ class TreeDiff(Shown, Sequence[Change]):
 
         made = patched(tree, patch, context, same)
         return tree_diff(tree, made, typematch=True, none_is_leaf=True)
-
-
-def _expect(change: Change, tree: Any, context: Context, values: Values) -> None:
-    """Check that a tree has the old value of a change.
-
-    Raises:
-        CompareError: The values cannot be compared.
-        EditError: Another value is there.
-        PathError: Nothing is there.
-    """
-    found = change.path(tree, namespace=context.view.mode.namespace)
-    if found is not change.before and differ(
-        change.before, found, context, values, change.path
-    ):
-        raise EditError(
-            f"expected {clip(change.before)} at {change.path.where()}, "
-            f"found {clip(found)}",
-            path=change.path,
-        )
 
 
 # ------------------------------------------------------------------------- comparing
@@ -521,31 +539,14 @@ def changes_between(
             f"lists must be one of {', '.join(map(repr, LISTS))}, or a mapping "
             f"from selectors to keys; got {clip(lists)}"
         )
-    options = DiffOptions(aligns=lists != "position")
+    compared = _Comparing(context, values, aligns=lists != "position")
     if ignore is not None:
         chosen = read_selector(ignore, context.view)
         places = [chosen.targets(tree, context) for tree in (a, b)]
-        ignored = [{place.path for place in found} for found in places]
-        options = options._replace(ignored=ignored)
+        compared.ignored = [{place.path for place in found} for found in places]
     if isinstance(lists, Mapping):
-        keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
-        options = options._replace(keys=keys)
-    return [*_Comparing(context, values, options).run(a, b)]
-
-
-class DiffOptions(NamedTuple):
-    """Which places are ignored, and how lists are compared.
-
-    Attributes:
-        aligns: Whether lists are compared after equal items are matched.
-        ignored: The ignored paths in the first and in the second tree.
-        keys: The lists whose items are paired by a key, in the first and in the second
-            tree.
-    """
-
-    aligns: bool
-    ignored: Sequence[set[KeyPath]] = (set(), set())
-    keys: Sequence[Mapping[KeyPath, Selector]] = ({}, {})
+        compared.keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
+    return [*compared.walk((), a, b)]
 
 
 def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
@@ -560,31 +561,32 @@ def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> 
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    options = DiffOptions(aligns=False)
-    return any(_Comparing(context, values, options, above).run(a, b))
+    return any(_Comparing(context, values, aligns=False, above=above).walk((), a, b))
 
 
 class _Comparing:
-    """One comparison of two trees."""
+    """One comparison of two trees.
+
+    Attributes:
+        aligns: Whether lists are compared after equal items are matched.
+        ignored: The ignored paths in the first and in the second tree.
+        keys: The lists whose items are paired by a key, in the first and in the second
+            tree.
+    """
 
     def __init__(
-        self,
-        context: Context,
-        values: Values,
-        options: DiffOptions,
-        above: KeyPath = ROOT,
+        self, context: Context, values: Values, *, aligns: bool, above: KeyPath = ROOT
     ) -> None:
         self.context = context
         self.values = values
-        self.options = options
-        self.ignored = options.ignored if any(options.ignored) else ()
+        self.aligns = aligns
         self.above = above
-        self.unchecked: list[Any] = []
+        self.ignored: Sequence[set[KeyPath]] = ()
+        self.keys: Sequence[Mapping[KeyPath, Selector]] = ()
         asked = values.asked
         self.numbering = Numbering(
             context, typematch=asked.typematch, equal_nan=asked.equal_nan
         )
-        self.names = Numbering(context)
         self.skips = values.equal_nan  # an identical object may still hold a NaN
         stop = context.stop
         self.asks = not (stop is None or isinstance(stop, View))
@@ -594,31 +596,30 @@ class _Comparing:
         """Return a path from the root down, in the first tree or in the second."""
         return KeyPath((*self.above, *plain_keys(unlink(link), side)))
 
-    def run(self, a: Any, b: Any) -> Iterator[Change]:
-        """Yield the changes.
+    def is_ignored(self, link: Any, sides: Iterable[int] = (0, 1)) -> bool:
+        """Return whether a place is ignored in one of the trees."""
+        return any(self.path(link, side) in self.ignored[side] for side in sides)
+
+    def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
+        """Yield the changes below a place.
 
         Raises:
             CycleError: A tree contains itself.
         """
-        self.unchecked = [a, b]
-        return self.walk((), a, b)
-
-    def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
-        """Yield the changes below a place."""
+        unchecked = [a, b]
         stack: list[Any] = [(link, 0, a, b)]
-        skips, ignored = self.skips, self.ignored
         while stack:
             item = stack.pop()
             link, depth, one, two = item[:4]
-            if ignored and any(self.path(link, n) in ignored[n] for n in (0, 1)):
+            if self.ignored and self.is_ignored(link):
                 continue
             if len(item) > 4:
                 yield self.change(link, one, two, *item[4:])
                 continue
-            if one is two and skips:
+            if one is two and self.skips:
                 continue
             if depth == DEPTH_IN_DOUBT:
-                check_cycles(self.unchecked, self.context)
+                check_cycles(unchecked, self.context)
             try:
                 kind, rows = self.compare(one, two, link)
             except Undecided as why:
@@ -648,7 +649,7 @@ class _Comparing:
         if rule is not other or rule is None:
             return "type", ()
         items = rule.is_mapping or (
-            rule.is_sequence and (self.options.aligns or not rule.is_fixed)
+            rule.is_sequence and (self.aligns or not rule.is_fixed)
         )
         rests = (rule.rest(a), rule.rest(b)) if items else (None, None)
         if rests[0] is not rests[1] and not rule.same_rest(*rests):
@@ -683,17 +684,15 @@ class _Comparing:
         whole.
         """
         mine, others = rule.items(a), rule.items(b)
-        is_same = len(mine) == len(others) and (
-            all(map(is_, mine, others))
-            or ([*mine] == [*others] and {str}.issuperset(map(type, [*mine, *others])))
-        )
-        if is_same or mine.keys() == others.keys():
+        if mine.keys() == others.keys():
+            is_same = all(map(is_, mine, others)) or (
+                {str}.issuperset(map(type, [*mine, *others])) and [*mine] == [*others]
+            )
             if not is_same and not rule.same_aux(
                 rule.flatten(a)[1], rule.flatten(b)[1]
             ):
                 return "aux", ()
-            found: Any = others.values() if is_same else map(others.get, mine)
-            same = self.differing(mine, mine.values(), found)
+            same = self.differing(mine, mine.values(), map(others.get, mine))
             return "", [(DictKey(key), x, y) for key, x, y in same]
         rows: list[Any] = [
             (DictKey(key), x, others[key])
@@ -724,7 +723,7 @@ class _Comparing:
         """Compare two sequences: after equal items are found, or by position."""
         ours, others = rule.items(a), rule.items(b)
         rows: Iterable[Row] | None = None
-        if self.options.aligns:
+        if self.aligns:
             if self.of_one_type(ours, others) and ours == others:
                 return "", ()
             rows = self.aligned(ours, others, link)
@@ -744,11 +743,11 @@ class _Comparing:
             x = ours[i] if i >= 0 else MISSING
             y = others[j] if j >= 0 else MISSING
             if has_moved:
-                found.append((row.key, x, y, "moved", j))
+                found.append((row, x, y, "moved", j))
             if i >= 0 and j >= 0:
-                found.append((row.key, x, y))
+                found.append((row, x, y))
             else:
-                found.append((row.key, x, y, "added" if i < 0 else "removed"))
+                found.append((row, x, y, "added" if i < 0 else "removed"))
         return "", found
 
     def of_one_type(self, ours: list[Any], others: list[Any]) -> bool:
@@ -766,18 +765,19 @@ class _Comparing:
         most one pair of them differs.
         """
         sizes = len(ours), len(others)
-        for side, table in enumerate(self.options.keys):
+        for side, table in enumerate(self.keys):
             key = table.get(self.path(link, side)) if table else None
             if key is not None:
+                names = Numbering(self.context)
                 numbers = [
                     numbers_by_key(
-                        items, key, self.context, self.names.of, self.path(link, n)
+                        items, key, self.context, names.of, self.path(link, n)
                     )
                     for n, items in enumerate((ours, others))
                 ]
                 return rows_of(sizes, *aligned(*numbers))
         if self.ignored and any(
-            self.path((link, SequenceKey(place)), side) in self.ignored[side]
+            self.is_ignored((link, SequenceKey(place)), [side])
             for side in (0, 1)
             for place in range(sizes[side])
         ):
@@ -790,13 +790,14 @@ class _Comparing:
             if (x is y and self.skips) or (not self.asks and equal_at_sight(x, y)):
                 return True
             try:
-                return not any(by_position.walk((link, Row(i, j).key), x, y))
+                return not any(by_position.walk((link, Row(i, j)), x, y))
             except CompareError:
                 return False
 
-        options = DiffOptions(False, self.options.ignored)
-        by_position = _Comparing(self.context, self.values, options, self.above)
-        by_position.unchecked = self.unchecked
+        by_position = _Comparing(
+            self.context, self.values, aligns=False, above=self.above
+        )
+        by_position.ignored = self.ignored
         least = min(sizes)
         start = next((n for n in range(least) if not same(n, n)), least)
         rest = range(1, least - start + 1)

@@ -27,10 +27,10 @@ from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.walk import flatten, unlink
+from ..core.walk import flatten
 from ..equality.leaves import Values, type_names
 from ..errors import EditError
-from ..ops.context import Context, context_of
+from ..ops.context import Context, context_of, path_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from ..safely import MISSING, brief, class_name, clip, nearest, printed, type_name
@@ -56,6 +56,7 @@ from .select import (
     Selector,
     call_at,
     check_cycles,
+    children_of,
     find,
     has_kinds,
     keys_of,
@@ -94,10 +95,6 @@ def run(walk: Walk, trees: Sequence[Any], context: Context) -> Any:
     return value
 
 
-def _path(link: Any) -> KeyPath:
-    return KeyPath(unlink(link))
-
-
 def _called(f: Callable[..., Any], values: Sequence[Any], link: Any) -> Any:
     """Call a function with the values at a place; MISSING if it returns `DELETE`."""
     found = call_at(f, values, Place(link, None))
@@ -111,29 +108,39 @@ def _described(node: Any, context: Context) -> str:
     return with_article(type_name(node))
 
 
-def _unflattened(
-    link: Any, node: Any, rule: Rule, aux: Any, keys: Sequence[Any], values: list[Any]
-) -> Any:
-    """Return a node like another one with other children; the node if it has them.
+def _with_values(
+    link: Any, node: Any, rule: Rule, old: Mapping[Any, Any], new: Mapping[Any, Any]
+) -> tuple[Any, list[tuple[Any, Edit]]]:
+    """Return an object with other children and static values, and the edits made.
+
+    Args:
+        link: Where it is, as a linked list.
+        node: The object.
+        rule: Its rule.
+        old: Its children and static values by key.
+        new: The new ones; those that are not there, or MISSING, are deleted.
 
     Raises:
-        EditError: A child is missing.
+        EditError: A child that is required is deleted.
     """
-    for key, value in zip(keys, values, strict=True):
-        if value is MISSING:
-            raise _required((link, key))
-    children, known = rule.flatten(node)
-    if aux is known and all(map(is_, values, children)):
-        return node
-    return call_at(rule.unflatten, (aux, values), Place(link, None))
-
-
-def _required(link: Any) -> EditError:
-    path = _path(link)
-    return EditError(
-        f"{path.where()} cannot be deleted: its parent has a fixed number of children",
-        path=path,
-    )
+    is_fixed = rule.extras is None or rule.extras(node) is None
+    edits: list[tuple[Any, Edit]] = []
+    for key in {**old, **new}:
+        value, known = new.get(key, MISSING), old.get(key, MISSING)
+        if value is known:
+            continue
+        if value is MISSING and is_fixed:
+            path = path_below(path_of(link), key)
+            raise EditError(
+                f"{path.where()} cannot be deleted: its parent has a fixed number of "
+                "children",
+                path=path,
+            )
+        edit = Insert(value) if known is MISSING else Set(value)
+        edits.append((key, Delete() if value is MISSING else edit))
+    if not edits:
+        return node, edits
+    return call_at(changed_node, (link, node, rule, edits), Place(link, None)), edits
 
 
 # ------------------------------------------------------------------- the outer join
@@ -183,34 +190,32 @@ def tree_map_outer(
         rule: Any = rules[0]
         if rules.count(None) == len(rules):
             return _called(f, [fill if x is MISSING else x for x in row], link)
+        as_key: Callable[[Any], Any] = lambda key: key  # noqa: E731
         if None not in rules and not any(map(has_kinds, nodes)):
             key_types = {*map(item_key, nodes, rules)}
             key_type = key_types.pop() if len(key_types) == 1 else None
         if key_type is not None:
-            there = map(entries_of, nodes, rules)
-            tables = [{} if x is MISSING else next(there) for x in row]
+            tables, as_key = [*map(entries_of, nodes, rules)], key_type
+        elif rules.count(rule) == len(rules):
+            tables = [*map(children_of, nodes, rules)]
+        if key_type is not None or (
+            rules.count(rule) == len(rules)
+            and all([*table] == [*tables[0]] for table in tables)
+        ):
             made = {}
+            there = iter(tables)
+            columns = [{} if x is MISSING else next(there) for x in row]
             for key in dict.fromkeys(key for table in tables for key in table):
-                children = [table.get(key, MISSING) for table in tables]
-                value = yield joined((link, key_type(key)), children)
+                children = [table.get(key, MISSING) for table in columns]
+                value = yield joined((link, as_key(key)), children)
                 if value is not MISSING:
                     made[key] = value
-            old, data = entries_of(first, rule), lambda: data_keys(nodes)
-            return call_at(remade, (first, rule, old, made, data), Place(link, None))
-        keys = keys_of(first, rule) if rule else ()
-        alike = (
-            x is rule and keys_of(node, rule) == keys
-            for x, node in zip(rules, nodes, strict=True)
-        )
-        if rule and all(alike):
-            nothing = [MISSING] * len(keys)
-            columns = [nothing if x is MISSING else rule.flatten(x)[0] for x in row]
-            values = []
-            for key, *children in zip(keys, *columns, strict=True):
-                values.append((yield joined((link, key), children)))
-            aux = rule.flatten(first)[1]
-            return _unflattened(link, first, rule, aux, keys, values)
-        path = _path(link)
+            if key_type is None:
+                return _with_values(link, first, rule, tables[0], made)[0]
+            data = lambda: data_keys(nodes)  # noqa: E731
+            arguments = first, rule, tables[0], made, data
+            return call_at(remade, arguments, Place(link, None))
+        path = path_of(link)
         kinds = dict.fromkeys(_described(node, context) for node in nodes)
         raise EditError(
             f"cannot join {' and '.join(kinds)} at {path.where()}", path=path
@@ -326,7 +331,7 @@ class Spot(NamedTuple):
     @property
     def path(self) -> KeyPath:
         """The path."""
-        return _path(self.link)
+        return path_of(self.link)
 
 
 def _placed(
@@ -509,7 +514,7 @@ class _Merging:
         spot: Spot,
         mine: dict[Any, Any],
         theirs: dict[Any, Any],
-        pairs: Iterable[Sequence[Any]],
+        pairs: Iterable[Sequence[Any]] = (),
         as_key: Callable[[Any], Any] = lambda key: key,
     ) -> Walk:
         """Return the merged children of two nodes, without those that do not remain.
@@ -517,7 +522,8 @@ class _Merging:
         Args:
             spot: The place of the nodes.
             mine, theirs: The children of each node.
-            pairs: The keys of a child in both tables; MISSING for none.
+            pairs: The keys of a child in both tables, MISSING for none. Without pairs,
+                children with one key belong together.
             as_key: Makes the key of a path of one of a table.
         """
         rules = spot.rules
@@ -525,7 +531,7 @@ class _Merging:
         keeps = rules is None and policy.join in ("outer", "left")
         overlays = keeps and policy[:3:2] == ("outer", "overlay")
         made: dict[Any, Any] = {}
-        for one, other in pairs:
+        for one, other in pairs or [(key, key) for key in {**mine, **theirs}]:
             below, above = mine.get(one, MISSING), theirs.get(other, MISSING)
             key, value = other if one is MISSING else one, MISSING
             if below is above or (above is MISSING and keeps):
@@ -548,7 +554,7 @@ class _Merging:
     ) -> Walk:
         """Return the merge of two mappings, or of two sequences."""
         mine, theirs = entries_of(below, rule), entries_of(above, other)
-        pairs: Iterable[Sequence[Any]] = [(key, key) for key in {**mine, **theirs}]
+        pairs: Sequence[Sequence[Any]] = ()
         data = lambda: data_keys([below, above])  # noqa: E731
         key_type: Any = item_key(below, rule)
         by, lists = spot.policy.pairs, spot.policy.lists
@@ -572,8 +578,8 @@ class _Merging:
 
     def nodes(self, spot: Spot, below: Any, above: Any, rule: Rule) -> Walk:
         """Return the merge of two nodes of one type that have the same keys."""
-        keys, conflict = keys_of(below, rule), spot.policy.conflict
-        (ours, aux), (others, other_aux) = rule.flatten(below), rule.flatten(above)
+        conflict, base = spot.policy.conflict, below
+        (ours, aux), (_, other_aux) = rule.flatten(below), rule.flatten(above)
         if conflict != "base" and not rule.same_aux(aux, other_aux):
             if conflict == "error":
                 name = class_name(rule.cls, qualified=False)
@@ -582,16 +588,11 @@ class _Merging:
                     f"{spot.path.where()}",
                     path=spot.path,
                 )
-            aux = other_aux
-        mine = dict(zip(keys, ours, strict=True))
-        theirs = dict(zip(keys, others, strict=True))
-        found = yield from self.children(
-            spot, mine, theirs, zip(keys, keys, strict=True)
-        )
-        values = [found.get(key, MISSING) for key in keys]
-        made = _unflattened(spot.link, below, rule, aux, keys, values)
+            base = call_at(rule.unflatten, (other_aux, [*ours]), spot)
+        mine, theirs = children_of(below, rule), children_of(above, rule)
+        found = yield from self.children(spot, mine, theirs)
+        made, edits = _with_values(spot.link, base, rule, mine, found)
         if made is not below and rule.edited is not None:
-            edits = [(k, Set(x)) for k, x in found.items() if x is not mine[k]]
             self.record.add((), below, made, rule, edits)
         return made
 
@@ -622,20 +623,9 @@ class _Merging:
             )
         mine = {GetAttrKey(name): x for name, x in fields.items()}
         theirs = {**mine, **{GetAttrKey(name): x for name, x in table.items()}}
-        pairs = zip(theirs, theirs, strict=True)
-        found = yield from self.children(spot, mine, theirs, pairs)
-        edits: list[tuple[Any, Edit]] = []
-        for key in theirs:
-            value, old = found.get(key, MISSING), mine.get(key, MISSING)
-            if value is MISSING and is_fixed:
-                raise _required((spot.link, key))
-            if value is not old:
-                sort = Insert if old is MISSING else Set
-                edits.append((key, Delete() if value is MISSING else sort(value)))
-        if not edits:
-            return below
-        made = call_at(changed_node, (spot.link, below, rule, edits), spot)
-        if rule.edited is not None:
+        found = yield from self.children(spot, mine, theirs)
+        made, edits = _with_values(spot.link, below, rule, mine, found)
+        if made is not below and rule.edited is not None:
             self.record.add((), below, made, rule, edits)
         return made
 
@@ -718,10 +708,9 @@ def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
 
 def fields_of(node: Any, rule: Rule) -> dict[str, Any]:
     """Return the fields of an object by name; none if its children have other keys."""
-    keys = keys_of(node, rule)
-    if any(type(key) is not GetAttrKey for key in keys):
+    children = children_of(node, rule)
+    if any(type(key) is not GetAttrKey for key in children):
         return {}
-    children = rule.flatten(node)[0]
-    fields = {key.name: child for key, child in zip(keys, children, strict=True)}
+    fields = {key.name: child for key, child in children.items()}
     fields.update((name, getattr(node, name)) for name in static_names(node, rule))
     return fields

@@ -37,8 +37,8 @@ from .select import (
     Place,
     along,
     check_cycles,
+    children_of,
     find,
-    keys_of,
     parse,
     require,
     selector,
@@ -203,7 +203,7 @@ def _rows(
         if rule is not None and rule.is_mapping:
             pairs = [(DictKey(key), x) for key, x in rule.items(node).items()]
         elif rule is not None:
-            pairs = [*zip(keys_of(node, rule), rule.flatten(node)[0], strict=True)]
+            pairs = [*children_of(node, rule).items()]
         if strict and rule is not None:
             keys = [key.key for key, _ in pairs if type(key) is DictKey]
             wrong = [key for key in keys if type(key) is not str]
@@ -405,36 +405,32 @@ class _Branch(dict[Any, Any]):
 def _grown(table: Mapping[str, Any], sep: str) -> Any:
     """Return dicts and lists built from names and values."""
     root = _Branch()
+    grown: list[tuple[_Branch, Any]] = []
     for name, value in table.items():
         branch, last = root, ""
         for key in _keys(name, sep):
-            branch, last = branch.setdefault(last, _Branch()), key
+            if last not in branch:
+                branch[last] = _Branch()
+                grown.append((branch, last))
+            branch, last = branch[last], key
             if type(branch) is not _Branch:
                 raise EditError(f"{name!r} is below a name that already has a value")
         if last in branch:
             raise EditError(f"{name!r} has a value, but names below it have one, too")
         branch[last] = value
-    order = [root]
-    for branch in order:
-        order += [below for below in branch.values() if type(below) is _Branch]
-    made: dict[int, Any] = {}
-    for branch in reversed(order):
-        children = {key: made.get(id(x), x) for key, x in branch.items()}
-        kinds = {*map(type, children)}
+    for above, key in reversed(grown):  # a branch comes after the one above it
+        branch = above[key]
+        kinds = {*map(type, branch)}
         if len(kinds) > 1:
-            shown = ", ".join(map(clip, [*children][:4]))
+            shown = ", ".join(map(clip, [*branch][:4]))
             raise EditError(f"names and positions are mixed at one level: {shown}")
-        if int in kinds:
-            for place in range(len(children)):
-                if place not in children:
-                    shown = ", ".join(map(str, sorted(children)[:4]))
-                    raise EditError(
-                        f"position {place} is missing; the positions are {shown}"
-                    )
-            made[id(branch)] = [children[place] for place in range(len(children))]
-        else:
-            made[id(branch)] = children
-    return made[id(root)].get("", {})
+        missing = next((n for n in range(len(branch)) if n not in branch), None)
+        if int in kinds and missing is not None:
+            shown = ", ".join(map(str, sorted(branch)[:4]))
+            raise EditError(f"position {missing} is missing; the positions are {shown}")
+        is_list = int in kinds
+        above[key] = [*map(branch.get, range(len(branch)))] if is_list else {**branch}
+    return root.get("", {})
 
 
 def _filled(

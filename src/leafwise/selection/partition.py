@@ -7,7 +7,6 @@ None stays a value like any other, and parts can be combined without further dat
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from functools import partial
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from ..core.register import StaticRule
@@ -29,28 +28,23 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def _regions(
+def _numbered(
     tree: Any, selectors: Iterable[Any], context: Context, missing_ok: bool
-) -> list[Region]:
-    read = partial(read_selector, view=context.view)
-    return [
-        Region(require(what, tree, context, missing_ok=missing_ok))
-        for what in map(read, selectors)
-    ]
+) -> tuple[list[Any], PyTreeDef, list[int]]:
+    """Return the leaves, the treedef, and the first selector that picks each leaf.
 
-
-def _map_selected(
-    tree: Any,
-    what: Any,
-    context: Context,
-    missing_ok: bool,
-    make: Callable[[Any, bool], Any],
-) -> Any:
-    """Map a function of each leaf and whether a selector picks it."""
-    (region,) = _regions(tree, (what,), context, missing_ok)
+    The selector is given by its number; that of no selector is the number of all.
+    """
+    regions = []
+    for what in selectors:
+        chosen = read_selector(what, context.view)
+        regions.append(Region(require(chosen, tree, context, missing_ok=missing_ok)))
     leaves, treedef = context.flatten(tree)
-    pairs = zip(treedef.paths(), leaves, strict=True)
-    return treedef.unflatten([make(leaf, path in region) for path, leaf in pairs])
+    numbers = [
+        next((n for n, region in enumerate(regions) if path in region), len(regions))
+        for path in treedef.paths()
+    ]
+    return leaves, treedef, numbers
 
 
 def _split(
@@ -101,14 +95,8 @@ def tree_partition(
     Modelled on `equinox.partition`, for any number of parts.
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    regions = _regions(tree, selectors, context, missing_ok)
-    leaves, treedef = context.flatten(tree)
-    rest = len(regions)
-    numbers = [
-        next((n for n, region in enumerate(regions) if path in region), rest)
-        for path in treedef.paths()
-    ]
-    return _split(treedef, leaves, numbers, rest + 1)
+    leaves, treedef, numbers = _numbered(tree, selectors, context, missing_ok)
+    return _split(treedef, leaves, numbers, len(selectors) + 1)
 
 
 def tree_combine(
@@ -188,8 +176,11 @@ def tree_filter(
         {'w': 1.5, 'n': None}
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    keep = lambda leaf, chosen: leaf if chosen else fill  # noqa: E731
-    kept: TreeT = _map_selected(tree, what, context, missing_ok, keep)
+    leaves, treedef, numbers = _numbered(tree, [what], context, missing_ok)
+    pairs = zip(leaves, numbers, strict=True)
+    kept: TreeT = treedef.unflatten(
+        [fill if number else leaf for leaf, number in pairs]
+    )
     return kept
 
 
@@ -227,15 +218,12 @@ def tree_labels(
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    regions = _regions(tree, rules, context, missing_ok=True)
-    pairs = [*zip(regions, rules.values(), strict=True)]
-    _, treedef = context.flatten(tree)
-    labels = []
-    for path in treedef.paths():
-        label = next((name for region, name in pairs if path in region), default)
+    _, treedef, numbers = _numbered(tree, rules, context, True)
+    names = [*rules.values(), default]
+    labels = [names[number] for number in numbers]
+    for path, label in zip(treedef.paths(), labels, strict=True):
         if label is MISSING:
             raise EditError(f"no rule matches the leaf at {path.where()}", path=path)
-        labels.append(label)
     return treedef.unflatten(labels)
 
 
@@ -349,8 +337,9 @@ def tree_mask(
     Modelled on `sepes.tree_mask`.
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    hide = lambda leaf, chosen: Masked(leaf) if chosen else leaf  # noqa: E731
-    return _map_selected(tree, what, context, missing_ok, hide)
+    leaves, treedef, numbers = _numbered(tree, [what], context, missing_ok)
+    pairs = zip(leaves, numbers, strict=True)
+    return treedef.unflatten([x if number else Masked(x) for x, number in pairs])
 
 
 def tree_unmask(

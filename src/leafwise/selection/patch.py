@@ -103,7 +103,8 @@ def _checked(value: Any, path: KeyPath) -> Any:
     Raises:
         EditError: JSON has no such value.
     """
-    leaves, treedef = _OF_JSON.flatten(value)
+    is_leaf = lambda node: type(node) not in (dict, list) or not node  # noqa: E731
+    leaves, treedef = context_of(is_leaf, none_is_leaf=True).flatten(value)
     for below, leaf in zip(treedef.paths(), leaves, strict=True):
         place = KeyPath(path + below)
         _pointer(place)
@@ -114,10 +115,6 @@ def _checked(value: Any, path: KeyPath) -> Any:
 
 
 _JSON_TYPES: Final = frozenset({str, int, float, bool, type(None), dict, list})
-_OF_JSON: Final = context_of(
-    lambda node: type(node) not in (dict, list) or not node, none_is_leaf=True
-)
-"""Dicts and lists are nodes, and the empty ones leaves."""
 
 
 def _refuse(what: str, path: KeyPath) -> NoReturn:

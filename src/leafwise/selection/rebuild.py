@@ -20,18 +20,19 @@ from collections.abc import (
 from functools import partial
 from itertools import islice
 from operator import is_, itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
 from ..core.registry import lookup
 from ..core.walk import locate, unlink
+from ..equality.exact import same
 from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
 from ..safely import type_name
-from .select import DEEP, Place, call_at, find, has_kinds, keys_of, parse
+from .select import DEEP, Place, call_at, children_of, find, has_kinds, keys_of, parse
 
 
 Tree = TypeVar("Tree")
@@ -200,9 +201,7 @@ class _Step:
         if self.rule.reads_items:
             return self.node[key.entry]
         if self.children is None:
-            children, aux = self.rule.flatten(self.node)
-            keys = self.rule.keys(aux, len(children))
-            self.children = dict(zip(keys, children, strict=True))
+            self.children = children_of(self.node, self.rule)
         known = self.children
         return known[key] if key in known else getattr(self.node, key.name)
 
@@ -561,7 +560,7 @@ def remade(
     if (
         len(old) == len(entries)
         and all(map(is_, entries.values(), old.values()))
-        and (all(map(is_, entries, old)) or all(map(_same_key, entries, old)))
+        and (all(map(is_, entries, old)) or same([*entries], [*old], typed=True))
     ):
         return node
     if rule.is_mapping or rule.is_sequence:
@@ -577,14 +576,6 @@ def remade(
         elif key not in old or made[key] is not value:
             made[key] = item
     return made
-
-
-_EXACT: Final = frozenset({str, int, bool, bytes})
-
-
-def _same_key(a: Any, b: Any) -> bool:
-    """Return whether two keys are indistinguishable."""
-    return a is b or (type(a) is type(b) and type(a) in _EXACT and bool(a == b))
 
 
 def data_keys(nodes: Sequence[Any]) -> set[Any]:

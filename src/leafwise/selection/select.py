@@ -466,6 +466,12 @@ def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
     return rule.keys(aux, len(children))
 
 
+def children_of(node: Any, rule: Rule) -> dict[Any, Any]:
+    """Return a node's children by key."""
+    children, aux = rule.flatten(node)
+    return dict(zip(rule.keys(aux, len(children)), children, strict=True))
+
+
 def has_kinds(node: Any) -> bool:
     """Return whether an object knows which of its attributes or items are data."""
     return hasattr(node, "_leafwise_fields")
@@ -703,7 +709,16 @@ class Selector:
         return f"the tree has {_count(len(leaves))}, no match among them"
 
     def __and__(self, other: Any) -> Selector:
-        return _both(self, selector(other))
+        parts = self, selector(other)
+
+        def found(tree: Any, context: Context) -> list[Place]:
+            first, second = (part.targets(tree, context) for part in parts)
+            in_first, in_second = Region(first), Region(second)
+            found = [place for place in first if place.path in in_second]
+            found += [place for place in second if place.path in in_first]
+            return unique(found)
+
+        return Selector(" & ".join(f"({part.text})" for part in parts), found)
 
     __rand__ = __and__
 
@@ -714,7 +729,14 @@ class Selector:
         return _either((selector(other), self))
 
     def __invert__(self) -> Selector:
-        return _outside(self)
+
+        def found(tree: Any, context: Context) -> list[Place]:
+            region = Region(self.targets(tree, context))
+            leaves, treedef = context.flatten(tree)
+            pairs = zip(treedef.paths(), leaves, strict=True)
+            return [Place(path, leaf) for path, leaf in pairs if path not in region]
+
+        return Selector(f"~({self.text})", found)
 
     def __repr__(self) -> str:
         return f"<selector {self.text}>"
@@ -793,7 +815,7 @@ def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
     It picks all of a subtree for True, nothing for False, and what a selector picks in
     the subtree.
     """
-    also = "" if _BOOL.issuperset(map(type, parts)) else " and predicates"
+    also = " and predicates" * any(isinstance(part, Selector) for part in parts)
 
     def found(tree: Any, context: Context) -> list[Place]:
         values = treedef.flatten_up_to(tree)
@@ -816,31 +838,6 @@ def _either(parts: Sequence[Selector]) -> Selector:
 
     text = " | ".join(part.text for part in parts)
     return Selector(text, found, may_be_empty=not parts)
-
-
-def _both(*parts: Selector) -> Selector:
-    """Return the selector of what is in a target of both of two selectors."""
-
-    def found(tree: Any, context: Context) -> list[Place]:
-        first, second = (part.targets(tree, context) for part in parts)
-        in_first, in_second = Region(first), Region(second)
-        found = [place for place in first if place.path in in_second]
-        found += [place for place in second if place.path in in_first]
-        return unique(found)
-
-    return Selector(" & ".join(f"({part.text})" for part in parts), found)
-
-
-def _outside(part: Selector) -> Selector:
-    """Return the selector of the leaves that are in no target of a selector."""
-
-    def found(tree: Any, context: Context) -> list[Place]:
-        region = Region(part.targets(tree, context))
-        leaves, treedef = context.flatten(tree)
-        pairs = zip(treedef.paths(), leaves, strict=True)
-        return [Place(path, leaf) for path, leaf in pairs if path not in region]
-
-    return Selector(f"~({part.text})", found)
 
 
 # ------------------------------------------------------------------------- regions
@@ -921,37 +918,19 @@ def read_selector(what: Any, view: View) -> Selector:
             return _of_types(tuple(what))
         if all(isinstance(x, _IN_TUPLES) and type(x) is not bool for x in what):
             return _either([read_selector(item, view) for item in what])
-    if view.resolve(type(what)) is None:
-        return _of_leaf(what)
-    leaves, treedef = plain_context(view).flatten(what)
-    if _BOOL.issuperset(map(type, leaves)):
-        return _mask(treedef, leaves)
-    parts: list[bool | Selector] = []
-    for leaf in leaves:
-        if isinstance(leaf, Selector | re.Pattern) or callable(leaf):
-            parts.append(read_selector(leaf, view))
-        elif leaf is None or _is_flag(leaf):  # None where it is a leaf of the tree too
-            parts.append(bool(leaf))
-        else:
-            raise _no_selector(what, leaf)
-    return _mask(treedef, parts)
-
-
-_IN_TUPLES: Final = (str, int, slice, KeyPath, Selector, re.Pattern)
-
-
-def is_function(what: Any, view: View) -> bool:
-    """Return whether a value is a function and not a node that is callable."""
-    return callable(what) and view.resolve(type(what)) is None
-
-
-def _of_leaf(what: Any) -> Selector:
-    """Return the selector of a value that is not a node.
-
-    Raises:
-        PathError: The string is not a valid pattern.
-        TypeError: The value cannot be a selector.
-    """
+    if view.resolve(type(what)) is not None:
+        leaves, treedef = plain_context(view).flatten(what)
+        parts: list[bool | Selector] = []
+        for leaf in leaves:
+            if type(leaf) is bool:
+                parts.append(leaf)
+            elif isinstance(leaf, Selector | re.Pattern) or callable(leaf):
+                parts.append(read_selector(leaf, view))
+            elif leaf is None or _is_flag(leaf):  # None where it is a leaf of the tree
+                parts.append(bool(leaf))
+            else:
+                raise _no_selector(what, leaf)
+        return _mask(treedef, parts)
     if isinstance(what, str):
         return _of_text(str.__str__(what))
     if isinstance(what, int) and type(what) is not bool:
@@ -964,8 +943,7 @@ def _of_leaf(what: Any) -> Selector:
     if isinstance(what, KeyPath):
         return _Path(what.where(), [step_of(key) for key in what])
     if isinstance(what, re.Pattern):
-        search = what.search
-        found = lambda path, _leaf: search(str(path))  # noqa: E731
+        found = lambda path, _leaf: what.search(str(path))  # noqa: E731
         return _leaves(repr(what.pattern), found, takes_path=True)
     if isinstance(what, type):
         return _of_types((what,))
@@ -975,6 +953,14 @@ def _of_leaf(what: Any) -> Selector:
     if _is_flag(what):
         return _mask(PyTreeDef.leaf(), [bool(what)])
     raise _no_selector(what, what)
+
+
+_IN_TUPLES: Final = (str, int, slice, KeyPath, Selector, re.Pattern)
+
+
+def is_function(what: Any, view: View) -> bool:
+    """Return whether a value is a function and not a node that is callable."""
+    return callable(what) and view.resolve(type(what)) is None
 
 
 @functools.lru_cache(maxsize=1024)
@@ -1002,14 +988,9 @@ def _takes_path(what: Callable[..., object]) -> bool:
     return sum(p.default is p.empty for p in positional) >= 2
 
 
-_BOOL: Final = frozenset({bool})
-
-
 def _is_flag(value: Any) -> bool:
     """Return whether a value is a bool, of Python or of any array library."""
-    if type(value) is bool:
-        return True
-    return (
+    return type(value) is bool or (
         is_array_like(value)
         and tuple(value.shape) == ()
         and str(value.dtype).rpartition(".")[2] in ("bool", "bool_")

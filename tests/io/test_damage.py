@@ -178,10 +178,9 @@ def tensors(dtype, shape, offsets, data=b"\0" * 100, length=None):
     return struct.pack("<Q", len(text) if length is None else length) + text + data
 
 
-def header(leaves, treedef=None, objects=()):
-    about = {"format": 2}
-    data = {"leafwise": about, "leaves": leaves, "treedef": treedef}
-    return json.dumps({**data, "objects": [*objects]}).encode()
+def header(leaves, *treedefs):
+    data = {"leafwise": {"format": 2}, "leaves": leaves, "treedefs": treedefs}
+    return json.dumps(data).encode()
 
 
 def nodes(count, *nodes):
@@ -237,8 +236,7 @@ HOSTILE = {
     ),
     "an object that is not there.json": header({"a": {"object": _HUGE}}, nodes(1)),
     "an object in itself.json": header(
-        {"a": {"object": 1}}, nodes(1),
-        [{"at": "a", "leaves": {"a": {"object": 1}}, "treedef": nodes(1)}],
+        {"a": {"object": 1}, "b": {"object": 1}}, nodes(1), nodes(1)
     ),
     "the same as nothing.json": header({"a": {"same": "b"}}),
     "very deep.json": b"[" * 100_000,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import graphlib
 from collections.abc import Callable, Sequence
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
 from ..core.keypath import KeyPath
@@ -249,13 +250,13 @@ class Part(NamedTuple):
 
     Attributes:
         path: The path from the root of the tree to where it is first.
-        treedef: Its structure, with a leaf for each node that is a part itself.
-        leaves: Its leaves, with a `Shared` for each such node.
+        leaves: Its leaves, with a `Shared` for each node that is a part itself.
+        treedef: Its structure, with a leaf for each such node.
     """
 
     path: KeyPath
-    treedef: PyTreeDef
     leaves: list[Any]
+    treedef: PyTreeDef
 
     def paths(self) -> list[KeyPath]:
         """Return the paths of its leaves, from the root of the tree."""
@@ -275,18 +276,18 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
     for path, root in roots:
         stops = lambda node, root=root: node is not root and id(node) in again  # noqa: E731
         inside = context.also_stopping(stops) if again else context
-        leaves, treedef = inside.flatten(root)
-        part = Part(path, treedef, leaves)
-        paths = part.paths() if again else ()
-        for index, (at, leaf) in enumerate(zip(paths, part.leaves, strict=False)):
+        part = Part(path, *inside.flatten(root))
+        for index, at in enumerate(part.paths() if again else ()):
+            leaf = part.leaves[index]
             if id(leaf) in again:
                 if id(leaf) not in numbers:
                     numbers[id(leaf)] = len(roots)
                     roots.append((at, leaf))
-                leaves[index] = Shared(numbers[id(leaf)])
+                part.leaves[index] = Shared(numbers[id(leaf)])
         parts.append(part)
+    leaves = [leaf for part in parts for leaf in part.leaves]
     try:
-        order([part.leaves for part in parts])
+        order([part.treedef for part in parts], leaves)
     except TreeDefError:
         context.flatten(tree)  # which says where it contains itself
         raise
@@ -318,33 +319,35 @@ def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
     return again
 
 
-def put_together(treedefs: Sequence[PyTreeDef], leaves: Sequence[list[Any]]) -> Any:
-    """Return the tree of parts, given their structures and their leaves.
-
-    Raises:
-        TreeDefError: A part is inside itself.
-    """
+def put_together(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> Any:
+    """Return the tree of parts, whose leaves follow one another."""
+    rows = _rows(treedefs, leaves)
     made: dict[int, Any] = {}
-    for number in order(leaves):
-        filled = [
-            made[leaf.number] if type(leaf) is Shared else leaf
-            for leaf in leaves[number]
-        ]
+    for number in order(treedefs, leaves):
+        filled = [made[x.number] if type(x) is Shared else x for x in rows[number]]
         made[number] = treedefs[number].unflatten(filled)
     return made[0]
 
 
-def order(leaves: Sequence[list[Any]]) -> list[int]:
+def order(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> list[int]:
     """Return the parts in an order in which each is after those inside it.
 
     Raises:
-        TreeDefError: A part is inside itself.
+        TreeDefError: A part is inside itself, or is not there.
     """
     inside = {
-        number: [leaf.number for leaf in part if type(leaf) is Shared]
-        for number, part in enumerate(leaves)
+        number: [leaf.number for leaf in row if type(leaf) is Shared]
+        for number, row in enumerate(_rows(treedefs, leaves))
     }
+    if not {*chain(*inside.values())} <= {*range(1, len(treedefs))}:
+        raise TreeDefError("an object is not there")
     try:
         return [*graphlib.TopologicalSorter(inside).static_order()]
     except graphlib.CycleError:
         raise TreeDefError("an object in several places contains itself") from None
+
+
+def _rows(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> list[list[Any]]:
+    """Return the leaves of each part."""
+    rest = iter(leaves)
+    return [[*islice(rest, treedef.num_leaves)] for treedef in treedefs]

@@ -32,6 +32,7 @@ from .arrays import (
     elements,
     identity,
     is_stored,
+    order,
     put_together,
     take_apart,
     words_of,
@@ -119,7 +120,9 @@ be saved: <function <lambda> at ...> (function) cannot be written as text
     text = header.plain_text(tree) if form is header else None
     if text is None:
         parts = take_apart(tree, context_of(namespace=namespace))
-        text = header.write_header([*_written(given, form, parts, arrays, treedef)])
+        leaves = _written_leaves(given, form, parts, arrays)
+        treedefs = [_written_treedef(given, part) for part in parts if treedef]
+        text = header.write_header(leaves, treedefs)
     new = Replacement(given)
     try:
         form.write(new.open("b"), text, arrays)
@@ -129,54 +132,55 @@ be saved: <function <lambda> at ...> (function) cannot be written as text
         raise
 
 
-def _written(
-    file: str,
-    form: ModuleType,
-    parts: list[Part],
-    arrays: dict[str, Any],
-    with_treedef: bool,
-) -> Iterator[dict[str, Any]]:
-    """Yield the parts of a tree as JSON, and add their arrays by name to `arrays`.
+def _written_leaves(
+    file: str, form: ModuleType, parts: list[Part], arrays: dict[str, Any]
+) -> dict[str, Any]:
+    """Return the leaves of a tree as JSON, and add their arrays by name to `arrays`.
 
     Raises:
-        FileError: A leaf or a structure cannot be saved.
+        FileError: A leaf cannot be saved.
     """
     known: dict[Any, str] = {}
-    for part in parts:
-        leaves: dict[str, Any] = {}
-        for path, leaf in zip(part.paths(), map(words_of, part.leaves), strict=True):
-            name = name_of(path)
-            try:
-                if name in leaves or name in arrays:
-                    raise TreeDefError(f"another leaf has the same name, {name!r}")
-                if type(leaf) is Shared:
-                    leaves[name] = {"object": leaf.number}
-                elif not is_stored(leaf):
-                    leaves[name] = header.write_leaf(leaf)
-                elif reason := form.why_not(name, leaf):
-                    raise TreeDefError(reason)
-                elif (first := known.setdefault(identity(leaf), name)) != name:
-                    leaves[name] = {"same": first}
-                else:
-                    leaves[name] = {"array": [dtype_name(leaf.dtype), [*leaf.shape]]}
-                    arrays[name] = leaf
-            except TreeDefError as error:
-                where = f"{printable(file)}: the leaf at {path.where()}"
-                raise FileError(
-                    f"{where} cannot be saved: {error}", path=path
-                ) from None
+    written: dict[str, Any] = {}
+    for path, given in chain.from_iterable(
+        zip(part.paths(), part.leaves, strict=True) for part in parts
+    ):
+        name, leaf = name_of(path), words_of(given)
         try:
-            text = part.treedef.to_json() if with_treedef else "null"
+            if name in written:
+                raise TreeDefError(f"another leaf has the same name, {name!r}")
+            if type(leaf) is Shared:
+                written[name] = {"object": leaf.number}
+            elif not is_stored(leaf):
+                written[name] = header.write_leaf(leaf)
+            elif reason := form.why_not(name, leaf):
+                raise TreeDefError(reason)
+            elif (first := known.setdefault(identity(leaf), name)) != name:
+                written[name] = {"same": first}
+            else:
+                written[name] = {"array": [dtype_name(leaf.dtype), [*leaf.shape]]}
+                arrays[name] = leaf
         except TreeDefError as error:
-            notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
-            raise FileError(
-                f"{printable(file)}: the structure of the tree cannot be saved: "
-                f"{notes}; pass treedef=False to save only the leaves; `load` then "
-                "needs `like`",
-                path=part.path,
-            ) from error
-        at = name_of(part.path)
-        yield {"at": at, "leaves": leaves, "treedef": json.loads(text)}
+            where = f"{printable(file)}: the leaf at {path.where()}"
+            raise FileError(f"{where} cannot be saved: {error}", path=path) from None
+    return written
+
+
+def _written_treedef(file: str, part: Part) -> Any:
+    """Return a structure as JSON.
+
+    Raises:
+        FileError: It cannot be saved.
+    """
+    try:
+        return json.loads(part.treedef.to_json())
+    except TreeDefError as error:
+        notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
+        raise FileError(
+            f"{printable(file)}: the structure of the tree cannot be saved: {notes}; "
+            "pass treedef=False to save only the leaves; `load` then needs `like`",
+            path=part.path,
+        ) from error
 
 
 # ----------------------------------------------------------------------------- loading
@@ -274,14 +278,13 @@ def load(
         found: Any
         if like is not None:
             found = _load_like(file, like, renamed, strict, context)
-        elif not (file.is_nested and treedef):
+        elif not (file.treedefs and treedef):
             named = file.by_name(renamed).items()
             found = {name: file.read(leaf) for name, leaf in named}
         elif rename is not None:
             raise TypeError("rename needs `like`: the file has its own structure")
         else:
-            leaves = [[*map(file.read, table.leaves.values())] for table in file.tables]
-            found = put_together(file.treedefs(), leaves)
+            found = file.tree()
         tree: Tree = found
         return tree
 
@@ -296,9 +299,9 @@ class _File:
 
     Attributes:
         name: The path, for messages.
-        tables: The parts of the tree in it.
         is_foreign: Whether another program wrote it, without types.
-        is_nested: Whether it has a structure.
+        leaves: The leaves by name.
+        treedefs: The structures of the parts, or their texts; empty if it has none.
     """
 
     def __init__(self, path: str, opened: Opened, context: Context) -> None:
@@ -306,17 +309,16 @@ class _File:
         self.is_foreign = opened.header is None
         self._opened = opened
         self._arrays: dict[str, Any] = {}
+        self.treedefs: list[Any] = []
         if not self.is_foreign:
-            self.tables = header.read_header(opened.header)
+            self.leaves, self.treedefs = header.read_header(opened.header)
         elif opened.tree is MISSING:
-            arrays = {name: opened.describe(name) for name in opened.names}
-            self.tables = [header.Table("", arrays, None)]
+            self.leaves = {name: opened.describe(name) for name in opened.names}
         else:
             leaves, treedef = context.flatten(opened.tree)
             names = map(name_of, treedef.paths())
-            found = dict(zip(names, leaves, strict=True))
-            self.tables = [header.Table("", found, treedef)]
-        self.is_nested = all(table.treedef is not None for table in self.tables)
+            self.leaves = dict(zip(names, leaves, strict=True))
+            self.treedefs = [treedef]
 
     def read(self, leaf: Any) -> Any:
         """Return a leaf; for a `Stored`, its array, each time the same."""
@@ -328,26 +330,26 @@ class _File:
                 self._arrays[leaf.name] = elements(buffer, leaf)
         return self._arrays[leaf.name]
 
-    def treedefs(self) -> list[PyTreeDef]:
-        """Return the structures of the parts.
+    def tree(self) -> Any:
+        """Return the tree.
 
         Raises:
-            FileError: One cannot be read.
+            FileError: Its structure cannot be read.
         """
-        found: list[Any] = [table.treedef for table in self.tables]
+        treedefs = self.treedefs
         try:
             if not self.is_foreign:
-                found = [PyTreeDef.from_json(text, limit=len(text)) for text in found]
-            counts = [len(table.leaves) for table in self.tables]
-            if [treedef.num_leaves for treedef in found] != counts:
+                treedefs = [PyTreeDef.from_json(x, limit=len(x)) for x in treedefs]
+            if sum(treedef.num_leaves for treedef in treedefs) != len(self.leaves):
                 raise TreeDefError("its number of leaves is not that of stored leaves")
+            order(treedefs, [*self.leaves.values()])
         except TreeDefError as error:
             raise FileError(
                 f"{self.name}: the structure of the tree cannot be read: {error}; "
                 "pass a tree of that structure as `like`, or treedef=False for the "
                 "leaves by name"
             ) from error
-        return found
+        return put_together(treedefs, [*map(self.read, self.leaves.values())])
 
     def by_name(self, renamed: _Rename) -> dict[str, Any]:
         """Return the leaves by their new names, each once.
@@ -356,23 +358,13 @@ class _File:
             FileError: Two have one name.
         """
         found: dict[str, Any] = {}
-        for old, leaf in chain(*(table.leaves.items() for table in self.tables)):
+        for old, leaf in self.leaves.items():
             name = None if type(leaf) is Shared else renamed(old)
             if name in found:
                 raise FileError(f"{self.name}: two leaves have the name {name!r}")
             if name is not None:
                 found[name] = leaf
         return found
-
-    def shared_names(self, renamed: _Rename) -> list[tuple[str, str]]:
-        """Return the further names of shared objects, each with the first one."""
-        pairs = [
-            (renamed(other), renamed(self.tables[leaf.number].at))
-            for table in self.tables
-            for other, leaf in table.leaves.items()
-            if type(leaf) is Shared
-        ]
-        return [(a, b) for a, b in pairs if a and b and a != b]
 
 
 def _load_like(
@@ -385,36 +377,20 @@ def _load_like(
     """
     parts = take_apart(like, context)
     rows = [
-        [*zip(map(name_of, part.paths()), part.paths(), part.leaves, strict=True)]
+        (name_of(path), path, leaf)
         for part in parts
+        for path, leaf in zip(part.paths(), part.leaves, strict=True)
     ]
     wanted = {
-        name: (path, leaf)
-        for name, path, leaf in chain(*rows)
-        if type(leaf) is not Shared
+        name: (path, leaf) for name, path, leaf in rows if type(leaf) is not Shared
     }
     found = file.by_name(renamed)
-    shared = file.shared_names(renamed)
-    for name in wanted.keys() - found.keys():
-        first = name
-        for _ in shared:  # objects in objects; so many times at most
-            for other, begin in shared:
-                if first.startswith((f"{other}.", f"{other}[")):
-                    first = begin + first.removeprefix(other)
-                    break
-            else:
-                break
-        if first in found:
-            found[name] = found[first]
     if told := leaf_differences(wanted, found, strict, file.is_foreign):
         raise mismatch_error(told, subject=f"{file.name} does not fit `like`")
     leaves = [
-        [
-            filled(found[name], leaf, file.read)
-            if name in found and type(leaf) is not Shared
-            else leaf
-            for name, _, leaf in row
-        ]
-        for row in rows
+        filled(found[name], leaf, file.read)
+        if name in found and name in wanted
+        else leaf
+        for name, _, leaf in rows
     ]
     return put_together([part.treedef for part in parts], leaves)

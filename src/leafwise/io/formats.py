@@ -435,6 +435,7 @@ def toml_writer() -> Any:
 # -------------------------------------------------------------------------------- YAML
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
+_ALIAS: Final = "tag:leafwise,alias"
 _BOOL: Final = r"true|True|TRUE|false|False|FALSE"
 _INT: Final = r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)"
 _FLOAT: Final = (
@@ -480,11 +481,22 @@ def _told(error: Any, text: str) -> str:
     return f"line {line}: the character {character!r} is not allowed"
 
 
-def yaml_loader(*, written: bool = False) -> Any:
+class Alias(str):
+    """Stands for an alias, where a YAML text is read as it is written; its name."""
+
+    __slots__ = ()
+
+
+MERGE: Final = object()
+"""Stands for the key `<<`, where a YAML text is read as it is written."""
+
+
+def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
     """Return a loader of YAML 1.2, as for plain scalars, without doubles and depth.
 
     Args:
         written: See `load`.
+        raw: Whether aliases are read as `Alias`, and the keys `<<` as `MERGE`.
 
     Raises:
         FormatError: The package is missing.
@@ -498,6 +510,8 @@ def yaml_loader(*, written: bool = False) -> Any:
             return
         self.flattened.add(mapping)
         _refuse_equal_keys(yaml, self, mapping)
+        if raw:
+            return
         merges = [value for key, value in mapping.value if key.tag == _MERGE]
         for value in merges:
             if isinstance(value, yaml.nodes.SequenceNode):
@@ -523,6 +537,10 @@ def yaml_loader(*, written: bool = False) -> Any:
         constructor.add_constructor(tag, _with_place(yaml, name, known, written))
     constructor.add_constructor("tag:yaml.org,2002:omap", base.construct_yaml_pairs)
     loader = yaml.YAML(typ="safe", pure=True)
+    if raw:
+        constructor.add_constructor(_MERGE, lambda *_: MERGE)
+        constructor.add_constructor(_ALIAS, lambda _, node: Alias(node.value))
+        loader.Composer = _composer(yaml)
     loader.Scanner = _scanner(yaml)
     loader.Constructor, loader.Resolver = constructor, _resolver(is_reader=True)
     loader.max_depth = _DEEPEST
@@ -550,6 +568,22 @@ def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
                 f"line {line}, column {column}: duplicate key {clip(node.value)}, "
                 f"first {clip(first.value)} on line {first.start_mark.line + 1}"
             )
+
+
+def _composer(yaml: Any) -> Any:
+    """Return a composer that gives aliases nodes of their own."""
+
+    def compose_node(self: Any, parent: Any, index: Any) -> Any:
+        event = self.parser.peek_event()
+        node = base.compose_node(self, parent, index)
+        if not isinstance(event, yaml.events.AliasEvent):
+            return node
+        tag = yaml.tag.Tag(suffix=_ALIAS)
+        marks = event.start_mark, event.end_mark
+        return yaml.nodes.ScalarNode(tag, event.anchor, *marks)
+
+    base = yaml.composer.Composer
+    return type("Composer", (base,), {"compose_node": compose_node})
 
 
 def _scanner(yaml: Any) -> Any:

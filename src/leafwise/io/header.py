@@ -1,9 +1,10 @@
 """The content of a file besides arrays, as JSON; and `.json` files, which have no more.
 
-Owns the header: for each part of a tree (see `arrays`) a table from the names of leaves
-to values, and the structure. A value that JSON has itself is written as it is, any
-other one as a list that begins with a word; objects stand for arrays and parts. Reading
-imports nothing, and calls nothing that the file names.
+Owns the header: a table from the names of leaves to values, and the structures of the
+parts of the tree (see `arrays`), whose leaves follow one another. A value that JSON has
+itself is written as it is, any other one as a list that begins with a word; objects
+stand for arrays and parts. Reading imports nothing, and calls nothing that the file
+names.
 
 Owns which trees are written to `.json` without a header: those of dicts and lists with
 strings, numbers, bools and None, which JSON restores as they were.
@@ -20,21 +21,19 @@ import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, Any, Final
 
 from ..core.keys import literal
 from ..core.serial import read_value, write_value
-from ..core.treedef import PyTreeDef
 from ..equality.content import dtype_name, instance_of
 from ..errors import TreeDefError
 from ..lazy import need
 from ..safely import clip
-from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype, order
+from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype
 from .formats import unique
 
 
 __all__ = [
-    "Table",
     "loads",
     "opened",
     "plain_text",
@@ -46,40 +45,24 @@ __all__ = [
 ]
 
 VERSION: Final = 2
-_KEYS: Final = {"leafwise", "leaves", "treedef", "objects"}
-
-
-class Table(NamedTuple):
-    """A part of a tree, as read from a file.
-
-    Attributes:
-        at: The name of the path where it is first.
-        leaves: The leaves by name, in their order: values, `Stored` or `Shared`.
-        treedef: The structure, or its text; None if the file has none.
-    """
-
-    at: str
-    leaves: dict[str, Any]
-    treedef: PyTreeDef | str | None
 
 
 # ----------------------------------------------------------------------------- header
 
 
-def write_header(parts: list[dict[str, Any]]) -> str:
-    """Return the text of a header, with a line for each leaf of the first part.
+def write_header(leaves: dict[str, Any], treedefs: list[Any]) -> str:
+    """Return the text of a header, with a line for each leaf.
 
     Args:
-        parts: For each part what a `Table` has, as JSON.
+        leaves: The leaves by name, as JSON.
+        treedefs: The structures of the tree and of objects in several places, as JSON.
     """
-    main, *objects = parts
-    rows = ",\n".join(f"    {_text(k)}: {_text(x)}" for k, x in main["leaves"].items())
-    leaves = f"{{\n{rows}\n  }}" if rows else "{}"
+    rows = ",\n".join(f"    {_text(k)}: {_text(x)}" for k, x in leaves.items())
+    written = f"{{\n{rows}\n  }}" if rows else "{}"
     return (
         f'{{\n  "leafwise": {_text({"format": VERSION})},\n'
-        f'  "leaves": {leaves},\n'
-        f'  "treedef": {_text(main["treedef"])},\n'
-        f'  "objects": {_text(objects)}\n}}\n'
+        f'  "leaves": {written},\n'
+        f'  "treedefs": {_text(treedefs)}\n}}\n'
     )
 
 
@@ -97,8 +80,8 @@ def loads(text: str) -> Any:
     return json.loads(text, object_pairs_hook=unique)
 
 
-def read_header(data: Any) -> list[Table]:
-    """Return the tables of a header.
+def read_header(data: Any) -> tuple[dict[str, Any], list[str]]:
+    """Return the leaves of a header by name, and the texts of the structures.
 
     Raises:
         TreeDefError: It is malformed.
@@ -110,31 +93,20 @@ def read_header(data: Any) -> list[Table]:
             f"its format version is {clip(version)}, this library reads version "
             f"{VERSION}"
         )
-    if data.keys() != _KEYS:
-        raise TreeDefError("its header is malformed")
-    parts = [{**data, "at": ""}, *data["objects"]]
-    arrays: dict[str, Stored] = {}
-    tables = []
-    for part in parts:
-        leaves: dict[str, Any] = {}
-        for name, written in part["leaves"].items():
-            match written:
-                case {"object": int(number)} if 0 < number < len(parts):
-                    leaves[name] = Shared(number)
-                case {"array": [str(dtype), [*shape]]} if {*map(type, shape)} <= {int}:
-                    leaves[name] = arrays[name] = Stored(name, dtype, tuple(shape))
-                case {"same": str(first)}:
-                    leaves[name] = arrays[first]
-                case dict():
-                    raise TreeDefError(f"the leaf {clip(name)} is {clip(written)}")
-                case _:
-                    leaves[name] = read_leaf(written)
-        treedef = None if part["treedef"] is None else json.dumps(part["treedef"])
-        if type(part["at"]) is not str:
-            raise TreeDefError("its header is malformed")
-        tables.append(Table(part["at"], leaves, treedef))
-    order([[*table.leaves.values()] for table in tables])
-    return tables
+    leaves: dict[str, Any] = {}
+    for name, written in data["leaves"].items():
+        match written:
+            case {"object": int(number)}:
+                leaves[name] = Shared(number)
+            case {"array": [str(dtype), [*shape]]} if {*map(type, shape)} <= {int}:
+                leaves[name] = Stored(name, dtype, tuple(shape))
+            case {"same": str(first)}:
+                leaves[name] = leaves[first]
+            case dict():
+                raise TreeDefError(f"the leaf {clip(name)} is {clip(written)}")
+            case _:
+                leaves[name] = read_leaf(written)
+    return leaves, [*map(json.dumps, data["treedefs"])]
 
 
 # ----------------------------------------------------------------------------- values
@@ -230,38 +202,22 @@ def _read_dtype(form: Any) -> Any:
     return numpy.lib.format.descr_to_dtype(read_value(form))
 
 
-_NUMBERS: Final = (bool, int, float)
-
-
-def _write_scalar(value: Any) -> tuple[Any, Any]:
-    """Return the dtype of a scalar, and a number, a string or the bytes in hex."""
-    dtype = value.dtype
-    if dtype.hasobject:
+def _write_scalar(value: Any) -> list[Any]:
+    """Return the dtype of a scalar of numpy, and its bytes in hex."""
+    if value.dtype.hasobject:
         raise TreeDefError(f"{clip(value)} contains Python objects")
-    if dtype.kind in "SU":  # as Python's: in an array, null characters at the end go
-        plain = str.__str__(value) if dtype.kind == "U" else bytes(value)
-        return f"|{dtype.kind}0", write_leaf(plain)
-    form, item = _write_dtype(dtype), value.item()
-    is_number = dtype.kind in "biuf" and dtype.isbuiltin == 1
-    if is_number and type(item) in _NUMBERS and math.isfinite(item):
-        return form, item
-    return form, ["bytes", value.tobytes().hex()]
+    return [_write_dtype(value.dtype), value.tobytes()[: value.itemsize].hex()]
 
 
 def _read_scalar(form: Any, data: Any) -> Any:
-    numpy, dtype = need("numpy", "a scalar", "arrays"), _read_dtype(form)
-    if dtype.kind in "SU":
-        found = read_leaf(data)
-        if type(found) is (str if dtype.kind == "U" else bytes):
-            return dtype.type(found)
-    elif type(data) in _NUMBERS and dtype.kind in "biuf":
-        return dtype.type(data)
-    elif type(data) is list and data[0] == "bytes" and not dtype.hasobject:
-        raw = bytes.fromhex(data[1])
-        if len(raw) == dtype.itemsize:
-            made = numpy.frombuffer(raw, dtype) if raw else numpy.zeros(1, dtype)
-            return made[0]
-    raise TreeDefError(f"{clip(data)} is not a value of {clip(dtype)}")
+    numpy, raw = need("numpy", "a scalar", "arrays"), bytes.fromhex(data)
+    dtype = _read_dtype(form)
+    if len(raw) != dtype.itemsize or dtype.hasobject:
+        raise TreeDefError(f"{clip(data)} is not a value of {clip(dtype)}")
+    if dtype.kind in "SU":  # null characters at the end go in an array
+        text = raw.decode("utf-32", "surrogatepass") if dtype.kind == "U" else raw
+        return dtype.type(text)
+    return numpy.ndarray((), dtype, bytearray(raw))[()]
 
 
 # ------------------------------------------------------------------------- .json files

@@ -11,7 +11,7 @@ import importlib
 from typing import Any
 
 from .. import formats
-from ..formats import Document, FormatError
+from ..formats import Document
 from .parts import RevisionError, same
 
 
@@ -47,24 +47,18 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
         >>> revise(text, document, document.tree | {"lr": 0.5})
         '{"lr": 0.5, "betas": [0.9,\n  0.999]}\n'
     """
-    if same(document.tree, tree):
-        return text
-    tree = formats.fitted(tree, document.kind)
-    dumped = formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
-    if document.kind == "json" and not same(
-        formats.load(dumped, "json").tree, tree, written=False
-    ):
-        tree = formats.load(dumped, "json").tree  # which has no dates
     is_windows = text.count("\r\n") == text.count("\n") > 0
     plain = text.replace("\r\n", "\n") if is_windows else text
     writer = importlib.import_module(f".of_{document.kind}", __name__)
+    tree = formats.fitted(tree, document.kind)
     try:
-        made, expected = writer.remade(plain, document, tree)
-        found = formats.load(made, document.kind).tree
+        if same(document.tree, tree):
+            return text
+        dumped = formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
+        if document.kind == "json":
+            read = formats.load(dumped, "json").tree  # which has no dates
+            tree = tree if same(read, tree, written=False) else read
+        made: str = writer.remade(plain, document, tree)
     except RecursionError as error:
         raise RevisionError("it is nested too deeply to be edited") from error
-    except FormatError as error:
-        raise RevisionError(f"the new text would not be valid: {error}") from error
-    if not same(found, expected, written=False):
-        raise RevisionError("the new text would have other values than the edit")
-    return str(made.replace("\n", "\r\n") if is_windows else made)
+    return made.replace("\n", "\r\n") if is_windows else made

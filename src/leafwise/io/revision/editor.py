@@ -7,23 +7,13 @@ stays as it is. What YAML has besides is in `of_yaml`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from .parts import GONE, MERGE, RevisionError, same, steps
+from .parts import GONE, RevisionError, same, steps
 
 
-__all__ = [
-    "ALIAS",
-    "BLOCK",
-    "FLOW",
-    "LEAF",
-    "Editor",
-    "Entry",
-    "Part",
-    "scan",
-    "start_of",
-]
+__all__ = ["BLOCK", "FLOW", "LEAF", "Editor", "Entry", "Part", "scan", "start_of"]
 
 LEAF: Final = "leaf"
 """A scalar, or what is replaced as a whole."""
@@ -31,15 +21,12 @@ FLOW: Final = "flow"
 """Entries between brackets, with commas between them."""
 BLOCK: Final = "block"
 """Entries on lines of their own, at one column."""
-ALIAS: Final = "alias"
-"""The name of a value that stands elsewhere."""
 
 
 class Entry(NamedTuple):
     """An item of a list or a pair of a mapping.
 
     Attributes:
-        key: The key in a dict; None in a list, `MERGE` for what is merged into a dict.
         start: Where it begins: in a block, with the comments directly above it.
         head: Where the key, the dash or, in a flow, the item begins.
         after: Where the colon or the dash ends; in a flow list, where the item begins.
@@ -47,7 +34,6 @@ class Entry(NamedTuple):
         end: Where it ends: in a block, with its last line.
     """
 
-    key: Hashable
     start: int
     head: int
     after: int
@@ -59,30 +45,28 @@ class Part(NamedTuple):
     """A value in a text.
 
     Attributes:
-        kind: `LEAF`, `FLOW`, `BLOCK` or `ALIAS`.
+        kind: `LEAF`, `FLOW` or `BLOCK`.
         start, end: Its span. That of a block has whole lines, but for the first line
             where the block begins behind a dash.
-        entries: Those of a collection.
+        bare: Where its own text begins, behind an anchor.
+        entries: Those of a collection, in the order of the dict or list.
         is_list: Whether it is a list.
         column: That of a block.
-        bare: Where its own text begins, behind an anchor.
-        target: What an alias stands for.
     """
 
     kind: str
     start: int
     end: int
+    bare: int
     entries: Sequence[Entry] = ()
     is_list: bool = False
     column: int = 0
-    bare: int = -1
-    target: Part | None = None
 
-    def fits(self, new: Any) -> bool:
+    def fits(self, old: Any, new: Any) -> bool:
         """Return whether a value can be written by changes of the entries."""
-        if self.kind not in (FLOW, BLOCK) or not (new or self.kind is FLOW):
+        if self.kind is LEAF or not (new or self.kind is FLOW):
             return False
-        return type(new) is (list if self.is_list else dict)
+        return type(old) is type(new) and len(self.entries) == len(old)
 
 
 _BEFORE_COMMA: Final = re.compile(r"(?:\s|#[^\n]*+)*+(?=,)")
@@ -97,46 +81,37 @@ class Editor:
         text: The text.
 
     Attributes:
-        results: By the start of their parts, what the values will be parsed as.
-        removed: Collections, their removed entries and the values of these.
+        removed: The entries that are removed, and their values.
+        added: The values of new entries.
     """
 
     colon = ": "
     comma = ", "
     unit = "  "
-    has_aliases = False
     has_lines = False
     """Whether new items between brackets may stand on lines of their own."""
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.results: dict[int, Any] = {}
-        self.removed: list[tuple[Part, Entry, Any]] = []
-
-    def find_removed(self, part: Part, old: Any, new: Any) -> None:
-        """Note the entries that are removed."""
-        if old is new or type(old) is not type(new) or part.kind not in (FLOW, BLOCK):
-            return
-        for place, key in steps(old, new, [entry.key for entry in part.entries]):
-            entry = part.entries[place] if place is not None else None
-            if entry is not None and key is not MERGE:
-                was = old[place if part.is_list else entry.key]
-                if key is GONE:
-                    self.removed.append((part, entry, was))
-                else:
-                    self.find_removed(entry.value, was, new[key])
+        self.removed: list[tuple[Entry, Any]] = []
+        self.added: list[Any] = []
 
     def comments(self, text: str, pattern: re.Pattern[str]) -> list[str]:
-        """Return the comments that no removed entry has.
+        """Return the comments that have to stay: those that no deleted entry has.
+
+        An entry whose value is added elsewhere was moved, not deleted.
 
         Args:
             text: The text, or one in which nothing else looks like a comment.
             pattern: It has a group for the comment.
         """
-        entries = [entry for _, entry, _ in self.removed]
-        starts = [start_of(text, entry.start, 1) for entry in entries]
-        ends = [max(one.end, text.find("\n", one.end - 1)) for one in entries]
-        gone = [range(*pair) for pair in zip(starts, ends, strict=True)]
+        gone = [
+            range(
+                start_of(text, one.start, 1), max(one.end, text.find("\n", one.end - 1))
+            )
+            for one, was in self.removed
+            if not any(same(was, value) for value in self.added)
+        ]
         found = [(one[1], one.start(1)) for one in pattern.finditer(text) if one[1]]
         return [one for one, at in found if not any(at in span for span in gone)]
 
@@ -178,70 +153,55 @@ class Editor:
 
     def edited(self, part: Part, old: Any, new: Any) -> str:
         """Return the text of a value that becomes another one."""
-        if part.fits(new) and (self.has_aliases or old is not new):
-            return self.collection(part, old, new)
-        self.results[part.start] = new
         if same(old, new):
             return self.text[part.start : part.end]
+        if part.fits(old, new):
+            return self.collection(part, old, new)
         return self.replaced(part, old, new)
 
     def replaced(self, part: Part, old: Any, new: Any) -> str:
-        """Return the text of a value in one piece."""
-        self.check_known(part, old)
-        bare = max(part.bare, part.start)
-        anchor = re.match(r"(&\S+[ \t]*)?", self.text[part.start : bare])
+        """Return the text of a value in one piece, with its anchor."""
+        self.drop_entries(part, old, new)
         indent = self.indent_at(part.start) if self.has_lines else None
-        made = self.inline(new, indent, self.text[bare : bare + 1])
-        return f"{anchor[0] if anchor else ''}{made}"
+        made = self.inline(new, indent, self.text[part.bare : part.bare + 1])
+        return self.text[part.start : part.bare] + made
 
-    def check_known(self, part: Part, old: Any) -> None:
-        """Raise `RevisionError` for a collection of which no entries are known."""
-        if part.kind is LEAF and isinstance(old, dict | list):
+    def drop_entries(self, part: Part, old: Any, new: Any) -> None:
+        """Note that a value is replaced in one piece.
+
+        Raises:
+            RevisionError: It is a collection of which the entries are not known.
+        """
+        if not isinstance(old, dict | list):
+            return
+        if len(part.entries) != len(old):
             line = self.text.count("\n", 0, part.start) + 1
             raise RevisionError(f"the form of the value on line {line} cannot be kept")
-
-    def merged(self, part: Part, old: Any) -> dict[Any, Any]:
-        """Return what is merged into a mapping by entries with the key `MERGE`."""
-        return {}
+        if type(old) is type(new):  # which is empty
+            values = old.values() if isinstance(old, dict) else old
+            self.removed += zip(part.entries, values, strict=True)
 
     def collection(self, part: Part, old: Any, new: Any) -> str:
         """Return the text of a collection with other entries."""
-        results = self.merged(part, old)
-        for key in results:
-            if key in old and key not in new:
-                raise RevisionError(f"the merge key << also gives the key {key!r}")
+        names = range(len(old)) if part.is_list else [*old]
         made: list[tuple[int | None, str | None]] = []
-        for place, key in steps(old, new, [entry.key for entry in part.entries]):
+        for place, key in steps(old, new):
             if place is None:
-                if key in results and same(results[key], new[key]):
-                    continue
+                self.added.append(new[key])
                 made.append((None, self.fresh(part, key, new[key])))
-                results[key] = new[key]
                 continue
-            entry = part.entries[place]
+            entry, name = part.entries[place], names[place]
             if key is GONE:
+                self.removed.append((entry, old[name]))
                 made.append((place, None))
-            elif key is MERGE:
-                made.append((place, self.text[entry.start : entry.end]))
-            else:
-                was = old[place if part.is_list else entry.key]
-                text = self.behind(part, entry, was, new[key])
-                made.append((place, self.head(part, entry, key) + text))
-                results[key] = self.results[entry.value.start]
-        if part.is_list:
-            self.results[part.start] = [results[n] for n in range(len(new))]
-        else:
-            self.results[part.start] = results
+                continue
+            head = self.text[entry.start : entry.after]
+            if not part.is_list and key != name:
+                colon = head.rindex(self.colon.strip())
+                end = len(head[:colon].rstrip())
+                head = head[: entry.head - entry.start] + self.key(key) + head[end:]
+            made.append((place, head + self.behind(part, entry, old[name], new[key])))
         return self.put_together(part, made)
-
-    def head(self, part: Part, entry: Entry, key: Any) -> str:
-        """Return what stands before the value of an entry, which may be renamed."""
-        head = self.text[entry.start : entry.after]
-        if part.is_list or key == entry.key:
-            return head
-        colon = head.rindex(self.colon.strip())
-        end = len(head[:colon].rstrip())
-        return head[: entry.head - entry.start] + self.key(key) + head[end:]
 
     def behind(self, part: Part, entry: Entry, old: Any, new: Any) -> str:
         """Return an entry from its value on."""
@@ -288,7 +248,7 @@ class Editor:
             made: The indices of the old entries, None for new ones; and the new texts,
                 None for what is gone.
         """
-        text, begin = self.text, max(part.bare, part.start) + 1
+        text, begin = self.text, part.bare + 1
         items, place, comma = [], begin, None  # what is around each entry
         for entry in part.entries:
             comma = _BEFORE_COMMA.match(text, entry.end, part.end)
@@ -339,35 +299,30 @@ def start_of(text: str, head: int, least: int) -> int:
     return start
 
 
-def scan(text: str, token: re.Pattern[str], key_of: Callable[[str], Any]) -> Part:
+def scan(text: str, token: re.Pattern[str]) -> Part:
     """Return the root of a text that has nothing but brackets and scalars.
 
     Args:
         text: The text, which is known to be well-formed.
         token: What matches a bracket, a scalar or a key, and the blanks before it; with
-            groups `open`, `close`, `leaf` and `colon`.
-        key_of: Returns the key that a text stands for.
+            groups `open`, `close` and `colon`.
     """
-    open_: list[tuple[int, list[Entry], bool]] = [(0, [], True)]
-    keys: list[tuple[Any, int, int] | None] = [None]
-    place = 0
+    open_: list[tuple[int, list[Entry], tuple[int, int] | None]] = [(0, [], None)]
+    place, key = 0, None
     while found := token.match(text, place):
-        place = found.end()
-        start = found.start(1)
+        place, start = found.end(), found.start(1)
         if found["colon"]:
-            keys[-1] = key_of(found["leaf"]), start, place
+            key = start, place
             continue
         if found["open"]:
-            open_.append((start, [], found["open"] == "["))
-            keys.append(None)
+            open_.append((start, [], key))
+            key = None
             continue
+        part = Part(LEAF, start, place, start)
         if found["close"]:
-            start, entries, is_list = open_.pop()
-            keys.pop()
-            part = Part(FLOW, start, place, entries, is_list)
-        else:
-            part = Part(LEAF, start, place)
-        key, head, after = keys[-1] or (None, part.start, part.start)
-        open_[-1][1].append(Entry(key, head, head, after, part, part.end))
-        keys[-1] = None
+            start, entries, key = open_.pop()
+            part = Part(FLOW, start, place, start, entries, found["close"] == "]")
+        head, after = key or (start, start)
+        open_[-1][1].append(Entry(head, head, after, part, place))
+        key = None
     return open_[0][1][0].value

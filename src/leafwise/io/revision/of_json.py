@@ -12,21 +12,24 @@ from typing import Any, Final
 from .. import formats
 from ..formats import Document
 from .editor import Editor, scan
+from .parts import check_values
 
 
 __all__ = ["remade"]
 
 _TOKEN: Final = re.compile(
     r"[ \t\r\n,]*((?P<open>[{\[])|(?P<close>[}\]])"
-    r'|(?P<leaf>"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}\[\]]+)(?P<colon>[ \t\r\n]*:)?)'
+    r'|(?:"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}\[\]]+)(?P<colon>[ \t\r\n]*:)?)'
 )
 
 
-def remade(text: str, document: Document, tree: Any) -> tuple[str, Any]:
+def remade(text: str, document: Document, tree: Any) -> str:
     """Return a JSON text with another tree; see `revise`."""
-    root = scan(text, _TOKEN, json.loads)
+    root = scan(text, _TOKEN)
     made = _Editor(text).edited(root, document.tree, tree)
-    return text[: root.start] + made + text[root.end :], tree
+    made = text[: root.start] + made + text[root.end :]
+    check_values(formats.load(made, "json").tree, tree)
+    return made
 
 
 class _Editor(Editor):

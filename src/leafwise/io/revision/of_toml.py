@@ -1,52 +1,49 @@
 """A TOML text with another tree: tomlkit reads it, holds its entries and writes it.
 
-Comments directly above an entry become the start of its own text, so that they stay and
-go with it. A form that tomlkit would rewrite elsewhere is refused.
+A comment directly above a deleted key goes with it; what else tomlkit would lose or
+write in another form is refused.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from functools import partial
 from typing import Any, Final
 
 from .. import formats
 from ..formats import Document
 from .editor import Editor, scan
-from .parts import GONE, RevisionError, check_comments, same, steps
+from .parts import GONE, RevisionError, check_comments, check_values, same, steps
 
 
 __all__ = ["remade"]
 
 _STRING: Final = r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
 _COMMENT: Final = re.compile(rf"{_STRING}|(#[^\n]*)")
+_LAST_LINES: Final = re.compile(r"(?<=\n)(?:[ \t]*(?:#[^\n]*)?\n)*\Z")
+"""Comments at the end of a table, which are rather about the next one."""
 _TOKEN: Final = re.compile(
     r"(?:[\s,]|#[^\n]*)*((?P<open>[{\[])|(?P<close>[}\]])"
-    rf"|(?P<leaf>{_STRING}|\d[\d:-]+ \d[\d:.]+|[^\s,={{}}\[\]#]+)(?P<colon>\s*=)?)"
+    rf"|(?:{_STRING}|\d[\d:-]+ \d[\d:.]+|[^\s,={{}}\[\]#]+)(?P<colon>\s*=)?)"
 )
 
 Body = list[tuple[Any, Any]]
 """Keys and items of a table of tomlkit; the key of comments and blank lines is None."""
 
 
-def remade(text: str, document: Document, new: Any) -> tuple[str, Any]:
+def remade(text: str, document: Document, tree: Any) -> str:
     """Return a TOML text with another tree; see `revise`."""
-    kit, end = formats.toml_writer(), "" if text.endswith("\n") else "\n"
-    root = kit.parse(text + end)
-    editor = _Tables(kit)
-    editor.attach(root.body, [])
+    end = "" if text.endswith("\n") else "\n"
+    root = formats.toml_writer().parse(text + end)
     if root.as_string() != text + end:
         raise RevisionError("tomlkit does not reproduce its layout")
-    editor.change_table([root.body], document.tree, new)
-    for write in editor.todo:
-        write()
-    made = root.as_string().removesuffix(end)
-    left = kit.container.Container()
-    left.body.extend(pair for pairs, _ in editor.removed for pair in pairs)
-    kept = _comments(text) - _comments(left.as_string()) - editor.dropped
+    editor = _Tables(root.body)
+    editor.change_table([root.body], document.tree, tree)
+    made: str = root.as_string().removesuffix(end)
+    check_values(formats.load(made, "toml").tree, tree)
+    kept = _comments(text) - editor.deleted_comments()
     check_comments(kept.elements(), _comments(made).elements())
-    return made, new
+    return made
 
 
 def _comments(text: str) -> Counter[str]:
@@ -54,81 +51,59 @@ def _comments(text: str) -> Counter[str]:
 
 
 class _Tables:
-    """Changes tables in place; notes first what is removed and what has to be added.
+    """Changes tables in place.
 
     Attributes:
-        removed: Removed entries, and their values; those that come back are taken.
-        dropped: The comments of deleted items of arrays.
+        removed: The texts and values of removed entries.
+        added: The values of new entries.
     """
 
-    def __init__(self, kit: Any) -> None:
-        self.kit, self.kinds = kit, kit.items
-        self.removed: list[tuple[Body, Any]] = []
-        self.dropped = Counter[str]()
-        self.todo: list[partial[None]] = []
-        self.is_first = True
+    def __init__(self, root: Body) -> None:
+        self.root = root
+        self.kit = formats.toml_writer()
+        self.kinds = self.kit.items
+        self.removed: list[tuple[str, Any]] = []
+        self.added: list[Any] = []
 
-    def is_section(self, item: Any) -> bool:
-        return isinstance(item, self.kinds.Table | self.kinds.AoT)
-
-    def attach(self, body: Body, held: list[tuple[Body, Any]]) -> None:
-        """Make the comments directly above an entry a part of it.
-
-        Args:
-            body: The entries of a table.
-            held: Comments and blank lines before it, with the table that has them.
-        """
-        for pair in [*body]:
-            key, item = pair
-            if key is None:
-                held.append((body, pair))
-                continue
-            for one in item.body if isinstance(item, self.kinds.AoT) else [item]:
-                is_table = self.is_section(one)
-                if not is_table or not (one.is_super_table() or key.is_dotted()):
-                    self.attach_to(one, held, is_table)
-                if is_table:
-                    self.attach(one.value.body, held)
-
-    def attach_to(self, item: Any, held: list[Any], is_table: bool) -> None:
-        texts = [pair[1].as_string() for _, pair in held]
-        start = len(held)
-        while start and texts[start - 1].lstrip().startswith("#"):
-            start -= 1
-        if start == 0 and self.is_first:
-            start = len(held)  # at the top they are rather about the file
-        while start and is_table and not texts[start - 1].strip():
-            start -= 1
-        for body, pair in held[start:]:
-            body[:] = [one for one in body if one is not pair]
-        item.trivia.indent = "".join([*texts[start:], item.trivia.indent])
-        held.clear()
-        self.is_first = False
-
-    # -------------------------------------------------------------------------- tables
+    def deleted_comments(self) -> Counter[str]:
+        """Return the comments that may go: not those of what is elsewhere now."""
+        deleted = [text for text, was in self.removed
+                   if not any(same(was, value) for value in self.added)]  # fmt: skip
+        return sum(map(_comments, deleted), Counter())
 
     def change_table(self, bodies: list[Body], old: Any, new: Any) -> None:
         """Change a table, which may have several parts."""
-        names = [*old]
-        for index, key in steps(old, new):
-            if index is None:
-                self.todo.append(partial(self.add, bodies[-1], key, new[key]))
-                continue
-            name = names[index]
+        for name, value in old.items():
             places = [(body, pair) for body in bodies for pair in body
                       if pair[0] is not None and pair[0].key == name]  # fmt: skip
-            if key is GONE:
-                self.remove(places, old[name])
-                continue
-            if not same(old[name], new[key]):
-                self.change(places, old[name], new[key])
-            if key != name:
-                self.todo.append(partial(self.rename, places, key))
+            if name not in new:
+                for body, pair in places:
+                    self.remove(body, pair, value)
+            elif not same(value, new[name]):
+                self.change(places, value, new[name])
+        for name in new.keys() - old.keys():
+            self.add(bodies[-1], name, new[name])
 
-    def remove(self, places: list[tuple[Body, Any]], value: Any) -> None:
-        self.removed.append(([pair for _, pair in places], value))
-        for body, pair in places:
-            body[:] = [one for one in body if one is not pair]
+    def remove(self, body: Body, pair: tuple[Any, Any], value: Any) -> None:
+        """Remove an entry; comments at the top are rather about the file."""
+        stop = next(n for n, one in enumerate(body) if one is pair)
+        start = stop
+        while start and isinstance(body[start - 1][1], self.kinds.Comment):
+            start -= 1
+        if start == 0 and body is self.root:
+            start = stop
+        rest = self.drop(body[start : stop + 1], value)
+        rest = rest if "#" in rest else ""
+        body[start : stop + 1] = [(None, self.kinds.Whitespace(rest, fixed=True))]
+
+    def drop(self, pairs: Body, value: Any) -> str:
+        """Note that entries are removed; return the text behind them that stays."""
+        removed = self.kit.container.Container()
+        removed.body.extend(pairs)
+        text = removed.as_string()
+        rest = "".join(_LAST_LINES.findall(text)[:1])
+        self.removed.append((text.removesuffix(rest), value))
+        return rest
 
     def change(self, places: list[tuple[Body, Any]], old: Any, new: Any) -> None:
         """Change the value of an entry of a table."""
@@ -140,101 +115,73 @@ class _Tables:
                 key=lambda one: one[0].is_dotted() or not one[1].is_super_table()
             )
             self.change_table([part.value.body for _, part in parts], old, new)
-        elif isinstance(item, self.kinds.AoT) and type(new) is list and new:
-            self.change_tables(key, item.body, old, new)
-        elif (self.is_section(item) and isinstance(new, dict | list)) or more:
+        elif isinstance(item, self.kinds.AoT) and _is_tables(new):
+            self.change_tables(item.body, old, new)
+        elif more or isinstance(item, self.kinds.Table | self.kinds.AoT):
             raise RevisionError(f"the table {key.key} would have another form")
-        elif self.is_section(item):
-            self.remove(places, old)
-            self.todo.append(partial(self.add, body, key.key, new))
         else:
-            self.todo.append(partial(self.put, body, key, item, old, new))
+            self.put(body, key, item, old, new)
 
     def put(self, body: Body, key: Any, item: Any, old: Any, new: Any) -> None:
         """Change a value behind `=`."""
-        values = _Values(item.as_string(), self)
-        root = scan(values.text, _TOKEN, self.read_key)
-        values.find_removed(root, old, new)
-        made = self.kit.value(values.edited(root, old, new))
+        values = _Values(item.as_string())
+        made = self.kit.value(values.edited(scan(values.text, _TOKEN), old, new))
         kept = values.comments(values.text, _COMMENT)
-        self.dropped += _comments(values.text) - Counter(kept)
+        gone = _comments(values.text) - Counter(kept)
+        self.removed.append(("\n".join(gone.elements()), GONE))
+        self.added += values.added
         made._trivia = item.trivia
         body[:] = [(key, made) if pair[1] is item else pair for pair in body]
 
-    def change_tables(self, key: Any, made: list[Any], old: Any, new: Any) -> None:
+    def change_tables(self, tables: list[Any], old: Any, new: Any) -> None:
         """Change an array of tables."""
-        if not all(type(one) is dict for one in new):
-            raise RevisionError(f"the array of tables {key.key} would have other items")
-        tables = [*made]
-        made.clear()
+        made: list[Any] = []
+        above = ""
         for was, now in steps(old, new):
             if now is GONE:
-                self.removed.append(([(key, tables[was])], old[was]))
-            elif was is not None:
-                made.append(tables[was])
-                self.change_table([tables[was].value.body], old[was], new[now])
+                rest = self.drop([(self.kit.key("item"), tables[was])], old[was])
+                above = rest.lstrip("\n")
+            elif was is None:
+                self.added.append(new[now])
+                made.append(self.table(new[now], made[-1:]))
             else:
-                made.append(self.kit.item(new[now]))
-                made[-1].trivia.indent = "\n" if len(made) > 1 else ""
+                made.append(tables[was])
+                made[-1].trivia.indent = above + made[-1].trivia.indent
+                above = ""
+                self.change_table([tables[was].value.body], old[was], new[now])
+        tables[:] = made
 
-    def rename(self, places: list[tuple[Body, Any]], name: str) -> None:
-        for body, (old, item) in places:
-            made, written = self.key(name), old.as_string()
-            made.sep = written[len(written.rstrip()) :] + old.sep
-            made._dotted = old.is_dotted()
-            self.unname(item)
-            body[:] = [(made, item) if pair[1] is item else pair for pair in body]
-
-    def unname(self, item: Any) -> None:
-        """Let tomlkit make the headers of tables from their keys."""
-        for table in item.body if isinstance(item, self.kinds.AoT) else [item]:
-            if self.is_section(table):
-                table.display_name = None
-                for _, below in table.value.body:
-                    self.unname(below)
-
-    def add(self, body: Body, key: Any, value: Any) -> None:
-        """Add an entry: what was removed elsewhere, with its comments, or a new one."""
-        source = self.taken(value)
-        if len(source) == 1 and not self.is_section(source[0][1]):
-            made = source[0][1]
-        elif isinstance(value, dict) and value:
-            made = self.kit.item(value)
+    def table(self, value: Any, above: list[Any]) -> Any:
+        """Return a new table, with a blank line between it and the items above."""
+        made = self.kit.item(value)
+        if above and not "".join(x.as_string() for x in above).endswith("\n\n"):
             made.trivia.indent = "\n"
         else:
-            texts = [x.as_string() for _, x in body if isinstance(x, self.kinds.String)]
+            made.value.body.append((None, self.kinds.Whitespace("\n")))
+        return made
+
+    def add(self, body: Body, name: Any, value: Any) -> None:
+        """Add an entry: a table behind all others, a value behind all values."""
+        is_table = isinstance(value, dict) and bool(value)
+        sections = self.kinds.Table | self.kinds.AoT
+        places = [n for n, (key, item) in enumerate(body) if key is not None and (
+            is_table or key.is_dotted() or not isinstance(item, sections))]  # fmt: skip
+        at = max(places, default=len(body) - 1 if is_table else -1) + 1
+        items = [item for _, item in body]
+        if is_table:
+            made = self.table(value, items[:at])
+        else:
+            texts = [x.as_string() for x in items if isinstance(x, self.kinds.String)]
             quotes = {text[0] for text in texts}
             like = quotes.pop() if len(quotes) == 1 else ""
-            made = self.kit.value(_Values("", self).inline(value, None, like))
-        is_section = self.is_section(made)
-        places = [n for n, (k, item) in enumerate(body) if k is not None and (
-            is_section or k.is_dotted() or not self.is_section(item))]  # fmt: skip
-        at = max(places, default=len(body) - 1 if is_section else -1) + 1
-        if not is_section:
+            made = self.kit.value(_Values("").inline(value, None, like))
             made.trivia.trail = "\n" if places or at == len(body) else "\n\n"
-        body.insert(at, (self.key(key), made))
+        self.added.append(value)
+        body.insert(at, (self.kit.key([name]), made))
 
-    def read_key(self, text: str) -> Any:
-        """Return the key of an entry between braces."""
-        (name,) = self.kit.parse(f"{text} = 1").body[0][0]
-        return name.key
 
-    def taken(self, value: Any) -> Body:
-        """Return the removed entry of a value that comes back, in its parts.
-
-        Equal scalars are one only if nothing else was removed.
-        """
-        is_one = len(self.removed) == 1
-        for place, (pairs, old) in enumerate(self.removed):
-            if (is_one or isinstance(value, dict | list)) and same(old, value):
-                del self.removed[place]
-                return pairs
-        return []
-
-    def key(self, key: Any) -> Any:
-        if not isinstance(key, str):
-            raise RevisionError(f"TOML has no key {key!r}")
-        return self.kit.key([key])
+def _is_tables(value: Any) -> bool:
+    return type(value) is list and {*map(type, value)} == {dict}
 
 
 class _Values(Editor):
@@ -242,22 +189,15 @@ class _Values(Editor):
 
     colon = " = "
 
-    def __init__(self, text: str, tables: _Tables) -> None:
-        super().__init__(text)
-        self.kit, self.taken = tables.kit, tables.taken
-
-    def inline(self, value: Any, indent: str | None, like: str = "") -> str:
-        """Return the text of a value; see `Editor`."""
-        self.taken(value)
-        return super().inline(value, indent, like)
-
     def key(self, key: Any) -> str:
         """Return the text of a key."""
-        return str(self.kit.key([key]).as_string())
+        return str(formats.toml_writer().key([key]).as_string())
 
     def leaf(self, value: Any, like: str) -> str:
         """Return the text of a value without entries."""
+        if value == {}:
+            return "{}"
         is_literal = like == "'" and isinstance(value, str) and "'" not in value
         if is_literal and value.isprintable():
             return f"'{value}'"
-        return str(self.kit.item(value).as_string()) if value != {} else "{}"
+        return str(formats.toml_writer().item(value).as_string())

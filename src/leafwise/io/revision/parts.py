@@ -7,13 +7,13 @@ edit is refused.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from ...selection.align import aligned
 
 
-__all__ = ["GONE", "MERGE", "RevisionError", "check_comments", "same", "steps"]
+__all__ = ["GONE", "RevisionError", "check_comments", "check_values", "same", "steps"]
 
 
 class RevisionError(ValueError):
@@ -36,6 +36,12 @@ def check_comments(before: Iterable[str], after: Iterable[str]) -> None:
         raise RevisionError(f"the comment {comment!r} would be lost")
 
 
+def check_values(found: Any, expected: Any) -> None:
+    """Raise `RevisionError` if a new text has other values than an edit."""
+    if not same(found, expected, written=False):
+        raise RevisionError("the new text would have other values than the edit")
+
+
 def same(a: Any, b: Any, *, written: bool = True) -> bool:
     """Return whether two plain values are the same, types and all; NaN is itself.
 
@@ -45,69 +51,56 @@ def same(a: Any, b: Any, *, written: bool = True) -> bool:
         a, b: The values.
         written: Whether numbers that know their text must have the same one.
     """
-    pairs = [(a, b)]
-    while pairs:
-        a, b = pairs.pop()
-        if not written:
-            a, b = (x.plain(x) if hasattr(x, "plain") else x for x in (a, b))
-        if a is b:
-            continue
-        if type(a) is not type(b):
-            return False
-        if type(a) is dict and a.keys() == b.keys():
-            pairs += [(value, b[key]) for key, value in a.items()]
-        elif type(a) is list and len(a) == len(b):
-            pairs += zip(a, b, strict=True)
-        elif isinstance(a, float) or hasattr(a, "plain"):
-            if repr(a) != repr(b):
-                return False
-        elif a != b:
-            return False
-    return True
+    if not written:
+        a, b = (x.plain(x) if hasattr(x, "plain") else x for x in (a, b))
+    if a is b or type(a) is not type(b):
+        return a is b
+    if type(a) is dict:
+        return a.keys() == b.keys() and all(
+            same(value, b[key], written=written) for key, value in a.items()
+        )
+    if type(a) is list:
+        return len(a) == len(b) and all(
+            same(*pair, written=written) for pair in zip(a, b, strict=True)
+        )
+    if isinstance(a, float) or hasattr(a, "plain"):
+        return repr(a) == repr(b)
+    return bool(a == b)
 
 
 Step = tuple[Any, Any]
 """The index of an old entry, None for a new one; and its new key, `GONE` for none."""
 GONE: Final = object()
-MERGE: Final = object()
-"""The key of an entry that has no key of its own: what YAML writes as `<<`."""
 
 
-def steps(old: Any, new: Any, keys: Sequence[Any] | None = None) -> list[Step]:
+def steps(old: Any, new: Any) -> list[Step]:
     """Return in order what becomes of the entries of a dict or list, and which are new.
 
     Args:
         old: The old value.
         new: The new one, of the same type.
-        keys: The keys of a dict in the order of the text, `MERGE` for what is merged.
     """
-    if isinstance(old, list):
-        return _of_lists(old, new)
-    return [*_of_dicts([*old] if keys is None else keys, old, new)]
+    return _of_lists(old, new) if isinstance(old, list) else [*_of_dicts(old, new)]
 
 
-def _of_dicts(keys: Sequence[Any], old: Any, new: Any) -> Iterator[Step]:
+def _of_dicts(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[Step]:
     renamed = {
         one: other
         for one, other in zip(old, new, strict=False)
         if one not in new and other not in old and same(old[one], new[other])
     }
-    names = [key if key is MERGE or key in new else renamed.get(key, GONE)
-             for key in keys]  # fmt: skip
-    stay, after = {name for name in names if name not in (GONE, MERGE)}, GONE
+    names = [key if key in new else renamed.get(key, GONE) for key in old]
+    stay, after = {*names}, GONE
     added: dict[Any, list[Any]] = {}  # by the key before them that stays
     for key in new:
         if key in stay:
             after = key
-        elif key not in old:
+        else:
             added.setdefault(after, []).append(key)
-    yield from ((None, key) for key in added.get(GONE, ()))
+    yield from ((None, key) for key in added.pop(GONE, ()))
     for index, name in enumerate(names):
         yield index, name
-        if name in stay:
-            yield from ((None, key) for key in added.get(name, ()))
-    brought = (key for key in new if key in old and key not in stay)  # by `<<`
-    yield from ((None, key) for key in brought if not same(old[key], new[key]))
+        yield from ((None, key) for key in added.get(name, ()))
 
 
 def _of_lists(old: list[Any], new: list[Any]) -> list[Step]:

@@ -41,26 +41,16 @@ def remove_pages(app: Sphinx, exception: Exception | None) -> None:
 
 def page(entry: Entry) -> str:
     """Return the text of the page of one name."""
-    value = entry.value()
-    is_error = inspect.isclass(value) and issubclass(value, BaseException)
-    sort = (
-        "exception" if is_error else "class" if inspect.isclass(value) else "function"
-    )
+    value, sort = entry.value(), "function"
+    if inspect.isclass(value):
+        sort = "exception" if issubclass(value, BaseException) else "class"
     call = "()" if entry.short == "Parallel" else ""  # made by a function, not by hand
     options = [f"   :{one.strip()}:" for one in entry.options.split(";") if one]
     options = [re.sub(r":(members): (.+):$", r":\1: \2", one) for one in options]
     lines = [":orphan:", "", entry.name, "=" * len(entry.name), ""]
     lines += [f"From :doc:`/reference/{entry.topic}`.", ""]
-    return (
-        "\n".join(
-            [
-                *lines,
-                f".. auto{'exception' if is_error else sort}:: {entry.name}{call}",
-                *options,
-            ]
-        )
-        + "\n"
-    )
+    lines += [f".. auto{sort}:: {entry.name}{call}", *options, ""]
+    return "\n".join(lines)
 
 
 def add_directives(app: Sphinx, docname: str, source: list[str]) -> None:

@@ -16,9 +16,7 @@ author = "The leafwise authors"
 copyright = "2026, the leafwise authors"
 version = release = __version__
 extensions = [
-    "contents",
     "myst_parser",
-    "publish",
     "reference",
     "runnable",
     "sphinx.ext.autodoc",
@@ -26,7 +24,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx_copybutton",
 ]
-default_role = "name"
+default_role = "literal"
 toc_object_entries = False
 html_theme = "furo"
 pygments_dark_style = "github-dark"
@@ -43,10 +41,6 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_sourcelink = False
 exclude_patterns = ["_build", "_ext", "architecture.md", "contributing.md"]
-description = (
-    "leafwise flattens nested Python data into a list of leaves and a structure, maps "
-    "over it, compares it, and puts it together again, in pure Python."
-)
 myst_heading_anchors = 3
 autodoc_typehints = "description"
 autodoc_typehints_description_target = "documented_params"

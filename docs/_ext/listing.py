@@ -16,48 +16,37 @@ import functools
 import importlib
 import inspect
 import re
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 PAGES = "reference/api"
-_HEADING = re.compile(r"^## (.+)$")
-_BLOCK = re.compile(r"^<!-- names: (\S+) -->$")
+BLOCK = re.compile(r"<!-- names: (leafwise\S*) -->\n(.*?\n)(?=\n|\Z)", re.DOTALL)
 _NAME = re.compile(r"`([\w.]+)`(?: <!-- (.*?) -->)?")
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """One public name of the reference."""
 
     name: str  # with the module, as users import it
-    options: tuple[str, ...]
+    options: str
     topic: str  # the page that lists it, without its suffix
-    section: str
     page: str  # its own page
-
-    @property
-    def short(self) -> str:
-        """The name without its module."""
-        return self.name.rpartition(".")[2]
 
     @property
     def module(self) -> str:
         """The name of the module that has it."""
         return self.name.rpartition(".")[0]
 
+    @property
+    def short(self) -> str:
+        """The name without its module."""
+        return self.name.rpartition(".")[2]
+
     def value(self) -> Any:
         """Return what has the name."""
         return getattr(importlib.import_module(self.module), self.short)
-
-    def sort(self) -> str:
-        """Return what autodoc calls it: function, class, or exception."""
-        value = self.value()
-        if not inspect.isclass(value):
-            return "function"
-        return "exception" if issubclass(value, BaseException) else "class"
 
     def doc(self) -> str:
         """Return its docstring."""
@@ -70,35 +59,17 @@ class Entry:
 
 
 @functools.cache
-def entries(folder: Path = REFERENCE) -> tuple[Entry, ...]:
-    """Return what the pages of a folder list, in their order."""
-    found: list[Entry] = []
+def entries() -> tuple[Entry, ...]:
+    """Return what the pages list, in their order."""
+    found: dict[str, Entry] = {}
     taken: set[str] = set()
-    for page in sorted(folder.glob("*.md")):
-        module = section = ""
-        for line in page.read_text(encoding="utf-8").splitlines():
-            if heading := _HEADING.match(line):
-                section = heading[1]
-            elif block := _BLOCK.match(line):
-                module = block[1]
-            elif not line:
-                module = ""
-            for short, rest in _NAME.findall(line) if module else ():
-                options = tuple(one.strip() for one in rest.split(";") if one.strip())
-                name = f"{module}.{short}"
-                found.append(
-                    Entry(name, options, page.stem, section, _page(name, taken))
-                )
-    names = [entry.name for entry in found]
-    if twice := {name for name in names if names.count(name) > 1}:
-        raise ValueError(f"listed twice in the reference: {', '.join(sorted(twice))}")
-    return tuple(found)
-
-
-def _page(name: str, taken: set[str]) -> str:
-    """Return a page for a name, another one also where capitals do not count."""
-    page = name
-    while page.casefold() in taken:
-        page += "_"
-    taken.add(page.casefold())
-    return f"{PAGES}/{page}"
+    for file in sorted(REFERENCE.glob("*.md")):
+        for module, names in BLOCK.findall(file.read_text(encoding="utf-8")):
+            for short, options in _NAME.findall(names):
+                name = page = f"{module}.{short}"
+                while page.casefold() in taken:  # also where capitals do not count
+                    page += "_"
+                taken.add(page.casefold())
+                assert name not in found, f"{name} is listed twice in the reference"
+                found[name] = Entry(name, options, file.stem, f"{PAGES}/{page}")
+    return tuple(found.values())

@@ -1,13 +1,13 @@
-"""A page for each public name, with a link to its source.
+"""What the site has beyond the plain Markdown of the pages.
 
-Owns the directive `names`, which lists names with what they do, and the pages that are
-written for them before Sphinx reads its sources. `listing` knows the names.
+Owns the directives in comments that begin with `rst`, the tables of names of the
+reference, a page for each public name with a link to its source, and links of names in
+the text. `listing` knows the names.
 """
 
 from __future__ import annotations
 
 import inspect
-import os
 import re
 import shutil
 import sys
@@ -15,31 +15,23 @@ from pathlib import Path
 from typing import Any
 
 from docutils import nodes
-from docutils.statemachine import StringList
-from listing import PAGES, Entry, entries
+from listing import BLOCK, PAGES, Entry, entries
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
-from sphinx.util.docutils import SphinxDirective
 
 
 ROOT = Path(__file__).parents[2]
-_SHORT = re.compile(
-    r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing|tree|registry|errors)\.)"
-)
-
-
-# -------------------------------------------------------------------------- writing
+REPOSITORY = "https://github.com/leafwise/leafwise"
+_RST = re.compile(r"<!-- rst\n(.*?)-->\n", re.DOTALL)
 
 
 def write_pages(app: Sphinx) -> None:
-    """Write the page of each name, as old as what it is made from."""
+    """Write the page of each name."""
     folder = Path(app.srcdir) / PAGES
     folder.mkdir(parents=True, exist_ok=True)
-    newest = max(file.stat().st_mtime for file in Path(app.srcdir).rglob("*.md"))
     for entry in entries():
         file = folder / f"{Path(entry.page).name}.rst"
         file.write_text(page(entry), encoding="utf-8")
-        os.utime(file, (newest, newest))  # Sphinx reads again what is newer
 
 
 def remove_pages(app: Sphinx, exception: Exception | None) -> None:
@@ -49,144 +41,100 @@ def remove_pages(app: Sphinx, exception: Exception | None) -> None:
 
 def page(entry: Entry) -> str:
     """Return the text of the page of one name."""
-    title = entry.name
-    options = [f"   :{option}:" for option in entry.options]
-    options = [re.sub(r":(members): (.+):$", r":\1: \2", one) for one in options]
+    value, sort = entry.value(), "function"
+    if inspect.isclass(value):
+        sort = "exception" if issubclass(value, BaseException) else "class"
     call = "()" if entry.short == "Parallel" else ""  # made by a function, not by hand
-    lines = [
-        *(":orphan:", "", title, "=" * len(title), ""),
-        f"From :doc:`/reference/{entry.topic}`, {entry.section}.",
-        "",
-        f".. auto{entry.sort()}:: {entry.name}{call}",
-        *options,
-    ]
-    return "\n".join(lines) + "\n"
+    options = [f"   :{one.strip()}:" for one in entry.options.split(";") if one]
+    options = [re.sub(r":(members): (.+):$", r":\1: \2", one) for one in options]
+    lines = [":orphan:", "", entry.name, "=" * len(entry.name), ""]
+    lines += [f"From :doc:`/reference/{entry.topic}`.", ""]
+    lines += [f".. auto{sort}:: {entry.name}{call}", *options, ""]
+    return "\n".join(lines)
 
 
-# ------------------------------------------------------------------------- listing
+def add_directives(app: Sphinx, docname: str, source: list[str]) -> None:
+    """Put directives in the place of comments, and tables in that of lists of names."""
+    known = {entry.name: entry for entry in entries()}
 
-
-class Names(SphinxDirective):
-    """A table of names, each with its page and the first sentence of its docstring."""
-
-    has_content = True
-    required_arguments = 1
-
-    def run(self) -> list[nodes.Node]:
-        """Make the table."""
-        rows = ["| | |", "|---|---|"]
-        for line in self.content:
-            name = f"{self.arguments[0]}.{line}"
-            entry = next(one for one in entries() if one.name == name)
-            summary = entry.summary().replace("|", "\\|")
+    def table(found: re.Match[str]) -> str:
+        rows = ["````{container} names", "| | |", "|---|---|"]
+        for short in re.findall(r"`([\w.]+)`", found[2]):
+            name = f"{found[1]}.{short}"
+            told = known[name].summary().replace("|", "\\|")
             said = name.removeprefix("leafwise.")
-            rows.append(f"| {{py:obj}}`{said} <{name}>` | {summary} |")
-        table = nodes.container(classes=["names"])
-        source, line = self.get_source_info()
-        self.state.nested_parse(StringList(rows, source), line or 0, table)
-        return [table]
+            rows.append(f"| {{py:obj}}`{said} <{name}>` | {told} |")
+        return "\n".join([*rows, "````"]) + "\n"
+
+    text = _RST.sub(r"```{eval-rst}\n\1```\n", source[0])
+    source[0] = BLOCK.sub(table, text)
 
 
-def name_role(
-    name: str, raw: str, text: str, line: int, inliner: Any, *_: Any
-) -> tuple[list[nodes.Node], list[nodes.Node]]:
-    """Turn what docstrings write as code into code, and names of ours into links."""
-    env = inliner.document.settings.env
-    code = nodes.literal(raw, text)
-    known = _names(env)
-    if text not in known:
-        return [code], []
-    link = pending_xref(
-        raw, code, refdomain="py", reftype="obj", reftarget=known[text],
-        refexplicit=True, refwarn=False, refdoc=env.docname,
-    )  # fmt: skip
-    return [link], []
-
-
-def _names(env: Any) -> dict[str, str]:
-    """Return what is a name of ours wherever it stands, with the whole name."""
-    if not hasattr(env, "_leafwise_names"):
-        known: dict[str, str] = {}
-        for entry in entries():
-            known[entry.name] = entry.name
-            if "_" in entry.short or re.match(r"[A-Z]\w*[a-z][A-Z]", entry.short):
-                known.setdefault(entry.short, entry.name)
-        env._leafwise_names = known
-    return env._leafwise_names  # type: ignore[no-any-return]
+_SHORT = re.compile(
+    r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing|tree|registry|errors)\.)"
+)
+_NO_LINKS = nodes.reference, nodes.title, nodes.entry, pending_xref
 
 
 def link_names(app: Sphinx, doctree: nodes.document) -> None:
-    """Make links of the names that a page mentions as code: of each the first one."""
-    env = app.env
-    if env.docname.startswith(("reference/", "changelog")):
-        return
-    known, seen = _names(env), set()
+    """Make links of the names that a page mentions as code: of each the first one.
+
+    The tables of `start/migrating` have hundreds; those in tables stay as they are.
+    """
+    known = {entry.name: entry.name for entry in entries()}
+    for entry in entries():
+        if "_" in entry.short or re.match(r"[A-Z]\w*[a-z][A-Z]", entry.short):
+            known.setdefault(entry.short, entry.name)
     for code in [*doctree.findall(nodes.literal)]:
         name = code.astext().partition("(")[0]
-        whole = known.get(_SHORT.sub("leafwise.", name))
-        inside = isinstance(code.parent, nodes.reference | nodes.title)
-        if env.docname == "start/migrating":  # its tables have hundreds
-            inside |= isinstance(code.parent.parent, nodes.entry)
-        if whole is None or whole in seen or inside:
-            continue
-        seen.add(whole)
-        link = pending_xref(
-            "", refdomain="py", reftype="obj", reftarget=whole, refexplicit=True,
-            refwarn=False, refdoc=env.docname,
-        )  # fmt: skip
-        code.replace_self(link)
-        link += code
-
-
-# ---------------------------------------------------------------------- docstrings
-
-LABELS = {
-    "same-value": ("guide/trees", "comparing-trees", "Comparing trees"),
-    "validated": ("guide/selecting", "validation", "Validation"),
-}
-"""What docstrings refer to: the page, the section there, its title."""
-
-
-def name_sections(app: Sphinx, env: Any) -> list[str]:
-    """Give the sections that docstrings refer to their labels."""
-    domain = env.domains.standard_domain
-    domain.labels.update(LABELS)
-    domain.anonlabels.update({name: place[:2] for name, place in LABELS.items()})
-    return []
-
-
-# -------------------------------------------------------------------------- source
+        whole = known.pop(_SHORT.sub("leafwise.", name), None)
+        around = code.parent, code.parent.parent
+        if whole and not any(isinstance(one, _NO_LINKS) for one in around):
+            link = pending_xref(
+                "", refdomain="py", reftype="obj", reftarget=whole, refexplicit=True,
+                refwarn=False, refdoc=app.env.docname,
+            )  # fmt: skip
+            code.replace_self(link)
+            link += code
 
 
 def linkcode_resolve(domain: str, info: dict[str, str]) -> str | None:
     """Return where the source of an object stands in the repository."""
-    if domain != "py" or not info["module"]:
-        return None
     value: Any = sys.modules.get(info["module"])
     try:
         for part in info["fullname"].split("."):
             value = inspect.getattr_static(value, part)
             value = getattr(value, "fget", None) or getattr(value, "__func__", value)
-        file = inspect.getsourcefile(inspect.unwrap(value))
-        source, first = inspect.getsourcelines(inspect.unwrap(value))
-    except (AttributeError, TypeError, OSError):
+        value = inspect.unwrap(value)
+        file = Path(inspect.getsourcefile(value) or "")
+        source, first = inspect.getsourcelines(value)
+        where = file.relative_to(ROOT).as_posix()
+    except (AttributeError, TypeError, OSError, ValueError):  # not ours, or no source
         return None
-    if file is None or not Path(file).is_relative_to(ROOT / "src"):
-        return None
-    where = Path(file).relative_to(ROOT).as_posix()
     return f"{REPOSITORY}/blob/main/{where}#L{first}-L{first + len(source) - 1}"
 
 
-REPOSITORY = "https://github.com/leafwise/leafwise"
+_PLAIN = re.compile(r'<span class="(?:n|p|w|o|pre)">([^<]*)</span>')
+_CODE = re.compile(r'<code class="docutils literal notranslate">')
+_CELL = re.compile(r"<td><p>((?:(?!</?p>).)*)</p>\s*</td>", re.DOTALL)
+_ROW = re.compile(r'<tr class="row-\w+">')
+
+
+def slim(
+    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+) -> None:
+    """Drop elements and classes that have no look, up to half of a page."""
+    if "body" in context:
+        body = _PLAIN.sub(r"\1", context["body"])
+        body = _CELL.sub(r"<td>\1</td>", _CODE.sub("<code>", body))
+        context["body"] = _ROW.sub("<tr>", body)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register all of it."""
-    app.setup_extension("sphinx.ext.autodoc")
-    app.add_directive("names", Names)
-    app.add_role("name", name_role)
     app.connect("builder-inited", write_pages)
-    app.connect("build-finished", remove_pages)
+    app.connect("source-read", add_directives)
     app.connect("doctree-read", link_names)
-    app.connect("env-updated", name_sections)
+    app.connect("html-page-context", slim)
+    app.connect("build-finished", remove_pages)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

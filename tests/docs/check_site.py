@@ -13,7 +13,7 @@ from urllib.parse import unquote, urlsplit
 
 LARGEST = 60_000  # bytes of HTML
 LARGEST_REFERENCE = 120_000
-NEEDED = ("index.html", "llms.txt", "search.html", "reference/index.html")
+NEEDED = ("index.html", "search.html", "reference/index.html")
 
 
 class Page(HTMLParser):

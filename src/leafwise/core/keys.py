@@ -27,7 +27,18 @@ from ..safely import Frozen, class_name, shown
 T = TypeVar("T")
 
 
-class SequenceKey(Frozen):
+class Key(Frozen):
+    """What the four classes of keys share."""
+
+    __slots__ = ()
+
+    @property
+    def entry(self) -> Any:
+        """What the key holds: its `idx`, `key` or `name`."""
+        return getattr(self, self.__match_args__[0])
+
+
+class SequenceKey(Key):
     """The index of a child in a list, tuple or deque.
 
     It equals the `DictKey` of the same int: both read `node[idx]`, and both print the
@@ -49,11 +60,6 @@ class SequenceKey(Frozen):
     def __init__(self, idx: int) -> None:
         object.__setattr__(self, "idx", idx)
 
-    @property
-    def entry(self) -> int:
-        """The index."""
-        return self.idx
-
     def __str__(self) -> str:
         return f"[{shown(self.idx)}]"
 
@@ -74,7 +80,7 @@ class SequenceKey(Frozen):
         return node[self.idx]
 
 
-class DictKey(Frozen):
+class DictKey(Key):
     """The key of a child in a dict, `OrderedDict` or `defaultdict`.
 
     Args:
@@ -92,11 +98,6 @@ class DictKey(Frozen):
 
     def __init__(self, key: Any) -> None:
         object.__setattr__(self, "key", key)
-
-    @property
-    def entry(self) -> Any:
-        """The key."""
-        return self.key
 
     def __str__(self) -> str:
         return f"[{literal(self.key)}]"
@@ -118,7 +119,7 @@ class DictKey(Frozen):
         return node[self.key]
 
 
-class GetAttrKey(Frozen):
+class GetAttrKey(Key):
     """The name of the attribute that holds a child.
 
     Args:
@@ -137,11 +138,6 @@ class GetAttrKey(Frozen):
     def __init__(self, name: str) -> None:
         object.__setattr__(self, "name", name)
 
-    @property
-    def entry(self) -> str:
-        """The name of the attribute."""
-        return self.name
-
     def __str__(self) -> str:
         is_plain = isinstance(self.name, str) and self.name.isidentifier()
         return f".{self.name}" if is_plain else f".{shown(self.name)}"
@@ -155,7 +151,7 @@ class GetAttrKey(Frozen):
         return getattr(node, self.name)
 
 
-class FlattenedIndexKey(Frozen):
+class FlattenedIndexKey(Key):
     """The index of a child in a class that was registered without keys.
 
     Args:
@@ -173,11 +169,6 @@ class FlattenedIndexKey(Frozen):
 
     def __init__(self, key: int) -> None:
         object.__setattr__(self, "key", key)
-
-    @property
-    def entry(self) -> int:
-        """The index among the children."""
-        return self.key
 
     def __str__(self) -> str:
         return f"[<flat index {shown(self.key)}>]"

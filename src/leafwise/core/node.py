@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..equality import exact
-from ..safely import Record, class_name, clip, printable, printed, shown
+from ..safely import Record, Sealed, class_name, clip, printable, printed, shown
 from .keys import dict_keys, flat_keys
 
 
@@ -44,7 +44,7 @@ Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
 """Text before the children, before each child, and after the children."""
 
 
-class Rule:
+class Rule(Sealed):
     """How nodes of one type are flattened, unflattened, matched and described.
 
     To define a new node type, write a subclass with `flatten`, `unflatten` and
@@ -285,12 +285,6 @@ class Rule:
         return read.decoded(self, inside)
 
     # ------------------------------------------------------------------------ itself
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a {type(self).__name__} cannot be changed")
-
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
     def __copy__(self) -> Rule:
         return self

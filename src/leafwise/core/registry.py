@@ -11,7 +11,7 @@ namespace, global registry, classes registered with `inherit=True`, form, else l
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, Literal, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
@@ -742,41 +742,19 @@ def lookup(
     return view_of(namespace, none_is_leaf).resolve(cls)
 
 
-def _below(classes: Iterable[type]) -> Iterator[type]:
-    """Yield the subclasses of some classes, and theirs."""
-    stack: list[type] = [*classes]
-    seen = set(classes)
-    while stack:
-        below: list[type] = type.__subclasses__(stack.pop())
-        fresh = [cls for cls in below if cls not in seen]
-        seen.update(fresh)
-        stack += fresh
-        yield from fresh
-
-
 def registered_class(module: str, qualname: str, namespace: str) -> type:
-    """Return the class that was registered under a qualified name.
-
-    Where several were, as when a cell of a notebook is run again, it is the one that
-    the module has under that name, else the first.
+    """Return the class that a module has under a qualified name, if it is registered.
 
     Raises:
         RegistryError: There is no such class in the namespace or the global registry.
     """
     check_namespace(namespace)
-    layers = [current.state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
-    for classes in (
-        *(layer.rules for layer in layers),
-        *(_below(layer.inherited) for layer in layers),
-    ):
-        found = [
-            cls
-            for cls in classes
-            if (cls.__module__, class_name(cls)) == (module, qualname)
-        ]
-        if found:
-            latest = named_object(module, qualname)
-            return latest if latest in found else found[0]
+    found = named_object(module, qualname)
+    if isinstance(found, type) and found.__module__ == module:
+        for name in (namespace, GLOBAL):
+            layer = current.state.layers.get(name, EMPTY)
+            if found in layer.rules or layer.inherited.intersection(found.__mro__):
+                return found
     raise RegistryError(
         f"no class {shown(qualname)} of module {shown(module)} is registered in this "
         "process"

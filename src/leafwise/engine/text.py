@@ -44,7 +44,7 @@ from ..safely import clip
 _MAX_ENTRIES, _MAX_DEPTH, _MAX_LOOPS, _MAX_WEIGHT = 1_000_000, 250, 16, 2_000
 _MAX_FILES, _LONGEST_NAME = 2_000, 64
 _UNROLLED, _SPREAD, _FEW, _FEW_KEYS, _LONG = 80, 4, 12, 32, 64
-_WIDE, _STORED, _NESTED, _BATCH, _CUTS = 16, 256, 12, 64, 256
+_WIDE, _STORED, _NESTED = 16, 256, 12
 FEW_LEAVES: Final = 128
 """How many leaves are asked for their types one by one, if all have names."""
 
@@ -958,15 +958,13 @@ class _Leaves:
     Attributes:
         source: The name of the sequence of them.
         total: How many there are.
-        is_list: Whether a piece of it is a new list.
         at: How many are used by now.
         runs: The names of those that are used one by one, with where they begin.
     """
 
-    def __init__(self, source: str, total: int, *, is_list: bool) -> None:
+    def __init__(self, source: str, total: int) -> None:
         self.source = source
         self.total = total
-        self.is_list = is_list
         self.at = 0
         self.runs: list[tuple[int, list[str]]] = []
 
@@ -980,10 +978,10 @@ class _Leaves:
         self.at += 1
         return name
 
-    def piece(self, count: int, *, copied: bool = False) -> str:
+    def piece(self, count: int) -> str:
         """Return an expression for the next leaves."""
         self.at += count
-        if count == self.total and not copied:
+        if count == self.total:
             return self.source
         return f"{self.source}[{self.at - count}:{self.at}]"
 
@@ -1001,7 +999,7 @@ class Builder(Text):
 
     def __init__(self, plan: Plan) -> None:
         super().__init__()
-        self._leaves = _Leaves("leaves", plan.root.leaves, is_list=True)
+        self._leaves = _Leaves("leaves", plan.root.leaves)
         with self.block("def unflatten(treedef, leaves):"):
             with self.block("try:"):
                 if plan.varying:
@@ -1021,8 +1019,7 @@ class Builder(Text):
         is_named = part.kind in _MAPPINGS and part.arity <= _STORED
         for child, count in part.runs:
             if child is None and count > _SPREAD and not is_named:
-                copied = part.kind == "list"
-                items.append(f"*{self._leaves.piece(count, copied=copied)}")
+                items.append(f"*{self._leaves.piece(count)}")
             elif child is None:
                 items += [self._leaves.use(self.fresh("leaf")) for _ in range(count)]
             elif is_loop(child, count):
@@ -1036,18 +1033,13 @@ class Builder(Text):
     def _loop(self, part: Part, count: int) -> str:
         """Write how equal neighbours are built; return the name of their list."""
         size, outer = part.leaves, self._leaves
-        start, result = outer.at, self.fresh("node")
+        result = self.fresh("node")
         piece = outer.piece(count * size)
-        starts = range(start, outer.at, size or 1)
-        batch, is_list = self.fresh("batch"), False
+        batch = self.fresh("batch")
+        batches = piece if size == 1 else f"zip(*[iter({piece})] * {size})"
         if size == 0:
             batches = f"range({count})"
-        elif size <= _FEW or (size <= _BATCH and count > _CUTS):
-            batches = piece if size == 1 else f"zip(*[iter({piece})] * {size})"
-        else:  # faster than to zip so many at a time
-            cuts = self.name([slice(i, i + size) for i in starts])
-            batches, is_list = f"map({outer.source}.__getitem__, {cuts})", outer.is_list
-        inner = self._leaves = _Leaves(batch, size, is_list=is_list)
+        inner = self._leaves = _Leaves(batch, size)
         begin, self.indent = len(self.lines), self.indent + "    "
         value = self._node(part)
         body, target = self.lines[begin:], inner.source
@@ -1077,11 +1069,9 @@ class Builder(Text):
     # --------------------------------------------------------------------- nodes
 
     def _build_list(self, part: Part, items: list[str]) -> str:
-        made = f"[{', '.join(items)}]"
-        if len(items) > 1 or not made.startswith("[*"):
-            return made
-        piece = items[0][1:]
-        return piece if piece.isidentifier() or self._leaves.is_list else made
+        if len(items) == 1 and items[0].startswith("*node"):  # the list of a loop
+            return items[0][1:]
+        return f"[{', '.join(items)}]"
 
     def _build_tuple(self, part: Part, items: list[str]) -> str:
         return _tuple_of(items)

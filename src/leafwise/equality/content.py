@@ -41,14 +41,12 @@ class Asked(Frozen):
         equal_nan: Whether NaN is the same as NaN.
     """
 
-    __slots__ = ("atol", "equal_nan", "rtol", "tolerant", "typematch")
-    __match_args__ = ("typematch", "rtol", "atol", "equal_nan", "tolerant")
+    __slots__ = __match_args__ = ("typematch", "rtol", "atol", "equal_nan")
 
     typematch: bool
     rtol: float
     atol: float
     equal_nan: bool
-    tolerant: bool
 
     def __init__(
         self, typematch: bool, rtol: float, atol: float, equal_nan: bool
@@ -56,11 +54,12 @@ class Asked(Frozen):
         for name, number in (("rtol", rtol), ("atol", atol)):
             if not 0 <= number < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative: {number!r}")
-        tolerant = bool(rtol or atol)
-        self._set(bool(typematch), float(rtol), float(atol), bool(equal_nan), tolerant)
+        self._set(bool(typematch), float(rtol), float(atol), bool(equal_nan))
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Asked, (self.typematch, self.rtol, self.atol, self.equal_nan)
+    @property
+    def tolerant(self) -> bool:
+        """Whether numbers may be apart."""
+        return bool(self.rtol or self.atol)
 
     def allowed(self, size: Any) -> Any:
         """Return how far apart numbers of this size may be."""

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable
 from typing import Any, Final
 
 from ..safely import FAULTS
@@ -51,51 +50,43 @@ def same(a: Any, b: Any, *, typed: bool = False) -> bool:
     if a is b:
         return True
     try:
-        return _same_typed(a, b) if typed else _same(a, b)
+        return _same(a, b, typed)
     except RecursionError:
         raise
     except FAULTS:  # of an `__eq__` of the user's, or of an array's library
         return False
 
 
-def _comparison(typed: bool) -> Callable[[Any, Any], bool]:
-    """Return a function that compares what is inside by itself, however deep."""
-
-    def compare(a: Any, b: Any) -> bool:
-        stack = [(a, b)]
-        while stack:
-            a, b = stack.pop()
-            cls = type(a)
-            if a is b:
-                continue
-            if cls is not type(b):
-                is_same = not typed and (a == b) is True
-            elif cls in _IMMEDIATE:
-                is_same = bool(a == b) or (typed and _are_nan(a, b))
-            elif cls is tuple or cls is list:
-                is_same = len(a) == len(b)
-                stack += zip(a, b) if is_same else ()  # noqa: B905  # as many
-            elif typed and cls in _HASHING and _typed_keys(a) != _typed_keys(b):
-                is_same = False
-            elif cls is dict:
-                is_same = a.keys() == b.keys()
-                stack += [(v, b[k]) for k, v in a.items()] if is_same else ()
-            elif is_partial(a):
-                is_same = True
-                stack.append((partial_parts(a), partial_parts(b)))
-            elif is_array_like(a):
-                is_same = _same_array(a, b)
-            else:
-                is_same = (a == b) is True
-            if not is_same:
-                return False
-        return True
-
-    return compare
-
-
-_same: Final = _comparison(typed=False)
-_same_typed: Final = _comparison(typed=True)
+def _same(a: Any, b: Any, typed: bool) -> bool:
+    """Compare what is inside by itself, however deep."""
+    stack = [(a, b)]
+    while stack:
+        a, b = stack.pop()
+        cls = type(a)
+        if a is b:
+            continue
+        if cls is not type(b):
+            is_same = not typed and (a == b) is True
+        elif cls in _IMMEDIATE:
+            is_same = bool(a == b) or (typed and _are_nan(a, b))
+        elif cls is tuple or cls is list:
+            is_same = len(a) == len(b)
+            stack += zip(a, b) if is_same else ()  # noqa: B905  # as many
+        elif typed and cls in _HASHING and _typed_keys(a) != _typed_keys(b):
+            is_same = False
+        elif cls is dict:
+            is_same = a.keys() == b.keys()
+            stack += [(v, b[k]) for k, v in a.items()] if is_same else ()
+        elif is_partial(a):
+            is_same = True
+            stack.append((partial_parts(a), partial_parts(b)))
+        elif is_array_like(a):
+            is_same = _same_array(a, b)
+        else:
+            is_same = (a == b) is True
+        if not is_same:
+            return False
+    return True
 
 
 def _are_nan(a: Any, b: Any) -> bool:

@@ -80,7 +80,7 @@ def test_names_of_tables_are_selectors(folder):
     [
         (
             "base: &b\n  t: 1\nx:\n  <<: *b\n  steps: [1]\ny:\n  <<: *b\n  n: 2\n",
-            "base", "what the merge key << names would be removed",
+            "base", "the new text would be not valid YAML: line 2, column 7: found",
         ),
         ("a: 1\n---\nb: 2\n", "'[0]'", "the number of documents would change"),
     ],

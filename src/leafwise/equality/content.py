@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final, TypeAlias
 
-from ..safely import FAULTS, Frozen, class_name, printed, type_name
+from ..safely import FAULTS, class_name, printed, type_name
 from .exact import is_array_like
 
 
@@ -32,7 +32,7 @@ class Undecided(ValueError):
     """Whether two values are the same cannot be determined; the text says why."""
 
 
-class Asked(Frozen):
+class Asked:
     """What somebody asked about values.
 
     Attributes:
@@ -41,12 +41,7 @@ class Asked(Frozen):
         equal_nan: Whether NaN is the same as NaN.
     """
 
-    __slots__ = __match_args__ = ("typematch", "rtol", "atol", "equal_nan")
-
-    typematch: bool
-    rtol: float
-    atol: float
-    equal_nan: bool
+    __slots__ = ("atol", "equal_nan", "rtol", "typematch")
 
     def __init__(
         self, typematch: bool, rtol: float, atol: float, equal_nan: bool
@@ -54,7 +49,8 @@ class Asked(Frozen):
         for name, number in (("rtol", rtol), ("atol", atol)):
             if not 0 <= number < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative: {number!r}")
-        self._set(bool(typematch), float(rtol), float(atol), bool(equal_nan))
+        self.typematch, self.equal_nan = bool(typematch), bool(equal_nan)
+        self.rtol, self.atol = float(rtol), float(atol)
 
     @property
     def tolerant(self) -> bool:

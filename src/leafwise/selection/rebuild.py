@@ -490,19 +490,15 @@ def _changed_object(
             continue
         if extras is not None and old not in extras:
             raise refusal
-        kind, value = _kind_of(node, rule, key), get(old)
+        kind, value = None, get(old)
+        if isinstance(rule.form, Shaped) and not is_item:
+            kind = rule.flatten(node)[1].field_layout.kind_of(old)
+        elif has_kinds(node) and key in places:
+            kind = Kind.DATA
         drop(old)
         if type(edit) is Rename:
             put(new, value if kind is None else Marked(kind, value))
     return made
-
-
-def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
-    """Return the kind of an attribute or item of an object that has kinds."""
-    if isinstance(rule.form, Shaped) and isinstance(key, GetAttrKey):
-        kind: Kind = rule.flatten(node)[1].field_layout.kind_of(key.name)
-        return kind
-    return Kind.DATA if has_kinds(node) and key in keys_of(node, rule) else None
 
 
 def _exists(link: Any, key: Any) -> EditError:

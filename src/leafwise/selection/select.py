@@ -596,22 +596,21 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
 
         Returns:
             The states that stay, as their steps are `**`; the other steps, each before
-            the next state; and if all of these match one name each, the states after
-            each name.
+            the next state; whether all of these match one name each; and if so, the
+            states after each name.
         """
         stay = tuple([s for s in states if s < end and steps[s] is DEEP])
         moves = [(steps[s], s + 1) for s in states if s < end and s not in stay]
-        names: dict[Any, tuple[int, ...]] | None = None
-        if all(step.is_direct for step, _ in moves):
-            names = {}
-            for step, after in moves:
-                names[step.name] = opened((*names.get(step.name, stay), after))
-        return opened(stay), moves, names
+        is_named = all(step.is_direct for step, _ in moves)
+        names: dict[Any, tuple[int, ...]] = {}
+        for step, after in moves if is_named else ():
+            names[step.name] = opened((*names.get(step.name, stay), after))
+        return opened(stay), moves, is_named, names
 
     def below(link: Any, node: Any, rule: Rule, states: tuple[int, ...]) -> list[Any]:
         """Return the children in which the walk goes on, with their states."""
-        stay, moves, names = table(states)
-        by_name = names is not None and rule.reads_items and rule.is_mapping
+        stay, moves, is_named, names = table(states)
+        by_name = is_named and rule.reads_items and rule.is_mapping
         if by_name and end not in stay:
             hits = [name for name in names if name in node]
             if len(hits) < 2 and leaf_types.issuperset(map(type, node.values())):

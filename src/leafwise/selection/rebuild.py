@@ -236,19 +236,19 @@ def rebuild(
     for step in reversed(_steps(tree, listed, context)):
         link, node, rule = step.link, step.node, step.rule
         flat = [(key, edit) for key, some in step.edits.items() for edit in some]
-        if rule.reads_items and all(type(edit) is Set for _, edit in flat):
-            items = rule.items(node)
-            for key, edit in flat:
-                items[key.entry] = edit.value  # type: ignore[union-attr]
-            made = rule.from_items(rule.rest(node), items)
-        else:
-            try:
+        try:
+            if rule.reads_items and all(type(edit) is Set for _, edit in flat):
+                items = rule.items(node)
+                for key, edit in flat:
+                    items[key.entry] = edit.value  # type: ignore[union-attr]
+                made = rule.from_items(rule.rest(node), items)
+            else:
                 made = changed_node(link, node, rule, flat)
-            except EditError:
-                raise
-            except Exception as error:  # of the class
-                locate(error, [*unlink(link)][::-1])
-                raise
+        except EditError:
+            raise
+        except Exception as error:  # of the class
+            locate(error, [*unlink(link)][::-1])
+            raise
         if record is not None and rule.edited is not None:
             record.add(link, node, made, rule, flat)
         if step.above is not None:

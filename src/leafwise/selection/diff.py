@@ -724,8 +724,6 @@ class _Comparing:
         ours, others = rule.items(a), rule.items(b)
         rows: Iterable[Row] | None = None
         if self.aligns:
-            if self.of_one_type(ours, others) and ours == others:
-                return "", ()
             rows = self.aligned(ours, others, link)
             if rows is None and rule.is_fixed:
                 return self.nodes(a, b, rule)
@@ -749,12 +747,6 @@ class _Comparing:
             else:
                 found.append((row, x, y, "added" if i < 0 else "removed"))
         return "", found
-
-    def of_one_type(self, ours: list[Any], others: list[Any]) -> bool:
-        """Return whether `==` compares two lists: all items are of one plain type."""
-        kinds = {*map(type, ours), *map(type, others)}
-        is_plain = len(kinds) == 1 and kinds <= {str, int, bytes, bool}
-        return is_plain and self.skips and not self.asks
 
     def aligned(
         self, ours: list[Any], others: list[Any], link: Any

@@ -381,16 +381,16 @@ def _new_key(node: Any, rule: Rule | None, wanted: Any, path: KeyPath) -> Any:
     if rule is None:
         raise EditError(f"cannot insert into the leaf at {path.where()}", path=path)
     cls: Any = item_key(node, rule) or GetAttrKey
-    key, size = wanted, len(node) if cls is SequenceKey else 0
+    key: Any = wanted
+    size = len(node) if cls is SequenceKey else 0
     if wanted is END and cls is SequenceKey:
         key = SequenceKey(size)
     elif cls is DictKey and type(wanted) is SequenceKey:
         key = DictKey(wanted.idx)
-    elif isinstance(wanted, str) and cls is SequenceKey:
-        is_number = wanted.isascii() and wanted.isdigit()
-        key = SequenceKey(int(wanted)) if is_number else None
-    elif isinstance(wanted, str):
-        key = cls(wanted)
+    elif isinstance(wanted, str) and cls is not SequenceKey:
+        key = DictKey(wanted) if cls is DictKey else GetAttrKey(wanted)
+    elif isinstance(wanted, str) and wanted.isascii() and wanted.isdigit():
+        key = SequenceKey(int(wanted))
     fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
     if not fits or (wanted is END and cls is not SequenceKey):
         what = "[+]" if wanted is END else str(wanted)

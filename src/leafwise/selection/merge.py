@@ -190,31 +190,29 @@ def tree_map_outer(
         rule: Any = rules[0]
         if rules.count(None) == len(rules):
             return _called(f, [fill if x is MISSING else x for x in row], link)
-        as_key: Callable[[Any], Any] = lambda key: key  # noqa: E731
+        tables: list[dict[Any, Any]] = []
         if None not in rules and not any(map(has_kinds, nodes)):
             key_types = {*map(item_key, nodes, rules)}
             key_type = key_types.pop() if len(key_types) == 1 else None
         if key_type is not None:
-            tables, as_key = [*map(entries_of, nodes, rules)], key_type
+            tables += map(entries_of, nodes, rules)
         elif rules.count(rule) == len(rules):
-            tables = [*map(children_of, nodes, rules)]
-        if key_type is not None or (
-            rules.count(rule) == len(rules)
-            and all([*table] == [*tables[0]] for table in tables)
-        ):
-            made = {}
-            there = iter(tables)
+            tables += map(children_of, nodes, rules)
+        are_alike = all([*table] == [*tables[0]] for table in tables)
+        if tables and (key_type is not None or are_alike):
+            made, there = {}, iter(tables)
             columns = [{} if x is MISSING else next(there) for x in row]
             for key in dict.fromkeys(key for table in tables for key in table):
                 children = [table.get(key, MISSING) for table in columns]
-                value = yield joined((link, as_key(key)), children)
+                below = link, key if key_type is None else key_type(key)
+                value = yield joined(below, children)
                 if value is not MISSING:
                     made[key] = value
             if key_type is None:
                 return _with_values(link, first, rule, tables[0], made)[0]
-            data = lambda: data_keys(nodes)  # noqa: E731
-            arguments = first, rule, tables[0], made, data
-            return call_at(remade, arguments, Place(link, None))
+            return call_at(
+                remade, (first, rule, tables[0], made, set), Place(link, None)
+            )
         path = path_of(link)
         kinds = dict.fromkeys(_described(node, context) for node in nodes)
         raise EditError(

@@ -236,19 +236,19 @@ def rebuild(
     for step in reversed(_steps(tree, listed, context)):
         link, node, rule = step.link, step.node, step.rule
         flat = [(key, edit) for key, some in step.edits.items() for edit in some]
-        if rule.reads_items and all(type(edit) is Set for _, edit in flat):
-            items = rule.items(node)
-            for key, edit in flat:
-                items[key.entry] = edit.value  # type: ignore[union-attr]
-            made = rule.from_items(rule.rest(node), items)
-        else:
-            try:
+        try:
+            if rule.reads_items and all(type(edit) is Set for _, edit in flat):
+                items = rule.items(node)
+                for key, edit in flat:
+                    items[key.entry] = edit.value  # type: ignore[union-attr]
+                made = rule.from_items(rule.rest(node), items)
+            else:
                 made = changed_node(link, node, rule, flat)
-            except EditError:
-                raise
-            except Exception as error:  # of the class
-                locate(error, [*unlink(link)][::-1])
-                raise
+        except EditError:
+            raise
+        except Exception as error:  # of the class
+            locate(error, [*unlink(link)][::-1])
+            raise
         if record is not None and rule.edited is not None:
             record.add(link, node, made, rule, flat)
         if step.above is not None:
@@ -490,19 +490,15 @@ def _changed_object(
             continue
         if extras is not None and old not in extras:
             raise refusal
-        kind, value = _kind_of(node, rule, key), get(old)
+        kind, value = None, get(old)
+        if isinstance(rule.form, Shaped) and not is_item:
+            kind = rule.flatten(node)[1].field_layout.kind_of(old)
+        elif has_kinds(node) and key in places:
+            kind = Kind.DATA
         drop(old)
         if type(edit) is Rename:
             put(new, value if kind is None else Marked(kind, value))
     return made
-
-
-def _kind_of(node: Any, rule: Rule, key: Any) -> Kind | None:
-    """Return the kind of an attribute or item of an object that has kinds."""
-    if isinstance(rule.form, Shaped) and isinstance(key, GetAttrKey):
-        kind: Kind = rule.flatten(node)[1].fields.kind_of(key.name)
-        return kind
-    return Kind.DATA if has_kinds(node) and key in keys_of(node, rule) else None
 
 
 def _exists(link: Any, key: Any) -> EditError:

@@ -181,12 +181,6 @@ def _one_of(tests: Sequence[Test]) -> Test:
     return lambda *key: any(test(*key) for test in tests)
 
 
-def _span(span: slice) -> Test:
-    return lambda kind, _value, place, count: (
-        kind == "position" and place in range(*span.indices(count))
-    )
-
-
 def _attribute(text: str, key: GetAttrKey) -> Step:
     test: Test = lambda kind, value, *_: kind == "attribute" and value == key.name  # noqa: E731
     return Step(text, test, key, name=key.name)
@@ -312,7 +306,13 @@ def _bracket(text: str, start: int) -> tuple[Step, int]:
         numbers = [int(part) if part else None for part in bounds]
         if numbers[2:] == [0]:
             raise _error(text, start, "the step of a range cannot be 0")
-        step = Step(shown, _span(slice(*numbers)))
+        span = slice(*numbers)
+        step = Step(
+            shown,
+            lambda kind, _, place, count: (
+                kind == "position" and place in range(*span.indices(count))
+            ),
+        )
     elif having is not None:
         key, value = having.groups()
         if value[:1] in ("'", '"'):
@@ -503,21 +503,6 @@ def _children(node: Any, rule: Rule) -> Iterator[tuple[Any, Any, Raw]]:
         yield key, child, (kind, value, at, count)
 
 
-def _static_child(node: Any, rule: Rule, step: Step) -> list[tuple[Any, Any]]:
-    """Return the key and value of a static field or item that a step matches."""
-    if step.name is not None and step.name in static_names(node, rule):
-        return [(GetAttrKey(step.name), getattr(node, step.name))]
-    items: list[tuple[Any, Any]] = []
-    if has_kinds(node) and isinstance(node, Mapping):
-        items = [(DictKey(key), value) for key, value in node.items()]
-    elif has_kinds(node) and isinstance(node, Sequence):
-        items = [(SequenceKey(place), value) for place, value in enumerate(node)]
-    for place, (key, value) in enumerate(items):
-        if step.matches(value, (key_kind(key), key.entry, place, len(items))):
-            return [(key, value)]
-    return []
-
-
 # ------------------------------------------------------------------------- the walk
 
 
@@ -569,7 +554,17 @@ def _one_step(
         wanted = DictKey(step.name)  # rather than the number with these digits
         found = [pair for pair in found if link_key(pair[0]) == wanted]
     if not found and step.key is not None:
-        found = _static_child(node, rule, step)
+        statics = [(GetAttrKey(name), name) for name in static_names(node, rule)]
+        found = [(k, getattr(node, name)) for k, name in statics if name == step.name]
+    if not found and step.key is not None and has_kinds(node):  # a static item
+        items: list[tuple[Any, Any]] = []
+        if isinstance(node, Mapping):
+            items = [(DictKey(key), value) for key, value in node.items()]
+        elif isinstance(node, Sequence):
+            items = [(SequenceKey(place), value) for place, value in enumerate(node)]
+        for place, (key, child) in enumerate(items):
+            if step.matches(child, (key_kind(key), key.entry, place, len(items))):
+                found = [(key, child)]
     return [((link, key), child) for key, child in found]
 
 
@@ -601,22 +596,21 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
 
         Returns:
             The states that stay, as their steps are `**`; the other steps, each before
-            the next state; and if all of these match one name each, the states after
-            each name.
+            the next state; whether all of these match one name each; and if so, the
+            states after each name.
         """
         stay = tuple([s for s in states if s < end and steps[s] is DEEP])
         moves = [(steps[s], s + 1) for s in states if s < end and s not in stay]
-        names: dict[Any, tuple[int, ...]] | None = None
-        if all(step.is_direct for step, _ in moves):
-            names = {}
-            for step, after in moves:
-                names[step.name] = opened((*names.get(step.name, stay), after))
-        return opened(stay), moves, names
+        is_named = all(step.is_direct for step, _ in moves)
+        names: dict[Any, tuple[int, ...]] = {}
+        for step, after in moves if is_named else ():
+            names[step.name] = opened((*names.get(step.name, stay), after))
+        return opened(stay), moves, is_named, names
 
     def below(link: Any, node: Any, rule: Rule, states: tuple[int, ...]) -> list[Any]:
         """Return the children in which the walk goes on, with their states."""
-        stay, moves, names = table(states)
-        by_name = names is not None and rule.reads_items and rule.is_mapping
+        stay, moves, is_named, names = table(states)
+        by_name = is_named and rule.reads_items and rule.is_mapping
         if by_name and end not in stay:
             hits = [name for name in names if name in node]
             if len(hits) < 2 and leaf_types.issuperset(map(type, node.values())):

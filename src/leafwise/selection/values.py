@@ -40,12 +40,6 @@ _TEXTUAL: Final = frozenset(
 """Modules whose classes have values that are written as text."""
 
 
-def _flag(text: str) -> bool:
-    if text.lower() not in _FLAGS:
-        raise ValueError(text)
-    return _FLAGS[text.lower()]
-
-
 def _integer(text: str) -> int:
     return int(text, 0)  # which refuses 0600: octal for some, not for others
 
@@ -69,7 +63,7 @@ def _set(text: str) -> Iterable[Any]:
 
 
 _READERS: Final[dict[Any, Callable[[str], Any]]] = {
-    bool: _flag,
+    bool: lambda text: _FLAGS[text.lower()],
     int: _integer,
     float: _float,
     complex: complex,
@@ -277,13 +271,16 @@ def _fitted(value: Any, text: str | None, members: list[Any]) -> Any:
     """
     if not all(map(_is_known, members)):
         return value
-    for attempt in (_exactly, _widened, _from_text):
-        is_last = attempt is _from_text
-        given = text if is_last and text is not None else value
-        for member in members:
-            if member is not str or text is None or is_last:
-                with contextlib.suppress(*FAULTS):  # it is not of this type
-                    return attempt(given, member)
+    for member in members:
+        if member is not str or text is None:
+            with contextlib.suppress(*FAULTS):  # it is not of this type
+                return _exactly(value, member)
+    for member in members:
+        if type(value) in _WIDER.get(member, ()):
+            return member(value)
+    for member in members:
+        with contextlib.suppress(*FAULTS):
+            return _from_text(value if text is None else text, member)
     raise ValueError(value)
 
 
@@ -304,12 +301,6 @@ def _exactly(value: Any, member: Any) -> Any:
     if type(value) is not cls or made is not None:
         raise ValueError(value)
     return value
-
-
-def _widened(value: Any, member: Any) -> Any:
-    if type(value) not in _WIDER.get(member, ()):
-        raise ValueError(value)
-    return member(value)
 
 
 def _from_text(text: Any, member: Any) -> Any:

@@ -48,7 +48,7 @@ SHARED = {
     "core.registry.on_forget": "single",
     "core.serial._codecs": "single",
     "core.walk.hooks": "single",
-    "ops.reshape._known_places": "equal",
+    "ops.reshape._known_covering": "equal",
     "core.walk.leaf": "single",
     "core.walk.reference": "single",
     "engine.cache.engine": "locked",

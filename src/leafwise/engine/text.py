@@ -557,6 +557,10 @@ class Reader(Text):
         if self._records:
             self.add(*lines)
 
+    def _note_call(self, *entry: str) -> None:
+        """Write that a function of the user has returned."""
+        self._record("node = None", f"calls.append(({', '.join(entry)}))")
+
     # ---------------------------------------------------------------- collecting
 
     def _flush(self) -> None:
@@ -859,39 +863,36 @@ class Reader(Text):
         The keys that it gives, if it does, are mostly the same objects each time. What
         is not as usual is checked and made into keys as the rule does it.
         """
-        form, known = part.rule.form, "None"
+        form, known, keyed = part.rule.form, "None", part.kind == "keyed"
         what = ("result", "children", "aux", "given")
         result, items, aux, given = map(self.fresh, what)
-        usual = f"type({result}) is tuple and len({result}) == 2"
-        usual += f" and type({result}[0]) is tuple"
-        read, differs = f"{items}, {aux} = {result}", f"{given} is not None"
-        if part.kind == "keyed":
+        unusual = [f"type({items}) is not tuple", f"type({result}) is not tuple"]
+        differs = f"{given} is not None"
+        if keyed:
             known = self.name(part.aux[1])
+            differs = f"not exactly({given}, {known})"
+            unusual += [f"len({items}) != {part.arity}", f"type({given}) is not tuple"]
+            unusual += [f"len({given}) != {part.arity}"]
             expected = enumerate(map(self.name, _given_for(part)))
-            usual = f"type({result}) is tuple and len({result}) == 3"
-            for index in (0, 2):
-                usual += f" and type({result}[{index}]) is tuple"
-                usual += f" and len({result}[{index}]) == {part.arity}"
-            usual += "".join(f" and {result}[2][{i}] is {key}" for i, key in expected)
-            read, differs = (
-                f"{items}, {aux}, _ = {result}",
-                f"not exactly({given}, {known})",
-            )
+            unusual += [f"{given}[{index}] is not {key}" for index, key in expected]
         self._flush()
         self._record(f"node = {var}")
         self.add(f"{result} = {self.name(form.flatten)}({var})")
-        with self.block(f"if {usual}:"):
-            self.add(read)
-            self._record(
-                "node = None", f"calls.append(({var}, {items}, {aux}, {known}))"
-            )
-        with self.block("else:"):
+        targets = [items, aux, given] if keyed else [items, aux]
+        self.add("try:", f"    {', '.join(targets)} = {result}")
+        self.add("except (TypeError, ValueError):", f"    {items} = None")
+        with self.block(f"if {' or '.join(unusual)}:"):
             checked = f"{self.name(form.checked)}({self.name(part.cls)}, {result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
             self._record(
                 "node = None", f"calls.append(({var}, {items}, {aux}, {given}))"
             )
             self._refuse_if(differs)
+        if self._records:
+            with self.block("else:"):
+                self.add(
+                    "node = None", f"calls.append(({var}, {items}, {aux}, {known}))"
+                )
         if not part.varies:
             self._compare(aux, part.aux[0])
         more = [self.kept(f"({aux}, None)", "aux")] if part.varies else []
@@ -907,7 +908,7 @@ class Reader(Text):
         if isinstance(part.rule.form, nodes.Functions):
             self._record(f"node = {var}")
             self.add(call)
-            self._record("node = None", f"calls.append(({var}, {items}, *{aux}))")
+            self._note_call(var, items, f"*{aux}")
         else:
             self.add(call)
         if not part.varies:

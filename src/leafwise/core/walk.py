@@ -408,7 +408,7 @@ def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
         _, children, *aux = left.pop()
         if isinstance(children, Failed):
             raise children.__cause__  # type: ignore[misc]  # it has one
-        return children, tuple(aux)
+        return tuple(children), tuple(aux)
 
     return read
 

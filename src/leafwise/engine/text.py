@@ -866,7 +866,10 @@ class Reader(Text):
         form, known, keyed = part.rule.form, "None", part.kind == "keyed"
         what = ("result", "children", "aux", "given")
         result, items, aux, given = map(self.fresh, what)
-        unusual = [f"type({items}) is not tuple", f"type({result}) is not tuple"]
+        unusual = [
+            f"type({result}) is not tuple",
+            f"type({items}) is not tuple and type({items}) is not list",
+        ]
         differs = f"{given} is not None"
         if keyed:
             known = self.name(part.aux[1])
@@ -884,15 +887,11 @@ class Reader(Text):
         with self.block(f"if {' or '.join(unusual)}:"):
             checked = f"{self.name(form.checked)}({self.name(part.cls)}, {result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
-            self._record(
-                "node = None", f"calls.append(({var}, {items}, {aux}, {given}))"
-            )
+            self._note_call(var, items, aux, given)
             self._refuse_if(differs)
         if self._records:
             with self.block("else:"):
-                self.add(
-                    "node = None", f"calls.append(({var}, {items}, {aux}, {known}))"
-                )
+                self._note_call(var, items, aux, known)
         if not part.varies:
             self._compare(aux, part.aux[0])
         more = [self.kept(f"({aux}, None)", "aux")] if part.varies else []

@@ -197,24 +197,22 @@ def test_classes_that_are_not_found_again_are_not_written(monkeypatch):
     for cls in map(type, nodes):
         cls.__qualname__ = "Rerun"
     treedef = lw.tree_structure(nodes[1], namespace="json.rerun")
-    with pytest.raises(lw.errors.TreeDefError, match="no class 'Rerun' of module"):
+    with pytest.raises(lw.errors.TreeDefError, match="Rerun was registered again, or"):
         treedef.to_json()
     monkeypatch.setitem(globals(), "Rerun", type(nodes[1]))
     assert round_trip(treedef) == treedef
     how = {"namespace": "json.rerun", "exist_ok": True}
     lw.register_dataclass(type(nodes[1]), ["x"], [], **how)
-    with pytest.raises(lw.errors.TreeDefError, match="Rerun was registered again, so"):
+    with pytest.raises(lw.errors.TreeDefError, match="Rerun was registered again, or"):
         treedef.to_json()
     lw.unregister_pytree_node(type(nodes[1]), namespace="json.rerun")
     with pytest.raises(lw.errors.TreeDefError):
         treedef.to_json()
 
 
-def test_a_codec_that_gives_no_json_is_refused(monkeypatch):
+def test_a_codec_that_gives_no_json_is_refused():
     """What `json` says of it is told, with the path."""
     node = registered(namespace="json.codec")
-    type(node).__qualname__ = "Made"
-    monkeypatch.setitem(globals(), "Made", type(node))
     lw.io.register_codec(type(node), lambda _: {1, 2}, set, namespace="json.codec")
     with pytest.raises(lw.errors.TreeDefError) as error:
         lw.tree_structure([node], namespace="json.codec").to_json()

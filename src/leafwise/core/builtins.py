@@ -145,9 +145,9 @@ def _written_order(keys: DictKeys) -> Any:
     """Return what JSON says of an order; leafwise 0.2 reads it, too."""
     if keys.is_structure:
         return "as given"
-    places = {key: place for place, key in enumerate(keys.inserted)}
+    positions = {key: index for index, key in enumerate(keys.inserted)}
     is_sorted = keys.ordered is keys.inserted
-    return None if is_sorted else [places[key] for key in keys.ordered]
+    return None if is_sorted else [positions[key] for key in keys.ordered]
 
 
 class OrderedDictRule(MappingRule):

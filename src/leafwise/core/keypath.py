@@ -129,7 +129,7 @@ class KeyPath(tuple[Any, ...]):
             try:
                 tree = read(key, tree, view)
             except (LookupError, AttributeError, TypeError) as error:
-                raise _no_such_place(self, depth, tree, view) from error
+                raise _no_such_path(self, depth, tree, view) from error
         return tree
 
     def code(self, name: str = "tree") -> str:
@@ -211,8 +211,8 @@ def _code(key: Any, name: str) -> str:
     from .literals import code_of, is_plain_name  # and with it ast
 
     match key:
-        case FlattenedIndexKey(place):
-            return f"leafwise.tree.children({name})[{code_of(place)}]"
+        case FlattenedIndexKey(index):
+            return f"leafwise.tree.children({name})[{code_of(index)}]"
         case GetAttrKey(str(attribute)):
             exact = str.__str__(attribute)
             if is_plain_name(exact):
@@ -263,7 +263,7 @@ def keys_of(node: Any, view: View) -> Sequence[Any]:
     return rule.keys(aux, len(children))
 
 
-def _no_such_place(path: KeyPath, depth: int, node: Any, view: View) -> PathError:
+def _no_such_path(path: KeyPath, depth: int, node: Any, view: View) -> PathError:
     found, key = path[:depth], path[depth]
     known = [printed(known) for known in keys_of(node, view)]
     kind = type_name(node)
@@ -307,10 +307,10 @@ def _read_key(text: str, found: re.Match[str]) -> Any:
 
 def end_of_quote(text: str, start: int) -> int:
     """Return the place after a string literal, -1 if its quote is not closed."""
-    quote, place = text[start], start + 1
-    while place < len(text) and text[place] != quote:
-        place += 2 if text[place] == "\\" else 1
-    return place + 1 if place < len(text) else -1
+    quote, end = text[start], start + 1
+    while end < len(text) and text[end] != quote:
+        end += 2 if text[end] == "\\" else 1
+    return end + 1 if end < len(text) else -1
 
 
 def _value(text: str, start: int, end: int) -> Any:
@@ -335,5 +335,5 @@ def parse_literal(text: str) -> Any:
     return _value(text, 0, len(text))
 
 
-def _syntax_error(text: str, place: int, why: str) -> PathError:
-    return PathError(f"{clip(text)} is not a path: {why}, at character {place}")
+def _syntax_error(text: str, position: int, why: str) -> PathError:
+    return PathError(f"{clip(text)} is not a path: {why}, at character {position}")

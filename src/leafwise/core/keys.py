@@ -362,14 +362,14 @@ def _remembered(known: Any, keys: tuple[Any, ...], made: T) -> T:
 
 def arranged(keys: tuple[Any, ...]) -> DictKeys:
     """Find the order of keys, as `dict_keys`, which remembers it."""
-    places = _chain(keys, range(len(keys)))
-    if places is None:
-        places = _by_family(keys)
-    if places is None:
+    order = _chain(keys, range(len(keys)))
+    if order is None:
+        order = _by_family(keys)
+    if order is None:
         return DictKeys(keys, is_structure=True)
-    if places == [*range(len(keys))]:
+    if order == [*range(len(keys))]:
         return DictKeys(keys)
-    return DictKeys(keys, tuple([keys[place] for place in places]))
+    return DictKeys(keys, tuple([keys[index] for index in order]))
 
 
 def _chain(keys: Sequence[Any], positions: Sequence[int]) -> list[int] | None:
@@ -420,7 +420,7 @@ def _by_definition(keys: Sequence[Any], positions: list[int]) -> list[int] | Non
     classes = {type(keys[position]) for position in positions}
     if len(classes) != 1 or not issubclass(cls := classes.pop(), enum.Enum):
         return None
-    rank = {member: place for place, member in enumerate(cls.__members__.values())}
+    rank = {member: index for index, member in enumerate(cls.__members__.values())}
     try:
         return sorted(positions, key=lambda position: rank[keys[position]])
     except KeyError:

@@ -30,7 +30,7 @@ class Steps:
 
     Attributes:
         steps: The steps in post-order.
-        starts: For each step, the place of the first step of its subtree.
+        starts: For each step, the index of the first step of its subtree.
     """
 
     __slots__ = ("starts", "steps")
@@ -39,31 +39,31 @@ class Steps:
         self.steps: list[Step] = [*iter_steps(code)]
         self.starts: list[int] = []
         open_starts: list[int] = []
-        for place, step in enumerate(self.steps):
+        for index, step in enumerate(self.steps):
             arity = 0 if step is None else step[1]
-            start = open_starts[-arity] if arity else place
+            start = open_starts[-arity] if arity else index
             del open_starts[len(open_starts) - arity :]
             open_starts.append(start)
             self.starts.append(start)
 
     @property
     def root(self) -> int:
-        """The place of the root: the last step."""
+        """The index of the root: the last step."""
         return len(self.steps) - 1
 
-    def children(self, place: int) -> list[int]:
-        """Return the places of a node's children, from left to right."""
-        step = self.steps[place]
+    def children(self, index: int) -> list[int]:
+        """Return the indices of a node's children, from left to right."""
+        step = self.steps[index]
         found: list[int] = []
-        below = place - 1
+        below = index - 1
         for _ in range(0 if step is None else step[1]):
             found.append(below)
             below = self.starts[below] - 1
         return found[::-1]
 
-    def subtree(self, place: int) -> list[Step]:
+    def subtree(self, index: int) -> list[Step]:
         """Return the steps of a subtree."""
-        return self.steps[self.starts[place] : place + 1]
+        return self.steps[self.starts[index] : index + 1]
 
 
 def align(
@@ -81,11 +81,11 @@ def align(
     if arity != other_arity:
         return None
     if rule.pairs_by_key and other.pairs_by_key:
-        places = {
-            key.key: place for place, key in enumerate(other.keys(other_aux, arity))
+        positions = {
+            key.key: index for index, key in enumerate(other.keys(other_aux, arity))
         }
         wanted = [key.key for key in rule.keys(aux, arity)]
-        return [places[k] for k in wanted] if places.keys() == {*wanted} else None
+        return [positions[k] for k in wanted] if positions.keys() == {*wanted} else None
     if rule is not other:
         return None
     if aux is other_aux or rule.match_aux(aux, other_aux):

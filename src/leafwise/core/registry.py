@@ -743,22 +743,30 @@ def lookup(
 
 
 def registered_class(module: str, qualname: str, namespace: str) -> type:
-    """Return the class that a module has under a qualified name, if it is registered.
+    """Return the class that was registered under a qualified name.
+
+    Where several were, as when a cell of a notebook is run again, it is the one that
+    the module has under that name, else the first.
 
     Raises:
         RegistryError: There is no such class in the namespace or the global registry.
     """
     check_namespace(namespace)
-    found = named_object(module, qualname)
-    if isinstance(found, type) and found.__module__ == module:
-        for name in (namespace, GLOBAL):
-            layer = current.state.layers.get(name, EMPTY)
-            if found in layer.rules or layer.inherited.intersection(found.__mro__):
-                return found
-    raise RegistryError(
-        f"no class {shown(qualname)} of module {shown(module)} is registered in this "
-        "process"
-    )
+    named = named_object(module, qualname)
+    known: list[type] = []
+    for name in (namespace, GLOBAL):
+        layer = current.state.layers.get(name, EMPTY)
+        known += layer.rules
+        if isinstance(named, type) and layer.inherited.intersection(named.__mro__):
+            known.append(named)
+    wanted = module, qualname
+    found = [cls for cls in known if (cls.__module__, class_name(cls)) == wanted]
+    if not found:
+        raise RegistryError(
+            f"no class {shown(qualname)} of module {shown(module)} is registered in "
+            "this process"
+        )
+    return named if named in found else found[0]
 
 
 def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:

@@ -220,7 +220,8 @@ def _json_name(rule: Rule) -> Any:
         raise TreeDefError(f"{error}, so it could not be read again") from None
     if found is not cls or view_of(namespace).resolve(cls) is not rule:
         raise TreeDefError(
-            f"{written} was registered again, so another structure would be read"
+            f"{written} was registered again, or is the name of more than one class, "
+            "so another structure would be read"
         )
     return [written, namespace]
 

@@ -194,8 +194,8 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             return []
         found = Steps(self._code)
         return [
-            self._of(found.subtree(place), self._mode)
-            for place in found.children(found.root)
+            self._of(found.subtree(index), self._mode)
+            for index in found.children(found.root)
         ]
 
     def child(self, index: int) -> PyTreeDef:

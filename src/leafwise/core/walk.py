@@ -164,9 +164,8 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 # ----------------------------------------------------------------------- paths
 
 ROOT = KeyPath()
-Slot: TypeAlias = "tuple[Any, ...]"
 Links: TypeAlias = list[tuple[int, Any]]
-"""The place of the node above, and the key; no chain, which WebAssembly cannot drop.
+"""The index of the node above, and the key; no chain, which WebAssembly cannot drop.
 The root stands first."""
 
 
@@ -214,10 +213,10 @@ def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> lis
     parent = -1
     prefix: tuple[Any, ...] = ()
     for run, rule, arity, aux in reversed(code):
-        place = stack.pop()
+        index = stack.pop()
         stack += range(len(links), len(links) + arity)
         keys = rule.bare_keys(aux, arity) if bare else rule.keys(aux, arity)
-        links += [(place, key) for key in keys]
+        links += [(index, key) for key in keys]
         if run:
             for below in stack[: -run - 1 : -1]:
                 above, key = links[below]
@@ -230,7 +229,7 @@ def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> lis
 
 
 def unlink(slot: Any, links: Links | None = None) -> tuple[Any, ...]:
-    """Return the keys from the root down to a slot `(above, key)`, or a place."""
+    """Return the keys from the root down to a slot `(above, key)`, or an index."""
     keys: list[Any] = []
     while slot:
         slot, key = slot if links is None else links[slot]
@@ -409,7 +408,7 @@ def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
         _, children, *aux = left.pop()
         if isinstance(children, Failed):
             raise children.__cause__  # type: ignore[misc]  # it has one
-        return children, tuple(aux)
+        return tuple(children), tuple(aux)
 
     return read
 

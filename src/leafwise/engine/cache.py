@@ -110,16 +110,16 @@ class Structure(Runner):
 
     def _treedef_maker(self, treedef: PyTreeDef) -> Callable[[list[Any]], PyTreeDef]:
         """Return a function from the aux data that varies to a treedef."""
-        places, count, mode = self.plan.varying, treedef._count, treedef._mode
+        positions, count, mode = self.plan.varying, treedef._count, treedef._mode
         template = [*treedef._code]
-        for place in places:  # nothing of the first tree is kept
-            template[place] = (*template[place][:3], None)
+        for index in positions:  # nothing of the first tree is kept
+            template[index] = (*template[index][:3], None)
 
         def treedef_with(varying: list[Any]) -> PyTreeDef:
             code = [*template]
-            for place, aux in zip(places, varying, strict=True):
-                run, rule, arity, _ = code[place]
-                code[place] = (run, rule, arity, aux)
+            for index, aux in zip(positions, varying, strict=True):
+                run, rule, arity, _ = code[index]
+                code[index] = (run, rule, arity, aux)
             made = PyTreeDef._make(tuple(code), count, mode)
             made._runner = self
             return made
@@ -127,7 +127,7 @@ class Structure(Runner):
         return treedef_with
 
     def _maker(self, name: str) -> Any:
-        """Return what makes the function of that name, and leaves its place to it."""
+        """Return what makes the function of that name, and makes way for it."""
 
         def first(treedef: Any, given: Any) -> Any:
             function = getattr(reference, name)

@@ -17,7 +17,7 @@ whoever compiles the texts.
 Objects have names in a text (classes `C1`, functions `F1`, keys and other values
 `K1`), which are globals of the function, and the names of locals come from counters. Of
 user data only ints and strings that look like names are written out, and the names of
-attributes. No other string may be: an equal one would come in its place, but keys have
+attributes. No other string may be: an equal one would stand for it, but keys have
 to be the same objects everywhere, so that most of them compare by identity.
 """
 
@@ -32,7 +32,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import chain, groupby, islice, repeat
 from operator import attrgetter, itemgetter, length_hint
-from typing import Any, Final, NamedTuple, TypeAlias
+from typing import Any, Final, NamedTuple
 
 from ..core import builtins, keys
 from ..core import node as nodes
@@ -98,8 +98,6 @@ def exactly(value: Any, known: Any) -> bool:
 
 # ------------------------------------------------------------------------- plans
 
-_Run: TypeAlias = "tuple[Part | None, int]"
-"""Equal neighbours: a part, or None for leaves, and how many of them."""
 
 _KINDS: Final = {
     builtins.LIST: "list",
@@ -178,7 +176,7 @@ class Plan(NamedTuple):
         root: The part of the root.
         parts: All parts, children before parents.
         entries: The number of nodes of the structure.
-        varying: For each node whose aux data varies, its place in the code.
+        varying: For each node whose aux data varies, its index in the code.
     """
 
     root: Part
@@ -260,14 +258,14 @@ def make_plan(code: Code) -> Plan | None:
     known: dict[Hashable, Part] = {}
     stack: list[Part | None] = []
     varying: list[int] = []
-    for place, (run, rule, arity, aux) in enumerate(code):
+    for index, (run, rule, arity, aux) in enumerate(code):
         stack += [None] * run
         children = stack[len(stack) - arity :]
         del stack[len(stack) - arity :]
         kind, identity = _identify(rule, aux)
         varies = type(identity) is _Varies
         if varies:
-            varying.append(place)
+            varying.append(index)
         runs = tuple((part, len([*same])) for part, same in groupby(children))
         key = (rule, identity, runs)
         part = known.get(key)
@@ -295,8 +293,8 @@ _CATCH: Final = f"except ({', '.join(error.__name__ for error in FAILURES)}):"
 _BEGIN: Final = "-1, 0, ()"  # no question is asked yet
 _HAND_OVER: Final = (
     "except Exception as error:",
-    "    place = before - length_hint(rest)",
-    "    answers = answers_of(error, at, place, calls, node)",
+    "    index = before - length_hint(rest)",
+    "    answers = answers_of(error, at, index, calls, node)",
     "    if answers is None: raise",
     "return go_on(tree, calls, ask, answers)",
 )
@@ -559,6 +557,10 @@ class Reader(Text):
         if self._records:
             self.add(*lines)
 
+    def _note_call(self, *entry: str) -> None:
+        """Write that a function of the user has returned."""
+        self._record("node = None", f"calls.append(({', '.join(entry)}))")
+
     # ---------------------------------------------------------------- collecting
 
     def _flush(self) -> None:
@@ -682,7 +684,7 @@ class Reader(Text):
             step: Any = self._item
             if isinstance(source, str):
                 piece = source if count == part.arity else f"{source}[{start}:{end}]"
-                single = [f"{source}[{place}]" for place in range(start, end)]
+                single = [f"{source}[{index}]" for index in range(start, end)]
             else:
                 single, step = source[start:end], self._child
                 piece = _tuple_of(single)
@@ -861,39 +863,35 @@ class Reader(Text):
         The keys that it gives, if it does, are mostly the same objects each time. What
         is not as usual is checked and made into keys as the rule does it.
         """
-        form, known = part.rule.form, "None"
+        form, known, keyed = part.rule.form, "None", part.kind == "keyed"
         what = ("result", "children", "aux", "given")
         result, items, aux, given = map(self.fresh, what)
-        usual = f"type({result}) is tuple and len({result}) == 2"
-        usual += f" and type({result}[0]) is tuple"
-        read, differs = f"{items}, {aux} = {result}", f"{given} is not None"
-        if part.kind == "keyed":
+        unusual = [
+            f"type({result}) is not tuple",
+            f"type({items}) is not tuple and type({items}) is not list",
+        ]
+        differs = f"{given} is not None"
+        if keyed:
             known = self.name(part.aux[1])
+            differs = f"not exactly({given}, {known})"
+            unusual += [f"len({items}) != {part.arity}", f"type({given}) is not tuple"]
+            unusual += [f"len({given}) != {part.arity}"]
             expected = enumerate(map(self.name, _given_for(part)))
-            usual = f"type({result}) is tuple and len({result}) == 3"
-            for place in (0, 2):
-                usual += f" and type({result}[{place}]) is tuple"
-                usual += f" and len({result}[{place}]) == {part.arity}"
-            usual += "".join(f" and {result}[2][{i}] is {key}" for i, key in expected)
-            read, differs = (
-                f"{items}, {aux}, _ = {result}",
-                f"not exactly({given}, {known})",
-            )
+            unusual += [f"{given}[{index}] is not {key}" for index, key in expected]
         self._flush()
         self._record(f"node = {var}")
         self.add(f"{result} = {self.name(form.flatten)}({var})")
-        with self.block(f"if {usual}:"):
-            self.add(read)
-            self._record(
-                "node = None", f"calls.append(({var}, {items}, {aux}, {known}))"
-            )
-        with self.block("else:"):
+        targets = [items, aux, given] if keyed else [items, aux]
+        self.add("try:", f"    {', '.join(targets)} = {result}")
+        self.add("except (TypeError, ValueError):", f"    {items} = None")
+        with self.block(f"if {' or '.join(unusual)}:"):
             checked = f"{self.name(form.checked)}({self.name(part.cls)}, {result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
-            self._record(
-                "node = None", f"calls.append(({var}, {items}, {aux}, {given}))"
-            )
+            self._note_call(var, items, aux, given)
             self._refuse_if(differs)
+        if self._records:
+            with self.block("else:"):
+                self._note_call(var, items, aux, known)
         if not part.varies:
             self._compare(aux, part.aux[0])
         more = [self.kept(f"({aux}, None)", "aux")] if part.varies else []
@@ -909,7 +907,7 @@ class Reader(Text):
         if isinstance(part.rule.form, nodes.Functions):
             self._record(f"node = {var}")
             self.add(call)
-            self._record("node = None", f"calls.append(({var}, {items}, *{aux}))")
+            self._note_call(var, items, f"*{aux}")
         else:
             self.add(call)
         if not part.varies:
@@ -1003,9 +1001,9 @@ class Builder(Text):
         with self.block("def unflatten(treedef, leaves):"):
             with self.block("try:"):
                 if plan.varying:
-                    self.names["PLACES"] = plan.varying
+                    self.names["VARYING"] = plan.varying
                     self.add("code = treedef._code")
-                    self.add("varying = iter([code[place][3] for place in PLACES])")
+                    self.add("varying = iter([code[index][3] for index in VARYING])")
                 begin = len(self.lines)
                 self.add(f"return {self._node(plan.root)}")
                 head = [self.indent + line for line in self._leaves.unpacked()]
@@ -1189,7 +1187,7 @@ def reading_text(fields: Any, memory: str) -> Text:
     expected = [
         f"aux.fields is {text.name(fields)}",
         f"len(values) == {len(fields.names)}",
-        *[f"{value} is known[{place}]" for place, value in enumerate(static)],
+        *[f"{value} is known[{index}]" for index, value in enumerate(static)],
     ]
     text.add(
         "def read(node):",

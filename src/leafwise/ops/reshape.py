@@ -60,15 +60,15 @@ __all__ = [
 ]
 
 
-def _places(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
+def _covering(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
     """Return for each leaf of a structure which leaf of a prefix covers it, or None."""
     if is_traced():  # torch warns of caches
         return covering(prefix._code, whole._code)
-    return _known_places(prefix, whole)
+    return _known_covering(prefix, whole)
 
 
 @functools.lru_cache(64)
-def _known_places(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
+def _known_covering(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
     return covering(prefix._code, whole._code)
 
 
@@ -76,13 +76,13 @@ def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTr
     """Return the repeated leaves of a prefix, and the treedef of the full tree."""
     leaves, treedef = context.flatten(prefix)
     _, whole = context.plain.flatten(full)
-    places = _places(treedef, whole)
-    if places is None:
+    covered = _covering(treedef, whole)
+    if covered is None:
         raise mismatch_error(
             differences(treedef._code, full, context.view),
             subject="prefix_tree is not a prefix of full_tree",
         )
-    return [leaves[place] for place in places], whole
+    return [leaves[index] for index in covered], whole
 
 
 @overload
@@ -198,8 +198,8 @@ def _flat(trees: tuple[Any, ...], context: Context) -> tuple[list[Flat], PyTreeD
 def _spread(flat: Flat, whole: PyTreeDef) -> list[Any]:
     """Return the leaves of a tree, repeated for the leaves that they cover."""
     leaves, treedef = flat
-    places: Any = _places(treedef, whole)  # it is a prefix
-    return [leaves[place] for place in places]
+    covered: Any = _covering(treedef, whole)  # it is a prefix
+    return [leaves[index] for index in covered]
 
 
 def tree_broadcast_common(

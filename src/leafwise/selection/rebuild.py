@@ -492,7 +492,7 @@ def _changed_object(
             raise refusal
         kind, value = None, get(old)
         if isinstance(rule.form, Shaped) and not is_item:
-            kind = rule.flatten(node)[1].field_layout.kind_of(old)
+            kind = rule.flatten(node)[1].fields.kind_of(old)
         elif has_kinds(node) and key in places:
             kind = Kind.DATA
         drop(old)

@@ -59,7 +59,6 @@ SHARED = {
     "integrations.torch.untold": "single",
     "lazy.replaced": "locked",
     "nn.checks._exact": "single",
-    "nn.checks._here": "local",
     "nn.checks._with_subclasses": "single",
     "nn.checks.foreign": "single",
     "nn.checks.learned": "swapped",

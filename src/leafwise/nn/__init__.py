@@ -36,7 +36,6 @@ from .filters import WithTag as WithTag
 from .functional import *
 from .graph import *
 from .layers import *
-from .model import *
 from .module import *
 from .optimizer import *
 from .pytree import *

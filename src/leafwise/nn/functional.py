@@ -31,9 +31,8 @@ from .graph import (
     kinds_of,
     unflatten_graph,
 )
-from .instance import assign, check, drop, kinds_in, parts_of, refill, rule_of
+from .instance import assign, check, drop, key_of, kinds_in, parts_of, refill, rule_of
 from .pytree import Pytree
-from .spec import key_of
 from .states import State, as_state, from_flat_state, left_over, merge_state, walk_state
 from .variables import Variable, make_variable, metadata_in
 
@@ -423,15 +422,13 @@ def _restore(holder: Any, content: Any) -> None:
 
 
 @overload
-def pop(node: Any, first: Filter, /) -> State: ...
+def pop(node: Any, only: Filter, /) -> State: ...
 
 
 @overload
-def pop(node: Any, first: Filter, second: Filter, /) -> tuple[State, State]: ...
-
-
-@overload
-def pop(node: Any, /, *filters: Filter) -> Any: ...
+def pop(
+    node: Any, first: Filter, second: Filter, /, *more: Filter
+) -> tuple[State, ...]: ...
 
 
 def pop(node: Any, *filters: Filter) -> Any:

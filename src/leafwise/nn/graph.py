@@ -33,9 +33,8 @@ from ..lazy import Shown
 from ..safely import add_lasting, class_name, shown, type_name
 from .checks import DataNode, holds_data, is_data, looks_like_array
 from .filters import Filter, predicate
-from .instance import OBJECTS, below, is_unchecked, parts_of, rule_of
+from .instance import OBJECTS, Statics, below, is_unchecked, parts_of, rule_of, snapshot
 from .pytree import Pytree
-from .spec import Statics, snapshot
 from .variables import Variable, metadata_of
 
 

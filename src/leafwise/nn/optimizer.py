@@ -15,7 +15,7 @@ from ..errors import StructureError
 from ..kinds import Kind, data
 from ..lazy import real
 from ..ops.map import tree_flatten, tree_map
-from ..safely import add_note, clip, type_name
+from ..safely import clip, type_name
 from .checks import check_level
 from .filters import Filter
 from .functional import state
@@ -177,11 +177,7 @@ class Optimizer(Pytree, Generic[M]):
         updates, after = self.tx.update(wanted, before, params, **given)
         changes = to_flat_state(_at_paths(_state_of(updates), known, "update"))
         new = {path: _added(known[path], changes[path]) for path in known}
-        try:
-            values = treedef.flatten_up_to(after)
-        except StructureError as error:
-            add_note(error, "the transformation changed the structure of its state")
-            raise
+        values = treedef.flatten_up_to(after)
         for held in (self.step, *variables):
             check_level(held, ".value")
         write(model, from_flat_state(new))

@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-import sys
 from abc import ABCMeta
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -29,10 +28,13 @@ from ..show.pretty import pformat
 from .checks import check_level, items_in, learned, levels, sort
 from .instance import (
     OBJECTS,
+    ClassSpec,
+    Order,
     Shell,
     assign,
     blank,
     finish,
+    key_of,
     kinds_in,
     look_through,
     object_rule,
@@ -42,7 +44,6 @@ from .instance import (
     set_kind,
     settle,
 )
-from .spec import ClassSpec, Order, key_of
 from .variables import Variable, kind_in
 
 
@@ -275,23 +276,9 @@ def _adopt(cls: Any, **options: Any) -> None:
         )
     bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
     base = next((spec for spec in bases if spec is not None), None)
-    cls._leafwise_spec = ClassSpec(cls, base, scope=_scope_of(cls), **options)
+    cls._leafwise_spec = ClassSpec(cls, base, **options)
     if cls._leafwise_spec.pytree:
         announced.tell(cls)
-
-
-def _scope_of(cls: type) -> Mapping[str, Any]:
-    """Return the local names around a class body whose annotations are text."""
-    texts = vars(cls).get("__annotations__", {}).values()
-    if not any(isinstance(text, str) for text in texts):
-        return {}
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module != "abc" and module.partition(".")[0] != _PACKAGE:
-            return frame.f_locals
-        frame = frame.f_back
-    return {}
 
 
 _PACKAGE: Final = __name__.partition(".")[0]

@@ -33,8 +33,7 @@ from ..show.pretty import pformat
 from ..show.text import bytes_text
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import ObjectRule
-from .spec import Kinds, Statics, fields_of, statics_for
+from .instance import Kinds, ObjectRule, Statics, fields_of, statics_for
 
 
 __all__ = [
@@ -279,19 +278,6 @@ class Variable(DataNode, Generic[T]):
             value = value._leafwise_value
         kept = self._leafwise_value if value is MISSING else value
         return make_variable(type(self), kept, {**self._leafwise_metadata, **metadata})
-
-    def copy_from(self, other: Variable) -> None:
-        """Copy the value and metadata from a variable of the same type.
-
-        Raises:
-            ValueError: The variable is of another type.
-        """
-        if type(other) is not type(self):
-            raise ValueError(
-                f"cannot copy from {type_name(other)} to {type_name(self)}; "
-                "update_from_state takes variables of any type"
-            )
-        self.update_from_state(other)
 
     def update_from_state(self, other: Variable) -> None:
         """Copy the value and metadata from a variable of any type."""

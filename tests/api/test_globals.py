@@ -30,7 +30,6 @@ DISCIPLINES = {
     "emptied only as a whole, and whoever misses something makes it again",
     "single": "each write is one step of a list, dict or attribute, and the last one "
     "counts, or all do",
-    "local": "each thread has its own",
 }
 
 SHARED = {

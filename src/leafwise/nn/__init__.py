@@ -33,7 +33,6 @@ from .filters import OfType as OfType
 from .filters import PathContains as PathContains
 from .filters import PathIn as PathIn
 from .filters import WithTag as WithTag
-from .functional import *
 from .graph import *
 from .layers import *
 from .module import *

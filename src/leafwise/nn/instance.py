@@ -422,23 +422,26 @@ def _fields_of(cls: type) -> dict[str, Kind]:
     return {}
 
 
+_BY_METADATA: Final = {
+    "static": (Kind.DATA, Kind.STATIC),
+    "pytree_node": (Kind.STATIC, Kind.DATA),
+}
+"""What metadata of fields mean, if they are False and if they are True."""
+
+
 def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
     """Read the markers of one field; refuse them if they disagree."""
     metadata = field.metadata
     kinds = {metadata[KIND]} if KIND in metadata else set()
-    for mark, other, meant in (
-        ("static", Kind.DATA, Kind.STATIC),
-        ("pytree_node", Kind.STATIC, Kind.DATA),
-    ):
-        if mark not in metadata:
-            continue
-        value = metadata[mark]
-        if type(value) is not bool:
-            raise ValueError(
-                f"field {field.name!r} of {class_name(cls)} has metadata "
-                f"{{{mark!r}: {clip(value)}}}; expected bool, got {type_name(value)}"
-            )
-        kinds.add(meant if value else other)
+    for mark, kinds_of_bool in _BY_METADATA.items():
+        if mark in metadata:
+            if type(metadata[mark]) is not bool:
+                raise ValueError(
+                    f"field {field.name!r} of {class_name(cls)} has metadata "
+                    f"{{{mark!r}: {clip(metadata[mark])}}}; expected bool, got "
+                    f"{type_name(metadata[mark])}"
+                )
+            kinds.add(kinds_of_bool[metadata[mark]])
     if KIND in metadata and metadata[KIND].is_data:
         kinds = (kinds - {Kind.DATA}) | {metadata[KIND]}
     if len(kinds) > 1:

@@ -33,16 +33,19 @@ from ..ops.map import tree_map
 from ..safely import MISSING, class_name, clip, shown, type_name
 from .checks import DataNode
 from .filters import FROZEN, Filter, judge, predicate
-from .functional import clone, merge, split, write
 from .graph import (
     GraphDef,
     M,
     Path,
+    clone,
     flatten_graph,
     is_node,
     iter_graph,
     kinds_of,
+    merge,
+    split,
     unflatten_graph,
+    write,
 )
 from .instance import assign, below, check, drop, kinds_in, part_of, rule_of, set_kind
 from .pytree import EVALUATING, Pytree, name_to_kind
@@ -501,11 +504,6 @@ def capture(
         wanted = (Intermediate,)
     bound = getattr(function, "__self__", function)
     module = bound if isinstance(bound, Module) else None
-    if module is None and not callable(function):
-        raise TypeError(
-            "capture takes a module, a method of a module or a function of a module, "
-            f"got {type_name(function)}"
-        )
 
     @functools.wraps(function, updated=())
     def captured(*args: Any, **kwargs: Any) -> Any:

@@ -22,7 +22,7 @@ from ..core.registry import announced, install
 from ..errors import KindError
 from ..kinds import Kind
 from ..layout import Child, Sketch
-from ..safely import add_note, class_name, nearest, type_name
+from ..safely import add_note, class_name, type_name
 from ..show.outline import label_of
 from ..show.pretty import pformat
 from .checks import check_level, items_in, learned, levels, sort
@@ -291,10 +291,7 @@ install(Pytree, lambda cls, **given: cls._leafwise_rule(_PACKAGE), inherit=True)
 class Object(Pytree, pytree=False):
     """Base class of objects that are leaves, but known to `split` and `state`.
 
-    Equivalent to `Pytree` with `pytree=False`, for all subclasses.
-
-    Raises:
-        ValueError: A subclass passes `pytree=True`.
+    Equivalent to `Pytree` with `pytree=False`.
 
     Example:
         >>> import leafwise as lw
@@ -307,14 +304,6 @@ class Object(Pytree, pytree=False):
 
     Modelled on `flax.nnx.Object`.
     """
-
-    def __init_subclass__(cls, *, pytree: bool | None = None, **kwargs: Any) -> None:
-        if pytree:
-            raise ValueError(
-                f"{class_name(cls)} is an Object, and an Object is never a node; "
-                "derive it from Pytree instead of giving pytree=True"
-            )
-        super().__init_subclass__(**kwargs)
 
 
 # ------------------------------------------------------------------- functions
@@ -460,11 +449,7 @@ def replace(obj: P, /, **changes: Any) -> P:
         if name not in known and not isinstance(
             getattr(type(obj), name, None), property
         ):
-            near = nearest(name, known)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise AttributeError(
-                f"{class_name(type(obj))} has no attribute {name!r}{hint}"
-            )
+            raise AttributeError(f"{class_name(type(obj))} has no attribute {name!r}")
     made = copy.copy(obj)
     for name, value in changes.items():
         assign(made, name, value)

@@ -216,18 +216,11 @@ class Variable(DataNode, Generic[T]):
             TypeError: The arguments have none of these forms.
         """
         check_level(self, ".set_metadata")
-        known = self._leafwise_metadata
-        if len(args) == 1 and isinstance(args[0], Mapping) and not metadata:
-            _put(self, "_leafwise_metadata", dict(args[0]))
-        elif len(args) == 2 and isinstance(args[0], str) and not metadata:
-            _put(self, "_leafwise_metadata", {**known, args[0]: args[1]})
-        elif not args:
-            _put(self, "_leafwise_metadata", {**known, **metadata})
+        if len(args) == 1:
+            _put(self, "_leafwise_metadata", {**args[0], **metadata})
         else:
-            raise TypeError(
-                "set_metadata takes a name and a value, keywords, or one dict of all "
-                "metadata"
-            )
+            given = {**dict([args] if args else ()), **metadata}
+            _put(self, "_leafwise_metadata", {**self._leafwise_metadata, **given})
 
     def has_metadata(self, name: str) -> bool:
         """Return whether there is a metadata entry with this name."""

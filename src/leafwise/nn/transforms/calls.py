@@ -24,13 +24,13 @@ from ...core.registry import install
 from ...errors import TraceError
 from ...safely import class_name, described
 from ..checks import DataNode, check_level, levels
-from ..functional import clone
 from ..graph import (
     LEAF,
     VARIABLE,
     Entry,
     FlatGraph,
     GraphDef,
+    clone,
     flatten_graph,
     identical_entry,
     unflatten_graph,

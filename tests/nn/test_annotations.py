@@ -74,18 +74,6 @@ def test_finer_kinds():
     assert nn.name_to_kind(obj) == {"k": Kind.STATE, "l": Kind.PARAMETER}
 
 
-def test_local_names():
-    """A name that is local to a function is found there."""
-    Mine = nn.Data
-
-    class Local(lw.Pytree):
-        x: Mine[Nothing]
-
-    obj = Local()
-    obj.x = 1
-    assert lw.tree_leaves(obj) == [1]
-
-
 def test_dataclasses_with_text():
     """Dataclasses read the same annotations."""
 

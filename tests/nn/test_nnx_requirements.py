@@ -413,8 +413,6 @@ def test_pytree_false_is_inherited():
         True,
         False,
     )
-    with pytest.raises(ValueError, match="an Object is never a node"):
-        type("Bad", (nn.Object,), {}, pytree=True)
 
 
 def test_options_are_checked():
@@ -474,7 +472,7 @@ def test_replace():
     point = Point(size=3, x=lw.data(1))
     other = nn.replace(point, size=4, x=2)
     assert (other.size, other.x, point.size, point.x) == (4, 2, 3, 1)
-    with pytest.raises(AttributeError, match=r"did you mean .size."):
+    with pytest.raises(AttributeError, match="no attribute 'sise'"):
         nn.replace(point, sise=4)
     with pytest.raises(lw.errors.KindError):
         nn.replace(point, size=np.ones(1))

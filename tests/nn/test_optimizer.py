@@ -187,7 +187,7 @@ def test_a_gradient_that_is_missing():
 
 def test_what_is_no_transformation():
     """It is told what is missing; and `wrt` has to be said."""
-    with pytest.raises(TypeError, match="got function, which has no init"):
+    with pytest.raises(AttributeError, match="has no attribute 'init'"):
         nn.Optimizer(Model(), lambda: 0, wrt=nn.Param)
     with pytest.raises(TypeError, match="wrt"):
         nn.Optimizer(Model(), Momentum())

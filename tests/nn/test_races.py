@@ -97,7 +97,7 @@ def test_objects_that_are_no_nodes_have_one_rule():
         cls = type("Quiet", (lw.Pytree,), {}, pytree=False)
         spec = cls._leafwise_spec
         inner = []
-        files = ("nn/spec.py",)
+        files = ("nn/instance.py",)
         with interrupted(lambda: inner.append(spec.rule), at, files) as done:  # noqa: B023
             rule = spec.rule
         assert inner == [rule] * len(done)

@@ -7,15 +7,8 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.transforms.calls import (
-    unbind,
-)
-from leafwise.nn.transforms.compiling import CallKey
-from leafwise.nn.transforms.options import (
-    ARGS,
-    KWARGS,
-    ArgumentSelection,
-)
+from leafwise.nn.transforms.calls import ARGS, KWARGS, unbind
+from leafwise.nn.transforms.compiling import ArgumentSelection, CallKey
 
 
 def taking(a, b, /, c, d=1, *, e, **more):
@@ -35,14 +28,17 @@ def taking(a, b, /, c, d=1, *, e, **more):
 )
 def test_numbers_and_names_stand_for_each_other(numbers, names, expected):
     """Where only one of both is given, the signature says the other."""
-    which = ArgumentSelection("static", taking, numbers, names)
+    options = {"static_argnums": numbers, "static_argnames": names, "inline": True}
+    which = ArgumentSelection("static", taking, options)
+    assert options == {"inline": True}
     assert (sorted(which.numbers), sorted(which.names)) == expected
     assert bool(which) is (expected != ([], []))
 
 
 def test_functions_without_a_signature():
     """They are taken at their word."""
-    which = ArgumentSelection("static", max, -1, "x")
+    options = {"static_argnums": -1, "static_argnames": "x"}
+    which = ArgumentSelection("static", max, options)
     assert which.means((ARGS, 2), 3)
     assert not which.means((ARGS, 1), 3)
     assert which.means((KWARGS, "x"), 3)

@@ -105,12 +105,12 @@ def test_n17_3_metadata():
         box.new = 1
     with pytest.raises(AttributeError, match="has no metadata 'new'"):
         del box.new
-    with pytest.raises(TypeError, match="takes a name and a value"):
+    with pytest.raises(TypeError, match="not a mapping"):
         box.set_metadata(1)
 
 
 def test_n17_4_copies():
-    """Copies are independent; types matter for `copy_from` only."""
+    """Copies are independent; a variable takes the content of any other."""
     box = nn.Param([1], a=1)
     other = box.replace(5, b=2)
     assert (other.value, other.get_metadata(), type(other)) == (
@@ -123,10 +123,6 @@ def test_n17_4_copies():
     assert box.a == 1
     assert copy.deepcopy(box).value is not box.value
     assert pickle.loads(pickle.dumps(box)).get_metadata() == {"a": 1}
-    box.copy_from(nn.Param(7))
-    assert (box.value, box.get_metadata()) == (7, {})
-    with pytest.raises(ValueError, match="cannot copy from Cache to Param"):
-        box.copy_from(nn.Cache(1))
     box.update_from_state(nn.Cache(8, x=1))
     assert (box.value, box.x) == (8, 1)
     assert nn.Cache(nn.Param(3, y=1)).get_metadata() == {"y": 1}

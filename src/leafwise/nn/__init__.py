@@ -33,10 +33,8 @@ from .filters import OfType as OfType
 from .filters import PathContains as PathContains
 from .filters import PathIn as PathIn
 from .filters import WithTag as WithTag
-from .functional import *
 from .graph import *
 from .layers import *
-from .model import *
 from .module import *
 from .optimizer import *
 from .pytree import *

@@ -6,7 +6,6 @@ the methods of lists and dicts on it.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import (
     Iterable,
     Iterator,
@@ -20,9 +19,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 from ..errors import StructureError
 from ..safely import described, shown, type_name
 from .checks import check_level, levels
-from .instance import assign, decide, drop, kinds_in, set_fields, unmarked
+from .instance import Kinds, assign, decide, drop, kinds_in, set_fields, unmarked
 from .pytree import Pytree
-from .spec import Kinds
 
 
 __all__ = [
@@ -93,11 +91,10 @@ class List(Pytree, MutableSequence[T], Generic[T]):
         """Insert an item before a position; the items after it keep their kinds."""
         if levels.token is not None:
             check_level(self, f"[{index}]")
-        place = slice(operator.index(index), None).indices(len(self))[0]
         bare, mark = unmarked(value)
-        kind = decide(self, len(self), bare, mark)
         pairs = self._pairs()
-        self._refill([*pairs[:place], (bare, kind), *pairs[place:]])
+        pairs.insert(index, (bare, decide(self, len(self), bare, mark)))
+        self._refill(pairs)
 
     def reverse(self) -> None:
         """Reverse the items in place, each with its kind."""
@@ -113,7 +110,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
     def __getitem__(self, index: Any) -> Any:
         values: dict[Any, Any] = vars(self)
         if isinstance(index, slice):
-            return [values[place] for place in range(*index.indices(len(self)))]
+            return [values[place] for place in range(len(self))[index]]
         if type(index) is not int or index not in values:
             index = self._place(index)
         return values[index]
@@ -124,12 +121,10 @@ class List(Pytree, MutableSequence[T], Generic[T]):
         if not isinstance(index, slice):
             assign(self, self._place(index), value)
             return
-        places = range(*index.indices(len(self)))
-        values = [*value]
+        places, values = range(len(self))[index], [*value]
         if len(values) != len(places):
             raise ValueError(
-                f"Length mismatch: {len(values)} items for a slice of {len(places)}; "
-                "use del and insert to change the length"
+                f"Length mismatch: {len(values)} items for a slice of {len(places)}"
             )
         for place, item in zip(places, values, strict=True):
             decide(self, place, *unmarked(item))
@@ -140,7 +135,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
         if levels.token is not None:
             check_level(self, f"[{index}]")
         pairs = self._pairs()
-        del pairs[index if isinstance(index, slice) else self._place(index)]
+        del pairs[index]
         self._refill(pairs)
 
     def _pairs(self) -> list[tuple[Any, Any]]:
@@ -163,18 +158,13 @@ class List(Pytree, MutableSequence[T], Generic[T]):
     def _place(self, index: Any) -> int:
         """Return a position counted from the start."""
         try:
-            place = operator.index(index)
-        except TypeError:
-            raise TypeError(
-                f"{type_name(self)} takes integers and slices, got {described(index)}"
-            ) from None
-        size = len(self)
-        if not -size <= place < size:
+            place: int = range(len(self))[index]
+        except IndexError:
             raise IndexError(
-                f"position {place} is out of bounds for a {type_name(self)} of "
-                f"{size} items"
-            )
-        return place + size if place < 0 else place
+                f"position {index} is out of bounds for a {type_name(self)} of "
+                f"{len(self)} items"
+            ) from None
+        return place
 
     def _leafwise_name(self, part: Any) -> Any:
         if isinstance(part, str) and part.isdecimal():

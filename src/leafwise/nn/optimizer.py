@@ -15,11 +15,11 @@ from ..errors import StructureError
 from ..kinds import Kind, data
 from ..lazy import real
 from ..ops.map import tree_flatten, tree_map
-from ..safely import add_note, clip, type_name
+from ..safely import clip, type_name
 from .checks import check_level
 from .filters import Filter
-from .functional import state
-from .functional import update as write
+from .graph import state
+from .graph import update as write
 from .pytree import Pytree
 from .states import State, as_state, from_flat_state, to_flat_state
 from .variables import Variable
@@ -105,7 +105,6 @@ class Optimizer(Pytree, Generic[M]):
         wrt: The filter.
 
     Raises:
-        TypeError: `tx` has no `init` or no `update`.
         ValueError: The filter matches nothing in the model, or it matches a variable
             that holds a mapping.
 
@@ -129,12 +128,6 @@ class Optimizer(Pytree, Generic[M]):
     """
 
     def __init__(self, model: M, tx: Transformation, *, wrt: Filter) -> None:
-        for name in ("init", "update"):
-            if not callable(getattr(tx, name, None)):
-                raise TypeError(
-                    "an optimizer takes a transformation with init and update, got "
-                    f"{type_name(tx)}, which has no {name}"
-                )
         params = state(model, wrt)
         if not len(params):
             raise ValueError(f"wrt={clip(wrt)} matches no value in {type_name(model)}")
@@ -177,11 +170,7 @@ class Optimizer(Pytree, Generic[M]):
         updates, after = self.tx.update(wanted, before, params, **given)
         changes = to_flat_state(_at_paths(_state_of(updates), known, "update"))
         new = {path: _added(known[path], changes[path]) for path in known}
-        try:
-            values = treedef.flatten_up_to(after)
-        except StructureError as error:
-            add_note(error, "the transformation changed the structure of its state")
-            raise
+        values = treedef.flatten_up_to(after)
         for held in (self.step, *variables):
             check_level(held, ".value")
         write(model, from_flat_state(new))

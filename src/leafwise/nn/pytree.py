@@ -11,7 +11,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-import sys
 from abc import ABCMeta
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -23,16 +22,19 @@ from ..core.registry import announced, install
 from ..errors import KindError
 from ..kinds import Kind
 from ..layout import Child, Sketch
-from ..safely import add_note, class_name, nearest, type_name
+from ..safely import add_note, class_name, type_name
 from ..show.outline import label_of
 from ..show.pretty import pformat
 from .checks import check_level, items_in, learned, levels, sort
 from .instance import (
     OBJECTS,
+    ClassSpec,
+    Order,
     Shell,
     assign,
     blank,
     finish,
+    key_of,
     kinds_in,
     look_through,
     object_rule,
@@ -42,7 +44,6 @@ from .instance import (
     set_kind,
     settle,
 )
-from .spec import ClassSpec, Order, key_of
 from .variables import Variable, kind_in
 
 
@@ -275,23 +276,9 @@ def _adopt(cls: Any, **options: Any) -> None:
         )
     bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
     base = next((spec for spec in bases if spec is not None), None)
-    cls._leafwise_spec = ClassSpec(cls, base, scope=_scope_of(cls), **options)
+    cls._leafwise_spec = ClassSpec(cls, base, **options)
     if cls._leafwise_spec.pytree:
         announced.tell(cls)
-
-
-def _scope_of(cls: type) -> Mapping[str, Any]:
-    """Return the local names around a class body whose annotations are text."""
-    texts = vars(cls).get("__annotations__", {}).values()
-    if not any(isinstance(text, str) for text in texts):
-        return {}
-    frame = sys._getframe(1)
-    while frame.f_back is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module != "abc" and module.partition(".")[0] != _PACKAGE:
-            return frame.f_locals
-        frame = frame.f_back
-    return {}
 
 
 _PACKAGE: Final = __name__.partition(".")[0]
@@ -304,10 +291,7 @@ install(Pytree, lambda cls, **given: cls._leafwise_rule(_PACKAGE), inherit=True)
 class Object(Pytree, pytree=False):
     """Base class of objects that are leaves, but known to `split` and `state`.
 
-    Equivalent to `Pytree` with `pytree=False`, for all subclasses.
-
-    Raises:
-        ValueError: A subclass passes `pytree=True`.
+    Equivalent to `Pytree` with `pytree=False`.
 
     Example:
         >>> import leafwise as lw
@@ -320,14 +304,6 @@ class Object(Pytree, pytree=False):
 
     Modelled on `flax.nnx.Object`.
     """
-
-    def __init_subclass__(cls, *, pytree: bool | None = None, **kwargs: Any) -> None:
-        if pytree:
-            raise ValueError(
-                f"{class_name(cls)} is an Object, and an Object is never a node; "
-                "derive it from Pytree instead of giving pytree=True"
-            )
-        super().__init_subclass__(**kwargs)
 
 
 # ------------------------------------------------------------------- functions
@@ -473,11 +449,7 @@ def replace(obj: P, /, **changes: Any) -> P:
         if name not in known and not isinstance(
             getattr(type(obj), name, None), property
         ):
-            near = nearest(name, known)
-            hint = f"; did you mean {near[0]!r}?" if near else ""
-            raise AttributeError(
-                f"{class_name(type(obj))} has no attribute {name!r}{hint}"
-            )
+            raise AttributeError(f"{class_name(type(obj))} has no attribute {name!r}")
     made = copy.copy(obj)
     for name, value in changes.items():
         assign(made, name, value)

@@ -33,8 +33,7 @@ from ..show.pretty import pformat
 from ..show.text import bytes_text
 from .checks import DataNode, check_level, levels
 from .filters import FROZEN
-from .instance import ObjectRule
-from .spec import Kinds, Statics, fields_of, statics_for
+from .instance import Kinds, ObjectRule, Statics, fields_of, statics_for
 
 
 __all__ = [
@@ -217,18 +216,11 @@ class Variable(DataNode, Generic[T]):
             TypeError: The arguments have none of these forms.
         """
         check_level(self, ".set_metadata")
-        known = self._leafwise_metadata
-        if len(args) == 1 and isinstance(args[0], Mapping) and not metadata:
-            _put(self, "_leafwise_metadata", dict(args[0]))
-        elif len(args) == 2 and isinstance(args[0], str) and not metadata:
-            _put(self, "_leafwise_metadata", {**known, args[0]: args[1]})
-        elif not args:
-            _put(self, "_leafwise_metadata", {**known, **metadata})
+        if len(args) == 1:
+            _put(self, "_leafwise_metadata", {**args[0], **metadata})
         else:
-            raise TypeError(
-                "set_metadata takes a name and a value, keywords, or one dict of all "
-                "metadata"
-            )
+            given = {**dict([args] if args else ()), **metadata}
+            _put(self, "_leafwise_metadata", {**self._leafwise_metadata, **given})
 
     def has_metadata(self, name: str) -> bool:
         """Return whether there is a metadata entry with this name."""
@@ -279,19 +271,6 @@ class Variable(DataNode, Generic[T]):
             value = value._leafwise_value
         kept = self._leafwise_value if value is MISSING else value
         return make_variable(type(self), kept, {**self._leafwise_metadata, **metadata})
-
-    def copy_from(self, other: Variable) -> None:
-        """Copy the value and metadata from a variable of the same type.
-
-        Raises:
-            ValueError: The variable is of another type.
-        """
-        if type(other) is not type(self):
-            raise ValueError(
-                f"cannot copy from {type_name(other)} to {type_name(self)}; "
-                "update_from_state takes variables of any type"
-            )
-        self.update_from_state(other)
 
     def update_from_state(self, other: Variable) -> None:
         """Copy the value and metadata from a variable of any type."""

@@ -10,4 +10,3 @@ from .calls import *
 from .compiling import *
 from .gradients import *
 from .mapping import *
-from .options import *

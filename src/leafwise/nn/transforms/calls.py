@@ -2,8 +2,8 @@
 
 A transform sees a graph of objects as a `GraphDef` without leaves and a list of values.
 Inside, `call_on_copies` rebuilds the objects, calls the function, flattens everything
-again and returns what changed. A value that the function did not change, or only moved,
-is not returned but taken from what went in. Outside, `put_back` writes the changes into
+again and returns what changed. A value that the function did not change is not
+returned but taken from what went in. Outside, `put_back` writes the changes into
 the caller's objects, after everything has gone well. Objects in bound methods and
 partials are arguments like others. Knows no framework.
 """
@@ -17,33 +17,57 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from operator import is_
 from types import FunctionType, MethodType
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from ...core.register import StaticRule
 from ...core.registry import install
 from ...errors import TraceError
 from ...safely import class_name, described
 from ..checks import DataNode, check_level, levels
-from ..functional import clone
 from ..graph import (
     LEAF,
     VARIABLE,
     Entry,
     FlatGraph,
     GraphDef,
+    clone,
     flatten_graph,
     identical_entry,
     unflatten_graph,
 )
 from ..pytree import Pytree
 from ..variables import Variable, make_variable, metadata_in
-from .options import ONE_GROUP, RESULT, Call, Groups, Path, Roots, named
 
 
 __all__ = ["pure"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
+Call: TypeAlias = Callable[..., Any]
+Path: TypeAlias = tuple[Any, ...]
+Roots: TypeAlias = tuple[tuple[Any, ...], dict[str, Any], Any]
+
+ARGS: Final = 0
+KWARGS: Final = 1
+HELD: Final = 2
+RESULT: Final = 3
+"""What a path begins with: before a position, a name, and what is in the object that
+the function is bound to, and in the result."""
+
+
+def named(path: Path) -> str:
+    """Return in words where a value stands.
+
+    Example:
+        >>> from leafwise.nn.transforms.calls import named
+        >>> named((0, 1, "k"))
+        "argument 1 at ('k',)"
+    """
+    kind, rest = path[0], path[1:]
+    depth = 1 if kind in (ARGS, KWARGS) else 0
+    words = "argument ", "keyword ", "the object that the function is bound to"
+    where = (*words, "the result")[kind] + "".join(map(str, rest[:depth]))
+    return f"{where} at {rest[depth:]}" if rest[depth:] else where
 
 
 # --------------------------------------------------------------- functions and objects
@@ -206,6 +230,26 @@ class Changes:
     start: int
 
 
+class Groups:
+    """The lists that the values of a call are put into; here one for all.
+
+    Attributes:
+        count: The number of lists.
+    """
+
+    count = 1
+
+    def of_call(self, _roots: Roots) -> Callable[[Path], int]:
+        """Return which list each value of a call is put into, by its path."""
+        return lambda _path: 0
+
+    def of_result(self, _result: Any) -> Callable[[Path], int]:
+        """Return which list each value of a result is put into."""
+        return lambda _path: 0
+
+
+ONE_GROUP: Final = Groups()
+
 Named = OrderedDict[tuple[int, str], Any]
 """A list of values that came out, each with a number and its name, for jax's errors."""
 
@@ -229,7 +273,7 @@ def call_on_copies(
         call: The function; it takes what it is bound to before the arguments.
         graphdef: The structure of `(args, kwargs, held)`.
         values: Its values, without variables.
-        keep: Says which values that were not changed, or only moved, need not come out.
+        keep: Says which values that were not changed need not come out.
         groups: The lists that values are put into.
         split_result: Takes what the function returns, and returns what is not
             flattened, and the rest; by default None and all of it.
@@ -268,8 +312,7 @@ def call_on_copies(
     is_same = all(map(is_, watched.tracked, after.tracked)) and all(
         map(identical_entry, watched.code[:start], after.code)
     )
-    count = len(groups.inputs) + len(groups.outputs)
-    lists: list[Named] = [OrderedDict() for _ in range(count)]
+    lists: list[Named] = [OrderedDict() for _ in range(groups.count)]
     kept: list[int | None] = []
     for index, leaf, path, number in zip(
         _kept(values, before, after), after.leaves, paths, lists_of, strict=True
@@ -332,24 +375,16 @@ def _locations(graph: FlatGraph) -> list[Any]:
 def _kept(
     values: Sequence[Any], before: FlatGraph, after: FlatGraph
 ) -> list[int | None]:
-    """Return for each value the index of the one that went in, if it is the same.
+    """Return for each value the index of the one that went in, if it is there still.
 
-    Each is kept in one place only, where it was if it is still there: an array in two
-    places could not be donated afterwards. Values of the result come out.
+    Values of the result come out.
     """
     index_at = {location: index for index, location in enumerate(_locations(before))}
-    index_of = {id(value): index for index, value in enumerate(values)}
     kept: list[int | None] = []
     for leaf, location in zip(after.leaves, _locations(after), strict=True):
         index = index_at.get(location)
         is_there = index is not None and values[index] is bare(leaf)
         kept.append(index if is_there else None)
-    used = {*kept}
-    for place, (leaf, path) in enumerate(zip(after.leaves, after.paths, strict=True)):
-        moved = index_of.get(id(bare(leaf)))
-        if kept[place] is None and path[0] == 0 and moved not in used:
-            kept[place] = moved
-            used.add(moved)
     return kept
 
 

@@ -8,9 +8,12 @@ change stays in the caller's object, and is never copied.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Iterable
+from operator import index
 from typing import (
     Any,
+    Final,
     ParamSpec,
     TypeAlias,
     TypedDict,
@@ -27,15 +30,19 @@ from ...safely import clip
 from ..graph import GraphDef, LastGraph
 from ..pytree import Pytree
 from .calls import (
+    ARGS,
+    KWARGS,
+    Call,
     Changes,
+    Path,
     call_on_copies,
     dressed,
     has_objects,
+    named,
     put_back,
     titled,
     unbind,
 )
-from .options import ARGS, KWARGS, ArgumentSelection, Call, Names, Numbers, named
 
 
 __all__ = ["eval_shape", "jit", "remat"]
@@ -43,7 +50,85 @@ __all__ = ["eval_shape", "jit", "remat"]
 P = ParamSpec("P")
 R = TypeVar("R")
 ObjectT = TypeVar("ObjectT", bound=Pytree)
-Static: TypeAlias = "dict[tuple[Any, ...], Any]"
+Numbers: TypeAlias = int | Iterable[int] | None
+Names: TypeAlias = str | Iterable[str] | None
+Static: TypeAlias = dict[Path, Any]
+
+
+class ArgumentSelection:
+    """The arguments that an option means, by number and by name.
+
+    Where only numbers, or only names, are given, the signature of the function says
+    what else they mean, as in jax. Negative numbers count from the end of the
+    positional parameters; of the arguments, if the function takes any number of them.
+
+    Args:
+        word: `"static"` or `"donate"`, the beginning of the options' names.
+        function: The function.
+        options: A dict, from which `..._argnums` and `..._argnames` are taken out.
+
+    Raises:
+        TypeError: They are not numbers, or not names.
+        ValueError: The function has no such argument.
+    """
+
+    __slots__ = ("names", "numbers")
+
+    def __init__(self, word: str, function: Call, options: dict[str, Any]) -> None:
+        numbers = options.pop(f"{word}_argnums", None)
+        names = options.pop(f"{word}_argnames", None)
+        several: Any = (numbers,) if hasattr(numbers, "__index__") else numbers or ()
+        self.numbers = {*map(index, several)}
+        self.names = {*((names,) if isinstance(names, str) else names or ())}
+        if not self:
+            return
+        try:
+            parameters = [*inspect.signature(function).parameters.values()]
+        except (TypeError, ValueError):  # nobody knows what it takes
+            return
+        kinds = {one.kind for one in parameters}
+        places = [one for one in parameters if one.kind in _POSITIONAL]
+        if inspect.Parameter.VAR_POSITIONAL not in kinds:
+            for number in self.numbers:
+                if not -len(places) <= number < len(places):
+                    raise ValueError(
+                        f"{word}_argnums has {number}, but the function takes only "
+                        f"{len(places)} positional arguments"
+                    )
+            self.numbers = {number % len(places) for number in self.numbers}
+        known = [one.name for one in parameters if one.kind in _NAMED]
+        for name in self.names.difference(known):
+            if inspect.Parameter.VAR_KEYWORD not in kinds:
+                raise ValueError(
+                    f"{word}_argnames has {name!r}, but the function takes no such "
+                    "argument"
+                )
+        if names is None:
+            meant = [one for n, one in enumerate(places) if n in self.numbers]
+            self.names = {one.name for one in meant if one.kind in _NAMED}
+        if numbers is None:
+            self.numbers = {n for n, p in enumerate(places) if p.name in self.names}
+
+    def __bool__(self) -> bool:
+        return bool(self.numbers or self.names)
+
+    def means(self, path: Path, count: int) -> bool:
+        """Return whether an argument is meant.
+
+        Args:
+            path: The path of something in it.
+            count: How many positional arguments there are.
+        """
+        if path[0] == ARGS:
+            return path[1] in self.numbers or path[1] - count in self.numbers
+        return path[0] == KWARGS and path[1] in self.names
+
+
+_NAMED: Final = (
+    inspect.Parameter.POSITIONAL_OR_KEYWORD,
+    inspect.Parameter.KEYWORD_ONLY,
+)
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, _NAMED[0])
 
 
 class CallKey:
@@ -226,18 +311,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
-def jit(
-    function: Call | None = None,
-    /,
-    *,
-    static_argnums: Numbers = None,
-    static_argnames: Names = None,
-    donate_argnums: Numbers = None,
-    donate_argnames: Names = None,
-    keep_unused: bool = False,
-    inline: bool = False,
-    compiler_options: dict[str, Any] | None = None,
-) -> Any:
+def jit(function: Call | None = None, /, **options: Unpack[Options]) -> Any:
     """Compile a function with jax; shared references between objects are kept.
 
     The object of a bound method (`jit(model.step)`), the objects in a
@@ -285,29 +359,18 @@ def jit(
 
     Modelled on `flax.nnx.jit`.
     """
-    options: dict[str, Any] = {"keep_unused": keep_unused, "inline": inline}
-    if compiler_options is not None:
-        options["compiler_options"] = compiler_options
     if function is None:
-        return functools.partial(
-            jit,
-            static_argnums=static_argnums,
-            static_argnames=static_argnames,
-            donate_argnums=donate_argnums,
-            donate_argnames=donate_argnames,
-            **options,
-        )
-    like = dressed(function)
-    static = ArgumentSelection("static", function, static_argnums, static_argnames)
-    donated = ArgumentSelection("donate", function, donate_argnums, donate_argnames)
+        return functools.partial(jit, **options)
+    like, rest = dressed(function), dict[str, Any](options)
+    static = ArgumentSelection("static", function, rest)
+    donated = ArgumentSelection("donate", function, rest)
     common = static.names & donated.names or static.numbers & donated.numbers
     if common:
         said = ", ".join(map(repr, sorted(common, key=str)))
         raise ValueError(f"an argument cannot be static and donated at once: {said}")
     plan = _Plan(function, static, donated)
-    if donated:
-        options["donate_argnums"] = 3
-    compiled = need("jax", "nn.jit").jit(plan.inside, **options)
+    numbers = 3 if donated else None
+    compiled = need("jax", "nn.jit").jit(plan.inside, donate_argnums=numbers, **rest)
     return like(plan.around(compiled))
 
 
@@ -334,14 +397,7 @@ def remat(
 ) -> Callable[[Callable[P, R]], Callable[P, R]]: ...
 
 
-def remat(
-    function: Call | None = None,
-    /,
-    *,
-    prevent_cse: bool = True,
-    static_argnums: Numbers = None,
-    policy: Callable[..., bool] | None = None,
-) -> Any:
+def remat(function: Call | None = None, /, **options: Unpack[RematOptions]) -> Any:
     """Recompute intermediate values for the gradient instead of storing them.
 
     Args:
@@ -376,18 +432,14 @@ def remat(
     Modelled on `flax.nnx.remat`.
     """
     if function is None:
-        return functools.partial(
-            remat,
-            prevent_cse=prevent_cse,
-            static_argnums=static_argnums,
-            policy=policy,
-        )
+        return functools.partial(remat, **options)
     like = dressed(function)
     jax = need("jax", "nn.remat")
-    static = ArgumentSelection("static", function, static_argnums, None)
-    donated = ArgumentSelection("donate", function, None, None)
+    rest = dict[str, Any](options)
+    static = ArgumentSelection("static", function, rest)
+    donated = ArgumentSelection("donate", function, {})
     plan = _Plan(function, static, donated)
-    again = jax.checkpoint(plan.inside, prevent_cse=prevent_cse, policy=policy)
+    again = jax.checkpoint(plan.inside, **rest)
     return like(plan.around(again))
 
 
@@ -423,7 +475,7 @@ def eval_shape(function: Call, /, *args: Any, **kwargs: Any) -> Any:
 
     Modelled on `flax.nnx.eval_shape`.
     """
-    nothing = ArgumentSelection("static", function, None, None)
+    nothing = ArgumentSelection("static", function, {})
     plan = _Plan(function, nothing, nothing)
     inputs = plan.split(args, kwargs, whole=True)[1]
     changes, lists = need("jax", "nn.eval_shape").eval_shape(plan.inside, *inputs)

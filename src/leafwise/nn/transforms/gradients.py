@@ -25,8 +25,7 @@ from ..graph import FlatGraph, flatten_graph, kinds_of, unflatten_graph
 from ..pytree import Pytree
 from ..states import State, from_flat_state
 from ..variables import Param, Variable, make_variable
-from .calls import bare, call_on_copies, dressed, put_back, unbind
-from .options import ARGS, Call
+from .calls import ARGS, Call, bare, call_on_copies, dressed, put_back, unbind
 
 
 __all__ = ["grad", "value_and_grad"]
@@ -34,7 +33,6 @@ __all__ = ["grad", "value_and_grad"]
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
-Aux = TypeVar("Aux")
 R_co = TypeVar("R_co", covariant=True)
 ObjectT = TypeVar("ObjectT", bound=Pytree)
 Argnums: TypeAlias = int | Sequence[int]
@@ -73,7 +71,6 @@ Of: TypeAlias = Callable[Concatenate[T, P], R]
 """A function whose first argument is of a type."""
 
 No: TypeAlias = Literal[False]
-Yes: TypeAlias = Literal[True]
 
 
 @overload
@@ -293,14 +290,6 @@ def grad(
 ) -> Of[T, P, T]: ...
 @overload
 def grad(
-    f: Of[ObjectT, P, tuple[Any, Aux]], /, *, has_aux: Yes, **options: Unpack[Options]
-) -> Of[ObjectT, P, tuple[State, Aux]]: ...
-@overload
-def grad(
-    f: Of[T, P, tuple[Any, Aux]], /, *, has_aux: Yes, **options: Unpack[Options]
-) -> Of[T, P, tuple[T, Aux]]: ...
-@overload
-def grad(
     f: Call | None = ..., /, argnums: Argnums = ..., **options: Unpack[AllOptions]
 ) -> Any: ...
 
@@ -309,11 +298,7 @@ def grad(
     function: Call | None = None,
     /,
     argnums: Argnums = 0,
-    *,
-    wrt: Filter | tuple[Filter, ...] = Param,
-    has_aux: bool = False,
-    holomorphic: bool = False,
-    allow_int: bool = False,
+    **options: Unpack[AllOptions],
 ) -> Any:
     """Differentiate a function with jax; like `value_and_grad`, without the value.
 
@@ -339,19 +324,14 @@ def grad(
 
     Modelled on `flax.nnx.grad`.
     """
-    options = {
-        "has_aux": has_aux,
-        "holomorphic": holomorphic,
-        "allow_int": allow_int,
-    }
     if function is None:
-        return functools.partial(grad, argnums=argnums, wrt=wrt, **options)
+        return functools.partial(grad, argnums=argnums, **options)
     differentiate: Call = value_and_grad
-    both = differentiate(function, argnums, wrt=wrt, **options)
+    both = differentiate(function, argnums, **options)
 
     @dressed(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         value, gradients = both(*args, **kwargs)
-        return (gradients, value[1]) if has_aux else gradients
+        return (gradients, value[1]) if options.get("has_aux") else gradients
 
     return differentiated

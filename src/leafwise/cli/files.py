@@ -46,14 +46,12 @@ class Source(NamedTuple):
         path: The file; `-` for the standard input.
         text: Its text, without a byte order mark.
         document: The content.
-        mark: The byte order mark.
         charset: The encoding.
     """
 
     path: str
     text: str
     document: Document
-    mark: bytes = b""
     charset: str = "utf-8"
 
 
@@ -83,7 +81,7 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
     try:
         if kind is None:
             return Source(path, "", formats.Document(_of_arrays(path), suffix[1:]))
-        text, mark, charset = _text_of(path)
+        text, charset = _text_of(path)
         document = formats.load(text, kind, written=written)
         if kind == "yaml" and _size(document.tree) > _MOST:
             raise Unreadable(f"{path}: its anchors expand to more than {_MOST} values")
@@ -92,7 +90,7 @@ def read(path: str, kind: str | None = None, *, written: bool = False) -> Source
         raise Unreadable(f"{path}: {reason}") from error
     except UnicodeDecodeError as error:
         raise Unreadable(f"{path}: not valid {str(kind).upper()}: {error}") from error
-    return Source(path, text, document, mark, charset)
+    return Source(path, text, document, charset)
 
 
 def _of_arrays(path: str) -> Any:
@@ -134,13 +132,13 @@ def replace(source: Source, text: str) -> None:
     """
     try:
         with io.replace_file(source.path) as file:
-            file.write(source.mark + text.encode(source.charset))
+            file.write(text.encode(source.charset))
     except OSError as error:
         raise Unreadable(f"{source.path}: {error.strerror or error}") from error
 
 
-def _text_of(path: str) -> tuple[str, bytes, str]:
-    """Return the text of a file, its byte order mark, and its encoding.
+def _text_of(path: str) -> tuple[str, str]:
+    """Return the text of a file, and its encoding.
 
     Raises:
         Unreadable: There is no standard input.
@@ -154,7 +152,7 @@ def _text_of(path: str) -> tuple[str, bytes, str]:
         raise Unreadable("-: there is no standard input")
     buffer = getattr(sys.stdin, "buffer", None)  # a StringIO has none
     if buffer is None:
-        return sys.stdin.read(), b"", ""
+        return sys.stdin.read(), ""
     return io.formats.decoded(buffer.read())
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey
 from ..core.matching import Difference
-from ..equality.content import dtype_name, instance_of, is_array
+from ..equality.content import instance_of, is_array
 from ..safely import class_name, type_name
 from .arrays import Stored, as_array_like, form_of
 
@@ -56,44 +56,34 @@ def leaf_differences(
 
 
 def _fits(like: Any, found: Any, foreign: bool) -> bool:
-    is_array_like = is_array(like) and not _is_scalar(like)
+    is_stored = is_array(like) and not instance_of(like, "numpy", "generic")
     if type(found) is not Stored:
-        if _is_scalar(like):
-            return type(like) is type(found) and like.dtype == found.dtype
         is_int = foreign and type(like) is float and type(found) is int
-        return is_int or (type(like) is type(found) and not is_array_like)
-    if is_array_like:
+        return is_int or (type(like) is type(found) and not is_stored)
+    if is_stored:
         return form_of(like) == form_of(found)
-    if not foreign or found.shape != ():
-        return False
-    if _is_scalar(like):
-        return dtype_name(like.dtype) == found.dtype
-    return found.dtype.startswith(_DTYPES.get(type(like), ()))
+    kinds = _DTYPES.get(type(like), ())
+    return foreign and found.shape == () and found.dtype.startswith(kinds)
 
 
 _DTYPES: Final = {bool: ("bool",), int: ("int", "uint"), float: ("float", "bfloat")}
 """By type of a number, how the dtypes begin whose numbers are read as it."""
 
 
-def _is_scalar(value: Any) -> bool:
-    return instance_of(value, "numpy", "generic")
-
-
 def _told(value: Any) -> str:
     """Return a description of a leaf."""
-    if _is_scalar(value):
-        return f"numpy.{value.dtype}"
-    if type(value) is Stored or is_array(value):
-        return form_of(value)
     if isinstance(value, type):
         return f"the class {class_name(value)}"
-    return type_name(value)
+    if instance_of(value, "numpy", "generic"):
+        return f"numpy.{value.dtype}"
+    is_form = type(value) is Stored or is_array(value)
+    return form_of(value) if is_form else type_name(value)
 
 
 def filled(found: Any, like: Any, read: Callable[..., Any]) -> Any:
     """Return the replacement of a leaf, with the type of the leaf, which it fits."""
     if type(found) is not Stored:
         return float(found) if type(like) is float else found
-    if _is_scalar(like) or not is_array(like):
+    if not is_array(like):
         return type(like)(read(found).item())
     return as_array_like(read(found), like)

@@ -8,7 +8,6 @@ ruamel.yaml and tomlkit are imported only when they are needed.
 
 from __future__ import annotations
 
-import codecs
 import importlib
 import json
 import os
@@ -45,16 +44,6 @@ OF_ARRAYS: Final = (".npz", ".safetensors")
 
 _DEEPEST: Final = 500
 _MOST_BROUGHT: Final = 1_000_000
-
-
-_MARKS: Final = (  # longer ones before those that they begin with
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-    (codecs.BOM_UTF8, "utf-8"),
-)
-"""Byte order marks, and the encodings that they announce."""
 
 
 class FormatError(ValueError):
@@ -211,8 +200,8 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
         raise FileError(f"{printable(given)}: {error}") from error
 
 
-def decoded(data: bytes) -> tuple[str, bytes, str]:
-    """Return the text of a file, its byte order mark, and its encoding.
+def decoded(data: bytes) -> tuple[str, str]:
+    """Return the text of a file, and its encoding, which writes its byte order mark.
 
     A mark, or the zeros around an ASCII character, tell the encoding: YAML 1.2 tells
     them apart as JSON does. Windows PowerShell writes UTF-16 for a plain `>`.
@@ -223,11 +212,8 @@ def decoded(data: bytes) -> tuple[str, bytes, str]:
     Raises:
         UnicodeDecodeError: It is not text.
     """
-    for mark, charset in _MARKS:
-        if data.startswith(mark):
-            return data.removeprefix(mark).decode(charset), mark, charset
-    found: str = json.detect_encoding(data)
-    return data.decode(found), b"", found
+    charset: str = json.detect_encoding(data)
+    return data.decode(charset), charset
 
 
 def load(text: str, kind: str, *, written: bool = False) -> Document:
@@ -458,7 +444,7 @@ def _read_yaml(text: str, written: bool) -> Document:
     except _yaml().error.YAMLError as error:
         if type(error).__name__ == "MaxDepthExceededError":
             raise FormatError("nested too deeply for its reader") from error
-        raise FormatError(f"not valid YAML: {_told(error, text)}") from error
+        raise FormatError(f"not valid YAML: {_told(error)}") from error
     if len(documents) == 1:
         return Document(documents[0], "yaml")
     return Document(documents or None, "yaml", bool(documents))
@@ -468,17 +454,12 @@ def _yaml() -> Any:
     return _need("ruamel.yaml", "ruamel.yaml", "YAML")
 
 
-def _told(error: Any, text: str) -> str:
+def _told(error: Any) -> str:
     """Return what is wrong in a YAML text, with the place."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
     if mark is not None and problem:
         return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
-    character = getattr(error, "character", None)  # one that YAML does not allow
-    if character is None:
-        return str(error)
-    character = chr(character) if isinstance(character, int) else character
-    line = text.count("\n", 0, text.find(character)) + 1
-    return f"line {line}: the character {character!r} is not allowed"
+    return " ".join(str(error).split())
 
 
 class Alias(str):

@@ -76,10 +76,8 @@ def opened(path: str) -> Iterator[Opened]:
         if len(members) != len(archive.infolist()):
             raise ValueError("it has two files with the same name")
         for name, info in members.items():
-            most = info.compress_size
-            if info.compress_type != 0 and name != _HEADER:
-                most = _MAX_DEFLATE_RATIO * (most + 1)
-            if info.compress_size > size or info.file_size > max(most, size):
+            is_plain = info.compress_type == 0 or name == _HEADER
+            if info.file_size > size * (1 if is_plain else _MAX_DEFLATE_RATIO):
                 raise ValueError(f"{name!r} is larger than the file")
         header = None
         if _HEADER in members:

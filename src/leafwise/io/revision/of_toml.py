@@ -115,7 +115,11 @@ class _Tables:
                 key=lambda one: one[0].is_dotted() or not one[1].is_super_table()
             )
             self.change_table([part.value.body for _, part in parts], old, new)
-        elif isinstance(item, self.kinds.AoT) and _is_tables(new):
+        elif (
+            isinstance(item, self.kinds.AoT)
+            and type(new) is list
+            and {*map(type, new)} == {dict}
+        ):
             self.change_tables(item.body, old, new)
         elif more or isinstance(item, self.kinds.Table | self.kinds.AoT):
             raise RevisionError(f"the table {key.key} would have another form")
@@ -178,10 +182,6 @@ class _Tables:
             made.trivia.trail = "\n" if places or at == len(body) else "\n\n"
         self.added.append(value)
         body.insert(at, (self.kit.key([name]), made))
-
-
-def _is_tables(value: Any) -> bool:
-    return type(value) is list and {*map(type, value)} == {dict}
 
 
 class _Values(Editor):

@@ -1,0 +1,202 @@
+"""Edits in place of YAML with anchors and merge keys, against a model."""
+
+import re
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from leafwise.io.formats import load
+from leafwise.io.revision import RevisionError, revise
+
+
+pytest.importorskip("ruamel.yaml")
+
+KEYS = st.sampled_from(["k", "l", "m", "n"])
+SCALARS = st.sampled_from(["1", "0x1F", "1.20", "on", "'q'", '"d # d"', "~", "-0.0"])
+COMMENTS = st.sampled_from(["", "", "  # c"])
+COMMENT = re.compile("# (?:c|above .)$", re.MULTILINE)
+REFUSED = "comment|<< also gives|undefined alias|other values|for merging"
+
+
+class Alias:
+    """An alias in a document, or what `<<` names."""
+
+    def __init__(self, name):
+        self.name = name
+
+
+class Anchored:
+    """A value with an anchor."""
+
+    def __init__(self, name, value):
+        self.name, self.value = name, value
+
+
+@st.composite
+def documents(draw):
+    """Draw a mapping whose later values name anchors of the earlier ones."""
+    names = []
+
+    def value(depth):
+        kind = draw(st.integers(0, 5))
+        if kind == 0 and names:
+            return Alias(draw(st.sampled_from(names)))
+        if kind < 3 or depth > 2:
+            return draw(SCALARS)
+        if kind == 3:
+            return [value(depth + 1) for _ in range(draw(st.integers(0, 3)))]
+        made = mapping(depth + 1)
+        if draw(st.booleans()):
+            names.append(f"a{len(names)}")
+            return Anchored(names[-1], made)
+        return made
+
+    def mapping(depth):
+        keys = draw(st.lists(KEYS, max_size=3, unique=True))
+        made = {}
+        if names and draw(st.booleans()):
+            made["<<"] = Alias(draw(st.sampled_from(names)))
+        return made | {key: value(depth + 1) for key in keys}
+
+    return {key: value(0) for key in draw(st.lists(KEYS, min_size=1, unique=True))}
+
+
+def written(draw, node, indent):
+    """Return a node as YAML, from behind its key or dash to the end of its lines."""
+    comment, anchor = draw(COMMENTS), ""
+    if isinstance(node, Anchored):
+        anchor, node = f" &{node.name}", node.value
+    if isinstance(node, Alias):
+        return f" *{node.name}{comment}\n"
+    if isinstance(node, str):
+        return f" {node}{comment}\n"
+    is_list = isinstance(node, list)
+    if not node or draw(st.booleans()):
+        return f"{anchor} {flow(node)}{comment}\n"
+    lines = f"{anchor}{comment}\n"
+    for key in range(len(node)) if is_list else node:
+        above = f"{indent}# above {key}\n" if draw(st.booleans()) else ""
+        head = "-" if is_list else f"{key}:"
+        lines += above + indent + head + written(draw, node[key], f"{indent}  ")
+    return lines
+
+
+def flow(node):
+    """Return a node as YAML between brackets."""
+    if isinstance(node, Anchored):
+        return f"&{node.name} {flow(node.value)}"
+    if isinstance(node, dict):
+        pairs = [f"{key} : {flow(value)}" for key, value in node.items()]
+        return f"{{{', '.join(pairs)}}}"
+    if isinstance(node, list):
+        return f"[{', '.join(map(flow, node))}]"
+    return f"*{node.name} " if isinstance(node, Alias) else node
+
+
+def resolved(node, found):
+    """Return the values of a document."""
+    if isinstance(node, Anchored):
+        found[node.name] = resolved(node.value, found)
+        return found[node.name]
+    if isinstance(node, Alias):
+        return found[node.name]
+    if isinstance(node, list):
+        return [resolved(item, found) for item in node]
+    if not isinstance(node, dict):
+        return load(node, "yaml").tree if isinstance(node, str) else node
+    given = resolved(node["<<"], found) if "<<" in node else {}
+    own = {key: resolved(value, found) for key, value in node.items() if key != "<<"}
+    return {**given, **own}
+
+
+def changed(node, path, change):
+    """Return a document with another container, which stands in the text itself."""
+    if isinstance(node, Anchored):
+        return Anchored(node.name, changed(node.value, path, change))
+    if not path:
+        return change(node)
+    assume(isinstance(node, dict | list))
+    if isinstance(node, list):
+        return [changed(x, path[1:], change) if n == path[0] else x
+                for n, x in enumerate(node)]  # fmt: skip
+    assume(path[0] in node)
+    return {
+        key: changed(x, path[1:], change) if key == path[0] else x
+        for key, x in node.items()
+    }
+
+
+def edited(node, path, change):
+    """Return a tree with another container at a path."""
+    if not path:
+        return change(node)
+    made = node.copy()
+    made[path[0]] = edited(node[path[0]], path[1:], change)
+    return made
+
+
+def containers(node, path=()):
+    """Yield the paths of what is not an alias."""
+    node = node.value if isinstance(node, Anchored) else node
+    if isinstance(node, dict | list):
+        yield path
+        for key in node if isinstance(node, dict) else range(len(node)):
+            if key != "<<":
+                yield from containers(node[key], (*path, key))
+
+
+def renewed(node):
+    """Return what another value is where a node was: its anchor stays."""
+    return Anchored(node.name, "new") if isinstance(node, Anchored) else "new"
+
+
+@given(documents(), st.data())
+def test_edits_of_what_has_anchors_are_those_of_the_model(document, data):
+    """What an alias names changes with it; all else is exactly that of the edit."""
+    text = "".join(
+        f"{key}:{written(data.draw, value, '  ')}" for key, value in document.items()
+    )
+    old = load(text, "yaml")
+    assert repr(old.tree) == repr(resolved(document, {}))
+    path = data.draw(st.sampled_from([*containers(document)]))
+    word, key = data.draw(st.sampled_from(["set", "delete", "add"])), data.draw(KEYS)
+    is_own = []
+
+    def change(node):
+        if isinstance(node, list):
+            if word == "add" or not node:
+                return [*node, "new"]
+            return [*node[:-1], renewed(node[-1])] if word == "set" else node[:-1]
+        if word == "delete":
+            is_own.append(key in node)
+            return {k: x for k, x in node.items() if k != key}
+        return {**node, key: renewed(node.get(key))}
+
+    wanted = changed(document, path, change)
+    if is_own[:1] == [False]:
+        return  # of `<<`, or not there
+    tree = edited(old.tree, path, change)
+    made, reason = "", ""
+    try:
+        made = revise(text, old, tree)
+    except RevisionError as error:
+        reason = str(error)
+    if reason:
+        assert re.search(REFUSED, reason)
+        return
+    try:
+        expected = resolved(wanted, {})
+    except KeyError:  # an anchor that went
+        raise AssertionError((text, made)) from None
+    found = load(made, "yaml").tree
+    assert ordered(found) == ordered(expected), (text, made)
+    if word != "delete":
+        assert sorted(COMMENT.findall(text)) == sorted(COMMENT.findall(made))
+
+
+def ordered(tree):
+    """Return a text of a tree in which the order of keys does not matter."""
+    if isinstance(tree, dict):
+        return sorted((key, ordered(value)) for key, value in tree.items())
+    return [*map(ordered, tree)] if isinstance(tree, list) else repr(tree)

@@ -210,7 +210,7 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
         text = _text_of(tree, source, in_place=True)
         if text != source.text:
             with io.replace_file(source.path) as file:
-                file.write(source.mark + text.encode(source.charset))
+                file.write(text.encode(source.charset))
         return Report([])
     kind = "json" if options.json else options.to or document.kind
     if kind == document.kind and not options.json:

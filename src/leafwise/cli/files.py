@@ -87,11 +87,7 @@ def _read(path: str, kind: str | None, written: bool) -> Source:
     try:
         if kind is None:
             return Source(path, "", formats.Document(_of_arrays(path), suffix[1:]))
-<<<<<<< HEAD
-        text, mark, charset = formats.decoded(_data_of(path))
-=======
-        text, charset = _text_of(path)
->>>>>>> io
+        text, charset = formats.decoded(_data_of(path))
         document = formats.load(text, kind, written=written)
         if kind == "yaml" and _size(document.tree) > _MOST:
             raise Unreadable(f"{path}: its anchors expand to more than {_MOST} values")
@@ -109,68 +105,13 @@ def _of_arrays(path: str) -> Any:
         return io.load(path, treedef=False)
 
 
-<<<<<<< HEAD
 def _data_of(path: str) -> bytes:
-=======
-def read_all(
-    files: Sequence[str], kind: str | None = None, *, written: bool = False
-) -> list[Source]:
-    """Read several files, as `read` does.
-
-    Args:
-        files: Their paths; `-` for the standard input, at most once.
-        kind: The format of all of them, if it is not the one of the extension.
-
-    Returns:
-        Their contents.
-
-    Raises:
-        Unreadable: One of them cannot be read, or `-` is given twice.
-    """
-    if files.count("-") > 1:
-        raise Unreadable("-: the standard input can be read only once")
-    return [read(path, kind, written=written) for path in files]
-
-
-def replace(source: Source, text: str) -> None:
-    """Replace the text of a file as a whole, in its own encoding.
-
-    Args:
-        source: The file.
-        text: The new text.
-
-    Raises:
-        Unreadable: The file cannot be written; it is as it was.
-    """
-    try:
-        with io.replace_file(source.path) as file:
-            file.write(text.encode(source.charset))
-    except OSError as error:
-        raise Unreadable(f"{source.path}: {error.strerror or error}") from error
-
-
-def _text_of(path: str) -> tuple[str, str]:
-    """Return the text of a file, and its encoding.
-
-    Raises:
-        Unreadable: There is no standard input.
-        OSError: The file cannot be read.
-        UnicodeDecodeError: It is not text.
-    """
->>>>>>> io
     if path != "-":
         with open(path, "rb") as file:
             return file.read()
     if sys.stdin is None:
         raise Unreadable("-: there is no standard input")
-<<<<<<< HEAD
     return sys.stdin.buffer.read()
-=======
-    buffer = getattr(sys.stdin, "buffer", None)  # a StringIO has none
-    if buffer is None:
-        return sys.stdin.read(), ""
-    return io.formats.decoded(buffer.read())
->>>>>>> io
 
 
 def _size(tree: Any) -> int:

@@ -85,6 +85,7 @@ def link_names(app: Sphinx, doctree: nodes.document) -> None:
     for entry in entries():
         if "_" in entry.short or re.match(r"[A-Z]\w*[a-z][A-Z]", entry.short):
             known.setdefault(entry.short, entry.name)
+    known.pop("is_leaf", None)  # which is a parameter, as a rule
     for code in [*doctree.findall(nodes.literal)]:
         name = code.astext().partition("(")[0]
         whole = known.pop(_SHORT.sub("leafwise.", name), None)

@@ -57,5 +57,4 @@ nitpick_ignore_regex = [
     ("py:.*", r"(enum|functools|leafwise\.(core|nn)|collections)\..*"),
     ("py:class", r".*"),  # the types of parameters, among them type variables
 ]
-suppress_warnings = ["ref.python"]  # a type `type`, which two classes have as a name
 python_use_unqualified_type_names = True

@@ -73,6 +73,7 @@ def add_directives(app: Sphinx, docname: str, source: list[str]) -> None:
 _SHORT = re.compile(
     r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing|tree|registry|errors)\.)"
 )
+_OF_PYTHON = {"Any", "typing.Any", "type"}
 _NO_LINKS = nodes.reference, nodes.title, nodes.entry, pending_xref
 
 
@@ -81,10 +82,14 @@ def link_names(app: Sphinx, doctree: nodes.document) -> None:
 
     The tables of `start/migrating` have hundreds; those in tables stay as they are.
     """
+    for xref in [*doctree.findall(pending_xref)]:
+        if xref["reftarget"] in _OF_PYTHON:  # and not what has this name here
+            xref.replace_self(nodes.Text(xref["reftarget"].rpartition(".")[2]))
     known = {entry.name: entry.name for entry in entries()}
     for entry in entries():
         if "_" in entry.short or re.match(r"[A-Z]\w*[a-z][A-Z]", entry.short):
             known.setdefault(entry.short, entry.name)
+    known.pop("is_leaf", None)  # which is a parameter, as a rule
     for code in [*doctree.findall(nodes.literal)]:
         name = code.astext().partition("(")[0]
         whole = known.pop(_SHORT.sub("leafwise.", name), None)

@@ -3,7 +3,6 @@
 import dataclasses
 import re
 from dataclasses import InitVar
-from typing import Any
 
 import pytest
 
@@ -14,36 +13,6 @@ from leafwise.errors import RegistryError
 
 def message(error):
     return str(error.value)
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"frozen": True},
-        {"slots": True},
-        {"frozen": True, "slots": True},
-        {"kw_only": True},
-        {"eq": False},
-    ],
-    ids=str,
-)
-def test_every_kind_of_dataclass(options):
-    """Frozen, slotted and keyword-only dataclasses are rebuilt whole."""
-
-    @lw.dataclass(**options)
-    class Model:
-        weight: Any
-        bias: Any = 0
-        name: str = lw.static(default="m")
-
-    node = Model(weight=1, bias=[2], name="n")
-    leaves, treedef = lw.tree_flatten(node)
-    assert leaves == [1, 2]
-    assert repr(treedef) == "PyTreeDef(CustomNode(Model[('n',)], [*, [*]]))"
-    again = lw.tree_map(lambda x: x * 10, node)
-    assert (again.weight, again.bias, again.name) == (10, [20], "n")
-    assert [str(path) for path in lw.tree_paths(node)] == [".weight", ".bias[0]"]
 
 
 def test_rebuilding_runs_no_constructor():

@@ -68,22 +68,6 @@ def test_anchors_that_multiply():
         )
 
 
-@pytest.mark.slow
-def test_ten_megabytes_of_keys():
-    """One long key, or many: listed in time, with errors that stay short."""
-    Path("long.json").write_text(json.dumps({"k" * 10_000_000: 1}))
-    assert len(output_of("show long.json")) > 10_000_000
-    error = output_of("get long.json nothing")
-    assert error.startswith("leafwise: no match for 'nothing'")
-    assert len(error) < 1000
-    Path("many.json").write_text(json.dumps({f"key-{n:06}": n for n in range(200_000)}))
-    assert output_of("get many.json key-190000") == "190000"
-    assert output_of("get many.json 'key-1999?9' --json").count("\n") == 11
-    error = output_of("get many.json key_190000")
-    assert error.startswith("leafwise: no match for 'key_190000'")
-    assert len(error) < 1000
-
-
 @given(
     st.dictionaries(st.text(max_size=6), st.text(max_size=6), min_size=1, max_size=4)
 )

@@ -8,8 +8,6 @@ import dataclasses
 import enum
 import functools
 import gc
-import os
-import tracemalloc
 import typing
 import weakref
 
@@ -17,7 +15,6 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.core.registry import current
 
 
 pytestmark = [
@@ -276,62 +273,6 @@ def test_what_is_registered_stays():
     cls = found()
     assert lw.tree_leaves([cls(7)]) == [7]
     lw.unregister_pytree_node(cls)
-
-
-# ---------------------------------------------------------- garbage in between
-
-
-# ------------------------------------------------------------ ten thousand of them
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("sort", LEAVES[:1] + OTHERS[:4] + [module])
-def test_memory_is_flat(sort):
-    def some(count):
-        for _ in range(count):
-            cls, make = sort()
-            cls.load = bytearray(100_000)
-            use(cls, make, times=4)
-            del cls, make
-        collect()
-
-    some(10)
-    tracemalloc.start()
-    try:
-        before, _ = tracemalloc.get_traced_memory()
-        some(40)
-        after, _ = tracemalloc.get_traced_memory()
-    finally:
-        tracemalloc.stop()
-    assert after - before < 400_000
-
-
-@pytest.mark.slow
-def test_ten_thousand_classes_come_and_go():
-    """Fewer where each is compiled: the first round is where something would stay."""
-    rounds = 3 if os.environ.get("LEAFWISE_ENGINE") == "eager" else 9
-    sorts = [*LEAVES, *OTHERS, *REGISTERED]
-
-    def round_of(count):
-        known = [
-            use_and_forget(sorts[number % len(sorts)], times=2)
-            for number in range(count)
-        ]
-        collect()
-        assert not any(found() for found in known)
-        view = current.view
-        tables = view.leaf_types, view.rules, view.hot, view.asked, view._narrowed
-        return [*map(len, tables)]
-
-    gc.unfreeze()  # views that registrations replace go, too
-    sizes = round_of(1000)
-    for _ in range(rounds):
-        for now, first in zip(round_of(1000), sizes, strict=True):
-            assert now <= first + 64
-    gc.freeze()
-
-
-# --------------------------------------------------------- sets that hold classes so
 
 
 # ------------------------------------------------------------------------- interrupts

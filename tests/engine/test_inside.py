@@ -14,11 +14,6 @@ from alike import Layer, Node, Slotted, Text, told, told_treedef
 from leafwise.core import walk
 from leafwise.core.registry import current
 from leafwise.core.treedef import PyTreeDef
-from leafwise.engine.text import make_plan
-
-
-def plan_of(tree):
-    return make_plan(lw.tree_structure(tree)._code)
 
 
 @pytest.mark.parametrize(
@@ -123,16 +118,6 @@ def test_deep_trees(wrap, depth, eager):
         assert lw.tree_leaves(rebuilt) == leaves
         assert again.flatten_up_to(rebuilt) == leaves
     assert (lw.engine.source(treedef) == "") == (depth > 250)
-
-
-@pytest.mark.slow
-def test_too_much_text_is_left_to_the_walk(eager):
-    """A tree of thousands of different nodes has no plan."""
-    tree = [{f"k{i}": [i]} for i in range(5000)]
-    assert plan_of(tree) is None
-    assert lw.engine.source(lw.tree_structure(tree)) == ""
-    for _ in range(3):
-        assert lw.tree_leaves(tree) == [*range(5000)]
 
 
 def _from_below(levels, function):

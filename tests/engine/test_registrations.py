@@ -20,9 +20,6 @@ from leafwise.core.walk import flatten
 from leafwise.errors import RegistryError
 
 
-TREE = {"layers": [{"w": 1.0, "b": (2, 3)}] * 3, "step": None}
-
-
 def functions(cls):
     return lambda node: (node.kids, node.aux), lambda aux, kids: cls(kids, aux)
 
@@ -224,25 +221,3 @@ def test_a_registration_while_a_structure_is_learned(eager, late, inherit):
         for _ in range(3):
             assert lw.tree_leaves(leaf) == leaf
     assert at > 50
-
-
-@pytest.mark.slow
-def test_everything_is_forgotten_while_a_class_is_registered(eager, late):
-    """Wherever that comes in: no structure that was dropped is used again."""
-    for at in count(0, 2):
-        register(late)
-        tree = [late([1], 0), TREE]
-        (treedef,) = warm(tree)
-        lw.unregister_pytree_node(late)
-        with interrupted(
-            lw.engine.forget, at, ("engine/cache.py", "engine/text.py")
-        ) as done:
-            register(late)
-        for _ in range(3):
-            leaves, again = lw.tree_flatten(tree)
-            assert told(again.unflatten(leaves)) == told(tree)
-            assert told(treedef.unflatten(leaves)) == told(tree)
-        lw.unregister_pytree_node(late)
-        if not done:
-            break
-    assert at > 20

@@ -463,19 +463,6 @@ def test_a_leaf_that_contains_itself():
     assert not Values().same(knot(1), knot(2))
 
 
-@pytest.mark.slow
-def test_a_leaf_of_any_depth():
-    """There is no limit of depth in leaves either."""
-
-    def nested(value):
-        for _ in range(100_000):
-            value = [value]
-        return value
-
-    assert Values().same(nested(1), nested(1.0))
-    assert not Values().same(nested(1), nested(2))
-
-
 def test_states_and_masked_leaves_with_arrays_are_compared():
     """`==` of a record never raises, and means what the functions mean."""
     state = nn.State({"a": nn.Param(np.array([NAN])), "b": {"c": Config(x=np.ones(2))}})

@@ -106,8 +106,3 @@ def test_save_is_interrupted_anywhere(path):
         pytest.importorskip("safetensors")
     chance = random.Random(path.suffix)
     assert attempts(path, [chance.randrange(1500) for _ in range(60)]) > 20
-
-
-@pytest.mark.slow
-def test_save_is_interrupted_everywhere(path):
-    attempts(path, range(6_000))

@@ -48,24 +48,6 @@ def names(model, *filters):
 # -------------------------------------------------------------- what frozen means
 
 
-def test_kinds_and_filters_say_the_same():
-    """Of frozen and other parameters, by kind and by filter, as a tree and a state."""
-    net = Net()
-    net.encoder = nn.freeze(net.encoder)
-    assert of_kind(net, PARAMETER) == [10.5, 11.0]
-    assert of_kind(net, FROZEN) == [0.5, 1.0]
-    assert of_kind(net, STATE) == [0.5, 0, 1.0, 2.0, 0, 12.0]
-    assert names(net, PARAMETER) == ["head.bare", "head.w"]
-    assert names(net, FROZEN) == ["encoder.bare", "encoder.w"]
-    assert len(names(net, STATE)) == 6
-    assert dict(net.encoder.name_to_kind) == {
-        "bare": FROZEN,
-        "calls": STATE,
-        "w": FROZEN,
-        "stat": STATE,
-    }
-
-
 @pytest.mark.parametrize(
     ("filter", "meant"),
     [

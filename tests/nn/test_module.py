@@ -57,23 +57,6 @@ def test_the_mode_goes_along(copied):
     assert not model.is_training
 
 
-def test_other_flags_are_set_too():
-    """Those of NNX, and further attributes that are given."""
-
-    class Dropout(nn.Module):
-        def __init__(self):
-            self.deterministic = False
-            self.rate = 0.5
-
-    model = Layer(1, Dropout())
-    model.eval(rate=0.0)
-    dropout = model.inner[0]
-    assert (dropout.deterministic, dropout.rate) == (True, 0.0)
-    assert (dropout.is_training, model.is_training) == (False, False)
-    model.train(is_training=False)
-    assert (dropout.deterministic, dropout.is_training) == (False, False)
-
-
 def test_a_flag_of_ones_own_goes_first():
     """As an attribute, as a field, or in the body of a class."""
 

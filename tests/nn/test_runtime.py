@@ -3,10 +3,7 @@
 import subprocess
 import sys
 
-import pytest
-
 import leafwise as lw
-from leafwise import nn
 
 
 def run(code):
@@ -45,23 +42,6 @@ def test_types_of_a_module_that_is_half_imported(tmp_path):
         "from leafwise import nn; print(half.early, nn.is_data(half.Array()))"
     )
     assert run(code) == "False True"
-
-
-@pytest.mark.slow
-def test_very_many_attributes():
-    """An object of 100,000 attributes costs no square of it."""
-    wide = lw.Pytree()
-    for i in range(100_000):
-        setattr(wide, f"a{i}", lw.data(i) if i % 2 else i)
-    before = nn.name_to_kind(wide)
-    assert len(lw.tree_leaves(wide)) == 50_000
-    again = lw.tree_map(lambda x: -x, wide)
-    assert (again.a99999, again.a99998) == (-99_999, 99_998)
-    again.more = wide.more = lw.data(1)
-    assert lw.tree_structure(again) == lw.tree_structure(wide)
-    assert len(before) == 100_000
-    del wide.more
-    assert nn.name_to_kind(wide) == before
 
 
 def test_very_many_layouts():

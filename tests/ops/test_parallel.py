@@ -195,18 +195,6 @@ def test_random_trees(tree, chunk, is_elsewhere):
 # --------------------------------------------------------------------------- failures
 
 
-class Told(Exception):
-    """An exception with a state."""
-
-
-def raise_told(x):
-    if x == 2:
-        error = Told("told", x)
-        error.more = "more"
-        raise error
-    return x
-
-
 @pytest.mark.needs("processes")
 @pytest.mark.parametrize("chunk", [None, 2])
 @pytest.mark.parametrize("kind", KINDS)
@@ -224,16 +212,6 @@ def test_exceptions_stand_in_their_places(executors, kind, chunk):
     edited = lw.at([1, 3])["[1]"].apply(fail_on_three, parallel=maps)
     assert edited[0] == 1
     assert edited[1].__notes__ == ["at key path [1]"]
-
-
-@pytest.mark.needs("processes")
-def test_exceptions_of_a_chunk_come_with_their_state(executors):
-    """From another process, with the traceback of it as their cause."""
-    maps = lw.parallel(executors["processes"], chunk=2, errors="collect")
-    first, told, last = maps.tree_map(raise_told, [0, 2, 3])
-    assert (first, last) == (0, 3)
-    assert (type(told), told.args, told.more) == (Told, ("told", 2), "more")
-    assert "in raise_told" in str(told.__cause__)
 
 
 def leave(x):

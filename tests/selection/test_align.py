@@ -2,9 +2,7 @@
 
 import copy
 import json
-import time
 from collections import OrderedDict, deque
-from random import Random
 
 import numpy as np
 import pytest
@@ -359,34 +357,6 @@ def test_a_merge_pairs_items_by_a_key():
 
 
 # ------------------------------------------------------------------------- how long
-
-
-def worst_cases():
-    """Yield pairs of lists of 100 000 items that are hard to compare."""
-    size, random = 100_000, Random(0)
-    yield [*range(size)], [*range(size, 2 * size)]
-    yield [0] * size, [0] * (size - 500)
-    yield [n % 2 for n in range(size)], [1 - n % 2 for n in range(size)]
-    yield [*range(size)], [*range(size)][::-1]
-    for most in (2, 10, 1_000):
-        yield tuple([random.randrange(most) for _ in range(size)] for _ in range(2))
-    runs = [[n] * 1_000 for n in range(100)]
-    yield [n for run in runs for n in run], [n for run in runs[::-1] for n in run]
-    yield [[n] for n in range(size)], [{n} for n in range(size)]
-    yield [NAN] * size, [1.0, *[NAN] * size]
-    yield [{"a": [n]} for n in range(size)], [{"a": [n // 2]} for n in range(size)]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", range(11))
-def test_hard_cases_take_bounded_time(number):
-    """Seconds, where an exact search would take hours."""
-    a, b = [*worst_cases()][number]
-    start = time.process_time()
-    diff = lw.tree_diff(a, b)
-    assert diff.apply(a) == b or number == 9
-    assert diff.invert().apply(b) == a or number == 9
-    assert time.process_time() - start < 60
 
 
 @example([], [])

@@ -2,8 +2,6 @@
 
 import io
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -328,25 +326,3 @@ def test_large_values_are_not_printed_whole():
     a = {"text": "x" * 10_000_000, "set": {*range(200_000)}, "array": np.zeros(10**6)}
     b = {"text": a["text"] + "y", "set": a["set"] | {-1}, "array": np.ones(10**6)}
     assert len(repr(lw.tree_diff(a, b))) < 1000
-
-
-@pytest.mark.slow
-@pytest.mark.needs("processes")
-def test_the_traceback_of_a_test(tmp_path):
-    """It has the frame of the test, and none of ours."""
-    (tmp_path / "test_it.py").write_text(
-        "import leafwise as lw\n"
-        "def test_one():\n"
-        "    lw.testing.assert_trees_equal([1], [2])\n"
-        "def test_two():\n"
-        "    lw.namespace('own').assert_trees_equal([1], [2])\n"
-    )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert "E       AssertionError: the trees differ in 1 place" in done.stdout
-    assert "2 failed" in done.stdout
-    assert "difference" not in re.sub(r"AssertionError.*", "", done.stdout)
-    assert "selection/diff.py" not in done.stdout
-    assert "selection\\diff.py" not in done.stdout

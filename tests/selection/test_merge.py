@@ -1,6 +1,6 @@
 """Trees merged into one another, and joined side by side."""
 
-from collections import OrderedDict, defaultdict, namedtuple
+from collections import defaultdict, namedtuple
 from typing import Any
 
 import pytest
@@ -46,30 +46,6 @@ def configs() -> Any:
         )
 
     return st.recursive(st.just({}), extend, max_leaves=6)
-
-
-MARKED = lw.testing.trees(
-    leaves | st.none() | st.just(lw.DELETE) | st.just(lw.MISSING),
-    nodes=[dict, OrderedDict, list],
-    keys=names,
-    max_leaves=6,
-)
-
-
-def outcome(base, overlay, **words):
-    """Return what a merge gives, or what its error says."""
-    try:
-        return repr(lw.tree_merge(base, overlay, **words))
-    except EditError as error:
-        return str(error)
-
-
-@pytest.mark.slow
-@given(st.dictionaries(names, MARKED), st.dictionaries(names, MARKED))
-def test_leaves_are_merged_at_once_as_with_rules(base, overlay):
-    """A rule that is for no place leaves all to the walk, place by place."""
-    rules = {"nowhere.at.all": "base"}
-    assert outcome(base, overlay) == outcome(base, overlay, rules=rules)
 
 
 WORDS = [{}, {"lists": "extend"}, {"lists": "position"}, {"conflict": "base"}]

@@ -6,7 +6,6 @@ import decimal
 import enum
 import re
 import zoneinfo
-from collections import OrderedDict
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -100,29 +99,6 @@ def test_names(tree, flat):
     """As people write them; what could be taken for something else is quoted."""
     assert lw.selection.to_flat(tree) == flat
     assert lw.selection.from_flat(flat) == tree
-
-
-@pytest.mark.parametrize(
-    ("tree", "what"),
-    [
-        ({"a": {1: 2}}, "the key 1 of the dict at ['a']"),
-        ({"a": (1,)}, "the tuple at ['a']"),
-        ([OrderedDict(a=1)], "the OrderedDict at [0]"),
-        (Layer(1), "the Layer at the root"),
-        ({"a": ()}, "the tuple at ['a']"),
-    ],
-)
-def test_what_would_not_come_back_is_refused(tree, what):
-    """With its place and the way out."""
-    with pytest.raises(EditError) as error:
-        lw.selection.to_flat(tree)
-    assert str(error.value) == (
-        f"from_flat could not restore {what}; pass strict=False if from_flat will get "
-        "a tree like this one"
-    )
-    assert same(
-        lw.selection.from_flat(lw.selection.to_flat(tree, strict=False), tree), tree
-    )
 
 
 def test_leaves_of_one_name_are_refused():

@@ -1,7 +1,6 @@
 """JSON Patches: written, read, and applied by another library."""
 
 import json
-from random import Random
 
 import pytest
 from hypothesis import given
@@ -32,53 +31,6 @@ def made(random, depth):
     if random.random() < 0.6:
         return [made(random, depth - 1) for _ in range(size)]
     return {key: made(random, depth - 1) for key in random.sample(WORDS, size)}
-
-
-def edited(tree, random):
-    """Return a tree with items of its lists put in, taken out and elsewhere."""
-    if isinstance(tree, dict):
-        rows = [(k, edited(x, random)) for k, x in tree.items()]
-        return dict(row for row in rows if random.random() < 0.95)
-    if not isinstance(tree, list):
-        return tree if random.random() < 0.8 else made(random, 1)
-    items = [edited(x, random) for x in tree]
-    for _ in range(random.choice((0, 0, 1, 3))):
-        place = random.randrange(len(items) + 1)
-        item = items.pop(place) if place < len(items) else made(random, 1)
-        if random.random() < 0.7:
-            items.insert(random.randrange(len(items) + 1), item)
-    return items
-
-
-def same(a, b):
-    """Say whether two trees are the same JSON."""
-    return json.dumps(a, sort_keys=True) == json.dumps(b, sort_keys=True)
-
-
-@pytest.mark.parametrize(
-    "count", [100, pytest.param(5_000, marks=pytest.mark.slow)], ids=str
-)
-def test_another_library_applies_what_is_written(count):
-    """And what it writes is read; the trees are the same."""
-    jsonpatch = pytest.importorskip("jsonpatch")
-    random, words = Random(count), set()
-    for number in range(count):
-        a = made(random, 4)
-        b = edited(a, random) if number % 3 else made(random, 4)
-        if number % 10 == 0:
-            a, b = [*range(8)], random.sample(range(9), 8)
-        for lists in ("align", "position"):
-            patch = lw.tree_diff(a, b, lists=lists).to_json_patch()
-            assert same(jsonpatch.apply_patch(a, patch), b)
-            assert same(TreeDiff.from_json_patch(patch, a).apply(a), b)
-            words |= {operation["op"] for operation in json.loads(patch)}
-        theirs = jsonpatch.make_patch(a, b).to_string()
-        try:
-            expected = jsonpatch.apply_patch(a, theirs)
-        except jsonpatch.JsonPatchException:  # it cannot read what it wrote
-            continue
-        assert same(TreeDiff.from_json_patch(theirs, a).apply(a), expected)
-    assert words == {"add", "remove", "replace"}
 
 
 @given(TREES, TREES)

@@ -1,11 +1,6 @@
 """Trees as Mermaid, as DOT and as SVG, read again by parsers of others."""
 
-import json
-import os
 import re
-import shutil
-import subprocess
-from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -191,38 +186,6 @@ def test_mermaid_has_no_text_but_between_quotes(tree):
     assert first == "flowchart LR"
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     assert all(line.isprintable() for line in lines)
-
-
-@pytest.mark.slow
-@settings(max_examples=1, deadline=None)
-@given(trees=st.lists(trees, min_size=150, max_size=150))
-def test_mermaid_is_read_by_its_own_parser(trees):
-    """With the texts that we mean. LEAFWISE_NODE is where npm installed it."""
-    folder = os.environ.get("LEAFWISE_NODE", "")
-    if not Path(folder, "node_modules/mermaid").is_dir():
-        if os.environ.get("LEAFWISE_PEERS") == "required" and shutil.which("node"):
-            pytest.fail("there is no mermaid")
-        pytest.skip("not on this Python: node with mermaid and jsdom")
-    trees.append(dict(enumerate(PIECES)))
-    trees.append(list(map(Said, PIECES)))
-    done = subprocess.run(
-        ["node", Path(__file__).with_name("mermaid.mjs"), folder],
-        input=json.dumps([to_mermaid(tree) for tree in trees]),
-        capture_output=True,
-        encoding="utf-8",
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    for tree, read in zip(trees, json.loads(done.stdout), strict=True):
-        boxes, arrows = drawn(tree)
-        assert read["nodes"] == {f"n{box.number}": label(box) for box in boxes}
-        assert [edge[:2] for edge in read["edges"]] == [
-            [f"n{start.number}", f"n{end.number}"] for start, end, _ in arrows
-        ]
-        assert [edge[2] for edge in read["edges"]] == [
-            named.key if len(named.key) <= 40 else edge[2]
-            for edge, (_, _, named) in zip(read["edges"], arrows, strict=True)
-        ]
 
 
 # --------------------------------------------------------------------------- SVG

@@ -39,9 +39,10 @@ class Asked:
         typematch: Whether values of two types differ.
         rtol, atol: How far apart numbers may be.
         equal_nan: Whether NaN is the same as NaN.
+        tolerant: Whether numbers may be apart.
     """
 
-    __slots__ = ("atol", "equal_nan", "rtol", "typematch")
+    __slots__ = ("atol", "equal_nan", "rtol", "tolerant", "typematch")
 
     def __init__(
         self, typematch: bool, rtol: float, atol: float, equal_nan: bool
@@ -51,11 +52,7 @@ class Asked:
                 raise ValueError(f"{name} must be finite and not negative: {number!r}")
         self.typematch, self.equal_nan = bool(typematch), bool(equal_nan)
         self.rtol, self.atol = float(rtol), float(atol)
-
-    @property
-    def tolerant(self) -> bool:
-        """Whether numbers may be apart."""
-        return bool(self.rtol or self.atol)
+        self.tolerant = bool(rtol or atol)
 
     def allowed(self, size: Any) -> Any:
         """Return how far apart numbers of this size may be."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import suppress
 from html import escape
 from importlib import import_module
 from itertools import repeat
+from operator import add
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
@@ -399,8 +399,11 @@ def _total(amounts: Iterable[Amount]) -> Amount:
     return Amount(*map(sum, zip(*amounts, (0, 0, 0), strict=True)))
 
 
+_NOTHING, _ONE = Amount(), Amount(1, 1)
 _Star: Final = type("*", (), {})
 """The class of the leaves of a treedef."""
+_PLAIN: Final = {bool, int, float, complex, str, bytes, _Star}
+"""The classes of leaves that are no arrays, for a short way."""
 
 
 class _Entry:
@@ -508,10 +511,11 @@ class _Entry:
 def _rule_of(value: Any, context: Context) -> Any:
     """Return the rule of a node or of an object that is no tree; None for a leaf."""
     cls = type(value)
-    with suppress(*FAULTS):  # a class may answer anything
+    try:  # a class may answer anything
         rule = context.view.resolve(cls)
         return rule or getattr(getattr(cls, "_leafwise_spec", None), "rule", None)
-    return None
+    except FAULTS:
+        return None
 
 
 def _read(tree: Any, context: Context) -> list[_Entry]:
@@ -527,7 +531,9 @@ def _read(tree: Any, context: Context) -> list[_Entry]:
         entry = rest.pop()
         found.append(entry)
         value = entry.value
-        if id(value) in firsts:
+        if type(value) in _PLAIN and context.view.resolve(type(value)) is None:
+            entry.amounts = {entry.kind: _ONE}
+        elif id(value) in firsts:
             entry.first = firsts[id(value)]
         elif entry.open(context):
             if entry.children and type(value) is not tuple:  # equal constants are one
@@ -541,7 +547,7 @@ def _read(tree: Any, context: Context) -> list[_Entry]:
         if entry.above is not None:
             sums = entry.above.amounts
             for kind, amount in entry.amounts.items():
-                sums[kind] = _total([sums[kind], amount]) if kind in sums else amount
+                sums[kind] = Amount(*map(add, sums.get(kind, _NOTHING), amount))
     return found
 
 
@@ -636,7 +642,7 @@ def _groups(
     sums: dict[str, Amount] = {}
     for entry in parts:
         name = name_of[by](entry)
-        sums[name] = _total([sums.get(name, Amount()), entry.amount])
+        sums[name] = Amount(*map(add, sums.get(name, _NOTHING), entry.amount))
     groups = [*sums.items()]
     if sort is not None:
         groups.sort(key=lambda group: -getattr(group[1], sort))

@@ -56,6 +56,7 @@ class _Tables:
     Attributes:
         removed: The texts and values of removed entries.
         added: The values of new entries.
+        values: What wrote the values behind `=` that changed.
     """
 
     def __init__(self, root: Body) -> None:
@@ -64,12 +65,18 @@ class _Tables:
         self.kinds = self.kit.items
         self.removed: list[tuple[str, Any]] = []
         self.added: list[Any] = []
+        self.values: list[_Values] = []
 
     def deleted_comments(self) -> Counter[str]:
         """Return the comments that may go: not those of what is elsewhere now."""
-        deleted = [text for text, was in self.removed
-                   if not any(same(was, value) for value in self.added)]  # fmt: skip
-        return sum(map(_comments, deleted), Counter())
+        found = Counter[str]()
+        for text, was in self.removed:
+            if not any(same(was, value) for value in self.added):
+                found += _comments(text)
+        for one in self.values:
+            one.added = self.added
+            found += _comments(one.text) - Counter(one.comments(one.text, _COMMENT))
+        return found
 
     def change_table(self, bodies: list[Body], old: Any, new: Any) -> None:
         """Change a table, which may have several parts."""
@@ -81,8 +88,9 @@ class _Tables:
                     self.remove(body, pair, value)
             elif not same(value, new[name]):
                 self.change(places, value, new[name])
-        for name in new.keys() - old.keys():
-            self.add(bodies[-1], name, new[name])
+        for name in new:
+            if name not in old:
+                self.add(bodies[-1], name, new[name])
 
     def remove(self, body: Body, pair: tuple[Any, Any], value: Any) -> None:
         """Remove an entry; comments at the top are rather about the file."""
@@ -130,9 +138,7 @@ class _Tables:
         """Change a value behind `=`."""
         values = _Values(item.as_string())
         made = self.kit.value(values.edited(scan(values.text, _TOKEN), old, new))
-        kept = values.comments(values.text, _COMMENT)
-        gone = _comments(values.text) - Counter(kept)
-        self.removed.append(("\n".join(gone.elements()), GONE))
+        self.values.append(values)
         self.added += values.added
         made._trivia = item.trivia
         body[:] = [(key, made) if pair[1] is item else pair for pair in body]

@@ -62,10 +62,11 @@ def remade(text: str, document: Document, tree: Any) -> str:
     whole = whole if text.endswith("\n") else whole.removesuffix("\n")
     try:
         found = formats.load(whole, "yaml").tree
-        intent.check(found if document.is_stream else [found])
-        if "*" not in text:
-            check_values(found, tree)
-        check_values([raw for _, raw in _Scanner(f"{whole}\n").roots()], wanted)
+        if "*" in text or "<<" in text:
+            intent.check(found if document.is_stream else [found])
+            found = [raw for _, raw in _Scanner(f"{whole}\n").roots()]
+            tree = wanted
+        check_values(found, tree)
     except FormatError as error:  # an alias without its anchor
         raise RevisionError(f"the new text would be {error}") from error
     editor.added += [raw for raw, was in intent.gone

@@ -7,8 +7,8 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise.nn.transforms import ArgumentSelection, CallKey
 from leafwise.nn.transforms.calls import ARGS, KWARGS, unbind
-from leafwise.nn.transforms.compiling import ArgumentSelection, CallKey
 
 
 def taking(a, b, /, c, d=1, *, e, **more):

@@ -182,9 +182,6 @@ class Sequential(List[Any]):
     Args:
         *functions: The functions; an item that is a `Pytree` is data.
 
-    Raises:
-        TypeError: An item is not callable.
-
     Example:
         >>> from leafwise import nn
         >>> chain = nn.Sequential(lambda x: (x, x + 1), lambda a, b: a * b)
@@ -200,12 +197,7 @@ class Sequential(List[Any]):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the functions, one after another."""
         result: Any = args[0] if len(args) == 1 else args or kwargs or None
-        for place, function in enumerate(self):
-            if not callable(function):
-                raise TypeError(
-                    f"item {place} of {type_name(self)} cannot be called: it is "
-                    f"{type_name(function)}"
-                )
+        for function in self:
             result = function(*args, **kwargs)
             args, kwargs = (result,), {}
             if type(result) is tuple:

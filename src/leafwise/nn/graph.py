@@ -49,8 +49,9 @@ from .instance import (
     key_of,
     kinds_in,
     parts_of,
-    refill,
+    put,
     rule_of,
+    set_fields,
     snapshot,
 )
 from .pytree import Pytree
@@ -323,7 +324,8 @@ class FlatGraph:
         cls, copying = type(value), self._copying
         rule, sort = self._sorts.get(cls) or self._sort(cls)
         if rule is None:
-            if place == _INSIDE and not copying and not _is_value(value):
+            is_inside = place == _INSIDE and not copying
+            if is_inside and not (looks_like_array(cls) or holds_data(value)):
                 self.code.append((FIXED, _CONSTANT, 0, snapshot(value)))
             else:
                 self.code.append(_LEAF)
@@ -411,11 +413,6 @@ right in one that does not; in a container in such a one."""
 def is_object(rule: Rule) -> bool:
     """Return whether the nodes of a rule are objects or variables."""
     return rule.unflatten_into is not None and issubclass(rule.cls, DataNode)
-
-
-def _is_value(value: Any) -> bool:
-    """Return whether something in a container is a value: data, or of numpy."""
-    return looks_like_array(type(value)) or holds_data(value)
 
 
 def _is_counted(rule: Rule, arity: int) -> bool:
@@ -549,9 +546,7 @@ def _inside_out(
     yield path, value
 
 
-def find_duplicates(
-    tree: Any, *, only: Filter = ..., containers: bool = False
-) -> list[list[Path]]:
+def find_duplicates(tree: Any, *, only: Filter = ...) -> list[list[Path]]:
     """Return the paths of objects that occur in several places.
 
     Objects, variables and arrays are compared by identity. The content of an object
@@ -560,7 +555,6 @@ def find_duplicates(
     Args:
         tree: An object, or nested containers.
         only: A filter for the objects to report.
-        containers: Whether to report plain containers, too.
 
     Returns:
         A list of paths for each object that has more than one.
@@ -576,9 +570,8 @@ def find_duplicates(
     found: dict[int, tuple[Any, list[Path]]] = {}
 
     def visit(value: Any, path: Path, around: tuple[int, ...]) -> None:
-        has_rule = rule_of(type(value)) is not None
-        is_counted = containers and has_rule and value is not None
-        if is_counted or is_node(value) or (not has_rule and is_data(value)):
+        is_leaf = rule_of(type(value)) is None
+        if is_node(value) or (is_leaf and is_data(value)):
             paths = found.setdefault(id(value), (value, []))[1]
             paths.append(path)
             if len(paths) > 1:
@@ -700,11 +693,15 @@ class LastGraph:
             return known.graphdef, *found
         flat = flatten_graph(root)
         last, graphdef = self._last, flat.graphdef
+        before = () if last is None else last._code
+        is_same = len(before) == len(flat.code) and all(
+            map(identical_entry, before, flat.code)
+        )
         values = [
             leaf._leafwise_value if isinstance(leaf, Variable) else leaf
             for leaf in flat.leaves
         ]
-        if last is None or not is_identical(last, graphdef):
+        if last is None or not is_same:
             self._last, self._known = graphdef, None
             return graphdef, values, flat.tracked
         is_marked = all(
@@ -716,12 +713,6 @@ class LastGraph:
 
 
 # ------------------------------------------------------------- to the last detail
-
-
-def is_identical(a: GraphDef, b: GraphDef) -> bool:
-    """Return whether two graphdefs are equal, with the very values in order."""
-    mine, theirs = a._code, b._code
-    return len(mine) == len(theirs) and all(map(identical_entry, mine, theirs))
 
 
 def identical_entry(a: Entry, b: Entry) -> bool:
@@ -935,9 +926,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
         path = next(paths)
         value = given.pop(path, MISSING)
         if value is MISSING:
-            near = next((p for p in given if [*map(str, p)] == [*map(str, path)]), None)
-            hint = f"; did you mean {near}?" if near else ""
-            raise StructureError(f"the state has no value at {path}{hint}", path=path)
+            raise StructureError(f"the state has no value at {path}", path=path)
         if tag == LEAF and isinstance(value, Variable):
             raise wrong(path, "a bare value", value)
         if tag == VARIABLE and not isinstance(value, Variable):
@@ -1106,7 +1095,8 @@ def _restore(holder: Any, content: Any) -> None:
     if isinstance(holder, Variable):
         holder.update_from_state(make_variable(Variable, *content))
     elif isinstance(holder, Pytree):
-        refill(holder, *content)
+        put(holder, "__dict__", content[0])
+        set_fields(holder, content[1])
     else:
         holder.clear()
         (holder.update if isinstance(holder, dict) else holder.extend)(content)
@@ -1160,7 +1150,8 @@ def pop(node: Any, *filters: Filter) -> Any:
     flat = flatten_whole(node)
     chosen, _ = select(flat, filters)
     indexes = [index for part in chosen for index in part]
-    popped = {id(flat.leaves[i]) for i in indexes if _is_variable(flat.leaves[i])}
+    taken = [flat.leaves[i] for i in indexes]
+    popped = {id(value) for value in taken if isinstance(value, Variable)}
     found = [(flat.holders[i], flat.paths[i]) for i in indexes]
     found += [
         (holder, path)
@@ -1181,10 +1172,6 @@ def pop(node: Any, *filters: Filter) -> Any:
         else:
             drop(holder, holder._leafwise_name(path[-1]))
     return tuple(states) if len(states) > 1 else states[0]
-
-
-def _is_variable(value: Any) -> bool:
-    return isinstance(value, Variable)
 
 
 # ------------------------------------------------------------------------ clone

@@ -130,11 +130,6 @@ class Fields:
         named = {n: k or Kind.STATIC for n, k in self.kinds.items() if type(n) is str}
         return MappingProxyType(named)
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether other objects may have the same fields."""
-        return len(self.names) <= _MAX_SHARED
-
     def kind_of(self, name: Any) -> Kind:
         """Return the kind of an entry."""
         return self.kinds[name] or Kind.STATIC
@@ -203,11 +198,6 @@ class Statics:
 
     def __hash__(self) -> int:
         return hash((self.fields.signature, exact.digest(self.seen, typed=True)))
-
-    @property
-    def is_lasting(self) -> bool:
-        """Whether an object with the same values, one by one, has this static part."""
-        return self.seen is self.values
 
     def describe(self) -> str:
         """Describe the entries in words, for errors."""
@@ -719,12 +709,6 @@ def reconsider(obj: Any) -> None:
             set_kind(obj, name, _kind_of_value(value))
 
 
-def refill(obj: Any, values: dict[Any, Any], kinds: Kinds) -> None:
-    """Replace the table of an object, and the kinds of its entries."""
-    put(obj, "__dict__", values)
-    set_fields(obj, kinds)
-
-
 def is_unchecked(cls: type) -> bool:
     """Return whether the attributes of a class's objects are not checked."""
     spec = getattr(cls, "_leafwise_spec", None)
@@ -750,7 +734,8 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
     if not is_settled or values.keys() != fields.kinds.keys():
         values, fields = settle(node)
     aux = statics_for(fields, fields.statics(values))
-    if hooks.reader is not None and aux.is_lasting and fields.is_shared:
+    is_lasting = aux.seen is aux.values and len(fields.names) <= _MAX_SHARED
+    if hooks.reader is not None and is_lasting:
         set_statics(node, aux)
         if fields.read is None:
             fields.read = hooks.reader(fields, "_leafwise_statics")

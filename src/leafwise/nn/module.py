@@ -16,10 +16,8 @@ from typing import (
     Any,
     ClassVar,
     Final,
-    Generic,
     ParamSpec,
     Self,
-    TypeAlias,
     TypeVar,
     get_origin,
     overload,
@@ -30,20 +28,15 @@ from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
 from ..lazy import real
 from ..ops.map import tree_map
-from ..safely import MISSING, class_name, clip, shown, type_name
-from .checks import DataNode
+from ..safely import MISSING, class_name, shown, type_name
 from .filters import FROZEN, Filter, judge, predicate
 from .graph import (
-    GraphDef,
-    M,
     Path,
     clone,
     flatten_graph,
     is_node,
     iter_graph,
     kinds_of,
-    merge,
-    split,
     unflatten_graph,
     write,
 )
@@ -56,7 +49,6 @@ from .variables import variable_type as named_type
 
 __all__ = [
     "Module",
-    "call",
     "capture",
     "eval",
     "freeze",
@@ -70,9 +62,6 @@ __all__ = [
     "with_attributes",
 ]
 
-Values: TypeAlias = dict[Path, dict[type[Variable], dict[Any, Any]]]
-"""By the path of a module and a type of variables: values by name."""
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")
@@ -81,10 +70,6 @@ V = TypeVar("V")
 CAPTURED: Final = "_leafwise_captured"
 """The attribute of a module that holds what it stores while it is captured: a tuple
 with a variable for each type that is wanted, whose value is a dict by name."""
-
-
-def _append(stored: Any, value: Any) -> Any:
-    return (*stored, value)
 
 
 class _Mode:
@@ -270,7 +255,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         name: str,
         value: Any,
         *,
-        reduce_fn: Callable[[Any, Any], Any] = _append,
+        reduce_fn: Callable[[Any, Any], Any] = lambda stored, value: (*stored, value),
         init_fn: Callable[[], Any] = tuple,
     ) -> bool:
         """Store a value under a name, by default after the values stored before.
@@ -543,13 +528,13 @@ def _checked_type(wanted: Any) -> type[Variable]:
     raise TypeError(f"capture takes variable types, got {wanted!r}")
 
 
-def _initial(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Values:
+def _initial(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Any:
     """Return the values to begin with, each where its module will look for it.
 
     Raises:
         StructureError: There is no such module.
     """
-    given: Values = {}
+    given: dict[Path, dict[type[Variable], dict[Any, Any]]] = {}
     for path, value in walk_state(init or {}):
         above, name = path[:-1], path[-1:]
         if above not in modules or not name:
@@ -627,11 +612,6 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     for path, value in [*iter_graph(copied)]:
         for part, child in below(value):
             if id(child) in results and results[id(child)] is not child:
-                if not isinstance(value, list | dict | DataNode):
-                    raise TypeError(
-                        f"{clip(child)} is in a {type_name(value)}, which cannot be "
-                        "changed"
-                    )
                 write(
                     value,
                     None if isinstance(value, Variable) else part,
@@ -821,62 +801,6 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
     made = clone(tree, variables=False)
     set_attributes(made, *filters, **attributes)
     return made
-
-
-class _Caller(Generic[M]):
-    """Calls a method of an object that exists as structure and state only."""
-
-    __slots__ = ("_pair", "_path")
-
-    def __init__(self, pair: tuple[GraphDef[M], Any], path: Path = ()) -> None:
-        self._pair = pair
-        self._path = path
-
-    def __getattr__(self, name: str) -> _Caller[M]:
-        return _Caller(self._pair, (*self._path, name))
-
-    def __getitem__(self, key: Any) -> _Caller[M]:
-        return _Caller(self._pair, (*self._path, (key,)))
-
-    def __call__(
-        self, *args: Any, **kwargs: Any
-    ) -> tuple[Any, tuple[GraphDef[M], State]]:
-        """Call it; return the result, and structure and state afterwards."""
-        graphdef, state = self._pair
-        model = merge(graphdef, state, copy=True)
-        method: Any = model
-        for part in self._path:
-            method = method[part[0]] if type(part) is tuple else getattr(method, part)
-        result = method(*args, **kwargs)
-        return result, split(model)
-
-
-def call(pair: tuple[GraphDef[M], Any]) -> _Caller[M]:
-    """Call a method of an object that is given as graphdef and state.
-
-    Args:
-        pair: The graphdef and one state, as `split` returns them.
-
-    Returns:
-        A proxy for the object. Access attributes and items to reach a method, and call
-        it. The call returns a pair: the result, and a pair of the graphdef and the
-        state afterwards.
-
-    Example:
-        >>> from leafwise import nn
-        >>> class Counter(nn.Module):
-        ...     def __init__(self):
-        ...         self.count = nn.BatchStat(0)
-        ...     def step(self, by):
-        ...         self.count[...] += by
-        ...         return "done"
-        >>> result, (graphdef, state) = nn.call(nn.split(Counter())).step(3)
-        >>> result, state.count.value
-        ('done', 3)
-
-    Modelled on `flax.nnx.call`.
-    """
-    return _Caller(pair)
 
 
 def freeze(tree: T, only: Filter = ..., /) -> T:

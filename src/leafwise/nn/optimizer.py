@@ -164,7 +164,7 @@ class Optimizer(Pytree, Generic[M]):
         params = _bare(state(model, self.wrt))
         known = to_flat_state(params)
         wanted = _at_paths(_bare(_state_of(grads)), known, "gradient")
-        variables, treedef = tree_flatten(self.opt_state, is_leaf=_is_variable)
+        variables, treedef = tree_flatten(self.opt_state, is_leaf=Variable)
         before = treedef.unflatten([held.get_value() for held in variables])
         given = {name: _bare(value) for name, value in extra.items()}
         updates, after = self.tx.update(wanted, before, params, **given)
@@ -192,13 +192,9 @@ def _zero() -> Any:
     return numpy.zeros((), dtype=numpy.uint32)
 
 
-def _is_variable(value: Any) -> bool:
-    return isinstance(value, Variable)
-
-
 def _remembered(tree: Any) -> Any:
     """Return the state of a transformation with a variable for each of its values."""
-    leaves, treedef = tree_flatten(tree, is_leaf=_is_variable)
+    leaves, treedef = tree_flatten(tree, is_leaf=Variable)
     return treedef.unflatten(map(_opt_state, leaves))
 
 

@@ -185,9 +185,7 @@ class RngStream(Pytree):
     def __getattr__(self, name: str) -> Any:
         """Return what draws numbers of a distribution."""
         if name not in _DRAWS:
-            raise AttributeError(
-                f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
-            )
+            raise AttributeError(f"{type_name(self)} has no attribute {name!r}")
         function = getattr(_random(), name, None)
         if function is not None:
             return lambda *args, **kwargs: function(self(), *args, **kwargs)
@@ -253,9 +251,7 @@ class Rngs(Pytree):
     def __getattr__(self, name: str) -> Any:
         """Return what draws numbers, or a stream."""
         if name.startswith("_"):
-            raise AttributeError(
-                f"{type_name(self)} has no attribute {name!r}", name=name, obj=self
-            )
+            raise AttributeError(f"{type_name(self)} has no attribute {name!r}")
         if name in _DRAWS:
             return getattr(self._stream("default", AttributeError), name)
         return self._stream(name, AttributeError)

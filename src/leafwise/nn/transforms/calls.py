@@ -239,13 +239,11 @@ class Groups:
 
     count = 1
 
-    def of_call(self, _roots: Roots) -> Callable[[Path], int]:
+    def of_call(self, roots: Any, /) -> Callable[[Path], int]:
         """Return which list each value of a call is put into, by its path."""
         return lambda _path: 0
 
-    def of_result(self, _result: Any) -> Callable[[Path], int]:
-        """Return which list each value of a result is put into."""
-        return lambda _path: 0
+    of_result = of_call
 
 
 ONE_GROUP: Final = Groups()

@@ -135,7 +135,7 @@ def set_in_file():
     [
         (lambda: lw.tree_diff(A, B), 10, 45),
         (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 10, 45),
-        (set_in_file, 23, 100),
+        (set_in_file, 26, 115),
     ],
     ids=["diff", "edit", "file"],
 )

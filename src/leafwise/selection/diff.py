@@ -684,15 +684,17 @@ class _Comparing:
         whole.
         """
         mine, others = rule.items(a), rule.items(b)
-        if mine.keys() == others.keys():
-            is_same = all(map(is_, mine, others)) or (
-                {str}.issuperset(map(type, [*mine, *others])) and [*mine] == [*others]
+        is_same = len(mine) == len(others) and all(map(is_, mine, others))
+        if is_same or mine.keys() == others.keys():
+            is_same = is_same or (
+                [*mine] == [*others] and {str}.issuperset(map(type, [*mine, *others]))
             )
             if not is_same and not rule.same_aux(
                 rule.flatten(a)[1], rule.flatten(b)[1]
             ):
                 return "aux", ()
-            same = self.differing(mine, mine.values(), map(others.get, mine))
+            found: Any = others.values() if is_same else map(others.get, mine)
+            same = self.differing(mine, mine.values(), found)
             return "", [(DictKey(key), x, y) for key, x, y in same]
         rows: list[Any] = [
             (DictKey(key), x, others[key])

@@ -186,15 +186,26 @@ class _Step:
         above: The step of the node above it, None for the root.
         below: The steps of its children that have edits below them, by key.
         edits: The edits at its keys. Several at one key are insertions, but for one.
+        only_sets: Whether all of them set a value.
     """
 
-    __slots__ = ("above", "below", "children", "edits", "link", "node", "rule")
+    __slots__ = (
+        "above",
+        "below",
+        "children",
+        "edits",
+        "link",
+        "node",
+        "only_sets",
+        "rule",
+    )
 
     def __init__(self, link: Any, node: Any, rule: Any, above: _Step | None) -> None:
         self.link, self.node, self.rule, self.above = link, node, rule, above
         self.below: dict[Any, _Step] = {}
         self.edits: dict[Any, list[Edit]] = {}
         self.children: dict[Any, Any] | None = None
+        self.only_sets = True
 
     def child(self, key: Any) -> Any:
         """Return the child, or the static value, at a key."""
@@ -235,14 +246,15 @@ def rebuild(
     made: Any = tree
     for step in reversed(_steps(tree, listed, context)):
         link, node, rule = step.link, step.node, step.rule
-        flat = [(key, edit) for key, some in step.edits.items() for edit in some]
+        flat: list[tuple[Any, Edit]] = []
         try:
-            if rule.reads_items and all(type(edit) is Set for _, edit in flat):
+            if rule.reads_items and step.only_sets:
                 items = rule.items(node)
-                for key, edit in flat:
+                for key, (edit,) in step.edits.items():
                     items[key.entry] = edit.value  # type: ignore[union-attr]
                 made = rule.from_items(rule.rest(node), items)
             else:
+                flat = [(key, one) for key, some in step.edits.items() for one in some]
                 made = changed_node(link, node, rule, flat)
         except EditError:
             raise
@@ -290,6 +302,7 @@ def _steps(
         if step.below and not _leaves(edit) and last in step.below:
             raise _overlap(path, path)
         known.append(edit)
+        step.only_sets = step.only_sets and type(edit) is Set
     return steps
 
 

@@ -61,9 +61,10 @@ def _binds(signature, call):
 def signature_of(function):
     """Return a signature, None of a function in C that says none."""
     try:
-        return inspect.signature(function)
+        found = inspect.signature(function)
     except (ValueError, TypeError):
         return None
+    return None if str(found) == "(*args, **kwargs)" else found
 
 
 def unbound(theirs, ours):

@@ -24,6 +24,7 @@ FLAGS = (
 )
 NOT_OURS = {
     "typing._override_with_": "it is private",
+    "typing.P": "its docstring is that of `typing.ParamSpec`",
     "typing.PyTree": "the union names a class by its module",
     "typing.PyTreeTypeVar": "likewise",
 }

@@ -49,9 +49,8 @@ from .instance import (
     key_of,
     kinds_in,
     parts_of,
-    put,
+    refill,
     rule_of,
-    set_fields,
     snapshot,
 )
 from .pytree import Pytree
@@ -1095,8 +1094,7 @@ def _restore(holder: Any, content: Any) -> None:
     if isinstance(holder, Variable):
         holder.update_from_state(make_variable(Variable, *content))
     elif isinstance(holder, Pytree):
-        put(holder, "__dict__", content[0])
-        set_fields(holder, content[1])
+        refill(holder, *content)
     else:
         holder.clear()
         (holder.update if isinstance(holder, dict) else holder.extend)(content)

@@ -709,6 +709,12 @@ def reconsider(obj: Any) -> None:
             set_kind(obj, name, _kind_of_value(value))
 
 
+def refill(obj: Any, values: dict[Any, Any], kinds: Kinds) -> None:
+    """Replace the table of an object, and the kinds of its entries."""
+    put(obj, "__dict__", values)
+    set_fields(obj, kinds)
+
+
 def is_unchecked(cls: type) -> bool:
     """Return whether the attributes of a class's objects are not checked."""
     spec = getattr(cls, "_leafwise_spec", None)

@@ -710,6 +710,8 @@ def _targets(
         if not -count <= number < count:
             raise ValueError(f"argnums has {number}, but there are {count} arguments")
     numbers = [number % count for number, _ in chosen]
+    if len({*numbers}) != len(numbers):
+        raise ValueError("argnums contains an argument twice")
     kinds = kinds_of(flat.code)
     targets = [
         _target(flat, kinds, args[number], number, meant)

@@ -373,9 +373,10 @@ def _locations(graph: FlatGraph) -> list[Any]:
 def _kept(
     values: Sequence[Any], before: FlatGraph, after: FlatGraph
 ) -> list[int | None]:
-    """Return for each value the index of the one that went in, if it is there still.
+    """Return for each value the index of the one that went in, if it is the same.
 
-    Values of the result come out.
+    Each is kept in one place only, where it was if it is still there: an array in two
+    places could not be donated afterwards. Values of the result come out.
     """
     index_at = {location: index for index, location in enumerate(_locations(before))}
     kept: list[int | None] = []
@@ -383,6 +384,12 @@ def _kept(
         index = index_at.get(location)
         is_there = index is not None and values[index] is bare(leaf)
         kept.append(index if is_there else None)
+    index_of, used = {id(value): i for i, value in enumerate(values)}, {*kept}
+    for place, (leaf, path) in enumerate(zip(after.leaves, after.paths, strict=True)):
+        moved = index_of.get(id(bare(leaf)))
+        if kept[place] is None and path[0] == 0 and moved not in used:
+            kept[place] = moved
+            used.add(moved)
     return kept
 
 

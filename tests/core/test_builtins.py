@@ -3,8 +3,10 @@
 import copy
 import enum
 import functools
+import os
 import pickle
 import sys
+import time
 from collections import (
     ChainMap,
     Counter,
@@ -271,3 +273,12 @@ def test_partials_around_partials_are_equal_by_their_parts(make):
         assert again == treedef
         assert hash(again) == hash(treedef)
     assert copy.deepcopy(treedef) == treedef
+
+
+def test_struct_sequences_keep_their_hidden_fields():
+    """They are carried along, and are no structure."""
+    node = os.stat(os.curdir)
+    again = lw.tree_map(lambda x: x, node)
+    assert type(again) is os.stat_result
+    assert again.st_mtime_ns == node.st_mtime_ns
+    assert lw.tree_structure(time.gmtime(0)) == lw.tree_structure(time.localtime(0))

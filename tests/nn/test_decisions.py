@@ -237,3 +237,18 @@ def test_what_another_namespace_cannot_flatten():
             model.names = {(1,), b"a", nn.List([])}
     finally:
         space.unregister_pytree_node(set)
+
+
+def test_attrs_classes_are_looked_into():
+    """As dataclasses are, registered or not."""
+    attrs = pytest.importorskip("attrs")
+    record = attrs.make_class("Record", ["a", "b"])
+
+    class Model(lw.Pytree):
+        pass
+
+    model = Model()
+    model.x = record(1, "b")
+    with pytest.raises(lw.errors.KindError, match=r"Model\.x\.b is ndarray"):
+        model.x = record(1, ARRAY)
+    assert model.x == record(1, "b")

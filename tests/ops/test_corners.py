@@ -44,7 +44,7 @@ def test_a_pipe_in_a_locale_without_the_characters(tmp_path):
     path.write_text('"größe"', encoding="utf-8")
     done = shell(path, "", PYTHONIOENCODING="ascii", PATH="")
     assert done.returncode == 0
-    assert done.stdout.splitlines()[0] == "'größe'"
+    assert done.stdout.splitlines()[0] == '"größe"'
 
 
 @pytest.mark.needs("processes")

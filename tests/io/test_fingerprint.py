@@ -97,7 +97,7 @@ def test_what_does_not_count():
 def test_what_may_not_be_mixed_up():
     """Values of two types, and sequences whose parts run together."""
     alike = [
-        *([1, 2], (1, 2), {1: 2}, {1, 2}, frozenset({1, 2}), range(1, 3), "[1, 2]"),
+        *([1, 2], (1, 2), {1: 2}, {1, 2}, frozenset({1, 2}), "[1, 2]"),
         *(
             [12],
             ["12"],
@@ -182,26 +182,22 @@ SAME = [
     (DECIMAL("1.50"), DECIMAL("1.5")), (DECIMAL("-0E+3"), DECIMAL(0)),
     (DECIMAL("100"), DECIMAL("1E2")), (NOON, NOON.replace(fold=1)),
     (NOON.replace(tzinfo=datetime.UTC), NOON.replace(hour=14, tzinfo=EAST)),
-    (datetime.time(12, tzinfo=datetime.UTC), datetime.time(14, tzinfo=EAST)),
     *((edge.replace(tzinfo=zone), edge.replace(tzinfo=zone))
       for edge in (datetime.datetime.min, datetime.datetime.max)
       for zone in (datetime.UTC, EAST, datetime.timezone(-EAST.utcoffset(None)))),
-    (Path("a/b"), pathlib.Path("a", "b")), (range(0, 3, 2), range(0, 4, 2)),
-    (range(0), range(5, 5)), (range(1, 2), range(1, 9, 20)), (Size(3), Size(3)),
+    (Path("a/b"), pathlib.Path("a", "b")), (Size(3), Size(3)),
     (Row([1, 2]), Row([1, 2])), (plain(1, "a"), plain(1, "a")), (len, len),
-    (datetime.datetime.now, datetime.datetime.now), (int | str, str | int),
     (functools.partial(increment, 1), functools.partial(increment, 1)),
-    (type(None), type(None)),
 ]  # fmt: skip
 DIFFERENT = [
     (1, 1.0), (1, True), (0, False), (1.0, 1 + 0j), (0, None), (1 << 63, -(1 << 63)),
     (127, -129), (DECIMAL("0.1"), DECIMAL("0.2")), (DECIMAL("1"), DECIMAL("10")),
     (DECIMAL("1"), DECIMAL("-1")), (NOON, NOON.replace(tzinfo=datetime.UTC)),
-    (NOON, NOON.date()), (datetime.time(12), datetime.time(12, tzinfo=datetime.UTC)),
+    (NOON, NOON.date()),
     (Path("a/b"), pathlib.PurePosixPath("a/b")), (Path("a/b"), "a/b"),
-    (range(2), range(3)), (slice(1), slice(1, None, 1)), (Size(3), 3),
+    (Size(3), 3),
     (Row([1, 2]), (1, 2)), (plain(1, "a"), plain(1, "b")), (len, max), (int, float),
-    (increment, fingerprints.table), (list[int], list[str]), (Shade.DARK, "dark"),
+    (increment, fingerprints.table), (Shade.DARK, "dark"),
     (functools.partial(increment, 1), functools.partial(increment, 2)),
     (color.RED, fingerprints.Level.LOW), (fingerprints.Mode(3), fingerprints.Mode(5)),
 ]  # fmt: skip
@@ -424,25 +420,6 @@ def test_arrays_without_a_fingerprint():
     for array, text in refused:
         with pytest.raises(CompareError, match=text):
             fp(array)
-
-
-def test_tables():
-    """Those of pandas, polars and xarray, by their parts."""
-    pd = pytest.importorskip("pandas")
-    frame = pd.DataFrame({"a": [1, 2], "b": ["x", None]}, index=["p", "q"])
-    assert fp(frame) == fp(frame.copy())
-    series = [pd.Series(["a", "b"], dtype=dtype) for dtype in ("category", "string")]
-    series.append(pd.Series(pd.Categorical(["a", "b"], ["b", "a"])))
-    series.append(pd.Series([1, None], dtype="Int64"))
-    assert len({*map(fp, series)}) == len({fp(one.copy()) for one in series}) == 4
-    others = [frame.rename(columns={"a": "c"}), frame.set_index("a"), frame["a"]]
-    others += [frame.astype({"a": "f8"}), frame.iloc[::-1], frame.index]
-    assert len({fp(frame), *map(fp, others)}) == len(others) + 1
-    pl = pytest.importorskip("polars")
-    assert fp(pl.DataFrame({"a": [1]})) != fp(pl.DataFrame({"a": [2]}))
-    xr = pytest.importorskip("xarray")
-    array = xr.DataArray([1.0, 2.0], dims="x", coords={"x": [1, 2]})
-    assert fp(array) == fp(array.copy()) != fp(array.rename(x="y"))
 
 
 def test_arrays_that_are_not_known():

@@ -13,20 +13,17 @@ import enum
 import hashlib
 import struct
 import sys
-import types
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeAlias, Union, get_args, get_origin
+from typing import Any, Final, TypeAlias
 
-from ..equality.content import Undecided, instance_of, is_array, is_table, parts_of
+from ..equality.content import Undecided, instance_of, is_array
 from ..equality.elements import describe_array, describe_dtype, feed_elements
 from ..equality.exact import is_partial, partial_parts
 from ..equality.leaves import field_names
 from ..errors import TreeDefError
 from ..safely import Frozen, class_name, module_name, named_object, type_name
 from .builtins import BY_NAME
-from .node import Rule
-from .register import StaticRule
-from .registry import Mode, View, view_of
+from .registry import Mode
 from .serial import has_codec, written_by_codec
 from .walk import Code, locate, node_path
 
@@ -43,7 +40,7 @@ def of_treedef(code: Code, mode: Mode) -> str:
     Raises:
         TreeDefError: Aux data has none; with a note of the key path.
     """
-    writer = Writer(view_of(mode.namespace, mode.none_is_leaf))
+    writer = Writer()
     writer.structure(code, mode)
     return writer.text()
 
@@ -52,16 +49,14 @@ class Writer:
     """Takes values, one after the other, and makes a hash of them.
 
     Args:
-        view: Which values are nodes.
         give_bytes: Called with values that have no text; may be set later.
     """
 
-    __slots__ = ("_hash", "_view", "give_bytes")
+    __slots__ = ("_hash", "give_bytes")
 
-    def __init__(self, view: View, give_bytes: GiveBytes = None) -> None:
+    def __init__(self, give_bytes: GiveBytes = None) -> None:
         self.give_bytes = give_bytes
         self._hash = hashlib.sha256(usedforsecurity=False)
-        self._view = view
 
     def text(self) -> str:
         """Return the fingerprint of all that was taken."""
@@ -84,7 +79,7 @@ class Writer:
         """Take values that have no order."""
         apart = []
         for value in values:
-            writer = Writer(self._view, self.give_bytes)
+            writer = Writer(self.give_bytes)
             writer.value(value, depth + 1)
             apart.append(writer._hash.digest())
         self.put(b"".join(sorted(apart)))
@@ -97,38 +92,27 @@ class Writer:
         """
         self.put(b"treedef %d %d" % (len(code), mode.none_is_leaf))
         for position, (run, rule, arity, aux) in enumerate(code):
+            is_built_in = BY_NAME.get(rule.name) is rule
+            cls = rule.class_of(aux)
+            self.put(f"{rule.name} {run} {arity}")
+            if not is_built_in:
+                self.put(rule.namespace)
+            if not is_built_in or cls is not rule.cls:  # one of a family
+                self.put(_name(cls))
+            before = self._hash.copy()
             try:
-                self.node(run, rule, arity, aux)
+                self.value(rule.compared_aux(aux))
             except Undecided as why:
+                if has_codec(rule):
+                    self._hash = before
+                    self.put(written_by_codec(rule, aux))
+                    continue
                 error = TreeDefError(
-                    f"the aux data of {class_name(rule.class_of(aux))} has no "
-                    f"fingerprint: {why}; leafwise.io.register_codec tells how aux "
-                    "data is written"
+                    f"the aux data of {class_name(cls)} has no fingerprint: {why}; "
+                    "leafwise.io.register_codec tells how aux data is written"
                 )
                 locate(error, [*reversed(node_path(code, position))])
                 raise error from why
-
-    def node(self, run: int, rule: Rule, arity: int, aux: Any, depth: int = 0) -> None:
-        """Take a node, but for what is in it.
-
-        Raises:
-            Undecided: Its aux data has no text.
-        """
-        is_built_in = BY_NAME.get(rule.name) is rule
-        self.put(f"{rule.name} {run} {arity}")
-        if not is_built_in:
-            self.put(rule.namespace)
-        cls = rule.class_of(aux)
-        if not is_built_in or cls is not rule.cls:  # one of a family
-            self.put(_name(cls))
-        before = self._hash.copy()
-        try:
-            self.value(rule.compared_aux(aux), depth)
-        except Undecided:
-            if not has_codec(rule):
-                raise
-            self._hash = before
-            self.put(written_by_codec(rule, aux))
 
     def value(self, value: Any, depth: int = 0) -> None:
         """Take a value.
@@ -139,13 +123,13 @@ class Writer:
         if depth > _DEPTH:
             raise Undecided("it is nested too deeply, or contains itself")
         name = _name(type(value))
-        before = self._hash.copy() if self.give_bytes is not None else None
+        before = self._hash.copy()
         self.put(name)
         try:
-            write = _TABLE.get(name) or _find_writer(value, self._view)
+            write = _TABLE.get(name) or _find_writer(value)
             write(self, value, depth)
         except Undecided:
-            if self.give_bytes is None or before is None:
+            if self.give_bytes is None:
                 raise
             found = self.give_bytes(value)
             if not isinstance(found, bytes | bytearray | memoryview):
@@ -211,11 +195,6 @@ def _float_bytes(value: float) -> bytes:
     return struct.pack("<d", value or 0.0) if value == value else b"nan"
 
 
-def _range_parts(value: range) -> list[int]:
-    """Return what two ranges of the same numbers share."""
-    return [len(value), *value[:1], *((value.step,) if len(value) > 1 else ())]
-
-
 def _decimal_text(value: Any) -> str:
     """Return the text of a number without the zeros at its end."""
     if value.is_nan() or not value:
@@ -225,15 +204,10 @@ def _decimal_text(value: Any) -> str:
 
 
 def _instant(value: Any) -> list[Any]:
-    """Return the parts of a date or time; they are equal for one instant."""
+    """Return the parts of a time on a date; they are equal for one instant."""
     datetime: Any = sys.modules["datetime"]
-    since = datetime.timedelta(
-        hours=value.hour,
-        minutes=value.minute,
-        seconds=value.second,
-        microseconds=value.microsecond,
-        days=value.toordinal() if isinstance(value, datetime.date) else 0,
-    )
+    since = value.replace(tzinfo=None) - datetime.datetime.min
+    since += datetime.timedelta(1)
     zone = value.utcoffset()
     return [zone is not None, since if zone is None else since - zone]
 
@@ -243,10 +217,8 @@ def _put_treedef(writer: Writer, value: Any, _depth: int) -> None:
 
 
 _TABLE: Final[dict[str, Write]] = {
-    **dict.fromkeys(
-        ("builtins:NoneType", "builtins:ellipsis", "builtins:NotImplementedType"),
-        lambda writer, value, depth: None,
-    ),
+    "builtins:NoneType": lambda writer, value, depth: None,
+    "builtins:ellipsis": lambda writer, value, depth: None,
     "builtins:bool": _as(lambda value: b"%d" % value),
     "builtins:int": _as(_int_bytes),
     "builtins:float": _as(_float_bytes),
@@ -260,13 +232,9 @@ _TABLE: Final[dict[str, Write]] = {
     "builtins:mappingproxy": _without_order(lambda value: value.items()),
     "builtins:set": _without_order(set),
     "builtins:frozenset": _without_order(set),
-    "builtins:range": _of(_range_parts),
-    "builtins:slice": _attributes("start", "stop", "step"),
     "collections:OrderedDict": _of(lambda value: value.items()),
     "collections:deque": _of(list),
-    "types:SimpleNamespace": _without_order(lambda value: vars(value).items()),
     "datetime:datetime": _of(_instant),
-    "datetime:time": _of(_instant),
     "datetime:date": _as(lambda value: value.isoformat()),
     "datetime:timedelta": _attributes("days", "seconds", "microseconds"),
     "datetime:timezone": _of(lambda value: [value.utcoffset(None)]),
@@ -291,26 +259,13 @@ def _put_named(writer: Writer, value: Any, _depth: int) -> None:
     Raises:
         Undecided: There is none.
     """
-    module = getattr(value, "__objclass__", value).__module__
-    name = value.__qualname__
-    if type(module) is str and named_object(module, name) is value:
-        writer.put(f"{_public(module, value)}:{name}")
-    elif value in vars(types).values():  # a class that `builtins` does not show
-        writer.put(_name(value))
-    else:
+    module, name = getattr(value, "__module__", None), value.__qualname__
+    if type(module) is not str or named_object(module, name) is not value:
         raise Undecided(
             "no module contains it under its name, for example because it was created "
             "inside a function"
         )
-
-
-def _put_generic(writer: Writer, value: Any, depth: int) -> None:
-    """Write `list[int]` and the like; `int | str` is `Union[str, int]`."""
-    origin, args = get_origin(value), get_args(value)
-    if origin is Union or origin is types.UnionType:
-        writer.collection(args, depth)
-    else:
-        writer.sequence((origin, *args), depth)
+    writer.put(f"{_public(module, value)}:{name}")
 
 
 def _put_array(writer: Writer, value: Any, depth: int) -> None:
@@ -318,24 +273,7 @@ def _put_array(writer: Writer, value: Any, depth: int) -> None:
     feed_elements(value, writer._hash.update, lambda one: writer.value(one, depth + 1))
 
 
-def _put_node(writer: Writer, value: Any, depth: int) -> None:
-    rule = writer._view.resolve(type(value))
-    assert rule is not None
-    children, aux = rule.flatten(value)
-    writer.node(0, rule, len(children), aux, depth + 1)
-    writer.sequence(children, depth)
-
-
-def _is_method(value: Any) -> bool:
-    methods = types.MethodType | types.BuiltinMethodType
-    return isinstance(value, methods) and not isinstance(
-        value.__self__, types.ModuleType | None
-    )
-
-
-_text: Final = _as(str)
 _CASES: Final[tuple[tuple[Callable[[Any], Any], Write], ...]] = (
-    (lambda v: get_origin(v) is not None, _put_generic),
     (
         lambda v: isinstance(v, enum.Enum),
         _as(lambda v: str(v._value_ if isinstance(v, enum.Flag) else v._name_)),
@@ -344,18 +282,9 @@ _CASES: Final[tuple[tuple[Callable[[Any], Any], Write], ...]] = (
         lambda v: instance_of(v, "numpy", "dtype"),
         _as(lambda v: f"{describe_dtype(v)} {v.isnative}"),
     ),
-    (lambda v: instance_of(v, "torch", "dtype", "device"), _text),
-    (is_table, _of(parts_of)),
-    (lambda v: instance_of(v, "pandas.api.typing", "NAType", "NaTType"), _text),
-    (
-        lambda v: instance_of(v, "pandas", "CategoricalDtype"),
-        _attributes("categories", "ordered"),
-    ),
-    (lambda v: instance_of(v, "pandas.api.extensions", "ExtensionDtype"), _text),
+    (lambda v: instance_of(v, "torch", "dtype", "device"), _as(str)),
     (is_array, _put_array),
-    (_is_method, _attributes("__name__", "__self__")),
     (is_partial, _of(partial_parts)),
-    (lambda v: isinstance(v, type), _put_named),
     (lambda v: callable(v) and hasattr(v, "__qualname__"), _put_named),
     (lambda v: isinstance(v, Frozen), _of(lambda v: v._values())),
     (
@@ -366,17 +295,13 @@ _CASES: Final[tuple[tuple[Callable[[Any], Any], Write], ...]] = (
 """What is written of the values that pass a test."""
 
 
-def _find_writer(value: Any, view: View) -> Write:
+def _find_writer(value: Any) -> Write:
     """Return the function for a value whose class is not in the table.
 
     Raises:
         Undecided: Nothing is known about its type.
     """
     cls = type(value)
-    rule = view.resolve(cls)
-    is_registered = rule is not None and BY_NAME.get(rule.name) is not rule
-    if is_registered and not isinstance(rule, StaticRule):
-        return _put_node
     for knows, write in _CASES:
         if knows(value):
             return write

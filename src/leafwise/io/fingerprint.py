@@ -47,8 +47,8 @@ def fingerprint(
 
     Args:
         tree: A tree. Its leaves are numbers, strings, bytes, enums, dates, paths, and
-            containers and dataclasses of these; arrays of numpy, jax and torch; tables
-            of pandas and polars; classes and functions of a module.
+            containers and dataclasses of these; arrays of numpy, jax and torch;
+            classes and functions of a module.
         leaf_bytes: Called with each leaf value that has no fingerprint otherwise;
             returns bytes that distinguish it from other values of its class.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
@@ -87,7 +87,7 @@ give its bytes
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     leaves, treedef = context.flatten(tree)
-    writer = Writer(context.view)
+    writer = Writer()
     writer.put("tree")  # that of a structure alone begins otherwise
     writer.structure(treedef._code, treedef._mode)
     writer.give_bytes = leaf_bytes

@@ -199,15 +199,10 @@ SAME = {
         collections.UserDict(a=np.ones(2)),
     ),
     "sets": ({1, "a"}, frozenset({1, "a"})),
-    "sets with NaN": ({1, nan()}, {nan(), 1}),
     "deques": (deque([np.ones(2)]), deque([np.ones(2)])),
     "dataclasses": (Point(np.ones(2), 1), Point(np.ones(2), 2)),
     "dataclasses with NaN": (Point(nan()), Point(nan())),
     "an `==` of its own": (ByName("a", 1), ByName("a", 2)),
-    "namespaces": (
-        types.SimpleNamespace(a=np.ones(2)),
-        types.SimpleNamespace(a=np.ones(2)),
-    ),
     "partials": (
         functools.partial(max, np.ones(2), key=abs),
         functools.partial(max, np.ones(2), key=abs),
@@ -306,7 +301,6 @@ def test_what_is_told_at_sight_is_what_values_say(pairs):
         assert all(map(values.same, ours[:odd], others[:odd]))
     for a, b in pairs:
         assert values.same(a, b) or not equal_at_sight(a, b)
-        assert values.same(a, b) is values._same(a, b)
 
 
 def test_types_are_compared_as_far_as_asked():

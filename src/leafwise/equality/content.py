@@ -1,22 +1,20 @@
 """The content of arrays and tables: the same, or not.
 
-Owns what is known about array libraries and about pandas, polars and xarray, none of
-which is imported here: whoever has an array has its library loaded. Owns how large an
-array is, which sums and summaries of trees ask for. Two arrays of one
-library are compared by their own operators, where they are; arrays of two libraries or
-devices as numpy arrays. Tables are the same if their parts are: labels, names, dtypes,
-and the values as numpy arrays or lists. (Their own `equals` leaves names or dtypes
-out, and knows of no tolerance.) Knows nothing of Python's own values, which are the
-affair of `leaves`.
+Owns what is known about array libraries, none of which is imported here: whoever has an
+array has its library loaded. Owns how large an array is, which sums and summaries of
+trees ask for. Two arrays of one library are compared by their own operators, where they
+are; arrays of two libraries or devices as numpy arrays; tables of pandas, polars and
+xarray by their own methods `identical` or `equals`. Knows nothing of Python's own
+values, which are the affair of `leaves`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..safely import FAULTS, class_name, printed, type_name
 from .exact import is_array_like
@@ -32,27 +30,24 @@ class Undecided(ValueError):
     """Whether two values are the same cannot be determined; the text says why."""
 
 
-class Asked:
-    """What somebody asked about values.
+class Asked(NamedTuple):
+    """What counts when values are compared.
 
     Attributes:
         typematch: Whether values of two types differ.
         rtol, atol: How far apart numbers may be.
         equal_nan: Whether NaN is the same as NaN.
-        tolerant: Whether numbers may be apart.
     """
 
-    __slots__ = ("atol", "equal_nan", "rtol", "tolerant", "typematch")
+    typematch: bool = False
+    rtol: float = 0.0
+    atol: float = 0.0
+    equal_nan: bool = True
 
-    def __init__(
-        self, typematch: bool, rtol: float, atol: float, equal_nan: bool
-    ) -> None:
-        for name, number in (("rtol", rtol), ("atol", atol)):
-            if not 0 <= number < float("inf"):
-                raise ValueError(f"{name} must be finite and not negative: {number!r}")
-        self.typematch, self.equal_nan = bool(typematch), bool(equal_nan)
-        self.rtol, self.atol = float(rtol), float(atol)
-        self.tolerant = bool(rtol or atol)
+    @property
+    def tolerant(self) -> bool:
+        """Whether numbers may be apart."""
+        return self.rtol > 0 or self.atol > 0
 
     def allowed(self, size: Any) -> Any:
         """Return how far apart numbers of this size may be."""
@@ -132,18 +127,12 @@ def _same_form(a: Any, b: Any, libraries: tuple[int, int]) -> bool:
 
 # -------------------------------------------------------------- how large an array is
 
-_LARGEST: Final = 1 << 62
-_MOST: Final = 64  # dimensions; numpy has no more
-
 
 def has_memory(leaf: Any) -> bool:
     """Return whether a leaf is an array, and not only the description of one."""
-    try:
-        if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
-            return False
-        return hasattr(type(leaf), "__array__") or hasattr(type(leaf), "__dlpack__")
-    except FAULTS:
+    if not is_array(leaf) or instance_of(leaf, "numpy", "generic"):
         return False
+    return hasattr(type(leaf), "__array__") or hasattr(type(leaf), "__dlpack__")
 
 
 def size_of(leaf: Any) -> tuple[int, int]:
@@ -156,29 +145,19 @@ def size_of(leaf: Any) -> tuple[int, int]:
         >>> size_of(np.zeros((2, 3))), size_of("text")
         ((6, 48), (1, 0))
     """
-    found = shape_of(leaf)
-    if found is None:
+    shape = shape_of(leaf)
+    if shape is None:
         return 1, 0
-    size = prod(found)
-    try:
-        width = leaf.dtype.itemsize
-    except FAULTS:
-        return size, 0
-    known = type(width) is int and 0 < width < _LARGEST
-    return size, size * width if known else 0
+    width = getattr(leaf.dtype, "itemsize", 0)
+    return prod(shape), prod(shape) * width if type(width) is int else 0
 
 
 def shape_of(leaf: Any) -> tuple[int, ...] | None:
     """Return the shape of an array, None if it has none that can be read."""
     try:
-        if not is_array(leaf):
-            return None
-        shape = tuple([int(length) for length in leaf.shape])
-    except FAULTS:
+        return tuple([int(length) for length in leaf.shape]) if is_array(leaf) else None
+    except FAULTS:  # of the class of the array
         return None
-    if len(shape) > _MOST or min(shape, default=0) < 0 or prod(shape) > _LARGEST:
-        return None
-    return shape
 
 
 # ------------------------------------------------------------------ comparing arrays
@@ -273,9 +252,9 @@ def _masked_parts(a: Any, b: Any) -> Pairs:
 
 def _same_elements(a: Any, b: Any, asked: Asked) -> bool:
     with quiet():
-        if bool(_everywhere(a == b)):
+        if bool((a == b).all()):
             return True
-        if asked.equal_nan and bool(_everywhere(_agreement(a, b, equal_nan=True))):
+        if asked.equal_nan and bool(_agreement(a, b, equal_nan=True).all()):
             return True
         if asked.tolerant and is_number_dtype(a.dtype):
             close = _close(as_numpy(a), as_numpy(b), asked)
@@ -287,10 +266,6 @@ def quiet() -> Any:
     """Silence numpy's warnings about NaN and infinity."""
     numpy: Any = sys.modules.get("numpy")
     return contextlib.nullcontext() if numpy is None else numpy.errstate(all="ignore")
-
-
-def _everywhere(agreement: Any) -> Any:
-    return agreement if isinstance(agreement, bool) else agreement.all()
 
 
 def _agreement(a: Any, b: Any, *, equal_nan: bool) -> Any:
@@ -387,7 +362,9 @@ def _from_torch(tensor: Any) -> Any:
     try:
         return here.numpy()
     except TypeError:  # numpy has no such dtype; all that torch has beside fit
-        return here.double().numpy()
+        torch: Any = sys.modules["torch"]
+        wide = torch.complex64 if here.is_complex() else torch.float32
+        return here.to(wide).numpy()
 
 
 # ------------------------------------------------------- arrays beside other values
@@ -409,13 +386,11 @@ def compare_scalar(array: Any, value: Any, asked: Asked) -> bool | Pairs:
     """
     if tuple(array.shape) or not _takes(array.dtype, value):
         return False
-    if isinstance(value, str | bytes):
-        return bool(array.item() == value)
-    with quiet(), contextlib.suppress(*FAULTS):
-        same = _everywhere(_agreement(array, value, equal_nan=asked.equal_nan))
-        if bool(same):
+    with quiet(), contextlib.suppress(*FAULTS):  # as of an int beyond the dtype
+        if bool(_agreement(array, value, equal_nan=asked.equal_nan)):
             return True
-    return False if _is_bool(array.dtype) else [(_item(array), value)]
+    is_near = asked.tolerant and is_number_dtype(array.dtype)
+    return is_near and [(_item(array), value)]
 
 
 def _item(array: Any) -> Any:
@@ -465,75 +440,23 @@ def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
 
 
 def is_table(value: Any) -> bool:
-    """Return whether a value is a table or labelled array that is known here."""
-    module = type(value).__module__
-    if module == "builtins" or module.startswith("numpy"):
-        return False
-    return any(instance_of(value, module, name) for module, name, _ in _TABLES)
+    """Return whether a value is an array or table that its class compares as a whole.
+
+    So do those of pandas, polars and xarray; their `==` compares elements.
+    """
+    cls = type(value)
+    return hasattr(cls, "shape") and any(hasattr(cls, name) for name in _WHOLE)
 
 
-def parts_of(table: Any) -> tuple[Any, ...]:
-    """Return what makes a table what it is; tables of two sorts share no part."""
-    return next(
-        (name, *take_apart(table))
-        for module, name, take_apart in _TABLES
-        if instance_of(table, module, name)
-    )
+_WHOLE: Final = ("identical", "equals")
 
 
-def _pandas_values(value: Any) -> tuple[Any, ...]:
-    return value.dtype, value.to_numpy()
-
-
-def _index(index: Any) -> tuple[Any, ...]:
-    return tuple(index.names), *_pandas_values(index)
-
-
-def _multi_index(index: Any) -> tuple[Any, ...]:
-    levels = range(index.nlevels)
-    return tuple(index.names), *(index.get_level_values(level) for level in levels)
-
-
-def _series(series: Any) -> tuple[Any, ...]:
-    return series.name, series.index, *_pandas_values(series)
-
-
-def _frame(frame: Any) -> tuple[Any, ...]:
-    columns = range(frame.shape[1])
-    values = (_pandas_values(frame.iloc[:, column]) for column in columns)
-    return frame.columns, frame.index, *values
-
-
-def _polars_series(series: Any) -> tuple[Any, ...]:
-    return series.name, str(series.dtype), series.to_list()
-
-
-def _polars_frame(frame: Any) -> tuple[Any, ...]:
-    return frame.height, *frame.get_columns()
-
-
-def _variable(variable: Any) -> tuple[Any, ...]:
-    return variable.dims, variable.attrs, variable.values
-
-
-def _data_array(array: Any) -> tuple[Any, ...]:
-    coordinates = {name: coord.variable for name, coord in array.coords.items()}
-    return array.name, array.variable, coordinates
-
-
-def _dataset(dataset: Any) -> tuple[Any, ...]:
-    return dict(dataset.variables), {*dataset.coords}, dataset.attrs
-
-
-_TABLES: Final[tuple[tuple[str, str, Callable[[Any], tuple[Any, ...]]], ...]] = (
-    ("pandas", "DataFrame", _frame),
-    ("pandas", "Series", _series),
-    ("pandas", "MultiIndex", _multi_index),
-    ("pandas", "Index", _index),
-    ("pandas.api.extensions", "ExtensionArray", _pandas_values),
-    ("polars", "DataFrame", _polars_frame),
-    ("polars", "Series", _polars_series),
-    ("xarray", "Dataset", _dataset),
-    ("xarray", "DataArray", _data_array),
-    ("xarray", "Variable", _variable),
-)
+def compare_whole(a: Any, b: Any) -> bool | None:
+    """Ask the method for whole values of a class; None if it has none."""
+    for name in _WHOLE:
+        ask = getattr(type(a), name, None)
+        if ask is not None and type(a) is type(b):
+            told = ask(a, b)
+            if isinstance(told, bool):
+                return told
+    return None

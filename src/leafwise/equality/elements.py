@@ -21,7 +21,6 @@ _NUMPY, _JAX, _TORCH = range(3)  # see `library_of`
 _OBJECTS: Final = "OT"  # kinds of dtypes whose elements are objects, or strings
 _WIDE: Final = "gG"  # dtypes whose size differs between machines, with gaps
 _FLOATS: Final = ("float", "bfloat")
-_FLATTENED: Final = ("memmap", "recarray", "matrix", "ndarray")
 
 
 # -------------------------------------------------------------------------- description
@@ -61,10 +60,9 @@ def _sort_of(array: Any) -> str:
         return "scalar"
     if type(array) is numpy.ma.MaskedArray:
         return "masked"
-    for name in _FLATTENED:
-        if type(array) is getattr(numpy, name):
-            return name
-    raise Undecided("a subclass of ndarray may be more than its elements")
+    if type(array) not in (numpy.ndarray, numpy.memmap):
+        raise Undecided("a subclass of ndarray may be more than its elements")
+    return type(array).__name__
 
 
 def _sort_of_tensor(tensor: Any) -> str:
@@ -94,10 +92,10 @@ def describe_dtype(dtype: Any) -> str:
         "(12, [('a', 'f4', 0, None), ('b', 'i8', 4, None)])"
     """
     if dtype.names is not None:
-        fields = [(name, *dtype.fields[name]) for name in dtype.names]
+        fields = [(name, *dtype.fields[name][:2]) for name in dtype.names]
         told = [
-            (name, describe_dtype(inner), int(offset), title[0] if title else None)
-            for name, inner, offset, *title in fields
+            (name, describe_dtype(inner), int(offset), None)
+            for name, inner, offset in fields
         ]
         return repr((int(dtype.itemsize), told))
     if dtype.subdtype is not None:
@@ -122,13 +120,9 @@ def feed_elements(array: Any, feed: Feed, take: Feed) -> None:
         feed: Called with parts of the elements, as bytes.
         take: Called with each element that is an object.
     """
-    if library_of(array) == _TORCH:
-        array = _tensor_as_numpy(array)
-    elif is_jax_array(array):
-        if not hasattr(array.dtype, "newbyteorder"):  # a key
-            array = sys.modules["jax"].random.key_data(array)
-        array = as_numpy(array)
-    _feed_numpy(array, feed, take)
+    if is_jax_array(array) and not hasattr(array.dtype, "newbyteorder"):  # a key
+        array = sys.modules["jax"].random.key_data(array)
+    _feed_numpy(as_numpy(array), feed, take)
 
 
 def _feed_numpy(array: Any, feed: Feed, take: Feed) -> None:
@@ -162,14 +156,3 @@ def _settled(flat: Any) -> Any:
         made[made == 0] = 0
         made[made != made] = float("nan")
     return made
-
-
-def _tensor_as_numpy(tensor: Any) -> Any:
-    """Return a tensor as a numpy array; dtypes that numpy lacks become wider ones."""
-    here = tensor.detach().cpu().resolve_conj().resolve_neg()
-    try:
-        return here.numpy()
-    except TypeError:
-        torch: Any = sys.modules["torch"]
-        wide = torch.complex64 if here.is_complex() else torch.float32
-        return here.to(wide).numpy()

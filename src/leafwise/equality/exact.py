@@ -17,7 +17,6 @@ made again for each NaN.
 
 from __future__ import annotations
 
-import enum
 import functools
 from typing import Any, Final
 
@@ -68,7 +67,7 @@ def _same(a: Any, b: Any, typed: bool) -> bool:
         if cls is not type(b):
             is_same = not typed and (a == b) is True
         elif cls in _IMMEDIATE:
-            is_same = bool(a == b) or (typed and _are_nan(a, b))
+            is_same = bool(a == b) or (typed and a != a and repr(a) == repr(b))  # NaN
         elif cls is tuple or cls is list:
             is_same = len(a) == len(b)
             stack += zip(a, b) if is_same else ()  # noqa: B905  # as many
@@ -87,14 +86,6 @@ def _same(a: Any, b: Any, typed: bool) -> bool:
         if not is_same:
             return False
     return True
-
-
-def _are_nan(a: Any, b: Any) -> bool:
-    """Return whether numbers of one type that are not equal differ by NaN alone."""
-    if type(a) is complex:
-        parts = (a.real, b.real), (a.imag, b.imag)
-        return all(x == y or _are_nan(x, y) for x, y in parts)
-    return bool(a != a and b != b)
 
 
 def _typed_keys(values: Any) -> set[tuple[type, Any]]:
@@ -133,43 +124,29 @@ def digest(value: Any, *, typed: bool = False) -> int:
     right, a hash that disagrees with equality is not.
     """
     try:
-        return _typed_digest(value) if typed else _digest(value)
+        return _digest(value, typed)
     except RecursionError:
         raise
     except FAULTS:  # of a `__hash__` of the user's, or of an array's library
         return 0
 
 
-def _digest(aux: Any) -> int:
-    cls = type(aux)
-    if cls in _IMMEDIATE:
-        return hash(aux)
-    if cls is tuple:
-        return hash(tuple(map(_digest, aux)))
-    if is_partial(aux):
-        return hash((_digest(aux.func), _digest(aux.args)))
-    if cls is set:
-        return hash(frozenset(aux))
-    if cls is bytearray:
-        return hash(bytes(aux))
-    if not isinstance(aux, type) and is_array_like(aux):
-        return hash((tuple(aux.shape), str(aux.dtype)))
-    try:
-        return hash(aux)
-    except RecursionError:
-        raise
-    except FAULTS:  # of a `__hash__` of the user's
-        return 0
-
-
-def _typed_digest(value: Any) -> int:
+def _digest(value: Any, typed: bool) -> int:
     cls = type(value)
-    if cls is tuple or cls is list:
-        return hash((cls, *map(_typed_digest, value)))
-    if cls in _HASHING:
-        return hash((cls, len(value)))
-    if cls is float or cls is complex:
-        return hash((cls, value)) if value == value else hash(cls)
-    if isinstance(value, enum.Enum) or is_partial(value):
-        return hash(cls)
-    return hash((cls, _digest(value)))
+    if cls in _IMMEDIATE:
+        found = hash(value) if value == value else 0  # each NaN has its own
+    elif cls is tuple or (typed and cls is list):
+        found = hash(tuple([_digest(item, typed) for item in value]))
+    elif typed and cls in _HASHING:
+        found = len(value)
+    elif cls is set:
+        found = hash(frozenset(value))
+    elif cls is bytearray:
+        found = hash(bytes(value))
+    elif is_partial(value):
+        found = _digest((value.func, value.args), typed)
+    elif not isinstance(value, type) and is_array_like(value):
+        found = hash((tuple(value.shape), str(value.dtype)))
+    else:
+        found = hash(value)
+    return hash((cls, found)) if typed else found

@@ -21,11 +21,10 @@ from __future__ import annotations
 import enum
 import functools
 import math
-from collections import OrderedDict, UserList, deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from operator import and_
-from types import MappingProxyType, SimpleNamespace
+from types import MappingProxyType
 from typing import Any, Final
 
 from ..errors import CompareError
@@ -36,11 +35,11 @@ from .content import (
     Undecided,
     compare_arrays,
     compare_scalar,
+    compare_whole,
     is_array,
     is_jax_array,
     is_table,
     is_traced,
-    parts_of,
     says_equal,
     traced_agreement,
 )
@@ -68,7 +67,7 @@ class Values:
         ValueError: A tolerance is negative or not finite.
     """
 
-    __slots__ = ("asked", "equal_nan", "traced")
+    __slots__ = ("asked", "equal_nan", "tolerant", "traced")
 
     def __init__(
         self,
@@ -79,24 +78,12 @@ class Values:
         equal_nan: bool = True,
         traces: bool = False,
     ) -> None:
-        is_plain = rtol == 0.0 == atol and equal_nan is True and typematch is False
-        self.asked = PLAIN if is_plain else Asked(typematch, rtol, atol, equal_nan)
-        self.equal_nan = self.asked.equal_nan
+        for name, number in (("rtol", rtol), ("atol", atol)):
+            if not 0 <= number < float("inf"):
+                raise ValueError(f"{name} must be finite and not negative: {number!r}")
+        self.asked = Asked(typematch, float(rtol), float(atol), equal_nan)
+        self.equal_nan, self.tolerant = equal_nan, rtol > 0 or atol > 0
         self.traced: list[Any] | None = [] if traces else None
-
-    def same(self, a: Any, b: Any) -> bool:
-        """Return whether two values are the same.
-
-        With `traces`, True may also mean that it hangs on traced values.
-
-        Raises:
-            Undecided: It cannot be determined.
-        """
-        if (a is b and self.equal_nan) or equal_at_sight(a, b):
-            return True
-        if type(a) is type(b) and type(a) in _QUICK and not self.asked.tolerant:
-            return self.equal_nan and a != a and b != b
-        return self._same(a, b)
 
     def asked_of(self, _a: Any, _b: Any) -> Asked:
         """Return what counts for two values, which a subclass may know better."""
@@ -109,16 +96,26 @@ class Values:
         """
         return functools.reduce(and_, self.traced) if self.traced else True
 
-    def _same(self, a: Any, b: Any) -> bool:
-        """Compare what is inside, however deep; what differs for sure decides."""
+    def same(self, a: Any, b: Any) -> bool:
+        """Return whether two values are the same, however deep.
+
+        With `traces`, True may also mean that it hangs on traced values.
+
+        Raises:
+            Undecided: It cannot be determined, and nothing differs for sure.
+        """
         todo = [(a, b)]
         seen: dict[tuple[int, int], tuple[Any, Any]] = {}  # keeps them, and their ids
         in_doubt: Undecided | None = None
         while todo:
             pair = one, other = todo.pop()
-            ids = id(one), id(other)
-            if (one is other and self.equal_nan) or equal_at_sight(*pair):
+            if (one is other and self.equal_nan) or equal_at_sight(one, other):
                 continue
+            cls, ids = type(one), (id(one), id(other))
+            if cls is type(other) and cls in _QUICK and not self.tolerant:
+                if self.equal_nan and one != one and other != other:
+                    continue
+                return False
             if ids in seen:
                 continue
             try:
@@ -173,7 +170,7 @@ class Values:
         return True
 
 
-PLAIN: Final = Asked(False, 0.0, 0.0, True)
+PLAIN: Final = Asked()
 """What counts if nothing else is asked."""
 
 
@@ -244,12 +241,11 @@ def _compare_traced(a: Any, b: Any, values: Values) -> bool:
     return _says_equal(b, a)
 
 
-def _compare_tables(a: Any, b: Any, _values: Values) -> bool | Pairs:
-    if not is_table(a):
-        a, b = b, a
-    if is_table(b):
-        return _sequences(parts_of(a), parts_of(b))
-    return not is_array(b) and _says_equal(b, a)
+def _compare_tables(a: Any, b: Any, _values: Values) -> bool:
+    told = compare_whole(a, b)
+    if told is not None or (is_array(a) and is_array(b)):
+        return bool(told)
+    return _says_equal(b, a) if is_table(a) else _says_equal(a, b)
 
 
 def _compare_with_array(a: Any, b: Any, values: Values) -> bool | Pairs:
@@ -274,12 +270,10 @@ def _says_equal(value: Any, array: Any) -> bool:
 
 
 def _is_number(value: Any) -> bool:
-    cls = type(value)
-    return (
-        cls in (float, int, complex, bool)
-        or isinstance(value, int | float | complex)
-        or hasattr(cls, "as_integer_ratio")
-    ) and not isinstance(value, enum.Enum)
+    is_number = isinstance(value, int | float | complex)
+    return (is_number or hasattr(type(value), "as_integer_ratio")) and not isinstance(
+        value, enum.Enum
+    )
 
 
 def _compare_numbers(a: Any, b: Any, values: Values) -> bool | Pairs:
@@ -292,44 +286,41 @@ def _compare_numbers(a: Any, b: Any, values: Values) -> bool | Pairs:
     nan = _is_nan(a), _is_nan(b)
     if any(nan):
         return all(nan) and values.equal_nan
-    return _by_operator(a, b) or (values.asked.tolerant and _close(a, b, values.asked))
+    return _by_operator(a, b) or (values.tolerant and _close(a, b, values.asked))
 
 
-def _same_complex(a: Any, b: Any, values: Values) -> bool:
-    """Compare the parts; the tolerance is for the distance in the plane."""
-    exact = Values(equal_nan=values.equal_nan)
-    if exact.same(a.real, b.real) and exact.same(a.imag, b.imag):
-        return True
-    if not values.asked.tolerant or _is_nan(a) or _is_nan(b):
-        return False
+def _same_complex(a: Any, b: Any, values: Values) -> bool | Pairs:
+    """Compare the parts; a tolerance is for the distance in the plane."""
+    if not values.tolerant or _is_nan(a) or _is_nan(b):
+        return [(a.real, b.real), (a.imag, b.imag)]
     try:
         a, b = complex(a), complex(b)
+        return a == b or _is_near(abs(a - b), max(abs(a), abs(b)), values.asked)
     except OverflowError:
         return False
-    apart, *sizes = (math.hypot(z.real, z.imag) for z in (a - b, a, b))
-    return apart <= values.asked.allowed(max(sizes)) and apart < math.inf
 
 
 def _is_nan(number: Any) -> bool:
-    ask = getattr(
-        type(number), "is_nan", None
-    )  # Decimal has a NaN that cannot be asked
+    ask = getattr(type(number), "is_nan", None)  # one of Decimal cannot be compared
     return bool(number != number if ask is None else ask(number))
+
+
+def _is_near(apart: float, size: float, asked: Asked) -> bool:
+    return apart <= asked.allowed(size) and apart < math.inf
 
 
 def _close(a: Any, b: Any, asked: Asked) -> bool:
     """Return whether two real numbers are within the tolerance, exactly if need be."""
     if isinstance(a, float) and isinstance(b, float):
-        apart = abs(a - b)
-        return apart <= asked.allowed(max(abs(a), abs(b))) and apart < math.inf
+        return _is_near(abs(a - b), max(abs(a), abs(b)), asked)
+    from fractions import Fraction  # only where numbers are neither equal nor floats
+
     try:
-        (x, x_of), (y, y_of) = a.as_integer_ratio(), b.as_integer_ratio()
+        x, y = Fraction(a), Fraction(b)
     except OverflowError:  # infinity
         return False
-    x, y, of = x * y_of, y * x_of, x_of * y_of
-    (r, r_of), (t, t_of) = asked.rtol.as_integer_ratio(), asked.atol.as_integer_ratio()
-    allowed = t * of * r_of + r * max(abs(x), abs(y)) * t_of
-    return bool(abs(x - y) * r_of * t_of <= allowed)
+    size = max(abs(x), abs(y))
+    return abs(x - y) <= Fraction(asked.atol) + Fraction(asked.rtol) * size
 
 
 # ------------------------------------------------------------- containers at leaves
@@ -355,35 +346,22 @@ def _sequences(a: Any, b: Any) -> bool | Pairs:
 
 
 def _mappings(a: Any, b: Any) -> bool | Pairs:
-    if len(a) != len(b):
-        return False
     if isinstance(a, OrderedDict) and isinstance(b, OrderedDict):
-        keys = [*zip(a, b, strict=True)]
+        keys = _sequences(a, b)
     else:
-        known = {key: key for key in b}
-        if not all(key in known for key in a):
-            return False
-        keys = [(key, known[key]) for key in a]
-    return keys + [(a[key], b[other]) for key, other in keys]
+        keys = _sets(a, b)
+    return keys and [*keys, *((a[key], b[other]) for key, other in keys)]
 
 
 def _sets(a: Any, b: Any) -> bool | Pairs:
-    """Compare sets item by item; NaN, which no set finds, by its number."""
+    """Pair equal items, which may have two types."""
     known = {item: item for item in b}
-    pairs = [(item, known[item]) for item in a if item in known]
-    rest = [[x for x in mine if x not in other] for mine, other in ((a, b), (b, a))]
-    if len(rest[0]) != len(rest[1]) or any(x == x for x in rest[0] + rest[1]):
-        return False
-    return [*pairs, *zip(*rest, strict=True)]
-
-
-def _namespaces(a: Any, b: Any) -> bool | Pairs:
-    return _mappings(vars(a), vars(b))
+    is_same = len(a) == len(b) and all(item in known for item in a)
+    return is_same and [(item, known[item]) for item in a]
 
 
 _CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] = {
     list.__eq__: (list, _sequences),
-    UserList.__eq__: (list, _sequences),
     tuple.__eq__: (tuple, _sequences),
     deque.__eq__: (deque, _sequences),
     dict.__eq__: (dict, _mappings),
@@ -392,8 +370,6 @@ _CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] =
     MappingProxyType.__eq__: (dict, _mappings),
     set.__eq__: (set, _sets),
     frozenset.__eq__: (set, _sets),
-    AbstractSet.__eq__: (set, _sets),
-    SimpleNamespace.__eq__: (SimpleNamespace, _namespaces),
 }
 """The families of containers whose `==` compares what is in them, and how to do so."""
 
@@ -432,7 +408,7 @@ def _answer(a: Any, b: Any) -> bool:
     try:
         answer = a == b
     except Exception as error:  # of the user's class: it is the cause of what is raised
-        told = _told(a, b)
+        told = compare_whole(a, b)
         if told is None:
             why = f"== raised {type_name(error)}: {printed(error)}"
             raise Undecided(why) from error
@@ -443,21 +419,10 @@ def _answer(a: Any, b: Any) -> bool:
         return bool(answer)
     if type_name(answer) == "NAType":  # of pandas: unknown is not the same
         return False
-    told = _told(a, b)
+    told = compare_whole(a, b)
     if told is None:
         raise Undecided(f"== returned {clip(answer)} ({type(answer).__qualname__})")
     return told
-
-
-def _told(a: Any, b: Any) -> bool | None:
-    """Ask a method for whole values, where `==` is for their elements."""
-    for name in ("identical", "equals"):
-        ask = getattr(type(a), name, None)
-        if ask is not None and type(a) is type(b):
-            told = ask(a, b)
-            if isinstance(told, bool):
-                return told
-    return None
 
 
 _COMPARISONS: Final[

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
 from types import UnionType
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from weakref import WeakValueDictionary
 
 from ..equality import exact
-from ..safely import Record, Sealed, class_name, clip, printable, printed, shown
+from ..safely import Sealed, class_name, clip, printable, printed, shown
 from .keys import dict_keys, flat_keys
 
 
@@ -35,10 +35,6 @@ FlattenFunc: TypeAlias = Callable[
 
 UnflattenFunc: TypeAlias = Callable[[Any, "tuple[Any, ...]"], Any]
 """Takes `(aux_data, children)`, returns a node."""
-
-Checked: TypeAlias = Callable[[type, Any], "tuple[Sequence[Any], tuple[Any, Any]]"]
-"""Takes a class and what its `FlattenFunc` returned; returns children, and aux data
-with the keys or None."""
 
 Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
 """Text before the children, before each child, and after the children."""
@@ -324,7 +320,7 @@ def count_of_children(arity: int) -> str:
 # ------------------------------------------------------------------------- forms
 
 
-class Fields(Record):
+class Fields(NamedTuple):
     """Children and aux data are attributes, set on an empty instance.
 
     Attributes:
@@ -334,31 +330,27 @@ class Fields(Record):
         put: Sets an attribute of it.
     """
 
-    __slots__ = __match_args__ = ("data", "meta", "new", "put")
-
     data: tuple[str, ...]
     meta: tuple[str, ...]
     new: Any
     put: Callable[[Any, str, Any], None]
 
 
-class Functions(Record):
+class Functions(NamedTuple):
     """A node is flattened and unflattened by two functions of a user.
 
     Attributes:
         flatten: Takes a node; its result is still to be checked.
         unflatten: Takes aux data and a tuple of children.
-        checked: Checks its result.
+        checked: Checks the result; returns children, and aux data with keys or None.
     """
-
-    __slots__ = __match_args__ = ("flatten", "unflatten", "checked")
 
     flatten: FlattenFunc
     unflatten: UnflattenFunc
-    checked: Checked
+    checked: Callable[[Any], tuple[Sequence[Any], tuple[Any, Any]]]
 
 
-class Shaped(Record):
+class Shaped(NamedTuple):
     """Children and aux data are attributes; which, says a shape that a node has.
 
     A shape has `fields.data` and `fields.static`, the names of children and
@@ -372,14 +364,6 @@ class Shaped(Record):
         put_shape: Gives a node its shape.
         aux_of: Takes a shape and values, returns aux data.
     """
-
-    __slots__ = __match_args__ = (
-        "slot",
-        "new",
-        "put_attributes",
-        "put_shape",
-        "aux_of",
-    )
 
     slot: str
     new: Any

@@ -25,10 +25,9 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
 from ..safely import Record, class_name, described, printed
-from .keys import DictKey, GetAttrKey, SequenceKey, as_key, attribute_keys, dict_keys
+from .keys import DictKey, SequenceKey, as_key, attribute_keys, dict_keys
 from .node import (
     BoundRule,
-    Checked,
     Fields,
     FlattenFunc,
     Functions,
@@ -56,28 +55,19 @@ class FunctionRule(BoundRule):
         flatten: Takes a node, returns `(children, aux_data)` or `(children, aux_data,
             keys)`.
         unflatten: Takes aux data and a tuple of children, returns a node.
-        checked: Takes the class and what `flatten` returned, unless that is just a
-            tuple of children and aux data; returns children and `(aux_data, keys)`.
         **given: Other attributes of the rule.
     """
 
     def __init__(
-        self,
-        cls: type,
-        flatten: FlattenFunc,
-        unflatten: UnflattenFunc,
-        checked: Checked | None = None,
-        **given: Any,
+        self, cls: type, flatten: FlattenFunc, unflatten: UnflattenFunc, **given: Any
     ) -> None:
-        check = checked or _checked
-
         def flatten_checked(node: Any) -> tuple[Sequence[Any], Any]:
             result = flatten(node)
             if type(result) is tuple and len(result) == 2:
                 children, aux = result
                 if type(children) is tuple:  # what most functions return
                     return children, (aux, None)
-            return check(cls, result)
+            return self.checked(result)
 
         def unflatten_all(aux: Any, children: Any) -> Any:
             return unflatten(aux[0], tuple(children))
@@ -86,11 +76,34 @@ class FunctionRule(BoundRule):
             cls,
             flatten=flatten_checked,
             unflatten=unflatten_all,
-            form=Functions(flatten, unflatten, check),
+            form=Functions(flatten, unflatten, self.checked),
             **given,
         )
 
-    form: Any
+    def checked(self, result: Any) -> tuple[Sequence[Any], Any]:
+        """Check the result of the flatten function, and copy it.
+
+        Returns:
+            The children, and `(aux_data, keys or None)`.
+        """
+        name = class_name(self.cls)
+        if type(result) is not tuple or len(result) not in (2, 3):
+            raise FlattenError(
+                f"the flatten function of {name} must return a tuple (children, "
+                f"aux_data) or (children, aux_data, keys), got {described(result)}"
+            )
+        children = _checked_iterable(self.cls, result[0], "children")
+        if len(result) == 2 or result[2] is None:
+            return children, (result[1], None)
+        given = _checked_iterable(self.cls, result[2], "keys")
+        if len(given) != len(children):
+            raise FlattenError(
+                f"the flatten function of {name} gave {len(given)} keys "
+                f"for {len(children)} children; give one key for each child"
+            )
+        if {*map(type, given)} == {str}:  # mostly the same few each time
+            return children, (result[1], attribute_keys(given))
+        return children, (result[1], tuple(map(as_key, given)))
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         given: tuple[Any, ...] | None = aux[1]
@@ -133,55 +146,15 @@ _NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
 _VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
 
 
-_are_names = frozenset({str}).issuperset
-
-
-def _keys_of(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return key objects for the keys that a flatten function gave."""
-    if _are_names(map(type, given)):  # mostly the same few each time
-        return attribute_keys(given)
-    return tuple(map(as_key, given))
-
-
-def _checked(cls: type, result: Any) -> tuple[Sequence[Any], Any]:
-    """Check the result of a flatten function, and copy it."""
-    if type(result) is not tuple or len(result) not in (2, 3):
-        raise FlattenError(
-            f"the flatten function of {class_name(cls)} must return a tuple "
-            "(children, aux_data) or (children, aux_data, keys), "
-            f"got {described(result)}"
-        )
-    children = _checked_iterable(cls, result[0], "children")
-    if len(result) == 2 or result[2] is None:
-        return children, (result[1], None)
-    keys = _keys_of(_checked_iterable(cls, result[2], "keys"))
-    if len(keys) != len(children):
-        raise FlattenError(
-            f"the flatten function of {class_name(cls)} gave {len(keys)} keys "
-            f"for {len(children)} children; give one key for each child"
-        )
-    return children, (result[1], keys)
-
-
 def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
-    if type(items) is tuple:
-        return items
-    if type(items) is list or not _is_unfit(items):
-        try:
-            iterator = iter(items)
-        except TypeError:
-            pass
-        else:
-            return tuple(iterator)
-    raise FlattenError(
-        f"the flatten function of {class_name(cls)} must give its {what} as a tuple, "
-        f"a list or another ordered iterable, got {described(items)}"
-    )
-
-
-def _is_unfit(items: Any) -> bool:
-    """Return whether items are keys or letters rather than children, or unordered."""
-    return isinstance(items, _NOT_CHILDREN) and not isinstance(items, _VIEWS)
+    """Return ordered items as a tuple; keys or letters are no children."""
+    is_unfit = isinstance(items, _NOT_CHILDREN) and not isinstance(items, _VIEWS)
+    if is_unfit or not isinstance(items, Iterable):
+        raise FlattenError(
+            f"the flatten function of {class_name(cls)} must give its {what} as a "
+            f"tuple, a list or another ordered iterable, got {described(items)}"
+        )
+    return tuple(items)
 
 
 def _split_pairs(
@@ -189,22 +162,15 @@ def _split_pairs(
 ) -> tuple[Any, Any, Any]:
     """Return children, aux data and keys, from a function that gives pairs."""
     result = flatten_with_keys(node)
-    if type(result) is not tuple or len(result) != 2:
-        raise FlattenError(
-            f"the flatten_with_keys function of {class_name(cls)} must return a "
-            f"tuple (pairs, aux_data), got {described(result)}"
-        )
-    pairs = _checked_iterable(cls, result[0], "(key, child) pairs")
-    for pair in pairs:
-        if type(pair) is not tuple or len(pair) != 2:
-            raise FlattenError(
-                f"the flatten_with_keys function of {class_name(cls)} must give "
-                f"(key, child) pairs, got {described(pair)}"
-            )
-    if not pairs:
-        return (), result[1], ()
-    keys, children = zip(*pairs, strict=True)
-    return children, result[1], keys
+    if type(result) is tuple and len(result) == 2:
+        pairs = _checked_iterable(cls, result[0], "(key, child) pairs")
+        if all(type(pair) is tuple and len(pair) == 2 for pair in pairs):
+            keys, children = zip(*pairs, strict=True) if pairs else ((), ())
+            return children, result[1], keys
+    raise FlattenError(
+        f"the flatten_with_keys function of {class_name(cls)} must return a tuple "
+        f"((key, child) pairs, aux_data), got {described(result)}"
+    )
 
 
 # -------------------------------------------------------------------- by attributes
@@ -225,8 +191,8 @@ class DataclassRule(BoundRule):
         **given: Other attributes of the rule.
     """
 
-    _keys: tuple[Any, ...]
-    _counts: tuple[int, int]
+    _keys: tuple[Any, ...] = ()
+    _counts: tuple[int, int] = (0, 0)
 
     def __init__(
         self,
@@ -238,21 +204,34 @@ class DataclassRule(BoundRule):
         **given: Any,
     ) -> None:
         children_of, aux_of = _getter(data_fields), _getter(meta_fields)
-        form = _fields_form(cls, data_fields, meta_fields)
+        new = next(  # of the built-in class that an instance is made of
+            base.__new__
+            for base in cls.__mro__
+            if isinstance(vars(base).get("__new__"), BuiltinFunctionType)
+        )
+        is_plain = getattr(cls, "__setattr__", None) is object.__setattr__
+        put = setattr if is_plain else object.__setattr__
+        names = (*data_fields, *meta_fields)
 
         def flatten(node: Any) -> tuple[Sequence[Any], Any]:
             return children_of(node), aux_of(node)
 
-        def flatten_data(node: Any) -> tuple[Sequence[Any], Any]:
-            return children_of(node), ()
+        def unflatten(aux: Any, children: Any) -> Any:
+            node = new(cls)
+            for name, value in zip(names, (*children, *aux)):  # noqa: B905
+                put(node, name, value)
+            if dropped is not None:
+                dropped(node)
+            return node
 
-        object.__setattr__(self, "_keys", tuple(map(GetAttrKey, data_fields)))
-        object.__setattr__(self, "_counts", (len(data_fields), len(meta_fields)))
+        form = Fields(data_fields, meta_fields, new, put)
         super().__init__(
             cls,
-            flatten=flatten if meta_fields else flatten_data,
-            unflatten=rebuild or _setter(cls, form, dropped),
+            flatten=flatten,
+            unflatten=rebuild or unflatten,
             form=form if rebuild is None and dropped is None else None,
+            _keys=attribute_keys(data_fields),
+            _counts=(len(data_fields), len(meta_fields)),
             **given,
         )
 
@@ -272,48 +251,6 @@ def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
         return lambda _node: ()
     read = attrgetter(*names)
     return read if len(names) > 1 else lambda node: (read(node),)
-
-
-def _maker(cls: type) -> Any:
-    """Return the `__new__` of the built-in class that an instance is made of."""
-    return next(
-        base.__new__
-        for base in cls.__mro__
-        if isinstance(vars(base).get("__new__"), BuiltinFunctionType)
-    )
-
-
-def _fields_form(cls: type, data: tuple[str, ...], meta: tuple[str, ...]) -> Fields:
-    plain = getattr(cls, "__setattr__", None) is object.__setattr__
-    return Fields(data, meta, _maker(cls), setattr if plain else object.__setattr__)
-
-
-def _setter(
-    cls: type, form: Fields, dropped: Callable[[Any], None] | None
-) -> Callable[[Any, Any], Any]:
-    """Return a function that makes an instance without calling `__init__`."""
-    new, put, names = form.new, form.put, (*form.data, *form.meta)
-
-    def make(aux: Any, children: Any) -> Any:
-        node = new(cls)
-        for name, value in zip(names, (*children, *aux)):  # noqa: B905
-            put(node, name, value)
-        if dropped is not None:
-            dropped(node)
-        return node
-
-    if form.meta or dropped is not None or len(form.data) != 2:
-        return make
-    first, second = form.data  # two children are so common that a loop costs
-
-    def make_pair(_aux: Any, children: Any) -> Any:
-        node = new(cls)
-        one, two = children
-        put(node, first, one)
-        put(node, second, two)
-        return node
-
-    return make_pair
 
 
 # ------------------------------------------------------------------ static instances
@@ -461,10 +398,10 @@ def register_pytree_node(
         ["['i'].low", "['i'].high"]
     """
     check_class(cls)
-    check_callable(flatten, "the flatten function", cls)
-    check_callable(unflatten, "the unflatten function", cls)
     if flatten_with_keys is not None:
         check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
+    check_callable(flatten, "the flatten function", cls)
+    check_callable(unflatten, "the unflatten function", cls)
 
     def make(of: type, **given: Any) -> Rule:
         read = flatten
@@ -520,11 +457,9 @@ def register_pytree_with_keys(
         >>> [str(path) for path in lw.tree_paths(Pair(1, [2]))]
         ['.x', '.y[0]']
     """
-    check_class(cls)
-    check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
     return register_pytree_node(
         cls,
-        flatten_with_keys if flatten is None else flatten,
+        flatten or flatten_with_keys,
         unflatten,
         flatten_with_keys,
         namespace=namespace,
@@ -658,7 +593,16 @@ def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> A
     if cls is None:
         return lambda cls: _by_protocol(cls, protocols, *how)
     check_class(cls)
-    flatten_name, unflatten_name = _find_protocol(cls, protocols)
+    for flatten_name, unflatten_name in protocols:
+        methods = (getattr(cls, flatten_name, None), getattr(cls, unflatten_name, None))
+        if all(map(callable, methods)):
+            break
+    else:
+        wanted = " or ".join(f"{first} and {second}" for first, second in protocols)
+        raise RegistryError(
+            f"{class_name(cls)} must have the methods {wanted} to be registered as a "
+            "node"
+        )
 
     def make(of: Any, **given: Any) -> Rule:
         flatten: Any = methodcaller(flatten_name)
@@ -667,16 +611,6 @@ def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> A
         return FunctionRule(of, flatten, getattr(of, unflatten_name), **given)
 
     return install(cls, make, *how)
-
-
-def _find_protocol(cls: type, protocols: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    for names in protocols:
-        if all(callable(getattr(cls, name, None)) for name in names):
-            return names
-    wanted = " or ".join(f"{first} and {second}" for first, second in protocols)
-    raise RegistryError(
-        f"{class_name(cls)} must have the methods {wanted} to be registered as a node"
-    )
 
 
 # -------------------------------------------------------------- static and leaf

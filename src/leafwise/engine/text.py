@@ -885,7 +885,7 @@ class Reader(Text):
         self.add("try:", f"    {', '.join(targets)} = {result}")
         self.add("except (TypeError, ValueError):", f"    {items} = None")
         with self.block(f"if {' or '.join(unusual)}:"):
-            checked = f"{self.name(form.checked)}({self.name(part.cls)}, {result})"
+            checked = f"{self.name(form.checked)}({result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
             self._note_call(var, items, aux, given)
             self._refuse_if(differs)
@@ -941,7 +941,7 @@ def _given_for(part: Part) -> Any:
     form = part.rule.form
     keys = part.aux[1]
     for given in (tuple([getattr(key, "entry", key) for key in keys]), keys):
-        _, (_, found) = form.checked(part.cls, ((None,) * part.arity, None, given))
+        _, (_, found) = form.checked(((None,) * part.arity, None, given))
         if exactly(found, keys):
             return given
     return (object(),) * part.arity  # it is checked each time

@@ -71,7 +71,7 @@ class OptreeRule(FunctionRule):
     ) -> None:
         object.__setattr__(self, "path_entry_type", path_entry_type)
         object.__setattr__(self, "names", names)
-        super().__init__(cls, flatten, unflatten, self._checked, **given)
+        super().__init__(cls, flatten, unflatten, **given)
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         """Return the keys that leafwise has for the entries."""
@@ -89,7 +89,7 @@ class OptreeRule(FunctionRule):
             return SequenceKey(entry) if type(entry) is int else DictKey(entry)
         return FlattenedIndexKey(entry)
 
-    def _checked(self, cls: type, result: Any) -> tuple[Sequence[Any], Any]:
+    def checked(self, result: Any) -> tuple[Sequence[Any], Any]:
         """Return children, metadata and keys of what the flatten function returned.
 
         Raises:
@@ -98,13 +98,13 @@ class OptreeRule(FunctionRule):
         """
         parts = tuple(result)
         if len(parts) not in (2, 3):
-            told = f"{cls!r} should return a 2- or 3-tuple, got {len(parts)}."
+            told = f"{self.cls!r} should return a 2- or 3-tuple, got {len(parts)}."
             raise RuntimeError(f"PyTree custom flatten function for type {told}")
         children, given = tuple(parts[0]), parts[2] if len(parts) == 3 else None
         keys = None if given is None else tuple(given)
         if keys is not None and len(keys) != len(children):
             told = f"children ({len(children)}) and number of entries ({len(keys)})"
-            told = f"{cls!r} returned inconsistent number of {told}."
+            told = f"{self.cls!r} returned inconsistent number of {told}."
             raise RuntimeError(f"PyTree custom flatten function for type {told}")
         return children, (parts[1], keys)
 

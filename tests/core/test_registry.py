@@ -375,14 +375,14 @@ def test_a_view_in_which_dicts_are_walked_as_inserted():
     """The same one each time, of the same rules, and with the stops of its own."""
     Box = register_box(namespace="as-inserted")
     view = registry.view_of("as-inserted", True)
-    inserted = view.as_inserted()
-    assert inserted is view.as_inserted() is not view
+    inserted = view.narrowed((), "insertion")
+    assert inserted is view.narrowed((), "insertion") is not view
     assert inserted.mode == view.mode
     assert inserted.resolve(Box) is view.resolve(Box)
     tree = {"b": Box(None), "a": defaultdict(int, d=1, c=2)}
     assert flatten(tree, inserted)[0] == [None, 1, 2]
     assert flatten(tree, view)[0] == [2, 1, None]
-    stopping = view.stopping_at((defaultdict,))
-    assert flatten(tree, stopping.as_inserted())[0] == [None, tree["a"]]
+    stopping = view.narrowed((defaultdict,))
+    assert flatten(tree, stopping.narrowed((), "insertion"))[0] == [None, tree["a"]]
     given = registry.view_of(lw.namespace("given", dict_order="insertion").name)
-    assert flatten({"b": 1, "a": 2}, given.as_inserted())[0] == [1, 2]
+    assert flatten({"b": 1, "a": 2}, given.narrowed((), "insertion"))[0] == [1, 2]

@@ -26,7 +26,7 @@ from typing import Any, Final
 
 from ..core.keys import DictKey, GetAttrKey, sequence_keys
 from ..core.node import Rule
-from ..core.registry import Adopter, declare_namespace, view_of
+from ..core.registry import declare_namespace, remembering, view_of
 from ..ops.context import Context
 from ..safely import clip, described, type_name
 
@@ -165,7 +165,7 @@ def _rule_of_class(cls: Any) -> Rule | None:
     return _SequenceNode(cls) if issubclass(cls, Sequence | MappingView) else None
 
 
-declare_namespace(NAMESPACE, dispatch=Adopter(_rule_of_class))
+declare_namespace(NAMESPACE, dispatch=remembering(_rule_of_class))
 
 
 def _is_proxy(cls: type) -> bool:

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence, Set
 from types import UnionType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
-from weakref import WeakValueDictionary
 
 from ..equality import exact
 from ..safely import Sealed, class_name, clip, printable, printed, shown
@@ -66,7 +65,8 @@ class Rule(Sealed):
             `is_sequence` is set; if so, `bare_keys` are known.
         pairs_by_key: Whether a node matches dicts of all kinds with the same keys.
         adapt: Called for a subclass if the class is registered with `inherit`. Returns
-            the rule of the subclass, or None to make its instances leaves.
+            the rule of the subclass, the same one each time, or None to make its
+            instances leaves.
         unflatten_into: For nodes that can be created before their children. Takes an
             empty instance, aux data and children; fills in and returns the instance.
         edited: Completes a node after an edit, as its class would. Takes the old node,
@@ -82,7 +82,6 @@ class Rule(Sealed):
             accepts, and a function back. None for plain values.
         form: What `flatten` and `unflatten` consist of, in simple cases: `Fields`,
             `Shaped`, `Functions` or None.
-        derived: The rules of subclasses.
 
     Example:
         >>> import leafwise as lw
@@ -107,14 +106,12 @@ class Rule(Sealed):
     declared: Callable[[Any], dict[str, tuple[Any, bool]]] | None = None
     codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
     form: Any = None
-    derived: WeakValueDictionary[type, Rule]
 
     def __init__(self, cls: type, **given: Any) -> None:
         for name in given:
             if not hasattr(type(self), name):
                 raise TypeError(f"a rule has no {name}")
-        values = {"cls": cls, "derived": WeakValueDictionary(), **given}
-        for name, value in values.items():
+        for name, value in {"cls": cls, **given}.items():
             object.__setattr__(self, name, value)
 
     # ------------------------------------------------------ flattening, unflattening

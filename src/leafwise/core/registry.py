@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from ..errors import NamespaceError, RegistryError
 from ..safely import (
-    Frozen,
+    MISSING,
     Guard,
     add_lasting,
     class_name,
@@ -50,40 +51,33 @@ class Mode(NamedTuple):
     none_is_leaf: bool
 
 
-_derived_guard: Final = Guard()
+_guard: Final = Guard()
 
-
-def _first(known: WeakValueDictionary[type, Rule], cls: type, rule: Rule) -> Rule:
-    """Return the known rule of a type, or this one if there is none.
-
-    Two threads may have made one each; treedefs tell rules apart by identity, so all
-    have to use the same one. The table looks and writes in two steps.
-    """
-    with _derived_guard.lock:
-        return known.setdefault(cls, rule)
-
-
-class Adopter:
-    """Asks another registry for the rule of a type, and remembers the answer."""
-
-    __slots__ = ("asked", "known")
-
-    def __init__(self, asked: Callable[[type], Rule | None]) -> None:
-        self.asked = asked
-        self.known: WeakValueDictionary[type, Rule] = WeakValueDictionary()
-
-    def __call__(self, cls: type) -> Rule | None:
-        """Return the rule of a type, the same one as long as it is in use."""
-        known = self.known.get(cls)
-        found = self.asked(cls) if known is None else known
-        return None if found is None else _first(self.known, cls, found)
-
-
-Dispatch = Callable[[type], Rule | None]
+Dispatch: TypeAlias = "Callable[[type], Rule | None]"
 """Takes a type, returns its rule, the same one each time, or None for a leaf."""
 
 
-class Layer(Frozen):
+def remembering(find: Dispatch) -> Dispatch:
+    """Return a function that gives the same rule of a type as long as it is in use.
+
+    Treedefs tell rules apart by identity, so two threads have to use the same one.
+
+    Args:
+        find: Takes a type, makes its rule.
+    """
+    known: WeakValueDictionary[type, Rule] = WeakValueDictionary()
+
+    def dispatch(cls: type) -> Rule | None:
+        rule = known.get(cls) or find(cls)
+        if rule is None:
+            return None
+        with _guard.lock:  # the table looks and writes in two steps
+            return known.setdefault(cls, rule)
+
+    return dispatch
+
+
+class Layer(NamedTuple):
     """The registrations of one namespace; a rule of None makes a type a leaf.
 
     Adopters say what they know of a type that has no rule otherwise. Instances of the
@@ -91,36 +85,15 @@ class Layer(Frozen):
     the namespace stands alone: what is not registered in it is what that says.
     """
 
-    __slots__ = ("adopters", "dict_order", "dispatch", "inherited", "leaves", "rules")
-    __match_args__ = (
-        *("rules", "inherited", "dict_order", "adopters", "leaves", "dispatch"),
-    )
-
-    rules: Mapping[type, Rule | None]
-    inherited: frozenset[type]
-    dict_order: DictOrder
-    adopters: tuple[Adopter, ...]
-    leaves: tuple[type, ...]
-    dispatch: Dispatch | None
-
-    def __init__(
-        self,
-        rules: Mapping[type, Rule | None],
-        inherited: frozenset[type] = frozenset(),
-        dict_order: DictOrder = "sorted",
-        adopters: tuple[Adopter, ...] = (),
-        leaves: tuple[type, ...] = (),
-        dispatch: Dispatch | None = None,
-    ) -> None:
-        self._set(rules, inherited, dict_order, adopters, leaves, dispatch)
-
-    def having(self, **given: Any) -> Layer:
-        """Return the layer of the same namespace with other values for some of its."""
-        values = dict(zip(self.__match_args__, self._values(), strict=True))
-        return Layer(**{**values, **given})
+    rules: Mapping[type, Rule | None] = MappingProxyType({})
+    inherited: frozenset[type] = frozenset()
+    dict_order: DictOrder = "sorted"
+    adopters: tuple[Dispatch, ...] = ()
+    leaves: tuple[type, ...] = ()
+    dispatch: Dispatch | None = None
 
 
-EMPTY: Final = Layer({})
+EMPTY: Final = Layer()
 
 
 class View:
@@ -143,7 +116,6 @@ class View:
 
     __slots__ = (
         "_fixed",
-        "_inserted",
         "_layers",
         "_narrowed",
         "_stops",
@@ -173,10 +145,9 @@ class View:
                 cls: rule for cls, rule in fixed.items() if not issubclass(cls, stops)
             }
         self._fixed = fixed
-        self._inserted: View | None = None
         self._layers = layers
         self._stops = stops
-        self._narrowed: dict[tuple[type, ...], View] = {}
+        self._narrowed: dict[Any, View] = {}
         self.mode = mode
         self.rules: dict[type, Rule] = dict(fixed)
         self.leaf_types: set[type] = set()
@@ -189,27 +160,28 @@ class View:
         """Return whether this view stops at a value because of its class."""
         return issubclass(type(node), self._stops)
 
-    def stopping_at(self, stops: tuple[type, ...]) -> View:
+    def narrowed(
+        self, stops: tuple[type, ...], dict_order: DictOrder | None = None
+    ) -> View:
         """Return a view in which values of these classes are leaves as well.
 
         It is a predicate as well: who walks by it asks nothing, and who walks by
         another view may ask it of each node. What is a leaf in this view stays one.
+
+        Args:
+            stops: The classes.
+            dict_order: In which order it walks dicts, if in another one.
         """
-        view = self._narrowed.get(stops)
+        view = self._narrowed.get((stops, dict_order))
         if view is None:
             if len(self._narrowed) >= _MAX_NARROWED:
                 self._narrowed.clear()
-            made = View(self.mode, self._layers, self._stops + stops)
-            view = self._narrowed.setdefault(stops, made)
-        return view
-
-    def as_inserted(self) -> View:
-        """Return the view with the same rules that walks dicts in insertion order."""
-        if self._inserted is None:
             first, *rest = self._layers
-            layers = (first.having(dict_order="insertion"), *rest)
-            self._inserted = View(self.mode, layers, self._stops)
-        return self._inserted
+            if dict_order is not None:
+                first = first._replace(dict_order=dict_order)
+            made = View(self.mode, (first, *rest), self._stops + stops)
+            view = self._narrowed.setdefault((stops, dict_order), made)
+        return view
 
     def resolve(self, cls: type) -> Rule | None:
         """Return the rule of a type, None for a leaf, and remember the answer."""
@@ -235,16 +207,15 @@ class View:
         for cls in [*self.rules]:
             if cls not in self._fixed:
                 self.rules.pop(cls, None)
-        self._inserted = None
         self._narrowed.clear()
 
     def find(self, cls: type) -> Rule | None:
         """Return the rule of a type, None for a leaf."""
         if self._stops and issubclass(cls, self._stops):
             return None
-        for layer in self._layers:
-            if cls in layer.rules:
-                return layer.rules[cls]
+        rule = self.registered(cls, MISSING)
+        if rule is not MISSING:
+            return rule
         if cls in BUILTINS:
             return self._fixed.get(cls)
         dispatch = self._layers[0].dispatch
@@ -253,43 +224,29 @@ class View:
         for base in cls.__mro__[1:]:
             for layer in self._layers:
                 if base in layer.inherited:
-                    return _derive(layer.rules[base], cls)
-        rule = structural_rule(cls)
-        return self._adopted(cls) if rule is None else rule
-
-    def _adopted(self, cls: type) -> Rule | None:
-        """Return the rule that another registry has for a type."""
-        for layer in self._layers:
-            for adopter in layer.adopters:
-                rule = adopter(cls)
-                if rule is not None:
-                    return rule
-        return None
+                    above = layer.rules[base]
+                    adapt = None if above is None else above.adapt
+                    return None if adapt is None else adapt(cls)
+        adopters = [adopter for layer in self._layers for adopter in layer.adopters]
+        finders = (structural_rule, *adopters)
+        return next(filter(None, (find(cls) for find in finders)), None)
 
     def known_elsewhere(self, cls: type) -> Rule | None:
         """Return the rule of a type; what a `dispatch` says counts in its own place."""
         is_alone = self._layers[0].dispatch is not None
         return self.registered(cls) if is_alone else self.resolve(cls)
 
-    def registered(self, cls: type) -> Rule | None:
-        """Return the rule that a type itself was registered with, if any."""
+    def registered(self, cls: type, default: Any = None) -> Any:
+        """Return the rule that a type itself was registered with, None for a leaf.
+
+        Args:
+            cls: The type.
+            default: What to return if it was not registered.
+        """
         for layer in self._layers:
             if cls in layer.rules:
                 return layer.rules[cls]
-        return None
-
-    def is_registered_leaf(self, cls: type) -> bool:
-        """Return whether a type itself was registered as a leaf."""
-        found = [layer.rules[cls] for layer in self._layers if cls in layer.rules]
-        return bool(found) and found[0] is None
-
-
-def _derive(rule: Rule | None, cls: type) -> Rule | None:
-    """Return the rule of a subclass, the same object each time."""
-    if rule is None or rule.adapt is None:
-        return None
-    derived = rule.derived.get(cls) or rule.adapt(cls)
-    return None if derived is None else _first(rule.derived, cls, derived)
+        return default
 
 
 # ------------------------------------------------------------------- the state
@@ -350,23 +307,20 @@ def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
 def _make_view(namespace: str, none_is_leaf: bool) -> View:
     state = current.state
     layer = state.layers.get(namespace) if isinstance(namespace, str) else None
-    if layer is None:
-        del state  # as in `_change`
-        raise NamespaceError(_unknown_namespace(namespace))
-    mode = Mode(namespace, bool(none_is_leaf))
-    is_alone = not namespace or layer.dispatch is not None
-    layers = (layer,) if is_alone else (layer, state.layers[GLOBAL])
-    return state.views.setdefault(mode, View(mode, layers, layer.leaves))
-
-
-def _unknown_namespace(namespace: object) -> str:
+    if layer is not None:
+        mode = Mode(namespace, bool(none_is_leaf))
+        is_alone = not namespace or layer.dispatch is not None
+        layers = (layer,) if is_alone else (layer, state.layers[GLOBAL])
+        return state.views.setdefault(mode, View(mode, layers, layer.leaves))
     if not isinstance(namespace, str):
-        return f"a namespace is a string, got {described(namespace)}"
-    known = [shown(name) for name in current.state.layers if name]
-    return (
+        raise NamespaceError(f"a namespace is a string, got {described(namespace)}")
+    known = [shown(name) for name in state.layers if name]
+    del state  # or who keeps the traceback keeps the registrations
+    raise NamespaceError(
         f"no namespace {shown(namespace)} was declared; register a class in it or call "
         f"leafwise.namespace({shown(namespace)}) first"
-    ) + (f" (declared: {', '.join(known[:5])})" if known else "")
+        + (f" (declared: {', '.join(known[:5])})" if known else "")
+    )
 
 
 def namespaces() -> tuple[str, ...]:
@@ -435,24 +389,18 @@ def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> Non
         make: Takes its layer, None if there is none; returns the new one, or None to
             leave it. It is called again if a finalizer changes the registry meanwhile.
     """
-    state = made = None
     with _guard.lock:
-        while made is None or state is not current.state:
+        while True:
             state = current.state
-            try:
-                layer = make(state.layers.get(namespace))
-            except BaseException:
-                del state  # or who keeps the traceback keeps the registrations
-                raise
+            layer = make(state.layers.get(namespace))
             if layer is None:
                 return
             made = _State({**state.layers, namespace: layer})
+            if state is current.state:
+                break
         current.state, current.view = made, made.views[GLOBAL, False]
     for tell in on_change:
         tell()
-
-
-_guard: Final = Guard()
 
 
 on_forget: Final[list[Callable[[], None]]] = []
@@ -502,21 +450,15 @@ def declare_namespace(
         type(leaves) is tuple and all(isinstance(cls, type) for cls in leaves)
     ):
         raise RegistryError(f"leaves must be a tuple of classes, got {clip(leaves)}")
+    asked = {"dict_order": dict_order, "leaves": leaves, "dispatch": dispatch}
+    policy = {what: value for what, value in asked.items() if value is not None}
 
     def declare(layer: Layer | None) -> Layer | None:
         if layer is None:
-            return Layer(
-                {},
-                dict_order=dict_order or "sorted",
-                leaves=leaves or (),
-                dispatch=dispatch,
-            )
-        for what, old, new in (
-            ("dict_order", layer.dict_order, dict_order),
-            ("leaves", layer.leaves, leaves),
-            ("dispatch", layer.dispatch, dispatch),
-        ):
-            if new not in (None, old):
+            return EMPTY._replace(**policy)
+        for what, new in policy.items():
+            old = getattr(layer, what)
+            if new != old:
                 raise RegistryError(
                     f"namespace {shown(name)} has {what}={clip(old)} already; it "
                     f"cannot become {clip(new)}, choose another name"
@@ -612,8 +554,9 @@ def install(
     where = where or caller()
 
     def rule_of(cls: type) -> Rule | None:
-        return make(cls, namespace=namespace, where=where, adapt=rule_of)
+        return make(cls, namespace=namespace, where=where, adapt=adapt)
 
+    adapt = remembering(rule_of)
     rule = rule_of(cls)
 
     def add(layer: Layer | None) -> Layer:
@@ -628,7 +571,7 @@ def install(
         inherited = (layer.inherited - {cls}) & rules.keys()
         if inherit:
             inherited |= {cls}
-        return layer.having(rules=rules, inherited=inherited)
+        return layer._replace(rules=rules, inherited=inherited)
 
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
@@ -658,12 +601,11 @@ def _is_reload(old: type, new: type) -> bool:
     )
 
 
-def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> None:
+def add_adopter(adopter: Dispatch, *, namespace: str) -> None:
     """Let somebody else say which rule a type has that has none here.
 
     Args:
-        adopter: Takes a type, returns a rule or None. It is asked once for a rule, as
-            long as that is in use: treedefs tell rules apart by identity.
+        adopter: What is asked, see `remembering`.
         namespace: Where it is asked; `""` is the global registry.
 
     Raises:
@@ -673,9 +615,8 @@ def add_adopter(adopter: Callable[[type], Rule | None], *, namespace: str) -> No
 
     def add(layer: Layer | None) -> Layer | None:
         layer = layer or EMPTY
-        if any(known.asked is adopter for known in layer.adopters):
-            return None
-        return layer.having(adopters=(*layer.adopters, Adopter(adopter)))
+        known = layer.adopters
+        return None if adopter in known else layer._replace(adopters=(*known, adopter))
 
     _change(namespace, add)
 
@@ -713,7 +654,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
             scope = _scope(namespace)
             raise RegistryError(f"{class_name(cls)} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
-        return layer.having(rules=rules, inherited=layer.inherited - {cls})
+        return layer._replace(rules=rules, inherited=layer.inherited - {cls})
 
     _change(namespace, drop)
 
@@ -753,12 +694,11 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
     """
     check_namespace(namespace)
     named = named_object(module, qualname)
-    known: list[type] = []
-    for name in (namespace, GLOBAL):
-        layer = current.state.layers.get(name, EMPTY)
-        known += layer.rules
-        if isinstance(named, type) and layer.inherited.intersection(named.__mro__):
-            known.append(named)
+    layers = [current.state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
+    known = [cls for layer in layers for cls in layer.rules]
+    bases: Any = named.__mro__ if isinstance(named, type) else ()
+    if any(layer.inherited.intersection(bases) for layer in layers):
+        known.append(named)
     wanted = module, qualname
     found = [cls for cls in known if (cls.__module__, class_name(cls)) == wanted]
     if not found:

@@ -24,7 +24,7 @@ from typing import Any, Final, TypeVar
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.register import AuxKeyedRule, ItemsRule
-from ..core.registry import GLOBAL, add_adopter, check_class, install
+from ..core.registry import GLOBAL, add_adopter, check_class, install, remembering
 from ..core.treedef import PyTreeDef
 from ..errors import RegistryError
 from ..lazy import real
@@ -408,12 +408,12 @@ class _ConfigDictRule(ItemsRule):
 
 
 _FAMILIES: Final[dict[str, Callable[[type], Rule | None]]] = {
-    "omegaconf": _omegaconf_rule,
-    "ml_collections": _ml_collections_rule,
-    "pydantic": _pydantic_rule,
-    "attrs": attrs_rule,
-    "mappings": _mapping_rule,
-    "sequences": _sequence_rule,
+    "omegaconf": remembering(_omegaconf_rule),
+    "ml_collections": remembering(_ml_collections_rule),
+    "pydantic": remembering(_pydantic_rule),
+    "attrs": remembering(attrs_rule),
+    "mappings": remembering(_mapping_rule),
+    "sequences": remembering(_sequence_rule),
 }
 
 
@@ -455,7 +455,7 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
         found = None if cls.__module__ == "builtins" else find(cls)
         return None if found is None else _rule(cls, name, *found)
 
-    add_adopter(adopter, namespace=namespace)
+    add_adopter(remembering(adopter), namespace=namespace)
 
 
 class _Foreign:

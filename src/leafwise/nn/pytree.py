@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
-from ..core.registry import announced, install
+from ..core.registry import announced, install, remembering
 from ..errors import KindError
 from ..kinds import Kind
 from ..layout import Child, Sketch
@@ -173,7 +173,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
             return sub._leafwise_rule(where) if sub._leafwise_spec.pytree else None
 
         namespace = "" if cls._leafwise_spec.pytree else OBJECTS
-        return object_rule(cls, where=where, adapt=adapt, namespace=namespace)
+        return object_rule(
+            cls, where=where, adapt=remembering(adapt), namespace=namespace
+        )
 
     @classmethod
     def _leafwise_dataclass(cls, options: dict[str, Any]) -> type[Any]:

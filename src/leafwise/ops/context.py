@@ -280,7 +280,7 @@ def stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> C
     stops: Any = is_leaf if type(is_leaf) is tuple else (is_leaf,)
     if is_leaf is None or not all(type(cls) is type for cls in stops):
         return Context(view, predicate(is_leaf, takes_path))
-    narrowed = view.stopping_at(stops)
+    narrowed = view.narrowed(stops)
     if narrowed.context is None:
         narrowed.context = Context(view, narrowed)
     return narrowed.context  # type: ignore[no-any-return]  # set just above

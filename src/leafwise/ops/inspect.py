@@ -20,7 +20,7 @@ from ..equality.leaves import (
     type_names,
 )
 from ..errors import StructureError
-from ..safely import class_name, clip, shown
+from ..safely import MISSING, class_name, clip, shown
 from .context import context_of
 
 
@@ -327,7 +327,7 @@ def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
         return f"{name} is not registered; its state_dict() is a tree"
     if cls is type(None) and none_is_leaf:
         return "none_is_leaf=True was given"
-    if view.is_registered_leaf(cls):
+    if view.registered(cls, MISSING) is None:
         return f"{name} was registered as a leaf"
     for other in namespaces():
         if view_of(other).registered(cls) is not None:

@@ -38,7 +38,7 @@ def view(none_is_leaf: bool = False, namespace: str = "") -> View:
     name = namespace if namespace in current.state.layers else GLOBAL
     found = view_of(name, bool(none_is_leaf))
     is_inserted = ordered and (namespace in ordered or GLOBAL in ordered)
-    return found.as_inserted() if is_inserted else found
+    return found.narrowed((), "insertion") if is_inserted else found
 
 
 def spec_in(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:

@@ -82,8 +82,6 @@ def test_trees_without_a_common_structure():
         "  at [1]: expected list of length 1, got tuple of length 1"
     )
     assert error.value.tree_index == 2
-    with pytest.raises(lw.StructureError, match="no common suffix"):
-        lw.tree_structure([1]).broadcast_to_common_suffix(lw.tree_structure((1,)))
 
 
 # --------------------------------------------------------------------------- inside out

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
-from ..safely import FAULTS, Frozen, class_name, clip, is_near, printable_lines, shown
+from ..safely import FAULTS, class_name, clip, is_near, printable_lines, shown
 from .builtins import listed
 from .keypath import KeyPath
 from .node import Brackets, Rule
@@ -181,7 +181,7 @@ _MAX_FOUND = 1000
 _MAX_SHAPE = 200
 
 
-class Difference(Frozen):
+class Difference(NamedTuple):
     """One difference between a tree and an expected structure.
 
     Attributes:
@@ -199,17 +199,10 @@ class Difference(Frozen):
         at [1]: expected tuple of length 2, got list of length 2
     """
 
-    __slots__ = __match_args__ = ("path", "expected", "actual", "hint")
-
     path: KeyPath
     expected: str
     actual: str
-    hint: str
-
-    def __init__(
-        self, path: KeyPath, expected: str, actual: str, hint: str = ""
-    ) -> None:
-        self._set(path, expected, actual, hint)
+    hint: str = ""
 
     def __str__(self) -> str:
         return printable_lines(
@@ -285,56 +278,8 @@ def _compare(
     return found[::-1]
 
 
-def flatten_by_key(code: Code, tree: Any, view: View, wider: bool) -> list[Any]:
-    """Return the subtree at each leaf of a code, for a tree that has its keys.
-
-    Args:
-        code: The code.
-        tree: The tree; the classes of its nodes do not matter.
-        view: Says what is a node of it.
-        wider: Whether its nodes may have further children, which are left out.
-
-    Raises:
-        StructureError: It has other keys.
-    """
-    found: list[Any] = []
-    stack: list[tuple[Any, Any]] = [((), tree)]
-    for step in iter_steps(code, backwards=True):
-        slot, node = stack.pop()
-        if step is None:
-            found.append(node)
-            continue
-        rule, arity, aux = step
-        keys, by_key = rule.bare_keys(aux, arity), {}
-        own = view.resolve(type(node))
-        if own is not None:
-            children, other = own.flatten(node)
-            by_key = dict(zip(own.bare_keys(other, len(children)), children))  # noqa: B905
-        missing = [key for key in keys if key not in by_key]
-        extra = [] if wider else [key for key in by_key if key not in keys]
-        if missing or extra or own is None:
-            more = "" if own is None else f" ({_changes(missing, extra)})"
-            actual = f"{describe(node, view)}{more}"
-            raise mismatch_error(
-                [Difference(_path(slot), _say(step), actual)],
-                subject="the tree does not have the keys of the treedef",
-            )
-        stack += [((slot, (step, n)), by_key[key]) for n, key in enumerate(keys)]
-    return found[::-1]
-
-
-def code_differences(a: Code, b: Code) -> list[Difference]:
-    """Return where two structures differ, none if they are equal."""
-    return _compare_codes(a, b, exact=True)
-
-
-def suffix_clashes(a: Code, b: Code) -> list[Difference]:
-    """Return where both structures have nodes that do not pair."""
-    return _compare_codes(a, b, exact=False)
-
-
-def _compare_codes(a: Code, b: Code, *, exact: bool) -> list[Difference]:
-    """Compare two structures node by node.
+def code_differences(a: Code, b: Code, *, exact: bool = True) -> list[Difference]:
+    """Return where two structures differ, none if they are equal.
 
     Args:
         a, b: The structures.
@@ -547,10 +492,9 @@ def leaf_count_error(
         shape: The text of the treedef.
     """
     wanted = "1 leaf" if expected == 1 else f"{expected} leaves"
-    sized = len(given) < expected or not hasattr(leaves, "__len__")
-    actual = str(len(given) if sized else len(leaves))
-    if len(given) > expected and sized:
-        actual = "more"
+    actual = str(len(given)) if len(given) < expected else "more"
+    if hasattr(leaves, "__len__"):
+        actual = str(len(leaves))
     if len(shape) > _MAX_SHAPE:
         shape = shape[: _MAX_SHAPE - 3] + "..."
     return StructureError(
@@ -560,13 +504,9 @@ def leaf_count_error(
     )
 
 
-def _own_brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
-    return rule.brackets(aux, arity)
-
-
 def code_text(
     code: Code,
-    brackets: Callable[[Rule, Any, int], Brackets] = _own_brackets,
+    brackets: Callable[[Rule, Any, int], Brackets] | None = None,
     *,
     around: tuple[str, str] = ("", ""),
     width: int | None = None,
@@ -575,7 +515,8 @@ def code_text(
 
     Args:
         code: The code.
-        brackets: Returns what is printed around the children of a node.
+        brackets: Returns what is printed around the children of a node, if that is not
+            what its rule says.
         around: What is printed around all of it.
         width: The number of columns; None for one line, however long.
     """
@@ -588,7 +529,8 @@ def code_text(
             parts.append(leaf)
             continue
         rule, arity, aux = step
-        before, labels, after = brackets(rule, aux, arity)
+        said = brackets(rule, aux, arity) if brackets else rule.brackets(aux, arity)
+        before, labels, after = said
         first = len(parts) - arity
         inside = parts[first:]
         if labels is not None:

@@ -25,12 +25,10 @@ from .matching import (
     code_text,
     common_suffix,
     differences,
-    flatten_by_key,
     is_prefix,
     leaf_count_error,
     mismatch_error,
     same_code,
-    suffix_clashes,
 )
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
@@ -198,19 +196,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             for index in found.children(found.root)
         ]
 
-    def child(self, index: int) -> PyTreeDef:
-        """Return the treedef of one child of the root, like indexing a list.
-
-        Raises:
-            IndexError: There is no such child.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, (2, 3)]).child(-1)
-            PyTreeDef((*, *))
-        """
-        return self.children()[index]
-
     def one_level(self) -> PyTreeDef | None:
         """Return the root with leaves as children, None for a leaf.
 
@@ -236,19 +221,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             return ()
         _, rule, arity, aux = self._code[-1]
         return tuple(rule.keys(aux, arity))
-
-    def entry(self, index: int) -> Any:
-        """Return the key of one child of the root.
-
-        Raises:
-            IndexError: There is no such child.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, 2]).entry(1)
-            SequenceKey(idx=1)
-        """
-        return self.entries()[index]
 
     def paths(self) -> list[KeyPath]:
         """Return the key path of each leaf, in leaf order.
@@ -290,11 +262,10 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> lw.tree_structure({"a": 1, "b": [2]}).unflatten("xy")
             {'a': 'x', 'b': ['y']}
         """
-        if type(leaves) is list and len(leaves) == self._count:
-            build = self._runner.unflatten  # a call of the attribute is slower
-            return build(self, leaves)  # type: ignore[no-any-return]  # untyped
-        built: Tree_co = self._runner.unflatten(self, self._checked(leaves))
-        return built
+        fits = type(leaves) is list and len(leaves) == self._count
+        given: Any = leaves if fits else self._checked(leaves)
+        build = self._runner.unflatten  # a call of the attribute is slower
+        return build(self, given)  # type: ignore[no-any-return]  # untyped
 
     def _checked(self, leaves: Iterable[Any]) -> list[Any]:
         given = [*islice(leaves, self._count + 1)]
@@ -320,10 +291,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> treedef.flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
         """
-        up_to = self._runner.flatten_up_to  # a call of the attribute is slower
-        found = up_to(self, tree)
-        if found is None:
-            found = reference.flatten_up_to(self, tree)
+        found = self._match(tree)
         if found is None:
             raise mismatch_error(
                 differences(self._code, tree, self._view()),
@@ -331,33 +299,10 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             )
         return found
 
-    def flatten_by_key(self, tree: Any, *, wider: bool = False) -> list[Any]:
-        """Return the subtree at each leaf, for a tree that may have other node classes.
-
-        Like `flatten_up_to`, but a node matches if its children have the same keys. So
-        a list matches a tuple of the same length, and a dict matches an object with
-        these attributes.
-
-        Args:
-            tree: The tree.
-            wider: Whether its nodes may have further children, which are ignored.
-
-        Raises:
-            StructureError: The tree has other keys.
-
-        Example:
-            >>> import leafwise as lw
-            >>> treedef = lw.tree_structure([1, {"a": 2}])
-            >>> treedef.flatten_by_key((1, {"a": [3]}))
-            [1, [3]]
-            >>> treedef.flatten_by_key((1, {"a": 2, "b": 3}), wider=True)
-            [1, 2]
-        """
-        return flatten_by_key(self._code, tree, self._view(), wider)
-
     def _match(self, tree: Any) -> list[Any] | None:
         """Return the subtrees of a tree at the leaves, None if the tree differs."""
-        found = self._runner.flatten_up_to(self, tree)
+        up_to = self._runner.flatten_up_to  # a call of the attribute is slower
+        found = up_to(self, tree)
         return reference.flatten_up_to(self, tree) if found is None else found
 
     def _view(self) -> View:
@@ -556,21 +501,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         deeper = len(self._code) < len(other._code)
         return (deeper or not strict) and is_prefix(self._code, other._code)
 
-    def is_suffix(self, other: PyTreeDef, *, strict: bool = False) -> bool:
-        """Return whether another structure is a prefix of this one.
-
-        Args:
-            other: The other structure.
-            strict: Whether this structure must go deeper somewhere.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, (2, 3)]).is_suffix(lw.tree_structure(1))
-            True
-        """
-        check_treedefs("is_suffix", (self, other), same_mode=False)
-        return other.is_prefix(self, strict=strict)
-
     def __le__(self, other: object) -> bool:
         return self.is_prefix(other) if isinstance(other, PyTreeDef) else NotImplemented
 
@@ -579,16 +509,10 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             return NotImplemented
         return self.is_prefix(other, strict=True)
 
-    def __ge__(self, other: object) -> bool:
-        return self.is_suffix(other) if isinstance(other, PyTreeDef) else NotImplemented
-
-    def __gt__(self, other: object) -> bool:
-        if not isinstance(other, PyTreeDef):
-            return NotImplemented
-        return self.is_suffix(other, strict=True)
-
     def common_suffix(self, other: PyTreeDef) -> PyTreeDef | None:
         """Return the smallest structure that both are prefixes of, None if none exists.
+
+        Where both have a node, the result has the node of this structure.
 
         Example:
             >>> import leafwise as lw
@@ -600,29 +524,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         mode = joined_mode("common_suffix", (self, other))
         steps = common_suffix(self._code, other._code)
         return None if steps is None else PyTreeDef._of(steps, mode)
-
-    def broadcast_to_common_suffix(self, other: PyTreeDef) -> PyTreeDef:
-        """Return the smallest structure that both are prefixes of.
-
-        Where both have a node, the result has the node of this structure.
-
-        Raises:
-            StructureError: The structures have nodes at the same path that do not
-                match.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, 2]).broadcast_to_common_suffix(
-            ...     lw.tree_structure([1, (2, 3)]))
-            PyTreeDef([*, (*, *)])
-        """
-        found = self.common_suffix(other)
-        if found is None:
-            raise mismatch_error(
-                suffix_clashes(self._code, other._code),
-                subject="the two treedefs have no common suffix",
-            )
-        return found
 
     def explain(self, other: Any) -> list[Difference]:
         """Return the differences from another structure, an empty list if it is equal.

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, overload
 from ..core.keypath import KeyPath
 from ..core.matching import (
     Difference,
+    code_differences,
     covering,
     differences,
     mismatch_error,
-    suffix_clashes,
 )
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
@@ -187,7 +187,7 @@ def _flat(trees: tuple[Any, ...], context: Context) -> tuple[list[Flat], PyTreeD
         suffix = common.common_suffix(treedef)
         if suffix is None:
             raise mismatch_error(
-                suffix_clashes(common._code, treedef._code),
+                code_differences(common._code, treedef._code, exact=False),
                 subject=f"tree {index} has no common structure with those before it",
                 tree_index=index,
             )

@@ -14,7 +14,7 @@ from typing import Any, Self
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
 from ...core.treedef import PyTreeDef
-from ...errors import TreeDefError
+from ...errors import StructureError, TreeDefError
 from ...safely import class_name, described
 from .accessors import PyTreeAccessor, PyTreeKind
 from .kinds import accessors_of, brackets, kind_of, metadata
@@ -110,7 +110,7 @@ class PyTreeSpec:
             IndexError: There is no such child.
         """
         place = _place("Child", index, self.num_children)
-        return self._like(self._treedef.child(place))  # type: ignore[no-any-return]  # a spec
+        return self.children()[place]
 
     def one_level(self) -> Self | None:
         """Return the root with leaves as children, or None for a leaf."""
@@ -195,7 +195,9 @@ class PyTreeSpec:
         """
         check_spec("broadcast_to_common_suffix", other)
         namespace = joined((self, other))
-        found = self._plain().broadcast_to_common_suffix(other._plain())
+        found = self._plain().common_suffix(other._plain())
+        if found is None:
+            raise StructureError(f"{self!r} and {other!r} have no common suffix")
         return merged(found, namespace)
 
     def transform(

@@ -20,7 +20,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
-from ..safely import FAULTS, class_name, clip, named_object, printed, shown, type_name
+from ..safely import class_name, clip, named_object, printed, shown, type_name
 from .builtins import BY_NAME
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
@@ -213,17 +213,17 @@ def _json_name(rule: Rule) -> Any:
     if isinstance(name, str):
         return name
     cls, namespace = name
-    written = _class_name(cls)
+    module, qualname = cls.__module__, class_name(cls)
     try:
-        found = registered_class(*_split(written), namespace)
+        found = registered_class(module, qualname, namespace)
     except RegistryError as error:
         raise TreeDefError(f"{error}, so it could not be read again") from None
     if found is not cls or view_of(namespace).resolve(cls) is not rule:
         raise TreeDefError(
-            f"{written} was registered again, or is the name of more than one class, "
-            "so another structure would be read"
+            f"{module}:{qualname} was registered again, or is the name of more than "
+            "one class, so another structure would be read"
         )
-    return [written, namespace]
+    return [f"{module}:{qualname}", namespace]
 
 
 def _write_aux(rule: Rule, aux: Any) -> Any:
@@ -256,18 +256,11 @@ def _write_key(key: Any) -> str:
     raise TreeDefError(f"the dict key {clip(key)} cannot be written as JSON text")
 
 
-def _class_name(cls: type) -> str:
-    return f"{cls.__module__}:{class_name(cls)}"
-
-
 def _object_name(value: Any) -> str | None:
     if value is None:
         return None
-    if isinstance(value, type):
-        name = _class_name(value)
-    else:
-        module, own = (getattr(value, f"__{of}__", "") for of in ("module", "qualname"))
-        name = f"{module}:{own}"
+    names = (getattr(value, f"__{of}__", "") for of in ("module", "qualname"))
+    name = ":".join(map(str, names))
     if _find_object(name) is not value:
         raise TreeDefError(
             f"{clip(value)} has no name by which it could be found again; only "
@@ -295,10 +288,6 @@ def written_by_codec(rule: Rule, aux: Any) -> str:
     return _json_of(rule.aux_to_json(aux, _WRITE), in_order=True)
 
 
-_MOST_BITS: Final = 2_000
-"""Python reads no longer decimal numbers where its limit is set to the least."""
-
-
 def write_value(value: Any, depth: int = 0) -> Any:
     """Write a value so that each type comes back as itself.
 
@@ -306,11 +295,8 @@ def write_value(value: Any, depth: int = 0) -> Any:
         TreeDefError: It has no text.
     """
     cls = type(value)
-    if value is None or cls in (bool, str):
+    if value is None or cls in (bool, int, str):
         return value
-    if cls is int:
-        is_short = value.bit_length() < _MOST_BITS
-        return value if is_short else ["literal", hex(value)]
     if cls is float and math.isfinite(value):
         return value
     if depth >= _DEPTH:
@@ -324,12 +310,9 @@ def write_value(value: Any, depth: int = 0) -> Any:
         return ["dict key", _write_key(value.key)]
     if cls in (SequenceKey, GetAttrKey, FlattenedIndexKey):
         return ["key", str(value)]
-    if isinstance(value, type):
-        return ["class", _object_name(value)]
-    try:
-        return ["object", _object_name(value)]
-    except FAULTS:  # it has no name, or fails when it is asked for it
-        pass
+    if callable(value):
+        kind = "class" if isinstance(value, type) else "object"
+        return [kind, _object_name(value)]
     try:
         return ["literal", _write_key(value)]
     except TreeDefError:
@@ -380,8 +363,8 @@ def _read_state(data: Any) -> tuple[Any, ...]:
 def _read_entry(run: Any, name: Any, arity: Any, aux: Any) -> tuple[Any, ...]:
     if type(name) is str:
         return run, name, arity, BY_NAME[name].aux_from_json(aux, _READ)
-    class_name, namespace = name
-    cls = registered_class(*_split(class_name), namespace)
+    qualified, namespace = name
+    cls = registered_class(*_split(qualified), namespace)
     rule = _find_rule(cls, namespace)
     return run, (cls, namespace), arity, rule.aux_from_json(aux, _READ)
 

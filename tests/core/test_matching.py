@@ -254,19 +254,19 @@ SAME_TEXT = {
     "maxlen": (
         deque([1], 2),
         deque([1], 3),
-        ("deque of length 1 (maxlen 2)", "deque of length 1 (maxlen 3)"),
+        ("deque of length 1 and maxlen 2", "deque of length 1 and maxlen 3"),
     ),
     "it is not a maxlen": (
         deque([1]),
         deque([1], 3),
-        ("deque of length 1 (maxlen None)", "deque of length 1 (maxlen 3)"),
+        ("deque of length 1", "deque of length 1 and maxlen 3"),
     ),
     "factory": (
         defaultdict(int, a=1),
         defaultdict(list, a=1),
         (
-            "defaultdict with keys 'a' (factory <class 'int'>)",
-            "defaultdict with keys 'a' (factory <class 'list'>)",
+            "defaultdict with keys 'a' and factory <class 'int'>",
+            "defaultdict with keys 'a' and factory <class 'list'>",
         ),
     ),
     "many keys": (
@@ -311,7 +311,8 @@ def test_factories_that_print_the_same():
     nodes = (defaultdict(Factory(), a=1) for _ in range(2))
     (found,) = lw.tree.equality_errors(*nodes)
     assert found.actual == (
-        "defaultdict with keys 'a' (a different factory with the same repr)"
+        "defaultdict with keys 'a' and factory zero (a different value with the same "
+        "repr)"
     )
 
 

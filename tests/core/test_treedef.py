@@ -170,7 +170,6 @@ lw.namespace("treedef.other")
 
 JOINS = {
     "compose": lambda a, b: a.compose(b),
-    "transform": lambda a, b: a.transform(f_leaf=lambda _: b),
     "from_children": lambda a, b: lw.PyTreeDef.from_children([a, b]),
     "common_suffix": lambda a, b: a.common_suffix(b),
     "treedef_tuple": lambda a, b: lw.tree.treedef_tuple([a, b]),
@@ -204,16 +203,6 @@ def test_two_namespaces_cannot_be_joined(name, join):
         f"{name} takes treedefs of one namespace: PyTreeDef((*, *)) is of "
         "'treedef.other', what comes before it of 'treedef.named'"
     )
-
-
-def test_nodes_can_be_changed_within_one_namespace_only():
-    """`f_node` is held to the same rule."""
-    plain, named = in_namespace(""), in_namespace("treedef.named")
-    assert plain.transform(lambda _: named).namespace == "treedef.named"
-    with pytest.raises(
-        lw.errors.TreeDefError, match=r"^transform takes treedefs of one name"
-    ):
-        named.transform(lambda _: in_namespace("treedef.other"))
 
 
 def test_a_structure_is_explained_where_its_namespace_is_unknown():

@@ -169,7 +169,6 @@ def derive(p, n):
         lambda: copy.deepcopy(one),
         lambda: pickle.loads(pickle.dumps(one)),
         lambda: lw.PyTreeDef.from_json(one.to_json()),
-        lambda: one.transform(f_leaf=lambda _: other),
     )
     p.keep(made[n % len(made)]())
 
@@ -246,8 +245,8 @@ CALLS = {
     "flatten up to": lambda p, n: p.treedef(n).flatten_up_to(p.tree),
     "explain": lambda p, n: p.treedef(n).explain(p.tree),
     "one level": lambda p, n: (p.treedef(n).one_level(), p.treedef(n).children()),
-    "traverse": lambda p, n: p.treedef(n).traverse(
-        range(p.treedef(n).num_leaves), p.seen, p.seen
+    "fold": lambda p, n: p.treedef(n).walk(
+        range(p.treedef(n).num_leaves), lambda _, __, kids: p.seen(kids), p.seen
     ),
     "reduce": lambda p, n: lw.tree_reduce(p.seen, p.tree, 0, **p.options),
     "visit": lambda p, n: [*lw.tree_walk(p.tree, **p.options)],

@@ -112,9 +112,6 @@ class MappingRule(Rule):
         keys, name = self.bare_keys(aux), class_name(self.cls)
         return f"{name} with keys {listed(keys)}" if keys else f"empty {name}"
 
-    def contrast(self, _aux: Any, _other: Any) -> tuple[str, str] | str | None:
-        return "in another order"
-
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         return "{", [f"{shown(key)}: " for key in self.bare_keys(aux)], "}"
 
@@ -231,13 +228,8 @@ class DefaultDictRule(MappingRule):
     def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
         return defaultdict(data[0], zip(data[1], children, strict=True))
 
-    def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
-        if exact.same(aux[1], other[1]):
-            return super().contrast(aux, other)
-        one, two = clip(aux[1]), clip(other[1])
-        if one == two:
-            return "a different factory with the same repr"
-        return f"factory {one}", f"factory {two}"
+    def describe(self, aux: Any, arity: int) -> str:
+        return f"{super().describe(aux, arity)} and factory {clip(aux[1])}"
 
     def validate(self, arity: int, aux: Any) -> bool:
         keys, factory = aux
@@ -280,9 +272,6 @@ class SequenceRule(Rule):
         return aux is None
 
 
-_CONVERT = "a list and a tuple are different nodes; convert one of them"
-
-
 class ListRule(SequenceRule):
     """Lists."""
 
@@ -306,9 +295,6 @@ class ListRule(SequenceRule):
     def brackets(self, _aux: Any, _arity: int) -> Brackets:
         return "[", None, "]"
 
-    def hint(self, node: Any) -> str:
-        return _CONVERT if type(node) is tuple else ""
-
 
 class TupleRule(SequenceRule):
     """Tuples."""
@@ -331,9 +317,6 @@ class TupleRule(SequenceRule):
 
     def brackets(self, _aux: Any, arity: int) -> Brackets:
         return "(", None, ",)" if arity == 1 else ")"
-
-    def hint(self, node: Any) -> str:
-        return _CONVERT if type(node) is list else ""
 
 
 class DequeRule(SequenceRule):
@@ -365,8 +348,9 @@ class DequeRule(SequenceRule):
     def brackets(self, aux: Any, _arity: int) -> Brackets:
         return bracketed("deque", aux)
 
-    def contrast(self, aux: Any, other: Any) -> tuple[str, str] | str | None:
-        return f"maxlen {aux}", f"maxlen {other}"
+    def describe(self, aux: Any, arity: int) -> str:
+        maxlen = "" if aux is None else f" and maxlen {aux}"
+        return f"{super().describe(aux, arity)}{maxlen}"
 
     def validate(self, arity: int, aux: Any) -> bool:
         return aux is None or (type(aux) is int and arity <= aux <= sys.maxsize)
@@ -391,12 +375,6 @@ class NoneRule(Rule):
 
     def describe(self, _aux: Any, _arity: int) -> str:
         return "None"
-
-    def hint(self, _node: Any) -> str:
-        return (
-            "the expected None is a node without children; none_is_leaf=True makes "
-            "it a leaf"
-        )
 
     def validate(self, arity: int, aux: Any) -> bool:
         return aux is None and arity == 0

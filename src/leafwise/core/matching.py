@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, TypeAlias
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
 from ..safely import FAULTS, class_name, clip, is_near, printable_lines, shown
-from .builtins import listed
+from .builtins import NONE, listed
 from .keypath import KeyPath
 from .node import Brackets, Rule
 from .registry import View
@@ -381,9 +381,8 @@ def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
     missing, extra = _key_changes(one, other)
     if missing or extra:
         return _changes(missing, extra)
-    found = rule.contrast(aux, other_aux)
-    if found is not None:
-        return found
+    if rule.is_mapping and [*rule.keys(aux, 0)] != [*rule.keys(other_aux, 0)]:
+        return "in another order"
     return contrast(rule.node_data(aux), rule.node_data(other_aux))
 
 
@@ -420,15 +419,19 @@ def describe(node: Any, view: View) -> str:
 
 
 def _hint(rule: Rule, node: Any, view: View) -> str:
+    """Return how a node may come to be where one of another type is expected."""
+    cls = type(node)
     if node is None:
         return "None is a node without children; none_is_leaf=True makes it a leaf"
-    if view.resolve(type(node)) is None and isinstance(node, rule.cls):
-        return _hint_of_leaf(type(node), rule)
-    return rule.hint(node)
-
-
-def _hint_of_leaf(cls: type, rule: Rule) -> str:
-    """Return why an instance of the class of a rule, or of a subclass, is a leaf."""
+    if rule is NONE:
+        return (
+            "the expected None is a node without children; none_is_leaf=True makes "
+            "it a leaf"
+        )
+    if {cls, rule.cls} == {list, tuple}:
+        return "a list and a tuple are different nodes; convert one of them"
+    if view.resolve(cls) is not None or not isinstance(node, rule.cls):
+        return ""
     if cls is not rule.cls:
         names = cls.__qualname__, rule.cls.__qualname__
         if names[0] == names[1]:

@@ -233,24 +233,12 @@ class Rule(Sealed):
         said = "" if data is None else f" and aux data {clip(data)}"
         return f"{class_name(self.cls)} with {count_of_children(arity)}{said}"
 
-    def contrast(self, aux: Any, other: Any, /) -> tuple[str, str] | str | None:
-        """Return how the aux data of two nodes with the same description differ.
-
-        The result is a pair of texts for the two nodes, one sentence about both, or
-        None to compare `node_data`.
-        """
-        return None
-
     def origin(self) -> str:
         """Return where the rule comes from."""
         if not self.where:
             return "built in"
         scope = f"in namespace {self.namespace!r} " if self.namespace else ""
         return f"registered {scope}at {self.where}"
-
-    def hint(self, node: Any, /) -> str:
-        """Return a hint for a node found where a node of this type is expected."""
-        return ""
 
     # ----------------------------------------------------------------- serialization
 

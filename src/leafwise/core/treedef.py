@@ -10,8 +10,8 @@ not change it.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from collections.abc import Callable, Iterable
+from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from ..errors import NamespaceError, TreeDefError
@@ -318,52 +318,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
 
     # -------------------------------------------------------------- folding
 
-    def transform(
-        self,
-        f_node: Callable[[PyTreeDef], PyTreeDef] | None = None,
-        f_leaf: Callable[[PyTreeDef], PyTreeDef] | None = None,
-    ) -> PyTreeDef:
-        """Return this structure with its nodes and leaves replaced by two functions.
-
-        Args:
-            f_node: Takes each node as a one-level treedef, from the leaves up,
-                and returns a one-level treedef with as many children.
-            f_leaf: Takes the treedef of a leaf and returns any treedef.
-
-        Raises:
-            TreeDefError: A function returned something else, or a treedef with another
-                None mode or namespace.
-
-        Example:
-            >>> import leafwise as lw
-            >>> pair = lw.tree_structure((0, 0))
-            >>> lw.tree_structure([1, {"a": 2}]).transform(f_leaf=lambda leaf: pair)
-            PyTreeDef([(*, *), {'a': (*, *)}])
-
-        Modelled on `optree.PyTreeSpec.transform`.
-        """
-        mode = self._mode
-        steps: list[Step] = []
-        for step in iter_steps(self._code):
-            if step is None and f_leaf is not None:
-                made = f_leaf(self._make((), 1, self._mode))
-                mode = joined_mode("transform", (self, made), mode)
-                steps += iter_steps(made._code)
-            elif step is not None and f_node is not None:
-                rule, arity, aux = step
-                one = self._make(((arity, rule, arity, aux),), arity, self._mode)
-                made = f_node(one)
-                mode = joined_mode("transform", (self, made), mode)
-                if not made.is_one_level() or made.num_leaves != arity:
-                    raise TreeDefError(
-                        "f_node must return a node with as many leaves as "
-                        f"{clip(one)}, got {clip(made)}"
-                    )
-                steps.append(made._code[-1][1:])
-            else:
-                steps.append(step)
-        return self._of(steps, mode)
-
     def walk(
         self,
         leaves: Iterable[Any],
@@ -387,44 +341,13 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> lw.tree_structure([1, (2, [3])]).walk("abc", depth, lambda leaf: 0)
             3
         """
-        if f_node is None:
-            return self.traverse(leaves, f_leaf=f_leaf)
-        return self._fold(
-            leaves,
-            f_leaf,
-            lambda rule, aux, children: f_node(
-                rule.class_of(aux), rule.node_data(aux), tuple(children)
-            ),
-        )
 
-    def traverse(
-        self,
-        leaves: Iterable[Any],
-        f_node: Callable[[Any], Any] | None = None,
-        f_leaf: Callable[[Any], Any] | None = None,
-    ) -> Any:
-        """Build a tree from the leaves up, and call a function on each node.
+        def fold(rule: Any, aux: Any, children: list[Any]) -> Any:
+            if f_node is None:
+                return rule.unflatten(aux, children)
+            return f_node(rule.class_of(aux), rule.node_data(aux), tuple(children))
 
-        Args:
-            leaves: As many leaves as the structure has.
-            f_node: Takes each node once it is built, returns its replacement.
-            f_leaf: Called on each leaf first.
-
-        Raises:
-            StructureError: Too few or too many leaves.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, (2, 3)]).traverse(
-            ...     [1, 2, 3], lambda n: sum(n) if isinstance(n, tuple) else n)
-            [1, 5]
-        """
-
-        def build(rule: Any, aux: Any, children: list[Any]) -> Any:
-            node = rule.unflatten(aux, children)
-            return node if f_node is None else f_node(node)
-
-        return self._fold(leaves, f_leaf, build)
+        return self._fold(leaves, f_leaf, fold)
 
     def _fold(
         self,
@@ -465,16 +388,15 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             PyTreeDef([(*, *), (*, *)])
         """
         mode = joined_mode("compose", (self, inner))
-        grafted = [*iter_steps(inner._code)]
+        return self._grafted(repeat(inner), mode)
 
-        def steps() -> Iterator[Step]:
-            for step in iter_steps(self._code):
-                if step is None:
-                    yield from grafted
-                else:
-                    yield step
-
-        return PyTreeDef._of(steps(), mode)
+    def _grafted(self, parts: Iterable[PyTreeDef], mode: Mode) -> PyTreeDef:
+        """Return this structure with others at its leaves."""
+        steps: list[Step] = []
+        rest = iter(parts)
+        for step in iter_steps(self._code):
+            steps += [step] if step is not None else iter_steps(next(rest)._code)
+        return self._of(steps, mode)
 
     # -------------------------------------------------------------- comparing
 
@@ -682,9 +604,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         view = view_of(namespace, none_is_leaf)
         parts, code = flatten(collection, view)
         whole = make_treedef(code, len(parts), view)
-        joined_mode("from_children", (whole, *parts))
-        rest = iter(parts)
-        return whole.transform(f_leaf=lambda _: next(rest))
+        return whole._grafted(parts, joined_mode("from_children", (whole, *parts)))
 
     @classmethod
     def from_node_data(
@@ -767,7 +687,7 @@ def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) 
             )
 
 
-def joined_mode(who: str, parts: tuple[Any, ...], mode: Mode | None = None) -> Mode:
+def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
     """Return the mode of a structure that is made of others.
 
     The global registry is part of each namespace, so a structure of a namespace can be
@@ -776,13 +696,12 @@ def joined_mode(who: str, parts: tuple[Any, ...], mode: Mode | None = None) -> M
     Args:
         who: The name of the function that joins them.
         parts: The structures, at least one.
-        mode: The mode of what was joined before.
 
     Raises:
         TreeDefError: A part is not a treedef, or their modes cannot be joined.
     """
     check_treedefs(who, parts)
-    joined: Mode = mode or parts[0]._mode
+    joined: Mode = parts[0]._mode
     for part in parts:
         name = part.namespace
         if name and joined.namespace and name != joined.namespace:

@@ -14,6 +14,7 @@ from typing import Any, Self
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
 from ...core.treedef import PyTreeDef
+from ...core.walk import Step, iter_steps
 from ...errors import StructureError, TreeDefError
 from ...safely import class_name, described
 from .accessors import PyTreeAccessor, PyTreeKind
@@ -177,7 +178,12 @@ class PyTreeSpec:
             f_node: Takes each node once it is built.
             f_leaf: Called on each leaf first.
         """
-        return self._treedef.traverse(leaves, f_node, f_leaf)
+
+        def build(rule: Any, aux: Any, children: list[Any]) -> Any:
+            node = rule.unflatten(aux, children)
+            return node if f_node is None else f_node(node)
+
+        return self._treedef._fold(leaves, f_leaf, build)
 
     # ------------------------------------------------------------------------ algebra
 
@@ -217,19 +223,22 @@ class PyTreeSpec:
             TypeError: A function returned something else than a structure.
             ValueError: It cannot stand there.
         """
+        steps: list[Step] = []
         namespaces = {self.namespace}
-
-        def told(function: Any) -> Any:
-            def call(one: PyTreeDef) -> PyTreeDef:
-                made = function(self._like(one))
-                _check_made(made, one)
-                namespaces.add(made.namespace)
-                return made._plain()  # type: ignore[no-any-return]  # a spec
-
-            return None if function is None else call
-
-        found = self._plain().transform(told(f_node), told(f_leaf))
-        return merged(found, one_namespace(namespaces))
+        for step in iter_steps(self._treedef._code):
+            function = f_leaf if step is None else f_node
+            if function is None:
+                steps.append(step)
+                continue
+            leaves = () if step is None else (None,) * step[1]
+            one = PyTreeDef._of((*leaves, step), self._treedef._mode)
+            made = function(self._like(one))
+            _check_made(made, one)
+            namespaces.add(made.namespace)
+            found = [*iter_steps(made._treedef._code)]
+            steps += found if step is None else found[-1:]
+        treedef = PyTreeDef._of(steps, self._plain()._mode)
+        return merged(treedef, one_namespace(namespaces))
 
     # ---------------------------------------------------------------------- comparing
 

@@ -1,14 +1,11 @@
 """`PyTreeDef` as a value: reading, comparing, printing, using (L6, L11)."""
 
-import dataclasses
 import time
 from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import pytest
-from hypothesis import given
 
 import leafwise as lw
-from strategies import trees
 
 
 Point = namedtuple("Point", "x y")
@@ -276,48 +273,6 @@ class TestOfNodeData:
             lw.PyTreeDef.from_node_data((dict, ["a"]), [leaf, leaf])
         with pytest.raises(lw.errors.TreeDefError, match="takes treedefs"):
             lw.PyTreeDef.from_node_data((list, None), [1])
-
-
-class TestBarePaths:
-    """Paths without key objects, for other libraries."""
-
-    def test_they_hold_keys_positions_and_names(self):
-        @lw.register_dataclass
-        @dataclasses.dataclass
-        class Layer:
-            w: object
-
-        tree = {"b": [1, Point(2, (3,))], 1: Layer(4), "p": lw.Partial(len, 5)}
-        treedef = lw.tree_structure(tree)
-        for _ in range(8):  # the engine takes over
-            treedef = lw.tree_structure(tree)
-            assert treedef.bare_paths() == [
-                (1, "w"),
-                ("b", 0),
-                ("b", 1, 0),
-                ("b", 1, 1, 0),
-                ("p", "args", 0),
-            ]
-            treedef.bare_paths().clear()  # is the caller's own
-        assert {*map(type, treedef.bare_paths())} == {tuple}
-
-    def test_of_small_and_deep_trees(self):
-        assert structure(1).bare_paths() == [()]
-        assert structure(None).bare_paths() == []
-        tree = 0
-        for _ in range(3000):
-            tree = [1, tree]
-        paths = structure(tree).bare_paths()
-        assert paths[5] == (1,) * 5 + (0,)
-        assert [len(path) for path in paths[-3:]] == [2999, 3000, 3000]
-
-    @given(trees())
-    def test_they_are_the_entries_of_the_keys(self, tree):
-        treedef = structure(tree)
-        for path, bare in zip(treedef.paths(), treedef.bare_paths(), strict=True):
-            assert len(path) == len(bare)
-            for key, entry in zip(path, bare, strict=True):
-                assert key.entry == entry or type(key) is lw.GetAttrKey
 
 
 @pytest.mark.parametrize("depth", [300, 900, 5000])

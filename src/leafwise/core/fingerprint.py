@@ -34,17 +34,6 @@ GiveBytes: TypeAlias = "Callable[[Any], bytes] | None"
 """Takes a value of a type that is not known here, returns what tells it from others."""
 
 
-def of_treedef(code: Code, mode: Mode) -> str:
-    """Return the fingerprint of a structure.
-
-    Raises:
-        TreeDefError: Aux data has none; with a note of the key path.
-    """
-    writer = Writer()
-    writer.structure(code, mode)
-    return writer.text()
-
-
 class Writer:
     """Takes values, one after the other, and makes a hash of them.
 

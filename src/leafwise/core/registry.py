@@ -334,11 +334,6 @@ def namespaces() -> tuple[str, ...]:
     return tuple(current.state.layers)
 
 
-def layers() -> Mapping[str, Layer]:
-    """Return the registrations of all namespaces, as they are now."""
-    return current.state.layers
-
-
 on_change: Final[list[Callable[[], None]]] = []
 """What to call after each change; several threads may do so at once."""
 
@@ -563,7 +558,12 @@ def install(
         layer = layer or EMPTY
         rules = dict(layer.rules)
         if cls in rules and not exist_ok:
-            raise RegistryError(_duplicate(cls, rules[cls], namespace))
+            known = rules[cls]
+            origin = f" at {known.where}" if known is not None else " as a leaf"
+            raise RegistryError(
+                f"{class_name(cls)} is registered in {_scope(namespace)} already"
+                f"{origin}; pass exist_ok=True to replace that registration"
+            )
         if exist_ok:
             for old in [old for old in rules if _is_reload(old, cls)]:
                 del rules[old]
@@ -581,14 +581,6 @@ def install(
 
 def _scope(namespace: str) -> str:
     return f"namespace {shown(namespace)}" if namespace else "the global registry"
-
-
-def _duplicate(cls: type, rule: Rule | None, namespace: str) -> str:
-    origin = f" at {rule.where}" if rule is not None else " as a leaf"
-    return (
-        f"{class_name(cls)} is registered in {_scope(namespace)} already{origin}; "
-        "pass exist_ok=True to replace that registration"
-    )
 
 
 def _is_reload(old: type, new: type) -> bool:

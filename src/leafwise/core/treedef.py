@@ -35,7 +35,6 @@ from .walk import (
     Code,
     Runner,
     Step,
-    bare_leaf_paths,
     flatten,
     hooks,
     iter_steps,
@@ -231,18 +230,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             ['[0]', "[1]['a']"]
         """
         return self._runner.paths(self)
-
-    def bare_paths(self) -> list[tuple[Any, ...]]:
-        """Return the key path of each leaf as a tuple of plain values.
-
-        The values are dict keys, attribute names, and indices, also in a named tuple.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, {"a": 2}]).bare_paths()
-            [(0,), (1, 'a')]
-        """
-        return bare_leaf_paths(self._code, self._count)
 
     # -------------------------------------------------------------- using
 
@@ -560,9 +547,11 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> lw.tree_structure({"a": [1, 2]}).fingerprint()[:16]
             'lw1-4f3bbf9c6899'
         """
-        from .fingerprint import of_treedef  # and with it hashlib
+        from .fingerprint import Writer  # and with it hashlib
 
-        return of_treedef(self._code, self._mode)
+        writer = Writer()
+        writer.structure(self._code, self._mode)
+        return writer.text()
 
     @classmethod
     def leaf(cls, *, none_is_leaf: bool = False, namespace: str = GLOBAL) -> PyTreeDef:

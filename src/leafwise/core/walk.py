@@ -19,6 +19,7 @@ own; nothing here knows who that is, and without anybody everything works, slowe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import length_hint
 from typing import Any, Final, TypeAlias
 
 from ..errors import CycleError, FlattenError
@@ -83,7 +84,7 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
             else:
                 stack.append(rule.unflatten(aux, children))
     except Exception as error:
-        locate(error, [*reversed(node_path(code, len(code) - _remaining(rest) - 1))])
+        locate(error, [*reversed(node_path(code, len(code) - length_hint(rest) - 1))])
         raise
     return stack[0]
 
@@ -200,14 +201,9 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     return [*map(KeyPath, paths)]
 
 
-def bare_leaf_paths(code: Code, count: int) -> list[tuple[Any, ...]]:
-    """Return the key path of each leaf as a tuple of plain keys."""
-    return _long_leaf_paths(code, tuple, bare=True) if code else [()] * count
-
-
-def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> list[Any]:
+def _long_leaf_paths(code: Code) -> list[KeyPath]:
     """Return the key path of each leaf, with nothing built for the nodes between."""
-    paths: list[Any] = []
+    paths: list[KeyPath] = []
     links: Links = [(0, None)]
     stack = [0]
     parent = -1
@@ -215,14 +211,13 @@ def _long_leaf_paths(code: Code, make: Any = KeyPath, bare: bool = False) -> lis
     for run, rule, arity, aux in reversed(code):
         index = stack.pop()
         stack += range(len(links), len(links) + arity)
-        keys = rule.bare_keys(aux, arity) if bare else rule.keys(aux, arity)
-        links += [(index, key) for key in keys]
+        links += [(index, key) for key in rule.keys(aux, arity)]
         if run:
             for below in stack[: -run - 1 : -1]:
                 above, key = links[below]
                 if above != parent:
                     parent, prefix = above, unlink(above, links)
-                paths.append(make((*prefix, key)))
+                paths.append(KeyPath((*prefix, key)))
             del stack[-run:]
     paths.reverse()
     return paths
@@ -462,18 +457,11 @@ def _asking(is_leaf: Predicate, stack: list[Frame]) -> Any:
 
 def _keys(stack: list[Frame]) -> list[Any]:
     """Return the keys from the root down to where a walk is."""
-    return [key for frame in stack for key in _key_at(frame)]
-
-
-def _key_at(frame: Frame) -> tuple[Any, ...]:
-    """Return the key of the child that a walk is at; none before the first child."""
-    rest, rule, arity, aux, _ = frame
-    taken = arity - _remaining(rest)
-    return tuple(rule.keys(aux, arity)[taken - 1 : taken])
-
-
-def _remaining(rest: Any) -> int:
-    return int(rest.__length_hint__())
+    keys: list[Any] = []
+    for rest, rule, arity, aux, _ in stack:
+        taken = arity - length_hint(rest)
+        keys += rule.keys(aux, arity)[taken - 1 : taken]  # none before the first child
+    return keys
 
 
 def _check_cycle(stack: list[Frame]) -> None:
@@ -518,7 +506,7 @@ def map_leaves(
     except Exception as error:  # of the function; or it is none
         if not callable(function):
             add_note(error, "the first argument is the function, the tree comes after")
-        failed = len(columns[0]) - _remaining(first) - 1
+        failed = len(columns[0]) - length_hint(first) - 1
         if failed >= 0:
             locate(error, [*reversed(leaf_path(code, failed))])
         raise

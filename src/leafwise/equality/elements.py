@@ -17,7 +17,6 @@ from .content import Undecided, as_numpy, is_jax_array, is_traced, library_of, q
 
 Feed: TypeAlias = "Callable[[Any], object]"
 
-_NUMPY, _JAX, _TORCH = range(3)  # see `library_of`
 _OBJECTS: Final = "OT"  # kinds of dtypes whose elements are objects, or strings
 _WIDE: Final = "gG"  # dtypes whose size differs between machines, with gaps
 _FLOATS: Final = ("float", "bfloat")
@@ -45,13 +44,10 @@ def describe_array(array: Any) -> tuple[str, str, tuple[int, ...]]:
         raise Undecided("jax is tracing, so its elements are not known yet")
     shape = tuple(map(int, array.shape))
     library = library_of(array)
-    if library == _NUMPY:
-        return _sort_of(array), describe_dtype(array.dtype), shape
-    if library == _JAX:
-        return "jax.Array", _jax_dtype(array.dtype), shape
-    if library == _TORCH:
-        return _sort_of_tensor(array), str(array.dtype), shape
-    raise Undecided("it is an array of a library that is not known here")
+    if library < 0:
+        raise Undecided("it is an array of a library that is not known here")
+    sort = (_sort_of, lambda _: "jax.Array", _sort_of_tensor)[library](array)
+    return sort, describe_dtype(array.dtype), shape
 
 
 def _sort_of(array: Any) -> str:
@@ -75,12 +71,8 @@ def _sort_of_tensor(tensor: Any) -> str:
     return f"torch.{type(tensor).__name__}"
 
 
-def _jax_dtype(dtype: Any) -> str:
-    return describe_dtype(dtype) if hasattr(dtype, "newbyteorder") else str(dtype)
-
-
 def describe_dtype(dtype: Any) -> str:
-    """Return the text of a dtype of numpy, which does not tell the order of bytes.
+    """Return the text of a dtype, which does not tell the order of bytes.
 
     Example:
         >>> import pytest
@@ -91,6 +83,8 @@ def describe_dtype(dtype: Any) -> str:
         >>> describe_dtype(np.dtype([("a", "f4"), ("b", ">i8")]))
         "(12, [('a', 'f4', 0, None), ('b', 'i8', 4, None)])"
     """
+    if not hasattr(dtype, "newbyteorder"):  # of torch, or of a key of jax
+        return str(dtype)
     if dtype.names is not None:
         fields = [(name, *dtype.fields[name][:2]) for name in dtype.names]
         told = [

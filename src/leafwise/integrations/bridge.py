@@ -24,7 +24,7 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from ..core.node import Rule
-from ..core.registry import GLOBAL, announced, layers, lookup
+from ..core.registry import GLOBAL, announced, current, lookup
 from ..lazy import is_loading, real
 from ..safely import Guard, living, shown
 
@@ -363,7 +363,7 @@ def status() -> dict[str, Status]:
 
 def _unasked() -> list[type]:
     """Return the classes that were registered here, and nowhere else on purpose."""
-    rules = layers()[GLOBAL].rules
+    rules = current.state.layers[GLOBAL].rules
     return [cls for cls, rule in rules.items() if rule and cls not in _classes]
 
 

@@ -156,6 +156,11 @@ def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
     return found[::-1]
 
 
+def paths_of(treedef: PyTreeDef) -> list[tuple[Any, ...]]:
+    """Return the path of each leaf of a structure: the entries, as plain values."""
+    return [tuple([one.entry for one in path]) for path in accessors_of(treedef)]
+
+
 # -------------------------------------------------------------------------------- text
 
 

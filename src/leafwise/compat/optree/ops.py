@@ -24,7 +24,7 @@ from ...ops.reshape import common_columns, common_trees
 from ...safely import MISSING, clip
 from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
 from .context import Walk, options, options_by_name
-from .kinds import accessors_of, entry_class, kind_of, metadata
+from .kinds import accessors_of, entry_class, kind_of, metadata, paths_of
 from .registry import unflatten_by
 from .spec import PyTreeSpec, joined
 from .treespecs import *
@@ -158,7 +158,7 @@ def _mapper(name: str) -> Callable[..., Any]:
 def _lead(name: str) -> tuple[Lead, str]:
     """Return what the mapped function takes first, and that in words."""
     if "_with_path" in name:
-        return PyTreeDef.bare_paths, "the path and "
+        return paths_of, "the path and "
     return (accessors_of, "the accessor and ") if "_with_a" in name else (None, "")
 
 

@@ -18,7 +18,7 @@ from ...core.walk import Step, iter_steps
 from ...errors import StructureError, TreeDefError
 from ...safely import class_name, described
 from .accessors import PyTreeAccessor, PyTreeKind
-from .kinds import accessors_of, brackets, kind_of, metadata
+from .kinds import accessors_of, brackets, kind_of, metadata, paths_of
 
 
 def _of_treedef(name: str, doc: str) -> Any:
@@ -78,7 +78,7 @@ class PyTreeSpec:
 
     def paths(self) -> list[tuple[Any, ...]]:
         """Return the path to each leaf."""
-        return self._treedef.bare_paths()
+        return paths_of(self._treedef)
 
     def accessors(self) -> list[PyTreeAccessor]:
         """Return the accessor of each leaf."""

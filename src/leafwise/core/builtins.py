@@ -54,6 +54,10 @@ class MappingRule(Rule):
         keys: DictKeys = aux
         return keys
 
+    def rest_in(self, aux: Any) -> Any:
+        """Return what else is in the aux data, as `rest` returns it of a node."""
+        return None
+
     def bare_keys(self, aux: Any, _arity: int = 0) -> tuple[Any, ...]:
         return self.keys_in(aux).ordered
 
@@ -66,7 +70,7 @@ class MappingRule(Rule):
         return [held[key] for key in aux.ordered], aux
 
     def unflatten(self, aux: Any, children: Any) -> Any:
-        return self.from_items(None, aux.build(children))
+        return self.from_items(self.rest_in(aux), self.keys_in(aux).build(children))
 
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         if type(node) not in _DICTS or len(node) != arity:
@@ -77,8 +81,8 @@ class MappingRule(Rule):
         except KeyError:
             return None
 
-    def empty(self, _aux: Any) -> Any:
-        return self.cls()
+    def empty(self, aux: Any) -> Any:
+        return self.from_items(self.rest_in(aux), {})
 
     def unflatten_into(self, node: Any, aux: Any, children: Any) -> Any:
         node.update(self.unflatten(aux, children))
@@ -91,10 +95,12 @@ class MappingRule(Rule):
             and exact.same(first.ordered, second.ordered)
             # as another dict would look for them
             and [*map(hash, first.ordered)] == [*map(hash, second.ordered)]
+            and exact.same(self.rest_in(a), self.rest_in(b))
         )
 
     def hash_aux(self, aux: Any) -> int:
-        return hash(frozenset(map(exact.digest, self.bare_keys(aux))))
+        keys = frozenset(map(exact.digest, self.bare_keys(aux)))
+        return hash((keys, exact.digest(self.rest_in(aux))))
 
     def compared_aux(self, aux: Any) -> Any:
         return aux.ordered, aux.is_structure
@@ -198,17 +204,8 @@ class DefaultDictRule(MappingRule):
         children, keys = super().flatten(node)
         return children, (keys, node.default_factory)
 
-    def unflatten(self, aux: Any, children: Any) -> Any:
-        return defaultdict(aux[1], aux[0].build(children))
-
-    def empty(self, aux: Any) -> Any:
-        return defaultdict(aux[1])
-
-    def same_aux(self, a: Any, b: Any) -> bool:
-        return super().same_aux(a, b) and exact.same(a[1], b[1])
-
-    def hash_aux(self, aux: Any) -> int:
-        return hash((super().hash_aux(aux), exact.digest(aux[1])))
+    def rest_in(self, aux: Any) -> Any:
+        return aux[1]
 
     def compared_aux(self, aux: Any) -> Any:
         return *super().compared_aux(aux[0]), aux[1]
@@ -388,18 +385,13 @@ R = TypeVar("R")
 class Sealed:
     """Wraps a `functools.partial` so that an outer one does not absorb it.
 
-    Two of them are equal when the wrapped partials are made of equal parts. One is also
-    equal to the partial that it wraps.
+    Two of them are equal when the wrapped partials are made of equal parts.
     """
-
-    __slots__ = ("func",)
 
     def __init__(self, func: Callable[..., Any]) -> None:
         self.func = func
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, functools.partial):
-            return self.func == other
         if type(other) is not Sealed:
             return NotImplemented
         return exact.same(self.func, other.func)
@@ -412,9 +404,6 @@ class Sealed:
 
     def __repr__(self) -> str:
         return shown(self.func)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return Sealed, (self.func,)
 
 
 class Partial(functools.partial[R], Generic[R]):

@@ -41,8 +41,6 @@ class Writer:
         give_bytes: Called with values that have no text; may be set later.
     """
 
-    __slots__ = ("_hash", "give_bytes")
-
     def __init__(self, give_bytes: GiveBytes = None) -> None:
         self.give_bytes = give_bytes
         self._hash = hashlib.sha256(usedforsecurity=False)

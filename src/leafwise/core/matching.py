@@ -33,8 +33,6 @@ class Steps:
         starts: For each step, the index of the first step of its subtree.
     """
 
-    __slots__ = ("starts", "steps")
-
     def __init__(self, code: Code) -> None:
         self.steps: list[Step] = [*iter_steps(code)]
         self.starts: list[int] = []

@@ -114,20 +114,6 @@ class View:
             to ask. It leaves to the walk what it has not asked about only.
     """
 
-    __slots__ = (
-        "_fixed",
-        "_layers",
-        "_narrowed",
-        "_stops",
-        "asked",
-        "context",
-        "hot",
-        "leaf_treedef",
-        "leaf_types",
-        "mode",
-        "rules",
-    )
-
     def __init__(
         self, mode: Mode, layers: tuple[Layer, ...], stops: tuple[type, ...] = ()
     ) -> None:
@@ -260,8 +246,6 @@ class _State:
         views: The views that were made.
     """
 
-    __slots__ = ("layers", "views")
-
     def __init__(self, layers: Mapping[str, Layer]) -> None:
         self.layers = layers
         self.views: dict[tuple[str, bool], View] = {}
@@ -279,8 +263,6 @@ class _Current:
         local: How many classes were learned since the last `forget` that were neither
             registered nor stand in a module.
     """
-
-    __slots__ = ("local", "state", "view")
 
     def __init__(self) -> None:
         self.state = _State({GLOBAL: EMPTY})
@@ -345,8 +327,6 @@ class _Announced:
         begin: Called when a class is announced and nobody listens yet.
         listeners: Called with each class.
     """
-
-    __slots__ = ("_classes", "begin", "listeners")
 
     def __init__(self) -> None:
         self._classes: WeakKeyDictionary[type, None] = WeakKeyDictionary()

@@ -575,13 +575,10 @@ class _Hooks:
             a function from a node to its children and aux data, or None.
     """
 
-    __slots__ = ("begin", "observe", "reader", "runner")
-
-    def __init__(self) -> None:
-        self.begin: Callable[[], object] | None = None
-        self.runner = reference
-        self.observe: Callable[..., None] | None = None
-        self.reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
+    begin: Callable[[], object] | None = None
+    runner: Runner = reference
+    observe: Callable[..., None] | None = None
+    reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
 
 
 hooks: Final = _Hooks()

@@ -212,7 +212,10 @@ def is_readable(value: Any) -> bool:
 def says_equal(value: Any, other: Any) -> bool:
     """Return whether the `==` of a value's own class, and nobody else's, gives True."""
     ask: Any = type(value).__eq__
-    return ask(value, other) is True
+    try:
+        return ask(value, other) is True
+    except FAULTS:  # of a class that cannot be compared with the other one
+        return False
 
 
 def _has_operators(value: Any) -> bool:

@@ -28,7 +28,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from ..errors import CompareError
-from ..safely import FAULTS, class_name, clip, printed, shown, type_name
+from ..safely import class_name, clip, printed, shown, type_name
 from .content import (
     Asked,
     Pairs,
@@ -143,8 +143,10 @@ class Values:
             return False
         try:
             for knows, compare in _COMPARISONS:
-                if knows(a) or knows(b):
+                if knows(a):
                     return compare(a, b, self)
+                if knows(b):
+                    return compare(b, a, self)
             found = _by_parts(a, b)
             return _by_operator(a, b) if found is None else found
         except Undecided:
@@ -234,36 +236,24 @@ def _type_of(value: Any) -> Any:
 
 
 def _compare_traced(a: Any, b: Any, values: Values) -> bool:
-    if not is_traced(a):
-        a, b = b, a
     if is_array(b) or isinstance(b, int | float | complex):
         return values.defer(traced_agreement(a, b, values.asked))
-    return _says_equal(b, a)
+    return says_equal(b, a)
 
 
 def _compare_tables(a: Any, b: Any, _values: Values) -> bool:
     told = compare_whole(a, b)
-    if told is not None or (is_array(a) and is_array(b)):
+    if told is not None or is_array(b):
         return bool(told)
-    return _says_equal(b, a) if is_table(a) else _says_equal(a, b)
+    return says_equal(b, a)
 
 
 def _compare_with_array(a: Any, b: Any, values: Values) -> bool | Pairs:
-    if not is_array(a):
-        a, b = b, a
     if is_array(b):
         return compare_arrays(a, b, values.asked)
     if isinstance(b, str | bytes) or _is_number(b):
         return compare_scalar(a, b, values.asked)
-    return _says_equal(b, a)
-
-
-def _says_equal(value: Any, array: Any) -> bool:
-    """Ask a value of another sort, such as `mock.ANY`, about an array or table."""
-    try:
-        return says_equal(value, array)
-    except FAULTS:  # they are of two sorts, so there is no doubt
-        return False
+    return says_equal(b, a)
 
 
 # --------------------------------------------------------------------------- numbers
@@ -459,7 +449,9 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
     if type(a) in (tuple, list) and len(a) == len(b):
         pairs = zip(a, b, strict=True)
         return contrast(*next((p for p in pairs if not alike(*p)), (None, None)))
-    return _texts_differ(a, b) or "a different value with the same repr"
+    if shown(a) == shown(b):
+        return "a different value with the same repr"
+    return "the texts differ further on"
 
 
 def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
@@ -480,14 +472,3 @@ def type_names(one: type, other: type) -> tuple[str, str]:
     if one.__module__ != other.__module__:
         return f"{one.__module__}.{short}", f"{other.__module__}.{short}"
     return short, f"another class named {short}"
-
-
-def _texts_differ(a: Any, b: Any) -> str:
-    """Return where the full texts of two values begin to differ, "" if nowhere."""
-    one, other = (" ".join(shown(value).split()) for value in (a, b))
-    if one == other:
-        return ""
-    pairs = enumerate(zip(one, other, strict=False), start=1)
-    shorter = min(len(one), len(other))
-    first = next((position for position, (x, y) in pairs if x != y), shorter + 1)
-    return f"the texts differ from character {first} on"

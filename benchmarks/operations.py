@@ -10,7 +10,7 @@ from typing import Any
 
 from libraries import UNSUPPORTED, Library
 
-from leafwise import tree_structure
+from leafwise import PyTreeDef, tree_structure
 
 
 MAIN = ("flatten", "unflatten", "map", "map, 2 trees")
@@ -83,8 +83,12 @@ def asking(name: str, library: Library, tree: Any) -> Callable[[], Any]:
 
 def one_level(tree: Any) -> Any:
     """Return a prefix with a 0 for each child of the root, or a bare 0."""
-    level = tree_structure(tree).one_level()
-    return 0 if level is None else level.unflatten([0] * level.num_leaves)
+    treedef = tree_structure(tree)
+    if treedef.is_leaf():
+        return 0
+    zeros = [PyTreeDef.leaf()] * treedef.num_children
+    level = PyTreeDef.from_node_data(treedef.node_data(), zeros)
+    return level.unflatten([0] * level.num_leaves)
 
 
 def has(library: Library, name: str, title: str) -> bool:

@@ -244,7 +244,7 @@ CALLS = {
     "iterate": lambda p, n: [*lw.tree.iter(p.tree, **p.options)],
     "flatten up to": lambda p, n: p.treedef(n).flatten_up_to(p.tree),
     "explain": lambda p, n: p.treedef(n).explain(p.tree),
-    "one level": lambda p, n: (p.treedef(n).one_level(), p.treedef(n).children()),
+    "children": lambda p, n: p.treedef(n).children(),
     "fold": lambda p, n: p.treedef(n).walk(
         range(p.treedef(n).num_leaves), lambda _, __, kids: p.seen(kids), p.seen
     ),

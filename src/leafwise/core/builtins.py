@@ -505,8 +505,6 @@ def is_namedtuple_class(cls: type) -> bool:
         issubclass(cls, tuple)
         and type(fields) is tuple
         and all(type(name) is str for name in fields)
-        and callable(getattr(cls, "_make", None))
-        and callable(getattr(cls, "_asdict", None))
     )
 
 

@@ -8,7 +8,7 @@ path knows of rules only what it needs to find children that have no name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
 from ..errors import PathError
@@ -254,18 +254,12 @@ def _by_rule(key: Any, node: Any, view: View) -> Any:
     raise LookupError(key)
 
 
-def keys_of(node: Any, view: View) -> Sequence[Any]:
-    """Return the keys of a node's children, none for a leaf."""
-    rule = view.resolve(type(node))
-    if rule is None:
-        return ()
-    children, aux = rule.flatten(node)
-    return rule.keys(aux, len(children))
-
-
 def _no_such_path(path: KeyPath, depth: int, node: Any, view: View) -> PathError:
     found, key = path[:depth], path[depth]
-    known = [printed(known) for known in keys_of(node, view)]
+    rule, known = view.resolve(type(node)), []
+    if rule is not None:
+        children, aux = rule.flatten(node)
+        known = [*map(printed, rule.keys(aux, len(children)))]
     kind = type_name(node)
     if not known:
         there = f"the {kind} there has no children: {clip(node)}"

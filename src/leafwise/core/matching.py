@@ -31,6 +31,7 @@ class Steps:
     Attributes:
         steps: The steps in post-order.
         starts: For each step, the index of the first step of its subtree.
+        root: The index of the root: the last step.
     """
 
     def __init__(self, code: Code) -> None:
@@ -43,11 +44,7 @@ class Steps:
             del open_starts[len(open_starts) - arity :]
             open_starts.append(start)
             self.starts.append(start)
-
-    @property
-    def root(self) -> int:
-        """The index of the root: the last step."""
-        return len(self.steps) - 1
+        self.root = len(self.steps) - 1
 
     def children(self, index: int) -> list[int]:
         """Return the indices of a node's children, from left to right."""
@@ -174,7 +171,6 @@ Node: TypeAlias = "tuple[Rule, int, Any]"
 
 _SHOWN = 5
 _MAX_FOUND = 1000
-_MAX_SHAPE = 200
 
 
 class Difference(NamedTuple):
@@ -451,25 +447,17 @@ def mismatch_error(
     )
 
 
-def leaf_count_error(
-    expected: int, given: list[Any], leaves: Any, shape: str
-) -> StructureError:
+def leaf_count_error(expected: int, actual: str, treedef: object) -> StructureError:
     """Return the error for a number of leaves that a treedef does not have.
 
     Args:
         expected: How many leaves the treedef has.
-        given: What was read of the leaves, at most one more than expected.
-        leaves: Where they came from.
-        shape: The text of the treedef.
+        actual: How many were given.
+        treedef: The treedef.
     """
     wanted = "1 leaf" if expected == 1 else f"{expected} leaves"
-    actual = str(len(given)) if len(given) < expected else "more"
-    if hasattr(leaves, "__len__"):
-        actual = str(len(leaves))
-    if len(shape) > _MAX_SHAPE:
-        shape = shape[: _MAX_SHAPE - 3] + "..."
     return StructureError(
-        f"expected {wanted}, got {actual}\n  treedef: {shape}",
+        f"expected {wanted}, got {actual}\n  treedef: {clip(treedef)}",
         expected=wanted,
         actual=actual,
     )

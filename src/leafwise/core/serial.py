@@ -373,17 +373,13 @@ def _decode(rule: Rule, written: Any) -> Any:
     """Read the output of a codec.
 
     Raises:
-        TreeDefError: There is no codec, or it cannot read this.
+        TreeDefError: There is no codec.
+        Exception: It cannot read this.
     """
-    codec, name = codec_of(rule), class_name(rule.cls)
+    codec = codec_of(rule)
     if not codec:
-        raise TreeDefError(f"no codec is registered for {name}")
-    try:
-        return codec[1](written)
-    except Exception as error:
-        raise TreeDefError(
-            f"the codec of {name} cannot read {clip(written)}"
-        ) from error
+        raise TreeDefError(f"no codec is registered for {class_name(rule.cls)}")
+    return codec[1](written)
 
 
 def read_value(value: Any) -> Any:

@@ -169,16 +169,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         """
         return self.num_nodes == 1 and (not self._code or not strict)
 
-    def is_one_level(self) -> bool:
-        """Return whether this is a node whose children are all leaves.
-
-        Example:
-            >>> import leafwise as lw
-            >>> [lw.tree_structure(t).is_one_level() for t in ((1, 2), (), (None,), 1)]
-            [True, True, False, False]
-        """
-        return len(self._code) == 1
-
     def children(self) -> list[PyTreeDef]:
         """Return the treedefs of the root's children.
 
@@ -194,19 +184,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             self._of(found.subtree(index), self._mode)
             for index in found.children(found.root)
         ]
-
-    def one_level(self) -> PyTreeDef | None:
-        """Return the root with leaves as children, None for a leaf.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure([1, (2, 3)]).one_level()
-            PyTreeDef([*, *])
-        """
-        if not self._code:
-            return None
-        _, rule, arity, aux = self._code[-1]
-        return self._make(((arity, rule, arity, aux),), arity, self._mode)
 
     def entries(self) -> tuple[Any, ...]:
         """Return the keys of the root's children.
@@ -257,7 +234,10 @@ class PyTreeDef(Shown, Generic[Tree_co]):
     def _checked(self, leaves: Iterable[Any]) -> list[Any]:
         given = [*islice(leaves, self._count + 1)]
         if len(given) != self._count:
-            raise leaf_count_error(self._count, given, leaves, self._text(None))
+            actual = str(len(given)) if len(given) < self._count else "more"
+            if hasattr(leaves, "__len__"):
+                actual = str(len(leaves))
+            raise leaf_count_error(self._count, actual, self)
         return given
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
@@ -404,7 +384,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> small.is_prefix(large), large.is_prefix(small), small < large
             (True, False, True)
         """
-        check_treedefs("is_prefix", (self, other), same_mode=False)
+        _check_treedef("is_prefix", other)
         if self.none_is_leaf != other.none_is_leaf:
             return False
         deeper = len(self._code) < len(other._code)
@@ -660,20 +640,9 @@ def _load(state: Any) -> PyTreeDef:
     return PyTreeDef._make(*load(state))
 
 
-def check_treedefs(who: str, parts: tuple[Any, ...], *, same_mode: bool = True) -> None:
-    """Raise an error for a value that is not a treedef or has another None mode.
-
-    Raises:
-        TreeDefError: A part is one of these.
-    """
-    for part in parts:
-        if not isinstance(part, PyTreeDef):
-            raise TreeDefError(f"{who} takes treedefs, got {described(part)}")
-        if same_mode and part.none_is_leaf != parts[0].none_is_leaf:
-            raise TreeDefError(
-                f"{who} takes treedefs of one None mode: {clip(parts[0])} and "
-                f"{clip(part)} differ in none_is_leaf"
-            )
+def _check_treedef(who: str, part: object) -> None:
+    if not isinstance(part, PyTreeDef):
+        raise TreeDefError(f"{who} takes treedefs, got {described(part)}")
 
 
 def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
@@ -689,9 +658,15 @@ def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
     Raises:
         TreeDefError: A part is not a treedef, or their modes cannot be joined.
     """
-    check_treedefs(who, parts)
+    for part in parts:
+        _check_treedef(who, part)
     joined: Mode = parts[0]._mode
     for part in parts:
+        if part.none_is_leaf != joined.none_is_leaf:
+            raise TreeDefError(
+                f"{who} takes treedefs of one None mode: {clip(parts[0])} and "
+                f"{clip(part)} differ in none_is_leaf"
+            )
         name = part.namespace
         if name and joined.namespace and name != joined.namespace:
             raise TreeDefError(

@@ -84,21 +84,17 @@ def is_traced(value: Any) -> bool:
     return instance_of(value, "jax.core", "Tracer")
 
 
-def _is_numpy(value: Any) -> bool:
-    return instance_of(value, "numpy", "ndarray", "generic")
-
-
-def _is_torch(value: Any) -> bool:
-    return instance_of(value, "torch", "Tensor")
-
-
-_LIBRARIES: Final = (_is_numpy, is_jax_array, _is_torch)
-_NUMPY: Final = 0
+_LIBRARIES: Final = (
+    ("numpy", "ndarray", "generic"),
+    ("jax", "Array"),
+    ("torch", "Tensor"),
+)
+_NUMPY, _JAX, _TORCH = range(3)
 
 
 def library_of(value: Any) -> int:
     """Return the number of the library that an array is of, -1 if none is known."""
-    found = (number for number, knows in enumerate(_LIBRARIES) if knows(value))
+    found = (n for n, names in enumerate(_LIBRARIES) if instance_of(value, *names))
     return next(found, -1)
 
 
@@ -342,7 +338,7 @@ def as_numpy(array: Any) -> Any:
     numpy: Any = sys.modules.get("numpy")
     if numpy is None:
         raise TypeError("numpy is not loaded")
-    if _is_torch(array):
+    if library_of(array) == _TORCH:
         made = _from_torch(array)
     else:
         made = numpy.asanyarray(array.toarray() if hasattr(array, "toarray") else array)
@@ -441,15 +437,13 @@ def is_table(value: Any) -> bool:
     So do those of pandas, polars and xarray; their `==` compares elements.
     """
     cls = type(value)
-    return hasattr(cls, "shape") and any(hasattr(cls, name) for name in _WHOLE)
-
-
-_WHOLE: Final = ("identical", "equals")
+    is_whole = hasattr(cls, "identical") or hasattr(cls, "equals")
+    return is_whole and hasattr(cls, "shape")
 
 
 def compare_whole(a: Any, b: Any) -> bool | None:
     """Ask the method for whole values of a class; None if it has none."""
-    for name in _WHOLE:
+    for name in ("identical", "equals"):
         ask = getattr(type(a), name, None)
         if ask is not None and type(a) is type(b):
             told = ask(a, b)

@@ -74,7 +74,7 @@ class PyTreeSpec:
 
     def is_one_level(self) -> bool:
         """Return whether this is a node all of whose children are leaves."""
-        return self._treedef.is_one_level()
+        return len(self._treedef._code) == 1
 
     def paths(self) -> list[tuple[Any, ...]]:
         """Return the path to each leaf."""
@@ -115,8 +115,12 @@ class PyTreeSpec:
 
     def one_level(self) -> Self | None:
         """Return the root with leaves as children, or None for a leaf."""
-        found = self._treedef.one_level()
-        return None if found is None else self._like(found)
+        code = self._treedef._code
+        if not code:
+            return None
+        _, *root = code[-1]
+        steps = (*(None,) * self.num_children, tuple(root))
+        return self._like(PyTreeDef._of(steps, self._treedef._mode))  # type: ignore[no-any-return]  # a spec
 
     # -------------------------------------------------------------------------- using
 

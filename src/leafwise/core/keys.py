@@ -103,11 +103,6 @@ class DictKey(Key):
     def __str__(self) -> str:
         return f"[{literal(self.key)}]"
 
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, SequenceKey):
-            return other.__eq__(self)
-        return super().__eq__(other)
-
     def __hash__(self) -> int:
         return hash((DictKey, self.key))
 

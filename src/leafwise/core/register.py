@@ -373,19 +373,8 @@ def register_pytree_node(
         >>> [str(path) for path in lw.tree_paths({"i": Interval(1, 2)})]
         ["['i'].low", "['i'].high"]
     """
-    check_class(cls)
-    if flatten_with_keys is not None:
-        check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
-    check_callable(flatten, "the flatten function", cls)
-    check_callable(unflatten, "the unflatten function", cls)
-
-    def make(of: type, **given: Any) -> Rule:
-        read = flatten
-        if flatten_with_keys is not None:
-            read = partial(_split_pairs, of, flatten_with_keys)
-        return FunctionRule(of, read, unflatten, **given)
-
-    return install(cls, make, namespace, inherit, exist_ok, bridge)
+    how = namespace, inherit, exist_ok, bridge
+    return _by_functions(cls, flatten, unflatten, flatten_with_keys, *how)
 
 
 def register_pytree_with_keys(
@@ -433,16 +422,28 @@ def register_pytree_with_keys(
         >>> [str(path) for path in lw.tree_paths(Pair(1, [2]))]
         ['.x', '.y[0]']
     """
-    return register_pytree_node(
-        cls,
-        flatten or flatten_with_keys,
-        unflatten,
-        flatten_with_keys,
-        namespace=namespace,
-        inherit=inherit,
-        exist_ok=exist_ok,
-        bridge=bridge,
-    )
+    how = namespace, inherit, exist_ok, bridge
+    reads = flatten or flatten_with_keys
+    return _by_functions(cls, reads, unflatten, flatten_with_keys, *how)
+
+
+def _by_functions(
+    cls: C, flatten: Any, unflatten: Any, flatten_with_keys: Any, *how: Any
+) -> C:
+    """Register a class by functions; those with keys are used if there are any."""
+    check_class(cls)
+    if flatten_with_keys is not None:
+        check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
+    check_callable(flatten, "the flatten function", cls)
+    check_callable(unflatten, "the unflatten function", cls)
+
+    def make(of: type, **given: Any) -> Rule:
+        read = flatten
+        if flatten_with_keys is not None:
+            read = partial(_split_pairs, of, flatten_with_keys)
+        return FunctionRule(of, read, unflatten, **given)
+
+    return install(cls, make, *how)
 
 
 # -------------------------------------------------------------- class protocols

@@ -109,10 +109,6 @@ def is_number_dtype(dtype: Any) -> bool:
     return kind in "iufc" or (kind == "V" and dtype_name(dtype).startswith(_NUMBERS))
 
 
-def _is_bool(dtype: Any) -> bool:
-    return dtype_name(dtype) == "bool"
-
-
 def _same_form(a: Any, b: Any, libraries: tuple[int, int]) -> bool:
     if tuple(a.shape) != tuple(b.shape):
         return False
@@ -180,7 +176,8 @@ def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
             return parts
     elif not (is_readable(a) and is_readable(b)):
         return says_equal(a, b) and says_equal(b, a)
-    if libraries[0] == libraries[1] and _has_operators(a) and _has_operators(b):
+    operators = type(a).__eq__, type(b).__eq__
+    if libraries[0] == libraries[1] and object.__eq__ not in operators:
         with contextlib.suppress(*FAULTS):  # on two devices, for one
             return _same_elements(a, b, asked)
     return _same_elements(as_numpy(a), as_numpy(b), asked)
@@ -214,11 +211,6 @@ def says_equal(value: Any, other: Any) -> bool:
         return False
 
 
-def _has_operators(value: Any) -> bool:
-    ask: Any = type(value).__eq__
-    return ask is not object.__eq__
-
-
 def is_masked(array: Any) -> bool:
     """Return whether an array of numpy has masked elements, or could have some."""
     return type(array).__module__ != "numpy" and instance_of(
@@ -228,21 +220,16 @@ def is_masked(array: Any) -> bool:
 
 def _parts(a: Any, b: Any) -> Pairs | None:
     """Return the parts of numpy arrays whose elements alone do not tell."""
-    if is_masked(a) or is_masked(b):
-        return _masked_parts(a, b)
+    if is_masked(a) or is_masked(b):  # what is under a mask does not count
+        numpy: Any = sys.modules["numpy"]
+        masks = numpy.ma.getmaskarray(a), numpy.ma.getmaskarray(b)
+        fill = numpy.zeros((), a.dtype)
+        return [masks, (numpy.ma.filled(a, fill), numpy.ma.filled(b, fill))]
     if a.dtype.names is not None:
         return [(a[name], b[name]) for name in a.dtype.names]
     if a.dtype == object:
         return [*zip(a.flat, b.flat, strict=True)]
     return None
-
-
-def _masked_parts(a: Any, b: Any) -> Pairs:
-    """Compare what is masked, and what is not; what is under a mask does not count."""
-    numpy: Any = sys.modules["numpy"]
-    masks = numpy.ma.getmaskarray(a), numpy.ma.getmaskarray(b)
-    fill = numpy.zeros((), a.dtype)
-    return [masks, (numpy.ma.filled(a, fill), numpy.ma.filled(b, fill))]
 
 
 def _same_elements(a: Any, b: Any, asked: Asked) -> bool:
@@ -396,7 +383,7 @@ def _item(array: Any) -> Any:
 def _takes(dtype: Any, value: Any) -> bool:
     """Return whether a Python scalar can be one of a dtype; a bool is not a number."""
     if isinstance(value, bool):
-        return _is_bool(dtype)
+        return dtype_name(dtype) == "bool"
     if isinstance(value, str | bytes):
         return getattr(dtype, "kind", "") == ("U" if isinstance(value, str) else "S")
     return is_number_dtype(dtype)

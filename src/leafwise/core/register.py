@@ -204,7 +204,7 @@ class DataclassRule(BoundRule):
         **given: Any,
     ) -> None:
         children_of, aux_of = _getter(data_fields), _getter(meta_fields)
-        new = next(  # of the built-in class that an instance is made of
+        new: Any = next(  # of the built-in class that an instance is made of
             base.__new__
             for base in cls.__mro__
             if isinstance(vars(base).get("__new__"), BuiltinFunctionType)

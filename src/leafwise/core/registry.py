@@ -199,9 +199,9 @@ class View:
         """Return the rule of a type, None for a leaf."""
         if self._stops and issubclass(cls, self._stops):
             return None
-        rule = self.registered(cls, MISSING)
-        if rule is not MISSING:
-            return rule
+        registered: Any = self.registered(cls, MISSING)
+        if registered is not MISSING:
+            return registered  # type: ignore[no-any-return]  # a rule, or None
         if cls in BUILTINS:
             return self._fixed.get(cls)
         dispatch = self._layers[0].dispatch
@@ -426,7 +426,7 @@ def declare_namespace(
     ):
         raise RegistryError(f"leaves must be a tuple of classes, got {clip(leaves)}")
     asked = {"dict_order": dict_order, "leaves": leaves, "dispatch": dispatch}
-    policy = {what: value for what, value in asked.items() if value is not None}
+    policy: Any = {what: value for what, value in asked.items() if value is not None}
 
     def declare(layer: Layer | None) -> Layer | None:
         if layer is None:

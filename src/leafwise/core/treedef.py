@@ -231,7 +231,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         build = self._runner.unflatten  # a call of the attribute is slower
         return build(self, given)  # type: ignore[no-any-return]  # untyped
 
-    def _checked(self, leaves: Iterable[Any]) -> list[Any]:
+    def _checked(self, leaves: Any) -> list[Any]:
         given = [*islice(leaves, self._count + 1)]
         if len(given) != self._count:
             actual = str(len(given)) if len(given) < self._count else "more"

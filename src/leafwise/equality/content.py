@@ -176,7 +176,7 @@ def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
             return parts
     elif not (is_readable(a) and is_readable(b)):
         return says_equal(a, b) and says_equal(b, a)
-    operators = type(a).__eq__, type(b).__eq__
+    operators: Any = type(a).__eq__, type(b).__eq__
     if libraries[0] == libraries[1] and object.__eq__ not in operators:
         with contextlib.suppress(*FAULTS):  # on two devices, for one
             return _same_elements(a, b, asked)

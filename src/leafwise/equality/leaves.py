@@ -336,11 +336,9 @@ def _sequences(a: Any, b: Any) -> bool | Pairs:
 
 
 def _mappings(a: Any, b: Any) -> bool | Pairs:
-    if isinstance(a, OrderedDict) and isinstance(b, OrderedDict):
-        keys = _sequences(a, b)
-    else:
-        keys = _sets(a, b)
-    return keys and [*keys, *((a[key], b[other]) for key, other in keys)]
+    are_ordered = isinstance(a, OrderedDict) and isinstance(b, OrderedDict)
+    keys: Any = _sequences(a, b) if are_ordered else _sets(a, b)
+    return keys and [*keys, *((a[one], b[other]) for one, other in keys)]
 
 
 def _sets(a: Any, b: Any) -> bool | Pairs:

@@ -508,14 +508,11 @@ def is_namedtuple_class(cls: type) -> bool:
     )
 
 
-_CAN_BE_A_BASE: Final = 1 << 10  # Py_TPFLAGS_BASETYPE
-
-
 def is_structseq_class(cls: type) -> bool:
     """Return whether a class is a struct sequence of which instances can be made.
 
     `sys.version_info` and `sys.flags` have the form but refuse to be made, so
-    they are leaves. No class statement makes such a class: it cannot be a base.
+    they are leaves.
 
     Example:
         >>> import sys, time
@@ -526,7 +523,6 @@ def is_structseq_class(cls: type) -> bool:
     counts = ("n_fields", "n_sequence_fields", "n_unnamed_fields")
     return (
         cls.__bases__ == (tuple,)
-        and not cls.__flags__ & _CAN_BE_A_BASE
         and all(type(cls.__dict__.get(name)) is int for name in counts)
         and "__new__" in cls.__dict__
     )

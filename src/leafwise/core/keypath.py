@@ -184,8 +184,6 @@ class KeyPath(tuple[Any, ...]):
             >>> lw.KeyPath.parse(".layers[0]['w']")
             KeyPath((GetAttrKey(name='layers'), SequenceKey(idx=0), DictKey(key='w')))
         """
-        if not isinstance(text, str):
-            raise TypeError(f"a path is parsed from a str, got {type_name(text)}")
         keys = []
         start = 0
         while start < len(text):
@@ -322,10 +320,7 @@ def parse_literal(text: str) -> Any:
 
     Raises:
         PathError: The text is not a literal.
-        TypeError: It is not a string.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"a key is read from a str, got {type_name(text)}")
     return _value(text, 0, len(text))
 
 

@@ -279,10 +279,7 @@ def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
     Raises:
         NamespaceError: Nobody declared the namespace or registered in it.
     """
-    try:
-        view = current.state.views.get((namespace, none_is_leaf))
-    except TypeError:
-        view = None
+    view = current.state.views.get((namespace, none_is_leaf))
     return _make_view(namespace, none_is_leaf) if view is None else view
 
 

@@ -336,8 +336,6 @@ def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
     Raises:
         TreeDefError: The text is malformed, too long, or names what is not here.
     """
-    if not isinstance(text, str):
-        raise TreeDefError(f"a treedef is read from a str, got {type_name(text)}")
     if len(text) > limit:
         raise TreeDefError(f"the text has {len(text)} characters, the limit is {limit}")
     try:

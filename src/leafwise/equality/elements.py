@@ -18,8 +18,6 @@ from .content import Undecided, as_numpy, is_jax_array, is_traced, library_of, q
 Feed: TypeAlias = "Callable[[Any], object]"
 
 _OBJECTS: Final = "OT"  # kinds of dtypes whose elements are objects, or strings
-_WIDE: Final = "gG"  # dtypes whose size differs between machines, with gaps
-_FLOATS: Final = ("float", "bfloat")
 
 
 # -------------------------------------------------------------------------- description
@@ -97,7 +95,7 @@ def describe_dtype(dtype: Any) -> str:
         return repr((describe_dtype(base), tuple(map(int, shape))))
     if dtype.kind in _OBJECTS:
         return str(dtype.kind)
-    if dtype.char in _WIDE and dtype.itemsize > (16 if dtype.kind == "c" else 8):
+    if dtype.char in "gG" and dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise Undecided(f"machines differ in what {dtype.name} is")
     is_named = dtype.kind == "V" and not dtype.name.startswith("void")
     return str(dtype.name if is_named else dtype.str[1:])
@@ -134,7 +132,7 @@ def _feed_numpy(array: Any, feed: Feed, take: Feed) -> None:
             take(item)
     elif array.nbytes:
         flat = numpy.ascontiguousarray(array, dtype.newbyteorder("<")).reshape(-1)
-        if dtype.kind in "fc" or dtype.name.startswith(_FLOATS):
+        if dtype.kind in "fc" or dtype.name.startswith(("float", "bfloat")):
             flat = _settled(flat)
         feed(flat.view("u1").data)
 

@@ -159,9 +159,8 @@ def _said(
         said.append((f"kind={kind}", kind.is_data))
     for mark, value in metadata.items():
         if mark == KIND and not isinstance(value, Kind):
-            raise ValueError(
-                f"metadata {KIND!r} is the kind of the field, a Kind, got {shown(value)}"
-            )
+            wanted = f"metadata {KIND!r} is the kind of the field, a Kind"
+            raise ValueError(f"{wanted}, got {shown(value)}")
         if mark == KIND:
             said.append((f"metadata {mark!r}: {value}", value.is_data))
         elif mark in ("pytree_node", "static"):

@@ -74,7 +74,6 @@ assert_type(pairs, list[tuple[lw.KeyPath, float]])
 assert_type(lw.tree_paths([1]), list[lw.KeyPath])
 assert_type(lw.tree_sum(limits), int)
 assert_type(lw.tree_sum(["a", "b"], ""), str)
-assert_type(lw.tree.min(limits, default=None), int | None)
 assert_type(lw.tree_reduce(lambda n, _leaf: n + 1, layers, 0), int)
 assert_type(lw.tree_all(limits), bool)
 

@@ -592,8 +592,9 @@ def tree_leaves_with_path(
         ['lr'] = 0.1
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, _ = context.columns(tree, (), with_paths=True)
-    return [*zip(*columns, strict=True)]
+    leaves, treedef = context.flatten(tree)
+    paths = treedef._runner.known_paths or treedef.paths()
+    return [*zip(paths, leaves, strict=True)]
 
 
 def tree_paths(

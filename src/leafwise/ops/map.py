@@ -398,20 +398,6 @@ def tree_map_(
     return tree
 
 
-@overload
-def tree_map_only(
-    type_or_types: type[T],
-    f: Callable[[T], T],
-    tree: TreeT,
-    **options: Unpack[PathOptions],
-) -> TreeT: ...
-@overload
-def tree_map_only(
-    type_or_types: IsLeaf,
-    f: Callable[[Any], Any],
-    tree: Any,
-    **options: Unpack[PathOptions],
-) -> Any: ...
 def tree_map_only(
     type_or_types: IsLeaf,
     f: Callable[[Any], Any],
@@ -805,7 +791,11 @@ def tree_map_shared(
             continue
         rule = context.rule_of(row[0], link)
         if rule is None:
-            value = _call(f, row, link)
+            try:
+                value = f(*row)
+            except Exception as error:  # of the function: it gains a note
+                locate(error, [*reversed(unlink(link))])
+                raise
             values.append(value)
             if type(row[0]) not in _SCALARS and value is not None:
                 memo[key] = value
@@ -819,11 +809,3 @@ def tree_map_shared(
         rows = zip(zip(*columns, strict=True), rule.keys(aux, arity), strict=True)
         stack += reversed([(below, (link, part), None) for below, part in rows])
     return values[0]
-
-
-def _call(function: Callable[..., Any], row: tuple[Any, ...], link: Any) -> Any:
-    try:
-        return function(*row)
-    except Exception as error:  # of the function: it gains a note
-        locate(error, [*reversed(unlink(link))])
-        raise

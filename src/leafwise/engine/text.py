@@ -43,7 +43,7 @@ from ..safely import clip
 
 _MAX_ENTRIES, _MAX_DEPTH, _MAX_LOOPS, _MAX_WEIGHT = 1_000_000, 250, 16, 2_000
 _MAX_FILES, _LONGEST_NAME = 2_000, 64
-_SPREAD, _FEW, _FEW_KEYS, _LONG = 4, 12, 32, 64
+_SPREAD, _FEW, _FEW_KEYS = 4, 12, 32
 _WIDE, _STORED, _NESTED = 16, 256, 12
 UNROLLED: Final = 80
 """How much text equal neighbours may take, if each is written out."""
@@ -308,31 +308,13 @@ class _Missed(Exception):
     """A tree has another structure than the function that reads it."""
 
 
-def _is_miss(error: Exception, calls: Any, node: Any) -> bool:
-    """Return whether the walk deals with an error of a function that flattens.
-
-    What a function of the user raised is noted, for the walk to raise where it gets
-    there.
-
-    Args:
-        error: The error.
-        calls: The calls of flatten functions so far, as `flatten` of the walk has them.
-        node: The node that such a function was called with, None if none is running.
-    """
-    if node is None:
-        return isinstance(error, (*FAILURES, _Missed))
-    failed = Failed()
-    failed.__cause__ = error
-    calls.append((node, failed, None, None))
-    return True
-
-
 def _answers_of(
     leaves: list[bool], error: Exception, at: int, before: int, calls: Any, node: Any
 ) -> list[Any] | None:
     """Return what a predicate answered, until a generated function had to give up.
 
-    Of what was a leaf in any case, the answer is said to be yes.
+    Of what was a leaf in any case, the answer is said to be yes. What a function of the
+    user raised that flattens is noted, for the walk to raise where it gets there.
 
     Args:
         leaves: For each node and leaf of the structure whether it is a leaf.
@@ -340,8 +322,8 @@ def _answers_of(
         at: Twice the number of the question that was asked last, and one more once the
             answer was no.
         before: What is to be added to the number of the question.
-        calls: The calls of flatten functions.
-        node: As in `_is_miss`.
+        calls: The calls of flatten functions so far, as `flatten` of the walk has them.
+        node: The node that such a function was called with, None if none is running.
 
     Returns:
         The answers; the last is the error, if the predicate raised it. None if the
@@ -351,7 +333,11 @@ def _answers_of(
     number += before
     if type(error) is not _Missed and not is_answered:
         return [*leaves[:number], error]
-    if not _is_miss(error, calls, node):
+    if node is not None:
+        failed = Failed()
+        failed.__cause__ = error
+        calls.append((node, failed, None, None))
+    elif not isinstance(error, (*FAILURES, _Missed)):
         return None
     if number < 0:
         return []
@@ -725,17 +711,7 @@ class Reader(Text):
     def _read_tuple(self, part: Part, var: str) -> None:
         self._sequence(part, var, copy="")
 
-    def _read_list(self, part: Part, var: str) -> None:
-        """Read a list in one step: others may change it meanwhile."""
-        is_long = part.arity >= _LONG and part.runs == ((None, part.arity),)
-        if not is_long or self._asks:
-            self._sequence(part, var)
-            return
-        self._flush()  # without a copy: see how many there were
-        before = self.kept("len(leaves)", "before")
-        self.add(f"leaves += {var}")
-        self._refuse_if(f"len(leaves) - {before} != {part.arity}")
-
+    _read_list = _sequence  # others may change it: it is copied in one step
     _read_namedtuple = _sequence  # which may iterate in its own way
 
     def _read_dict(self, part: Part, var: str) -> None:
@@ -779,16 +755,13 @@ class Reader(Text):
             differ = f"not exactly(tuple({var}), {self.name(keys)})"
             self._refuse_if(differ if keys else var)
             return
-        differ, found = "", f"[*{var}]"
+        differ, found, same = "", f"[*{var}]", self.fresh("keys")
         if len(keys) <= _FEW_KEYS:
             names = [self.fresh("key") for _ in keys]
             self.add(f"{_targets(names)} = {var}")
             others = map("{} is not {}".format, names, map(self.name, keys))
             differ, found = f"({' or '.join(others)}) and ", f"[{', '.join(names)}]"
-        same = self.fresh("keys")
         other = f"[*map(type, {same})] != {self.name(types)}"
-        if types.count(str) == len(types):
-            other = f"[*map(type, {same})].count(str) != {len(types)}"
         known = self.name([*keys])
         self._refuse_if(f"{differ}(({same} := {found}) != {known} or {other})")
 
@@ -893,12 +866,11 @@ class Reader(Text):
         items, aux = map(self.fresh, ("children", "aux"))
         call = f"{items}, {aux} = {self.name(part.rule.flatten)}({var})"
         self._flush()
-        if isinstance(part.rule.form, nodes.Functions):
-            self._record(f"node = {var}")
-            self.add(call)
+        is_users = isinstance(part.rule.form, nodes.Functions)
+        self._record(*[f"node = {var}"] * is_users)
+        self.add(call)
+        if is_users:
             self._note_call(var, items, f"*{aux}")
-        else:
-            self.add(call)
         if not part.varies:
             self._refuse_if(f"not exactly({aux}, {self.name(part.aux)})")
         self._sequence(part, items, more=[aux] if part.varies else [])

@@ -580,7 +580,7 @@ def tree_leaves_with_path(
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     leaves, treedef = context.flatten(tree)
     paths = treedef._runner.known_paths or treedef.paths()
-    return [*zip(paths, leaves, strict=True)]
+    return [*zip(paths, leaves)]  # noqa: B905  # as many
 
 
 def tree_paths(

@@ -29,7 +29,7 @@ from .text import Builder, Part, Plan, Reader, make_plan, structure_key
 _MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
 _MAX_PATHS = 16_384
 _MAX_KEYS, _MAX_ALIKE, _MAX_TURNS = 256, 16, 256
-_MAX_MISSES, _MAX_REST, _SETTLED_AFTER, _PATIENCE, _MAX_SKIP = 16, 128, 16, 128, 256
+_MAX_MISSES, _MAX_REST = 16, 128
 _FEWEST_USES, _MOST_USES, _SAMPLE = 32, 256, 16
 _READ_AFTER = 16
 _NEVER: Final = float("inf")
@@ -52,8 +52,8 @@ class Structure(Runner):
     """
 
     def __init__(self, key: Hashable, plan: Plan) -> None:
-        made = self._maker("unflatten"), self._maker("flatten_up_to")
-        super().__init__(*made, self._find_paths)
+        make = self._maker
+        super().__init__(make("unflatten"), make("flatten_up_to"), self._find_paths)
         self.key = key
         self.plan = plan
         self._keeps_paths = not plan.varying and plan.root.leaves <= _MAX_PATHS
@@ -167,8 +167,7 @@ class _Turns:
         steps: For each structure its function, the step that came after it the last
             time, and the structure.
         last: The step that was found last.
-        way: What is called: `choose`, or a function that was right for long.
-        hits: How often in a row it was the same.
+        way: What is called: `choose`, or the only function where it was right.
         misses: How often in a row none was found.
         rest: How many calls to leave to the walk.
     """
@@ -178,17 +177,14 @@ class _Turns:
         self.steps: dict[Structure, list[Any]] = {}
         self.last: list[Any] = []
         self.way: Any = self.choose
-        self.hits = self.misses = self.rest = 0
+        self.misses = self.rest = 0
 
     def choose(self, *given: Any) -> Any:
         """Flatten a tree; return None if it is left to the walk, and nothing asked."""
         if self.rest > 0:
             self.rest -= 1
             return None
-        last = self.last
-        if not last:  # another thread is about to note the first structure
-            return None
-        step = last[1]
+        step = self.last[1]
         found = step[0](*given)
         if found is None and not self.asks:
             for step in [*self.steps.values()]:
@@ -199,14 +195,11 @@ class _Turns:
             self.misses += 1
             if self.misses > _MAX_MISSES:
                 self.rest = min(self.misses, _MAX_REST)
-        elif step is self.last:
-            self.misses = 0
-            self.hits += 1
-            if self.hits > _SETTLED_AFTER and (self.asks or len(self.steps) == 1):
-                self.way = step[0]
-        else:
-            self.last[1] = self.last = step
-            self.hits = self.misses = 0
+            return found
+        self.misses = 0
+        self.last[1] = self.last = step
+        if len(self.steps) == 1:
+            self.way = step[0]
         return found
 
     def saw(self, structure: Structure, function: Any) -> None:
@@ -217,7 +210,7 @@ class _Turns:
         if self.last:
             self.last[1] = step
         self.last = step
-        self.hits, self.way = 0, self.choose
+        self.way = self.choose
         if not self.asks:
             self.misses = self.rest = 0
 
@@ -293,14 +286,18 @@ class _Root:
         """Take note of a structure that was walked, or is new."""
         if len(self.turns) >= _MAX_TURNS:
             self.turns.clear()
-        turns = self.turns.setdefault(mark, _Turns(self.asks))
+        turns = self.turns.get(mark) or _Turns(self.asks)
         turns.saw(structure, self.functions[structure])
+        self.turns[mark] = turns  # other threads see it when it is complete
 
-    def missed(self) -> None:
-        """Take note of a walk that led to nothing."""
+    def missed(self, mark: int) -> None:
+        """Take note of a walk that led to nothing, or of a wrong guess."""
         self.fruitless += 1
         if self.fruitless == _MAX_MISSES:
             self.lead()
+        turns = self.turns.get(mark)
+        if turns is not None:
+            turns.way = turns.choose
 
     # ----------------------------------------------------------------- counting
 
@@ -329,10 +326,7 @@ class _Root:
         def go_on(tree: Any, calls: Any, ask: Any = None, answers: Any = ()) -> Any:
             stop = None
             if ask is not None:
-                self.missed()
-                turns = self.turns.get(self.mark(tree, ask))
-                if turns is not None:  # the guess was wrong
-                    turns.hits, turns.way = 0, turns.choose
+                self.missed(self.mark(tree, ask))
                 stop = _answering(answers, ask)
             elif not calls:
                 return None
@@ -548,7 +542,7 @@ class Engine:
         if begin is not None:
             begin()
             hooks.begin = None
-        if is_traced() or not treedef._code or not lock.acquire(blocking=False):
+        if is_traced() or not lock.acquire(blocking=False):
             return
         try:
             if root is None:
@@ -564,31 +558,26 @@ class Engine:
                 root.skip = _SAMPLE - 1 - root.walked % 2
             if root.walked == 1 and root.skip > 0:
                 return  # most types of roots are met once
-            has_led = self._learn(root, leaves, treedef, root.mark(tree, ask))
-            if not has_led and not is_eager:
-                root.missed()
-                if root.fruitless >= _PATIENCE:  # look less and less often
-                    root.skip = min(root.fruitless, _MAX_SKIP)
+            self._learn(root, leaves, treedef, root.mark(tree, ask))
         except RecursionError:  # the caller is deep in a stack of its own
             pass
         finally:
             lock.release()
 
-    def _learn(self, root: _Root, leaves: Any, treedef: Any, mark: int) -> bool:
-        """Count a structure that was walked; return whether that led to anything."""
+    def _learn(self, root: _Root, leaves: Any, treedef: Any, mark: int) -> None:
+        """Count a structure that was walked, and compile it when that pays."""
         key = structure_key(treedef._code)
         digest, structure = hash(key), root.memory.structures.get(key)
         if structure not in root.functions:
-            was_met = digest in root.counts
-            is_paid = structure is not None or root.pays(
-                key, digest, len(key) + treedef._count
-            )
+            nodes = len(key) + treedef._count
+            is_paid = structure is not None or root.pays(key, digest, nodes)
             if not is_paid or root.is_full(mark):
-                return was_met and root.counts[digest] < _NEVER
+                root.missed(mark)
+                return
             structure = structure or self._compiled(key, treedef)
             if structure is None:
                 root.counts[digest] = _NEVER
-                return False
+                return
             root.counts.pop(digest, None)
             function = root.function_for(structure, treedef, leaves)
             root.functions[structure] = function
@@ -598,7 +587,6 @@ class Engine:
         root.saw(mark, structure)
         if root.memory is not self.memory:  # the registry changed meanwhile
             self._discard(structure)
-        return True
 
     def _compiled(self, key: Hashable, treedef: Any) -> Structure | None:
         """Return the structure of a treedef, compiled; None if it is left to the walk.
@@ -636,8 +624,7 @@ class Engine:
 
             return use
 
-        used = handed("unflatten"), handed("flatten_up_to")
-        return Runner(*used, reference.paths)
+        return Runner(handed("unflatten"), handed("flatten_up_to"), reference.paths)
 
     def _runner_of(self, treedef: Any) -> Runner:
         """Return the runner of the structure of a treedef."""

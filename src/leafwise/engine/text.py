@@ -31,7 +31,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from itertools import chain, groupby, repeat
-from operator import attrgetter, itemgetter, length_hint
+from operator import itemgetter, length_hint
 from typing import Any, Final, NamedTuple
 
 from ..core import builtins, keys
@@ -198,7 +198,7 @@ def is_loop(part: Part | None, count: int) -> bool:
 
 def _kind_of(rule: nodes.Rule, aux: Any) -> str:
     form = rule.form
-    if isinstance(form, nodes.Fields):
+    if isinstance(form, nodes.Fields) and all(map(_is_plain, (*form.data, *form.meta))):
         return "record"
     if isinstance(form, nodes.Shaped):
         return "shaped"
@@ -358,14 +358,8 @@ def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
 
 
 _TOOLS: Final[dict[str, Any]] = {
-    "OrderedDict": OrderedDict,
-    "Missed": _Missed,
-    "copy_dict": dict.copy,
-    "defaultdict": defaultdict,
-    "exactly": exactly,
-    "explain_failure": _explain_failure,
-    "length_hint": length_hint,
-    "new_tuple": tuple.__new__,
+    **{"Missed": _Missed, "exactly": exactly, "length_hint": length_hint},
+    **{"copy_dict": dict.copy, "explain_failure": _explain_failure},
 }
 
 
@@ -560,8 +554,10 @@ class Reader(Text):
             self._named = [name for name in leaves if name.isidentifier()]
         for name, items in self._waiting.items():
             if not self._started:
+                is_copy = len(items) == 1 and items[0].startswith("*items")
+                made = items[0][1:] if is_copy else f"[{', '.join(items)}]"
                 if name == "leaves" or self._plan.varying:
-                    self.add(f"{name} = [{', '.join(items)}]")
+                    self.add(f"{name} = {made}")
             elif len(items) < _SPREAD and all(map(str.isidentifier, items)):
                 self.add(*[f"{name}.append({item})" for item in items])
             else:
@@ -776,16 +772,9 @@ class Reader(Text):
     def _read_record(self, part: Part, var: str) -> None:
         """Read attributes."""
         form = part.rule.form
-        data, meta = (
-            [self._attribute(var, name) for name in names]
-            for names in (form.data, form.meta)
-        )
+        data = [f"{var}.{name}" for name in form.data]
+        meta = [f"{var}.{name}" for name in form.meta]
         self._fields(part, data, meta, part.aux, _tuple_of(meta))
-
-    def _attribute(self, var: str, name: str) -> str:
-        if _is_plain(name):
-            return f"{var}.{name}"
-        return f"{self.name(attrgetter(name))}({var})"
 
     def _read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
@@ -829,31 +818,29 @@ class Reader(Text):
         what = ("result", "children", "aux", "given")
         result, items, aux, given = map(self.fresh, what)
         unusual = [
-            f"type({result}) is not tuple",
-            f"type({items}) is not tuple and type({items}) is not list",
+            f"type({result}) is not tuple or len({result}) != {2 + keyed}",
+            f"type({result}[0]) is not tuple and type({result}[0]) is not list",
         ]
         differs = f"{given} is not None"
         if keyed:
             known = self.name(part.aux[1])
             differs = f"not exactly({given}, {known})"
-            unusual += [f"len({items}) != {part.arity}", f"type({given}) is not tuple"]
-            unusual += [f"len({given}) != {part.arity}"]
+            unusual += [f"len({result}[0]) != {part.arity}"]
+            unusual += [f"type({result}[2]) is not tuple"]
+            unusual += [f"len({result}[2]) != {part.arity}"]
             expected = enumerate(map(self.name, _given_for(part)))
-            unusual += [f"{given}[{index}] is not {key}" for index, key in expected]
+            unusual += [f"{result}[2][{index}] is not {key}" for index, key in expected]
         self._flush()
         self._record(f"node = {var}")
         self.add(f"{result} = {self.name(form.flatten)}({var})")
-        targets = [items, aux, given] if keyed else [items, aux]
-        self.add("try:", f"    {', '.join(targets)} = {result}")
-        self.add("except (TypeError, ValueError):", f"    {items} = None")
         with self.block(f"if {' or '.join(unusual)}:"):
             checked = f"{self.name(form.checked)}({self.name(part.cls)}, {result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
             self._note_call(var, items, aux, given)
             self._refuse_if(differs)
-        if self._records:
-            with self.block("else:"):
-                self._note_call(var, items, aux, known)
+        with self.block("else:"):
+            self.add(f"{items}, {aux} = {result}[:2]")
+            self._note_call(var, items, aux, known)
         if not part.varies:
             self._compare(aux, part.aux[0])
         more = [self.kept(f"({aux}, None)", "aux")] if part.varies else []
@@ -1039,7 +1026,8 @@ class Builder(Text):
         return "None"
 
     def _build_namedtuple(self, part: Part, items: list[str]) -> str:
-        return f"new_tuple({self.name(part.cls)}, {_tuple_of(items)})"
+        new = self.name(tuple.__new__)
+        return f"{new}({self.name(part.cls)}, {_tuple_of(items)})"
 
     def _build_dict(self, part: Part, items: list[str]) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys.
@@ -1056,11 +1044,11 @@ class Builder(Text):
         return f"{{{', '.join(pairs)}}}"
 
     def _build_defaultdict(self, part: Part, items: list[str]) -> str:
-        factory = self.name(part.aux[1])
-        return f"defaultdict({factory}, {self._build_dict(part, items)})"
+        made = f"{self.name(defaultdict)}({self.name(part.aux[1])}, "
+        return f"{made}{self._build_dict(part, items)})"
 
     def _build_OrderedDict(self, part: Part, items: list[str]) -> str:
-        return self._filled(part, "OrderedDict()", items)
+        return self._filled(part, f"{self.name(OrderedDict)}()", items)
 
     def _filled(self, part: Part, mapping: str, items: list[str]) -> str:
         """Write that the children of a mapping are put into it."""
@@ -1084,11 +1072,10 @@ class Builder(Text):
         node = self.kept(f"{self.name(form.new)}({self.name(part.cls)})")
         values = zip((*form.data, *form.meta), (*items, *meta), strict=True)
         for name, value in values:
-            if form.put is setattr and _is_plain(name):
+            if form.put is setattr:
                 self.add(f"{node}.{name} = {value}")
             else:
-                put, named = self.name(form.put), self.name(name)
-                self.add(f"{put}({node}, {named}, {value})")
+                self.add(f"{self.name(form.put)}({node}, {name!r}, {value})")
         return node
 
     def _build_shaped(self, part: Part, items: list[str]) -> str:

@@ -183,8 +183,7 @@ def eager() -> Any:
     return _switched("eager")
 
 
-_always: Final = engine.request(
-    _MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), None
-)
+_mode = _MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on")
+_always: Final = engine.request(_mode, None)
 on_change.append(engine.outdate)
 on_forget.append(engine.forget)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from _thread import allocate_lock, get_ident
 from _weakref import ref
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, Final
 
@@ -26,7 +26,7 @@ from . import text
 from .text import Builder, Part, Plan, Reader, make_plan, structure_key
 
 
-_MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
+_MAX_PLANS, _MAX_SIZE, _MAX_COUNTS = 256, 2_000_000, 512
 _MAX_PATHS = 16_384
 _MAX_KEYS, _MAX_ALIKE, _MAX_TURNS = 256, 16, 256
 _MAX_MISSES, _MAX_REST = 16, 128
@@ -51,7 +51,7 @@ class Structure(Runner):
         plan: Its plan.
     """
 
-    def __init__(self, key: Hashable, plan: Plan) -> None:
+    def __init__(self, key: tuple[Any, ...], plan: Plan) -> None:
         make = self._maker
         super().__init__(make("unflatten"), make("flatten_up_to"), self._find_paths)
         self.key = key
@@ -301,10 +301,6 @@ class _Root:
 
     # ----------------------------------------------------------------- counting
 
-    def is_full(self, mark: int) -> bool:
-        """Return whether there is no room for one more structure with such a root."""
-        return mark in self.turns and len(self.turns[mark].steps) >= _MAX_ALIKE
-
     def pays(self, key: Any, digest: int, nodes: int) -> bool:
         """Count a use of a structure; return whether it is to be compiled.
 
@@ -387,14 +383,14 @@ class _Memory:
     """
 
     def __init__(self) -> None:
-        self.structures: dict[Hashable, Structure] = {}
+        self.structures: dict[tuple[Any, ...], Structure] = {}
         self.roots: dict[tuple[View, type, bool], _Root] = {}
         self.evicted = 0
 
     @property
     def size(self) -> int:
         """How many nodes all structures have together."""
-        return sum(made.plan.entries for made in [*self.structures.values()])
+        return sum(map(len, [*self.structures]))
 
 
 class Request:
@@ -546,9 +542,6 @@ class Engine:
             return
         try:
             if root is None:
-                if len(memory.roots) >= _MAX_CACHES:
-                    self.outdate()
-                    memory = self.memory
                 root = _Root(memory, view, tree, asks=ask is not None)
                 memory.roots[view, root.cls, root.asks] = root
             root.walked += 1
@@ -571,7 +564,8 @@ class Engine:
         if structure not in root.functions:
             nodes = len(key) + treedef._count
             is_paid = structure is not None or root.pays(key, digest, nodes)
-            if not is_paid or root.is_full(mark):
+            is_full = mark in root.turns and len(root.turns[mark].steps) >= _MAX_ALIKE
+            if is_full or not is_paid:
                 root.missed(mark)
                 return
             structure = structure or self._compiled(key, treedef)
@@ -588,7 +582,7 @@ class Engine:
         if root.memory is not self.memory:  # the registry changed meanwhile
             self._discard(structure)
 
-    def _compiled(self, key: Hashable, treedef: Any) -> Structure | None:
+    def _compiled(self, key: tuple[Any, ...], treedef: Any) -> Structure | None:
         """Return the structure of a treedef, compiled; None if it is left to the walk.
 
         Where there are too many, all are forgotten.
@@ -649,10 +643,7 @@ def _offer_reader(shape: Any, memory: str) -> Any:
     shape.sights += 1
     if shape.sights < (1 if engine.mode == "eager" else _READ_AFTER):
         return None
-    try:
-        return text.reading_text(shape, memory).compiled("read")
-    except RecursionError:  # the caller is deep in a stack of its own
-        return None
+    return text.reading_text(shape, memory).compiled("read")
 
 
 engine: Final = Engine()

@@ -101,12 +101,7 @@ def exactly(value: Any, known: Any) -> bool:
 # ------------------------------------------------------------------------- plans
 
 
-_KINDS: Final = {
-    builtins.LIST: "list",
-    builtins.TUPLE: "tuple",
-    builtins.NONE: "none",
-    builtins.NAMEDTUPLE: "namedtuple",
-}
+_PLAIN: Final = {builtins.LIST, builtins.TUPLE, builtins.NONE, builtins.NAMEDTUPLE}
 _MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
 
 
@@ -120,7 +115,7 @@ class Part:
     """One kind of subtree.
 
     Attributes:
-        kind: How the node is read: `list`, `tuple`, `none`, `dict`, `defaultdict`,
+        kind: How the node is read: `list`, `tuple`, `None`, `dict`, `defaultdict`,
             `OrderedDict`, `namedtuple`, `record` (attributes), `shaped`
             (attributes that the node tells), `custom` (two functions), `keyed` (two
             functions, which give keys as well) or `called` (the rule itself).
@@ -181,13 +176,11 @@ class Plan(NamedTuple):
     Attributes:
         root: The part of the root.
         parts: All parts, children before parents.
-        entries: The number of nodes of the structure.
         varying: For each node whose aux data varies, its index in the code.
     """
 
     root: Part
     parts: tuple[Part, ...]
-    entries: int
     varying: tuple[int, ...]
 
 
@@ -204,9 +197,8 @@ def _kind_of(rule: nodes.Rule, aux: Any) -> str:
         return "shaped"
     if isinstance(form, nodes.Functions):
         return "custom" if aux[1] is None else "keyed"
-    if isinstance(rule, MappingRule):
-        return rule.name.partition(" ")[0]
-    return _KINDS.get(rule, "called")
+    is_known = rule in _PLAIN or isinstance(rule, MappingRule)
+    return rule.name.partition(" ")[0] if is_known else "called"
 
 
 def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
@@ -281,7 +273,7 @@ def make_plan(code: Code) -> Plan | None:
                 return None
         stack.append(part)
     parts = tuple(known.values())
-    return Plan(parts[-1], parts, len(code), tuple(varying))
+    return Plan(parts[-1], parts, tuple(varying))
 
 
 # ------------------------------------------------------- what runs beside the text
@@ -358,8 +350,11 @@ def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
 
 
 _TOOLS: Final[dict[str, Any]] = {
-    **{"Missed": _Missed, "exactly": exactly, "length_hint": length_hint},
-    **{"copy_dict": dict.copy, "explain_failure": _explain_failure},
+    "Missed": _Missed,
+    "copy_dict": dict.copy,
+    "exactly": exactly,
+    "explain_failure": _explain_failure,
+    "length_hint": length_hint,
 }
 
 
@@ -600,7 +595,7 @@ class Reader(Text):
                 self.add(f"at = {2 * number + 1}")
         if part is None:
             self._waiting["leaves"].append(var)
-        elif part.kind == "none":
+        elif part.kind == "None":
             self._refuse_if(f"{var} is not None")
         else:
             self._refuse_if(f"type({var}) is not {self.name(part.cls)}")
@@ -618,9 +613,7 @@ class Reader(Text):
         """Give a name to a child, and read it."""
         self._child(child, self.kept(value, "leaf" if child is None else "node"))
 
-    def _sequence(
-        self, part: Part, var: str, copy: str = "[*{}]", more: Sequence[str] = ()
-    ) -> None:
+    def _sequence(self, part: Part, var: str, more: Sequence[str] = ()) -> None:
         """Read the children in a sequence: into names, or from a copy of it."""
         source: Any = var
         has_loop = any(is_loop(child, count) for child, count in part.runs)
@@ -628,8 +621,8 @@ class Reader(Text):
             source = self._named_values(part, [])
             self.add(f"{_targets(source)} = {var}")
         else:
-            if copy and part.arity:
-                source = self.kept(copy.format(var), "items")
+            if part.arity and part.kind != "tuple":  # others may change it meanwhile
+                source = self.kept(f"[*{var}]", "items")
             self._refuse_if(f"len({source}) != {part.arity}")
         self._children(part, source, more)
 
@@ -704,11 +697,7 @@ class Reader(Text):
 
     # ---------------------------------------------------------- sequences, mappings
 
-    def _read_tuple(self, part: Part, var: str) -> None:
-        self._sequence(part, var, copy="")
-
-    _read_list = _sequence  # others may change it: it is copied in one step
-    _read_namedtuple = _sequence  # which may iterate in its own way
+    _read_list = _read_tuple = _read_namedtuple = _sequence
 
     def _read_dict(self, part: Part, var: str) -> None:
         """Read a mapping: its keys, and each value by its key.
@@ -839,7 +828,7 @@ class Reader(Text):
             self._note_call(var, items, aux, given)
             self._refuse_if(differs)
         with self.block("else:"):
-            self.add(f"{items}, {aux} = {result}[:2]")
+            self.add(f"{items}, {aux}{', _' * keyed} = {result}")
             self._note_call(var, items, aux, known)
         if not part.varies:
             self._compare(aux, part.aux[0])
@@ -1022,7 +1011,7 @@ class Builder(Text):
     def _build_tuple(self, part: Part, items: list[str]) -> str:
         return _tuple_of(items)
 
-    def _build_none(self, part: Part, items: list[str]) -> str:
+    def _build_None(self, part: Part, items: list[str]) -> str:
         return "None"
 
     def _build_namedtuple(self, part: Part, items: list[str]) -> str:

@@ -135,15 +135,6 @@ def later(
 # ------------------------------------------------------------ the door to `show`
 
 
-class _Html:
-    """A method of instances that their classes do not show."""
-
-    __slots__ = ()
-
-    def __get__(self, value: object, cls: type) -> Any:
-        return self if value is None else _protocol("html", "to_html", value)
-
-
 class Shown:
     """Base of our classes that notebooks and rich show as pictures.
 
@@ -153,20 +144,16 @@ class Shown:
 
     __slots__ = ()
 
-    _repr_html_ = _Html()
-
-    def _repr_mimebundle_(self, **wanted: Any) -> dict[str, str]:
-        """Return the HTML, for IPython, which has the text from `repr`."""
-        make: Callable[[], str] | None = self._repr_html_
-        return {} if make is None else {"text/html": make()}
+    def _repr_html_(self) -> str:
+        html: str = _shown("html", "to_html", self)
+        return html
 
     def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
         """Return the text, as wide as rich wants it."""
-        lines: Iterable[Any] = _protocol("protocols", "rich_of", self)(options)
+        lines: Iterable[Any] = _shown("protocols", "rich_of", self, options)
         return lines
 
 
-def _protocol(module: str, name: str, value: Any) -> Callable[..., Any]:
-    """Return what answers for a value; the module stands above this one."""
-    function = getattr(import_module(f".show.{module}", __package__), name)
-    return lambda *args: function(value, *args)
+def _shown(module: str, name: str, *given: Any) -> Any:
+    """Call a function of a module that stands above this one."""
+    return getattr(import_module(f".show.{module}", __package__), name)(*given)

@@ -32,7 +32,7 @@ def crowded(monkeypatch):
     if hasattr(lw, "engine"):
         from leafwise.engine import cache
 
-        for name, most in (("PLANS", 3), ("CACHES", 3), ("COUNTS", 3)):
+        for name, most in (("PLANS", 3), ("COUNTS", 3)):
             monkeypatch.setattr(cache, f"_MAX_{name}", most)
         monkeypatch.setattr(cache, "_MAX_ALIKE", 2)
         monkeypatch.setattr(cache, "_MAX_MISSES", 2)

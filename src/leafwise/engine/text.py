@@ -30,8 +30,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, groupby, islice, repeat
-from operator import attrgetter, itemgetter, length_hint
+from itertools import chain, groupby, repeat
+from operator import itemgetter, length_hint
 from typing import Any, Final, NamedTuple
 
 from ..core import builtins, keys
@@ -43,8 +43,10 @@ from ..safely import clip
 
 _MAX_ENTRIES, _MAX_DEPTH, _MAX_LOOPS, _MAX_WEIGHT = 1_000_000, 250, 16, 2_000
 _MAX_FILES, _LONGEST_NAME = 2_000, 64
-_UNROLLED, _SPREAD, _FEW, _FEW_KEYS, _LONG = 80, 4, 12, 32, 64
+_SPREAD, _FEW, _FEW_KEYS = 4, 12, 32
 _WIDE, _STORED, _NESTED = 16, 256, 12
+UNROLLED: Final = 80
+"""How much text equal neighbours may take, if each is written out."""
 FEW_LEAVES: Final = 128
 """How many leaves are asked for their types one by one, if all have names."""
 
@@ -99,12 +101,7 @@ def exactly(value: Any, known: Any) -> bool:
 # ------------------------------------------------------------------------- plans
 
 
-_KINDS: Final = {
-    builtins.LIST: "list",
-    builtins.TUPLE: "tuple",
-    builtins.NONE: "none",
-    builtins.NAMEDTUPLE: "namedtuple",
-}
+_PLAIN: Final = {builtins.LIST, builtins.TUPLE, builtins.NONE, builtins.NAMEDTUPLE}
 _MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
 
 
@@ -118,7 +115,7 @@ class Part:
     """One kind of subtree.
 
     Attributes:
-        kind: How the node is read: `list`, `tuple`, `none`, `dict`, `defaultdict`,
+        kind: How the node is read: `list`, `tuple`, `None`, `dict`, `defaultdict`,
             `OrderedDict`, `namedtuple`, `record` (attributes), `shaped`
             (attributes that the node tells), `custom` (two functions), `keyed` (two
             functions, which give keys as well) or `called` (the rule itself).
@@ -163,6 +160,10 @@ class Part:
             self.loops = max(self.loops, part.loops + loop)
             self.calls_user |= part.calls_user
 
+    def children(self) -> Iterator[Part | None]:
+        """Return an iterator over the children."""
+        return chain.from_iterable(repeat(part, count) for part, count in self.runs)
+
     @property
     def keys(self) -> keys.DictKeys:
         """The keys of a mapping."""
@@ -175,32 +176,29 @@ class Plan(NamedTuple):
     Attributes:
         root: The part of the root.
         parts: All parts, children before parents.
-        entries: The number of nodes of the structure.
         varying: For each node whose aux data varies, its index in the code.
     """
 
     root: Part
     parts: tuple[Part, ...]
-    entries: int
     varying: tuple[int, ...]
 
 
 def is_loop(part: Part | None, count: int) -> bool:
     """Return whether a run is a loop, rather than the same text again and again."""
-    return part is not None and count > 1 and part.weight * count > _UNROLLED
+    return part is not None and count > 1 and part.weight * count > UNROLLED
 
 
 def _kind_of(rule: nodes.Rule, aux: Any) -> str:
     form = rule.form
-    if isinstance(form, nodes.Fields):
+    if isinstance(form, nodes.Fields) and all(map(_is_plain, (*form.data, *form.meta))):
         return "record"
     if isinstance(form, nodes.Shaped):
         return "shaped"
     if isinstance(form, nodes.Functions):
         return "custom" if aux[1] is None else "keyed"
-    if isinstance(rule, MappingRule):
-        return rule.name.partition(" ")[0]
-    return _KINDS.get(rule, "called")
+    is_known = rule in _PLAIN or isinstance(rule, MappingRule)
+    return rule.name.partition(" ")[0] if is_known else "called"
 
 
 def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
@@ -223,10 +221,8 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
         return known, _Varies((_Varies, rule.class_of(aux)))
 
 
-def structure_key(code: Code) -> Hashable:
+def structure_key(code: Code) -> tuple[Any, ...]:
     """Return a key that structures share only if one plan serves all of them.
-
-    Equal entries of it are one object, so that the key of a large structure is small.
 
     Example:
         >>> import leafwise as lw
@@ -235,12 +231,12 @@ def structure_key(code: Code) -> Hashable:
         >>> one == other, structure_key(one._code) == structure_key(other._code)
         (True, False)
     """
-    marks = [
-        (run, rule, arity, None if aux is None else _identify(rule, aux)[1])
-        for run, rule, arity, aux in code
-    ]
-    shared = {mark: mark for mark in marks}
-    return tuple(map(shared.__getitem__, marks))
+    return tuple(
+        [
+            (run, rule, arity, None if aux is None else _identify(rule, aux)[1])
+            for run, rule, arity, aux in code
+        ]
+    )
 
 
 def make_plan(code: Code) -> Plan | None:
@@ -277,7 +273,7 @@ def make_plan(code: Code) -> Plan | None:
                 return None
         stack.append(part)
     parts = tuple(known.values())
-    return Plan(parts[-1], parts, len(code), tuple(varying))
+    return Plan(parts[-1], parts, tuple(varying))
 
 
 # ------------------------------------------------------- what runs beside the text
@@ -304,31 +300,13 @@ class _Missed(Exception):
     """A tree has another structure than the function that reads it."""
 
 
-def _is_miss(error: Exception, calls: Any, node: Any) -> bool:
-    """Return whether the walk deals with an error of a function that flattens.
-
-    What a function of the user raised is noted, for the walk to raise where it gets
-    there.
-
-    Args:
-        error: The error.
-        calls: The calls of flatten functions so far, as `flatten` of the walk has them.
-        node: The node that such a function was called with, None if none is running.
-    """
-    if node is None:
-        return isinstance(error, (*FAILURES, _Missed))
-    failed = Failed()
-    failed.__cause__ = error
-    calls.append((node, failed, None, None))
-    return True
-
-
 def _answers_of(
     leaves: list[bool], error: Exception, at: int, before: int, calls: Any, node: Any
 ) -> list[Any] | None:
     """Return what a predicate answered, until a generated function had to give up.
 
-    Of what was a leaf in any case, the answer is said to be yes.
+    Of what was a leaf in any case, the answer is said to be yes. What a function of the
+    user raised that flattens is noted, for the walk to raise where it gets there.
 
     Args:
         leaves: For each node and leaf of the structure whether it is a leaf.
@@ -336,8 +314,8 @@ def _answers_of(
         at: Twice the number of the question that was asked last, and one more once the
             answer was no.
         before: What is to be added to the number of the question.
-        calls: The calls of flatten functions.
-        node: As in `_is_miss`.
+        calls: The calls of flatten functions so far, as `flatten` of the walk has them.
+        node: The node that such a function was called with, None if none is running.
 
     Returns:
         The answers; the last is the error, if the predicate raised it. None if the
@@ -347,7 +325,11 @@ def _answers_of(
     number += before
     if type(error) is not _Missed and not is_answered:
         return [*leaves[:number], error]
-    if not _is_miss(error, calls, node):
+    if node is not None:
+        failed = Failed()
+        failed.__cause__ = error
+        calls.append((node, failed, None, None))
+    elif not isinstance(error, (*FAILURES, _Missed)):
         return None
     if number < 0:
         return []
@@ -368,14 +350,11 @@ def _explain_failure(treedef: Any, leaves: list[Any], error: Exception) -> Any:
 
 
 _TOOLS: Final[dict[str, Any]] = {
-    "OrderedDict": OrderedDict,
     "Missed": _Missed,
     "copy_dict": dict.copy,
-    "defaultdict": defaultdict,
     "exactly": exactly,
     "explain_failure": _explain_failure,
     "length_hint": length_hint,
-    "new_tuple": tuple.__new__,
 }
 
 
@@ -570,14 +549,14 @@ class Reader(Text):
             self._named = [name for name in leaves if name.isidentifier()]
         for name, items in self._waiting.items():
             if not self._started:
+                is_copy = len(items) == 1 and items[0].startswith("*items")
+                made = items[0][1:] if is_copy else f"[{', '.join(items)}]"
                 if name == "leaves" or self._plan.varying:
-                    self.add(f"{name} = [{', '.join(items)}]")
-            elif any(item.startswith("*") for item in items):  # they stand for many
-                self.add(f"{name} += [{', '.join(items)}]")
-            elif len(items) < _SPREAD:
+                    self.add(f"{name} = {made}")
+            elif len(items) < _SPREAD and all(map(str.isidentifier, items)):
                 self.add(*[f"{name}.append({item})" for item in items])
             else:
-                self.add(f"{name} += {_tuple_of(items)}")
+                self.add(f"{name} += [{', '.join(items)}]")
             items.clear()
         self._started = True
 
@@ -616,7 +595,7 @@ class Reader(Text):
                 self.add(f"at = {2 * number + 1}")
         if part is None:
             self._waiting["leaves"].append(var)
-        elif part.kind == "none":
+        elif part.kind == "None":
             self._refuse_if(f"{var} is not None")
         else:
             self._refuse_if(f"type({var}) is not {self.name(part.cls)}")
@@ -634,9 +613,7 @@ class Reader(Text):
         """Give a name to a child, and read it."""
         self._child(child, self.kept(value, "leaf" if child is None else "node"))
 
-    def _sequence(
-        self, part: Part, var: str, copy: str = "[*{}]", more: Sequence[str] = ()
-    ) -> None:
+    def _sequence(self, part: Part, var: str, more: Sequence[str] = ()) -> None:
         """Read the children in a sequence: into names, or from a copy of it."""
         source: Any = var
         has_loop = any(is_loop(child, count) for child, count in part.runs)
@@ -644,26 +621,16 @@ class Reader(Text):
             source = self._named_values(part, [])
             self.add(f"{_targets(source)} = {var}")
         else:
-            if copy and part.arity:
-                source = self.kept(copy.format(var), "items")
+            if part.arity and part.kind != "tuple":  # others may change it meanwhile
+                source = self.kept(f"[*{var}]", "items")
             self._refuse_if(f"len({source}) != {part.arity}")
         self._children(part, source, more)
 
     def _named_values(self, part: Part, values: Sequence[str]) -> list[str]:
-        """Return a new name for each child, which is given to its value.
-
-        In a loop, leaves need none, if nothing can change them meanwhile.
-        """
-        is_bare = self._started and not (self._asks or self._records)
-        names, rest = [], iter(values)
-        for child, count in part.runs:
-            for value in islice(chain(rest, repeat("")), count):
-                if child is None and value and is_bare:
-                    names.append(value)
-                    continue
-                names.append(self.fresh("leaf" if child is None else "node"))
-                if value:
-                    self.add(f"{names[-1]} = {value}")
+        """Return a new name for each child, which is given to its value, if any."""
+        kinds = ["leaf" if child is None else "node" for child in part.children()]
+        names = [*map(self.fresh, kinds)]
+        self.add(*[f"{name} = {value}" for name, value in zip(names, values)])  # noqa: B905
         return names
 
     def _children(
@@ -730,21 +697,7 @@ class Reader(Text):
 
     # ---------------------------------------------------------- sequences, mappings
 
-    def _read_tuple(self, part: Part, var: str) -> None:
-        self._sequence(part, var, copy="")
-
-    def _read_list(self, part: Part, var: str) -> None:
-        """Read a list in one step: others may change it meanwhile."""
-        is_long = part.arity >= _LONG and part.runs == ((None, part.arity),)
-        if not is_long or self._asks:
-            self._sequence(part, var)
-            return
-        self._flush()  # without a copy: see how many there were
-        before = self.kept("len(leaves)", "before")
-        self.add(f"leaves += {var}")
-        self._refuse_if(f"len(leaves) - {before} != {part.arity}")
-
-    _read_namedtuple = _sequence  # which may iterate in its own way
+    _read_list = _read_tuple = _read_namedtuple = _sequence
 
     def _read_dict(self, part: Part, var: str) -> None:
         """Read a mapping: its keys, and each value by its key.
@@ -787,19 +740,13 @@ class Reader(Text):
             differ = f"not exactly(tuple({var}), {self.name(keys)})"
             self._refuse_if(differ if keys else var)
             return
-        differ, found = "", f"[*{var}]"
+        differ, found, same = "", f"[*{var}]", self.fresh("keys")
         if len(keys) <= _FEW_KEYS:
             names = [self.fresh("key") for _ in keys]
             self.add(f"{_targets(names)} = {var}")
-            if len(keys) <= _SPREAD:
-                self._refuse_if(" or ".join(map(self._differs, names, keys)))
-                return
             others = map("{} is not {}".format, names, map(self.name, keys))
             differ, found = f"({' or '.join(others)}) and ", f"[{', '.join(names)}]"
-        same = self.fresh("keys")
         other = f"[*map(type, {same})] != {self.name(types)}"
-        if types.count(str) == len(types):
-            other = f"[*map(type, {same})].count(str) != {len(types)}"
         known = self.name([*keys])
         self._refuse_if(f"{differ}(({same} := {found}) != {known} or {other})")
 
@@ -814,16 +761,9 @@ class Reader(Text):
     def _read_record(self, part: Part, var: str) -> None:
         """Read attributes."""
         form = part.rule.form
-        data, meta = (
-            [self._attribute(var, name) for name in names]
-            for names in (form.data, form.meta)
-        )
+        data = [f"{var}.{name}" for name in form.data]
+        meta = [f"{var}.{name}" for name in form.meta]
         self._fields(part, data, meta, part.aux, _tuple_of(meta))
-
-    def _attribute(self, var: str, name: str) -> str:
-        if _is_plain(name):
-            return f"{var}.{name}"
-        return f"{self.name(attrgetter(name))}({var})"
 
     def _read_shaped(self, part: Part, var: str) -> None:
         """Read attributes of a node that tells which it has."""
@@ -867,31 +807,29 @@ class Reader(Text):
         what = ("result", "children", "aux", "given")
         result, items, aux, given = map(self.fresh, what)
         unusual = [
-            f"type({result}) is not tuple",
-            f"type({items}) is not tuple and type({items}) is not list",
+            f"type({result}) is not tuple or len({result}) != {2 + keyed}",
+            f"type({result}[0]) is not tuple and type({result}[0]) is not list",
         ]
         differs = f"{given} is not None"
         if keyed:
             known = self.name(part.aux[1])
             differs = f"not exactly({given}, {known})"
-            unusual += [f"len({items}) != {part.arity}", f"type({given}) is not tuple"]
-            unusual += [f"len({given}) != {part.arity}"]
+            unusual += [f"len({result}[0]) != {part.arity}"]
+            unusual += [f"type({result}[2]) is not tuple"]
+            unusual += [f"len({result}[2]) != {part.arity}"]
             expected = enumerate(map(self.name, _given_for(part)))
-            unusual += [f"{given}[{index}] is not {key}" for index, key in expected]
+            unusual += [f"{result}[2][{index}] is not {key}" for index, key in expected]
         self._flush()
         self._record(f"node = {var}")
         self.add(f"{result} = {self.name(form.flatten)}({var})")
-        targets = [items, aux, given] if keyed else [items, aux]
-        self.add("try:", f"    {', '.join(targets)} = {result}")
-        self.add("except (TypeError, ValueError):", f"    {items} = None")
         with self.block(f"if {' or '.join(unusual)}:"):
             checked = f"{self.name(form.checked)}({result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
             self._note_call(var, items, aux, given)
             self._refuse_if(differs)
-        if self._records:
-            with self.block("else:"):
-                self._note_call(var, items, aux, known)
+        with self.block("else:"):
+            self.add(f"{items}, {aux}{', _' * keyed} = {result}")
+            self._note_call(var, items, aux, known)
         if not part.varies:
             self._compare(aux, part.aux[0])
         more = [self.kept(f"({aux}, None)", "aux")] if part.varies else []
@@ -904,12 +842,11 @@ class Reader(Text):
         items, aux = map(self.fresh, ("children", "aux"))
         call = f"{items}, {aux} = {self.name(part.rule.flatten)}({var})"
         self._flush()
-        if isinstance(part.rule.form, nodes.Functions):
-            self._record(f"node = {var}")
-            self.add(call)
+        is_users = isinstance(part.rule.form, nodes.Functions)
+        self._record(*[f"node = {var}"] * is_users)
+        self.add(call)
+        if is_users:
             self._note_call(var, items, f"*{aux}")
-        else:
-            self.add(call)
         if not part.varies:
             self._refuse_if(f"not exactly({aux}, {self.name(part.aux)})")
         self._sequence(part, items, more=[aux] if part.varies else [])
@@ -932,8 +869,8 @@ def _is_plain(name: str) -> bool:
 def _leaves_of(part: Part) -> Iterator[bool]:
     """Yield for each node and leaf, in the order of a walk, whether it is a leaf."""
     yield False
-    for child, count in part.runs:
-        yield from ([True] if child is None else [*_leaves_of(child)]) * count
+    for child in part.children():
+        yield from [True] if child is None else _leaves_of(child)
 
 
 def _given_for(part: Part) -> Any:
@@ -1074,11 +1011,12 @@ class Builder(Text):
     def _build_tuple(self, part: Part, items: list[str]) -> str:
         return _tuple_of(items)
 
-    def _build_none(self, part: Part, items: list[str]) -> str:
+    def _build_None(self, part: Part, items: list[str]) -> str:
         return "None"
 
     def _build_namedtuple(self, part: Part, items: list[str]) -> str:
-        return f"new_tuple({self.name(part.cls)}, {_tuple_of(items)})"
+        new = self.name(tuple.__new__)
+        return f"{new}({self.name(part.cls)}, {_tuple_of(items)})"
 
     def _build_dict(self, part: Part, items: list[str]) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys.
@@ -1095,11 +1033,11 @@ class Builder(Text):
         return f"{{{', '.join(pairs)}}}"
 
     def _build_defaultdict(self, part: Part, items: list[str]) -> str:
-        factory = self.name(part.aux[1])
-        return f"defaultdict({factory}, {self._build_dict(part, items)})"
+        made = f"{self.name(defaultdict)}({self.name(part.aux[1])}, "
+        return f"{made}{self._build_dict(part, items)})"
 
     def _build_OrderedDict(self, part: Part, items: list[str]) -> str:
-        return self._filled(part, "OrderedDict()", items)
+        return self._filled(part, f"{self.name(OrderedDict)}()", items)
 
     def _filled(self, part: Part, mapping: str, items: list[str]) -> str:
         """Write that the children of a mapping are put into it."""
@@ -1123,11 +1061,10 @@ class Builder(Text):
         node = self.kept(f"{self.name(form.new)}({self.name(part.cls)})")
         values = zip((*form.data, *form.meta), (*items, *meta), strict=True)
         for name, value in values:
-            if form.put is setattr and _is_plain(name):
+            if form.put is setattr:
                 self.add(f"{node}.{name} = {value}")
             else:
-                put, named = self.name(form.put), self.name(name)
-                self.add(f"{put}({node}, {named}, {value})")
+                self.add(f"{self.name(form.put)}({node}, {name!r}, {value})")
         return node
 
     def _build_shaped(self, part: Part, items: list[str]) -> str:

@@ -17,51 +17,49 @@ from typing import TYPE_CHECKING
 
 from . import errors as errors
 from . import tree as tree
-from .core.builtins import Partial as Partial
-from .core.keypath import KeyPath as KeyPath
-from .core.keypath import keystr as keystr
-from .core.keys import DictKey as DictKey
-from .core.keys import GetAttrKey as GetAttrKey
-from .core.keys import SequenceKey as SequenceKey
-from .core.register import register_leaf as register_leaf
-from .core.register import register_pytree_node as register_pytree_node
-from .core.register import register_pytree_node_class as register_pytree_node_class
-from .core.register import register_static as register_static
+from .core.builtins import Partial
+from .core.keypath import KeyPath, keystr
+from .core.keys import DictKey, GetAttrKey, SequenceKey
+from .core.register import (
+    register_leaf,
+    register_pytree_node,
+    register_pytree_node_class,
+    register_static,
+)
 from .core.registry import announced as _announced
-from .core.registry import is_registered as is_registered
-from .core.registry import unregister_pytree_node as unregister_pytree_node
-from .core.treedef import PyTreeDef as PyTreeDef
+from .core.registry import is_registered, unregister_pytree_node
+from .core.treedef import PyTreeDef
 from .core.walk import hooks as _hooks
-from .errors import LeafwiseError as LeafwiseError
-from .errors import StructureError as StructureError
+from .errors import LeafwiseError, StructureError
 from .lazy import later as _later
 from .names import HOMES as _HOMES
-from .ops.inspect import explain_leaf as explain_leaf
-from .ops.inspect import tree_equal as tree_equal
-from .ops.map import tree_flatten as tree_flatten
-from .ops.map import tree_flatten_with_path as tree_flatten_with_path
-from .ops.map import tree_leaves as tree_leaves
-from .ops.map import tree_leaves_with_path as tree_leaves_with_path
-from .ops.map import tree_map as tree_map
-from .ops.map import tree_map_ as tree_map_
-from .ops.map import tree_map_only as tree_map_only
-from .ops.map import tree_map_with_path as tree_map_with_path
-from .ops.map import tree_paths as tree_paths
-from .ops.map import tree_structure as tree_structure
-from .ops.map import tree_unflatten as tree_unflatten
-from .ops.reshape import tree_broadcast_prefix as tree_broadcast_prefix
-from .ops.reshape import tree_transpose as tree_transpose
-from .ops.reshape import tree_zip as tree_zip
-from .ops.traversal import DELETE as DELETE
-from .ops.traversal import SKIP as SKIP
-from .ops.traversal import STOP as STOP
-from .ops.traversal import tree_all as tree_all
-from .ops.traversal import tree_any as tree_any
-from .ops.traversal import tree_reduce as tree_reduce
-from .ops.traversal import tree_sum as tree_sum
-from .ops.traversal import tree_visit as tree_visit
-from .ops.traversal import tree_walk as tree_walk
-from .safely import MISSING as MISSING
+from .ops.inspect import explain_leaf, tree_equal
+from .ops.map import (
+    tree_flatten,
+    tree_flatten_with_path,
+    tree_leaves,
+    tree_leaves_with_path,
+    tree_map,
+    tree_map_,
+    tree_map_only,
+    tree_map_with_path,
+    tree_paths,
+    tree_structure,
+    tree_unflatten,
+)
+from .ops.reshape import tree_broadcast_prefix, tree_transpose, tree_zip
+from .ops.traversal import (
+    DELETE,
+    SKIP,
+    STOP,
+    tree_all,
+    tree_any,
+    tree_reduce,
+    tree_sum,
+    tree_visit,
+    tree_walk,
+)
+from .safely import MISSING
 
 
 if TYPE_CHECKING:  # what is loaded when it is first asked for
@@ -74,35 +72,23 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import show as show
     from . import testing as testing
     from . import typing as typing
-    from .binding import namespace as namespace
-    from .dataclasses import dataclass as dataclass
-    from .dataclasses import register_dataclass as register_dataclass
-    from .io.files import load as load
-    from .io.files import save as save
-    from .io.fingerprint import fingerprint as fingerprint
-    from .io.formats import read as read
-    from .kinds import data as data
-    from .kinds import field as field
-    from .kinds import static as static
-    from .nn.pytree import Pytree as Pytree
-    from .ops.arrays import tree_concatenate as tree_concatenate
-    from .ops.arrays import tree_size as tree_size
-    from .ops.arrays import tree_stack as tree_stack
-    from .ops.arrays import tree_unstack as tree_unstack
-    from .ops.parallel import parallel as parallel
-    from .selection.diff import tree_diff as tree_diff
-    from .selection.edit import at as at
-    from .selection.edit import tree_update as tree_update
-    from .selection.merge import tree_merge as tree_merge
-    from .selection.names import from_flat as from_flat
-    from .selection.names import override as override
-    from .selection.names import to_flat as to_flat
-    from .selection.partition import tree_combine as tree_combine
-    from .selection.partition import tree_partition as tree_partition
-    from .show.diagram import draw as draw
-    from .show.pretty import pformat as pformat
-    from .show.pretty import pprint as pprint
-    from .show.summary import tree_summary as tree_summary
+    from .binding import namespace
+    from .dataclasses import dataclass, register_dataclass
+    from .io.files import load, save
+    from .io.fingerprint import fingerprint
+    from .io.formats import read
+    from .kinds import data, field, static
+    from .nn.pytree import Pytree
+    from .ops.arrays import tree_concatenate, tree_size, tree_stack, tree_unstack
+    from .ops.parallel import parallel
+    from .selection.diff import tree_diff
+    from .selection.edit import at, tree_update
+    from .selection.merge import tree_merge
+    from .selection.names import from_flat, override, to_flat
+    from .selection.partition import tree_combine, tree_partition
+    from .show.diagram import draw
+    from .show.pretty import pformat, pprint
+    from .show.summary import tree_summary
 
 
 __version__ = "0.2.0"
@@ -138,78 +124,20 @@ if not TYPE_CHECKING:
         "compat errors integrations io nn registry selection show testing tree typing",
     )
 
-
 # fmt: off
 __all__ = [
-    "DELETE",
-    "MISSING",
-    "SKIP",
-    "STOP",
-    "DictKey",
-    "GetAttrKey",
-    "KeyPath",
-    "LeafwiseError",
-    "Partial",
-    "PyTreeDef",
-    "Pytree",
-    "SequenceKey",
-    "StructureError",
-    "at",
-    "data",
-    "dataclass",
-    "draw",
-    "explain_leaf",
-    "field",
-    "fingerprint",
-    "from_flat",
-    "is_registered",
-    "keystr",
-    "load",
-    "namespace",
-    "override",
-    "parallel",
-    "pformat",
-    "pprint",
-    "read",
-    "register_dataclass",
-    "register_leaf",
-    "register_pytree_node",
-    "register_pytree_node_class",
-    "register_static",
-    "save",
-    "static",
-    "to_flat",
-    "tree_all",
-    "tree_any",
-    "tree_broadcast_prefix",
-    "tree_combine",
-    "tree_concatenate",
-    "tree_diff",
-    "tree_equal",
-    "tree_flatten",
-    "tree_flatten_with_path",
-    "tree_leaves",
-    "tree_leaves_with_path",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_with_path",
-    "tree_merge",
-    "tree_partition",
-    "tree_paths",
-    "tree_reduce",
-    "tree_size",
-    "tree_stack",
-    "tree_structure",
-    "tree_sum",
-    "tree_summary",
-    "tree_transpose",
-    "tree_unflatten",
-    "tree_unstack",
-    "tree_update",
-    "tree_visit",
-    "tree_walk",
-    "tree_zip",
-    "unregister_pytree_node",
+    "DELETE", "MISSING", "SKIP", "STOP", "DictKey", "GetAttrKey", "KeyPath",
+    "LeafwiseError", "Partial", "PyTreeDef", "Pytree", "SequenceKey", "StructureError",
+    "at", "data", "dataclass", "draw", "explain_leaf", "field", "fingerprint",
+    "from_flat", "is_registered", "keystr", "load", "namespace", "override", "parallel",
+    "pformat", "pprint", "read", "register_dataclass", "register_leaf",
+    "register_pytree_node", "register_pytree_node_class", "register_static", "save",
+    "static", "to_flat", "tree_all", "tree_any", "tree_broadcast_prefix",
+    "tree_combine", "tree_concatenate", "tree_diff", "tree_equal", "tree_flatten",
+    "tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map",
+    "tree_map_", "tree_map_only", "tree_map_with_path", "tree_merge", "tree_partition",
+    "tree_paths", "tree_reduce", "tree_size", "tree_stack", "tree_structure",
+    "tree_sum", "tree_summary", "tree_transpose", "tree_unflatten", "tree_unstack",
+    "tree_update", "tree_visit", "tree_walk", "tree_zip", "unregister_pytree_node",
 ]
 # fmt: on

@@ -14,11 +14,6 @@ from typing import TYPE_CHECKING, Any, Final
 from .core.registry import DictOrder, declare_namespace
 
 
-if TYPE_CHECKING:
-    from .bound import Bound
-else:
-    Bound = object
-
 __all__ = ["Namespace", "namespace"]
 
 _ROOMS: Final = (
@@ -26,6 +21,42 @@ _ROOMS: Final = (
     *("leafwise.show", "leafwise.io", "leafwise.testing"),
 )
 """The modules whose public functions are bound, if they take a namespace."""
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import TypeVar, dataclass_transform
+
+    from .kinds import data, field, parameter, state_value, static
+    from .ops import map as _map
+    from .selection import edit as _edit
+
+    T = TypeVar("T")
+
+    class Bound:
+        """What type checkers see: the most used functions as they are, all others."""
+
+        def __init__(self) -> None:
+            self.at = _edit.at
+            self.flatten = self.tree_flatten = _map.tree_flatten
+            self.leaves = self.tree_leaves = _map.tree_leaves
+            self.map = self.tree_map = _map.tree_map
+            self.map_with_path = self.tree_map_with_path = _map.tree_map_with_path
+            self.structure = self.tree_structure = _map.tree_structure
+            self.unflatten = self.tree_unflatten = _map.tree_unflatten
+
+        @dataclass_transform(
+            field_specifiers=(field, data, static, parameter, state_value)
+        )
+        def dataclass(self, **options: Any) -> Callable[[type[T]], type[T]]: ...
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    Bound = object
+
+
+def _is_bound(function: Any) -> bool:
+    """Return whether a function takes a namespace."""
+    return "namespace" in (getattr(function, "__kwdefaults__", None) or ())
 
 
 def _found(name: str) -> Any:
@@ -40,11 +71,6 @@ def _found(name: str) -> Any:
             is_operation = name.startswith("tree_") or room.__name__.endswith(".tree")
             return value if is_operation or _is_bound(value) else None
     return None
-
-
-def _is_bound(function: Any) -> bool:
-    """Return whether a function takes a namespace."""
-    return "namespace" in (getattr(function, "__kwdefaults__", None) or ())
 
 
 class Namespace(Bound):
@@ -89,7 +115,7 @@ class Namespace(Bound):
             functools.update_wrapper(bound, function)
         return vars(self).setdefault(attribute, bound)
 
-    if not TYPE_CHECKING:  # they see each function
+    if not TYPE_CHECKING:  # they see what `Bound` has
         __getattr__ = _bind
 
     def __dir__(self) -> list[str]:

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, dataclass_transform, overload
+from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
 
 from .core.node import Rule
 from .core.register import DataclassRule
 from .core.registry import GLOBAL, check_class, install
 from .errors import RegistryError
 from .kinds import data, field, parameter, state_value, static
-from .safely import Record, class_name, clip, shown
+from .safely import class_name, clip, shown
 
 
 __all__ = ["dataclass", "register_dataclass"]
@@ -164,95 +164,82 @@ def register_dataclass(
         ([0.5], PyTreeDef(CustomNode(Layer[('first',)], [*])))
     """
     check_class(cls)
-    given = _Fields.given(cls, data_fields, meta_fields, drop_fields)
+    drop = _names(cls, "drop_fields", drop_fields)
+    given: _Fields | None = None
+    if data_fields is not None and meta_fields is not None:
+        data = _names(cls, "data_fields", data_fields)
+        given = _Fields(data, _names(cls, "meta_fields", meta_fields), drop)
+    elif data_fields is not None or meta_fields is not None:
+        missing = "data_fields" if data_fields is None else "meta_fields"
+        raise RegistryError(
+            f"register_dataclass of {class_name(cls)} was given only one of the two "
+            f"lists; give {missing} too, an empty one if there are no such fields"
+        )
+    _check(cls, given or _declared(cls, drop), init)
 
     def make(of: type, **rest: Any) -> Rule:
-        fields = given if given.explicit else _Fields.declared(of, given.drop)
+        fields = given or _declared(of, drop)
+        rebuild = _by_init(of, fields) if init else None
+        dropped = _default_setter(of, drop)
         return DataclassRule(
-            of,
-            fields.data,
-            fields.meta,
-            rebuild=_by_init(of, fields) if init else None,
-            dropped=_default_setter(of, fields.drop),
-            **rest,
+            of, fields.data, fields.meta, rebuild=rebuild, dropped=dropped, **rest
         )
 
-    if init:
-        _check_init(cls, given)
     return install(cls, make, namespace, inherit, exist_ok, bridge)
 
 
-class _Fields(Record):
+class _Fields(NamedTuple):
     """Which attributes of a class are children, aux data, or neither."""
-
-    __slots__ = __match_args__ = ("data", "meta", "drop", "explicit")
 
     data: tuple[str, ...]
     meta: tuple[str, ...]
     drop: tuple[str, ...]
-    explicit: bool
 
-    @classmethod
-    def given(
-        cls,
-        of: type,
-        data_fields: Iterable[str] | None,
-        meta_fields: Iterable[str] | None,
-        drop_fields: Iterable[str],
-    ) -> _Fields:
-        """Read and check the lists that a caller gave."""
-        drop = _names(of, "drop_fields", drop_fields)
-        if data_fields is None and meta_fields is None:
-            return cls.declared(of, drop)
-        if data_fields is None or meta_fields is None:
-            missing = "data_fields" if data_fields is None else "meta_fields"
-            raise RegistryError(
-                f"register_dataclass of {class_name(of)} was given only one of the two "
-                f"lists; give {missing} too, an empty one if there are no such fields"
-            )
-        data = _names(of, "data_fields", data_fields)
-        meta = _names(of, "meta_fields", meta_fields)
-        fields = cls(data, meta, drop, True)
-        fields.check(of)
-        return fields
 
-    @classmethod
-    def declared(cls, of: type, drop: tuple[str, ...]) -> _Fields:
-        """Read what the fields of a dataclass say about themselves."""
-        if not dataclasses.is_dataclass(of):
-            raise RegistryError(
-                f"{class_name(of)} is not a dataclass; make it one, or give "
-                "data_fields and meta_fields"
-            )
-        kept = [field for field in dataclasses.fields(of) if field.name not in drop]
-        data = tuple(field.name for field in kept if not _is_static(of, field))
-        meta = tuple(field.name for field in kept if _is_static(of, field))
-        fields = cls(data, meta, drop, False)
-        fields.check(of)
-        return fields
+def _declared(of: type, drop: tuple[str, ...]) -> _Fields:
+    """Read what the fields of a dataclass say about themselves."""
+    if not dataclasses.is_dataclass(of):
+        raise RegistryError(
+            f"{class_name(of)} is not a dataclass; make it one, or give "
+            "data_fields and meta_fields"
+        )
+    is_static = {
+        field.name: _is_static(of, field)
+        for field in dataclasses.fields(of)
+        if field.name not in drop
+    }
+    data = tuple([name for name, static in is_static.items() if not static])
+    return _Fields(data, tuple([n for n, static in is_static.items() if static]), drop)
 
-    def check(self, of: type) -> None:
-        """Refuse fields that are given twice, missing or unknown."""
-        names = (*self.data, *self.meta, *self.drop)
-        if twice := sorted({name for name in names if names.count(name) > 1}):
-            raise RegistryError(
-                f"register_dataclass of {class_name(of)} was given {_quoted(twice)} "
-                "twice; a field is either data, meta or dropped"
-            )
-        if not dataclasses.is_dataclass(of):
-            return
-        known = [field.name for field in dataclasses.fields(of)]
-        if missing := [name for name in known if name not in names]:
-            raise RegistryError(
-                f"register_dataclass of {class_name(of)} was not given "
-                f"{_quoted(missing)}; add them to data_fields, meta_fields or "
-                "drop_fields"
-            )
-        if unknown := [name for name in names if name not in known]:
-            raise RegistryError(
-                f"{class_name(of)} has no {_quoted(unknown)}; its fields are: "
-                f"{', '.join(known) or 'none'}"
-            )
+
+def _check(of: type, given: _Fields, init: bool) -> None:
+    """Refuse fields that are given twice, missing or unknown, or not set by `init`."""
+    names = (*given.data, *given.meta, *given.drop)
+    if twice := sorted({name for name in names if names.count(name) > 1}):
+        raise RegistryError(
+            f"register_dataclass of {class_name(of)} was given {_quoted(twice)} "
+            "twice; a field is either data, meta or dropped"
+        )
+    if not dataclasses.is_dataclass(of):
+        return
+    known = {field.name: field for field in dataclasses.fields(of)}
+    if missing := [name for name in known if name not in names]:
+        raise RegistryError(
+            f"register_dataclass of {class_name(of)} was not given "
+            f"{_quoted(missing)}; add them to data_fields, meta_fields or "
+            "drop_fields"
+        )
+    if unknown := [name for name in names if name not in known]:
+        raise RegistryError(
+            f"{class_name(of)} has no {_quoted(unknown)}; its fields are: "
+            f"{', '.join(known) or 'none'}"
+        )
+    unset = [name for name in known if not known[name].init and name not in given.drop]
+    if init and unset:
+        raise RegistryError(
+            f"init=True cannot rebuild {class_name(of, qualified=False)}: "
+            f"{_quoted(unset)} has init=False; drop it, or leave init out"
+        )
 
 
 def _names(of: type, what: str, names: Iterable[str]) -> tuple[str, ...]:
@@ -273,33 +260,17 @@ def _quoted(names: Sequence[str]) -> str:
 def _is_static(of: type, field: dataclasses.Field[Any]) -> bool:
     """Read the two markers that the field knows; refuse them if they disagree."""
     marks = {
-        not field.metadata[key] if key == "pytree_node" else bool(field.metadata[key])
+        key: bool(field.metadata[key])
         for key in ("static", "pytree_node")
         if key in field.metadata
     }
-    if len(marks) > 1:
+    if len(marks) == 2 and marks["static"] is marks["pytree_node"]:
         raise RegistryError(
             f"field {field.name!r} of {class_name(of)} has both "
             f"static={clip(field.metadata['static'])} and "
             f"pytree_node={clip(field.metadata['pytree_node'])}, which disagree"
         )
-    return marks == {True}
-
-
-def _check_init(cls: type, fields: _Fields) -> None:
-    if not dataclasses.is_dataclass(cls):
-        return
-    used = {*fields.data, *fields.meta}
-    refused = [
-        field.name
-        for field in dataclasses.fields(cls)
-        if not field.init and field.name in used
-    ]
-    if refused:
-        raise RegistryError(
-            f"init=True cannot rebuild {class_name(cls, qualified=False)}: "
-            f"{_quoted(refused)} has init=False; drop it, or leave init out"
-        )
+    return marks.get("static", not marks.get("pytree_node", True))
 
 
 def _by_init(cls: Any, fields: _Fields) -> Callable[[Any, Any], Any]:
@@ -314,21 +285,15 @@ def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | 
     """Return a function that gives dropped fields their defaults, if any have one."""
     if not drop or not dataclasses.is_dataclass(cls):
         return None
-    makers = {
-        field.name: make
-        for field in dataclasses.fields(cls)
-        if field.name in drop and (make := _default_maker(field)) is not None
-    }
+    makers: dict[str, Callable[[], Any]] = {}
+    for one in dataclasses.fields(cls):
+        if one.name in drop and one.default_factory is not dataclasses.MISSING:
+            makers[one.name] = one.default_factory
+        elif one.name in drop and one.default is not dataclasses.MISSING:
+            makers[one.name] = lambda default=one.default: default  # type: ignore[misc]
 
     def put_defaults(node: Any) -> None:
         for name, make in makers.items():
             object.__setattr__(node, name, make())
 
     return put_defaults if makers else None
-
-
-def _default_maker(field: dataclasses.Field[Any]) -> Callable[[], Any] | None:
-    if field.default_factory is not dataclasses.MISSING:
-        return field.default_factory
-    default = field.default
-    return None if default is dataclasses.MISSING else lambda: default

@@ -47,6 +47,10 @@ __all__ = [
 class LeafwiseError(Exception):
     """Base class of all exceptions that leafwise defines.
 
+    Args:
+        *message: The message.
+        **details: What the attributes of the class are; others keep their defaults.
+
     Example:
         >>> import leafwise as lw
         >>> try:
@@ -56,16 +60,18 @@ class LeafwiseError(Exception):
         StructureError
     """
 
+    def __init__(self, *message: object, **details: Any) -> None:
+        super().__init__(*message)
+        vars(self).update(details)
+
 
 class _AtPath(LeafwiseError):
     """An error that belongs to one place."""
 
-    def __init__(self, message: str, *, path: tuple[Any, ...] | None = None) -> None:
-        super().__init__(message)
-        self.path = path
+    path: tuple[Any, ...] | None = None
 
 
-class StructureError(LeafwiseError, ValueError):
+class StructureError(_AtPath, ValueError):
     """Two structures, or a structure and a number of leaves, do not match.
 
     Attributes:
@@ -86,22 +92,10 @@ class StructureError(LeafwiseError, ValueError):
         ['a'] | list of length 2 | tuple of length 2
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        path: tuple[Any, ...] | None = None,
-        expected: str | None = None,
-        actual: str | None = None,
-        tree_index: int | None = None,
-        differences: tuple[Any, ...] = (),
-    ) -> None:
-        super().__init__(message)
-        self.path = path
-        self.expected = expected
-        self.actual = actual
-        self.tree_index = tree_index
-        self.differences = differences
+    expected: str | None = None
+    actual: str | None = None
+    tree_index: int | None = None
+    differences: tuple[Any, ...] = ()
 
 
 class CycleError(LeafwiseError, ValueError, RecursionError):
@@ -124,12 +118,8 @@ class CycleError(LeafwiseError, ValueError, RecursionError):
 occurs again at [1]['self']
     """
 
-    def __init__(
-        self, message: str, *, first: tuple[Any, ...] = (), again: tuple[Any, ...] = ()
-    ) -> None:
-        super().__init__(message)
-        self.first = first
-        self.again = again
+    first: tuple[Any, ...] = ()
+    again: tuple[Any, ...] = ()
 
 
 class CompareError(_AtPath, TypeError):
@@ -184,9 +174,7 @@ class TraceError(LeafwiseError, RuntimeError):
         True
     """
 
-    def __init__(self, message: str, *, attribute: str = "") -> None:
-        super().__init__(message)
-        self.attribute = attribute
+    attribute: str = ""
 
 
 class KindError(LeafwiseError, ValueError):
@@ -209,18 +197,9 @@ class KindError(LeafwiseError, ValueError):
         layers .layers['out']
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        owner: type | None = None,
-        attribute: str = "",
-        path: tuple[Any, ...] = (),
-    ) -> None:
-        super().__init__(message)
-        self.owner = owner
-        self.attribute = attribute
-        self.path = path
+    owner: type | None = None
+    attribute: str = ""
+    path: tuple[Any, ...] = ()
 
 
 class TreeDefError(LeafwiseError, ValueError):
@@ -268,15 +247,7 @@ class PathError(EditError, LookupError):
 ['decay']
     """
 
-    def __init__(
-        self,
-        message: str,
-        *,
-        path: tuple[Any, ...] | None = None,
-        found: tuple[Any, ...] | None = None,
-    ) -> None:
-        super().__init__(message, path=path)
-        self.found = found
+    found: tuple[Any, ...] | None = None
 
 
 class FileError(_AtPath, ValueError):

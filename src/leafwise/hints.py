@@ -19,11 +19,9 @@ from .core.node import IsLeaf
 
 
 K = TypeVar("K")
-K_co = TypeVar("K_co", covariant=True)
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
-T_co = TypeVar("T_co", covariant=True)
 TreeT = TypeVar("TreeT")
 """Any tree, of which a function returns another one of the same type."""
 
@@ -61,18 +59,6 @@ class FlattenNode(Protocol):
     def tree_flatten(self) -> Any: ...
 
 
-class DunderNode(Protocol):
-    """A node by the methods with double underscores."""
-
-    def __tree_flatten__(self) -> Any: ...
-
-
-class KeyedNode(Protocol):
-    """A node by the methods that `register_pytree_with_keys_class` looks for."""
-
-    def tree_flatten_with_keys(self) -> Any: ...
-
-
 class PytreeNode(Protocol):
     """An instance of a subclass of `Pytree`."""
 
@@ -95,26 +81,6 @@ class Array(Protocol):
     def dtype(self) -> Any: ...
 
 
-class ListOf(Protocol[T_co]):
-    """A list of a type or of a narrower one: `list[int]` is no `list[PyTree[int]]`."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
-
-    def copy(self) -> list[Any]: ...
-
-    def pop(self, index: Any = ..., /) -> T_co: ...
-
-
-class DictOf(Protocol[K_co, T_co]):
-    """The same for dicts."""
-
-    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
-
-    def copy(self) -> dict[Any, Any]: ...
-
-    def popitem(self) -> tuple[K_co, T_co]: ...
-
-
 class Hashed(Protocol):
     """Anything with a hash, which is to say: no list, no dict, no `PyTree[T]`."""
 
@@ -123,7 +89,7 @@ class Hashed(Protocol):
 
 Opaque = TypeAliasType(
     "Opaque",
-    "DataclassNode | FlattenNode | DunderNode | KeyedNode | PytreeNode | StateNode",
+    "DataclassNode | FlattenNode | PytreeNode | StateNode",
 )
 """A node whose leaves are of unknown type."""
 

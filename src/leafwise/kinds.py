@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, TypeAlias, TypeVar, overload
+from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from .safely import Sealed, shown
+from .safely import Record, shown
 
 
 __all__ = [
@@ -78,7 +78,7 @@ def _specifier(kind: Kind) -> str:
     return "state_value" if kind is Kind.STATE else kind.value
 
 
-class Marked(Sealed):
+class Marked(Record):
     """A value on its way to an attribute, together with the kind that it gets.
 
     Attributes:
@@ -90,9 +90,6 @@ class Marked(Sealed):
 
     kind: Kind
     value: Any
-
-    def __init__(self, kind: Kind, value: Any) -> None:
-        self._set(kind, value)
 
     def __repr__(self) -> str:
         return f"{_specifier(self.kind)}({shown(self.value)})"
@@ -155,43 +152,35 @@ def _said(
     pytree_node: bool | None, kind: Kind | None, metadata: Mapping[Any, Any]
 ) -> list[tuple[str, bool]]:
     """Return what was said of a field: in words, and whether it makes it a child."""
-    said: list[tuple[str, bool]] = []
+    said: list[tuple[str, Any]] = []
     if pytree_node is not None:
-        said.append((f"pytree_node={pytree_node}", bool(pytree_node)))
+        said.append((f"pytree_node={pytree_node}", pytree_node))
     if kind is not None:
         said.append((f"kind={kind}", kind.is_data))
     for mark, value in metadata.items():
-        if mark == "pytree_node":
-            said.append((f"metadata {mark!r}: {shown(value)}", bool(value)))
-        elif mark == "static":
-            said.append((f"metadata {mark!r}: {shown(value)}", not value))
-    if KIND in metadata:
-        held = metadata[KIND]
-        if not isinstance(held, Kind):
-            raise ValueError(
-                f"metadata {KIND!r} is the kind of the field, a Kind, got {shown(held)}"
-            )
-        said.append((f"metadata {KIND!r}: {held}", held.is_data))
-    return said
+        if mark == KIND and not isinstance(value, Kind):
+            wanted = f"metadata {KIND!r} is the kind of the field, a Kind"
+            raise ValueError(f"{wanted}, got {shown(value)}")
+        if mark == KIND:
+            said.append((f"metadata {mark!r}: {value}", value.is_data))
+        elif mark in ("pytree_node", "static"):
+            is_data = not value if mark == "static" else value
+            said.append((f"metadata {mark!r}: {shown(value)}", is_data))
+    return [(text, bool(one)) for text, one in said]
 
 
-def _specify(kind: Kind, values: tuple[Any, ...], options: dict[str, Any]) -> Any:
+def _specify(kind: Kind, values: tuple[T, ...], options: dict[str, Any]) -> T:
     """Mark a value, or declare a field."""
-    if not values:
-        return field(kind=kind, **options)
-    if len(values) > 1 or options:
+    if len(values) > 1 or (values and options):
         raise TypeError(
             f"{_specifier(kind)} takes either a single positional argument, the value "
             "that is assigned, or keyword arguments, those of dataclasses.field"
         )
-    return Marked(kind, *values)
+    made: Any = Marked(kind, *values) if values else field(kind=kind, **options)
+    return made  # type: ignore[no-any-return]  # of the type of what it stands for
 
 
-@overload
-def data(value: T, /) -> T: ...
-@overload
-def data(**options: Any) -> Any: ...
-def data(*value: Any, **options: Any) -> Any:
+def data(*value: T, **options: Any) -> T:
     """Declare an attribute as data: a child of its object.
 
     Wrap a value that you assign to an attribute of a `Pytree`, or call it without a
@@ -222,11 +211,7 @@ def data(*value: Any, **options: Any) -> Any:
     return _specify(Kind.DATA, value, options)
 
 
-@overload
-def static(value: T, /) -> T: ...
-@overload
-def static(**options: Any) -> Any: ...
-def static(*value: Any, **options: Any) -> Any:
+def static(*value: T, **options: Any) -> T:
     """Declare an attribute as static: part of the structure of its object.
 
     Wrap a value that you assign to an attribute of a `Pytree`, or call it without a
@@ -258,11 +243,7 @@ def static(*value: Any, **options: Any) -> Any:
     return _specify(Kind.STATIC, value, options)
 
 
-@overload
-def parameter(value: T, /) -> T: ...
-@overload
-def parameter(**options: Any) -> Any: ...
-def parameter(*value: Any, **options: Any) -> Any:
+def parameter(*value: T, **options: Any) -> T:
     """Declare an attribute as a parameter: data that is trained.
 
     Args:
@@ -284,11 +265,7 @@ def parameter(*value: Any, **options: Any) -> Any:
     return _specify(Kind.PARAMETER, value, options)
 
 
-@overload
-def state_value(value: T, /) -> T: ...
-@overload
-def state_value(**options: Any) -> Any: ...
-def state_value(*value: Any, **options: Any) -> Any:
+def state_value(*value: T, **options: Any) -> T:
     """Declare an attribute as state: data that changes, but is not trained.
 
     Args:

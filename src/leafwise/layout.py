@@ -9,7 +9,7 @@ The idea of a document that is flat where it fits is Wadler's ("A prettier print
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from .lazy import Shown
@@ -95,17 +95,21 @@ class Part(Shown):
 
     def labelled(self, label: str) -> Part:
         """Return the same with a label."""
-        return Part(
-            self.opening, self.parts, self.closing, label=label, comment=self.comment
-        )
+        more = {"label": label, "comment": self.comment}
+        return Part(self.opening, self.parts, self.closing, **more)
+
+
+def _all_parts(root: Part) -> list[Part]:
+    """Return a part and all that is inside, each after what it is inside of."""
+    found = [root]
+    for part in found:
+        found += part.parts
+    return found
 
 
 def take_apart(root: Part) -> None:
     """Leave a part without what is inside: a long chain could not be dropped."""
-    stack = [root]
-    while stack:
-        part = stack.pop()
-        stack += part.parts
+    for part in _all_parts(root):
         part.parts = ()
 
 
@@ -131,109 +135,62 @@ def lay_out(root: Part, width: int = WIDTH) -> str:
           'sizes': [64, 32]
         }
     """
-    return "".join(_Writer(width, _widths(root)).write(root))
+    widths = _widths(root)
+    deepest = min(_DEEPEST, width // _MARGIN)
+    pieces: list[str] = []
+    stack: list[tuple[Any, int, str]] = [(root, 0, "")]
+    while stack:
+        part, depth, comma = stack.pop()
+        if type(part) is str:
+            pieces.append(part)
+            continue
+        here, below = (" " * (_STEP * min(d, deepest)) for d in (depth, depth + 1))
+        remark = f"  # {part.comment}" if part.comment else ""
+        columns = len(here) + widths[id(part)] + len(comma) + len(remark)
+        if not part.parts:
+            text = f"{part.label}{part.opening}{part.closing}{comma}"
+            start = f"\n{here}{' ' * len(part.label)}"
+            pieces += text.replace("\n", start), remark
+        elif columns <= width:
+            pieces += flat(part), comma, remark
+        elif _is_row(part):
+            pieces += part.label, part.opening, remark
+            pieces += _filled(part.parts, below, width)
+            pieces.append(f"\n{here}{part.closing}{comma}")
+        else:
+            pieces += part.label, part.opening, remark
+            stack.append((f"\n{here}{part.closing}{comma}", 0, ""))
+            for place in range(len(part.parts) - 1, -1, -1):
+                comma = "," if place < len(part.parts) - 1 else ""
+                stack.append((part.parts[place], depth + 1, comma))
+                stack.append((f"\n{below}", 0, ""))
+    return "".join(pieces)
 
 
 def _widths(root: Part) -> dict[int, int]:
     """Return how many columns each part takes in one line, by identity."""
     widths: dict[int, int] = {}
-    stack: list[tuple[Part, bool]] = [(root, False)]
-    while stack:
-        part, is_done = stack.pop()
-        if not part.parts or is_done:
-            widths[id(part)] = _width(part, widths)
-        else:
-            stack.append((part, True))
-            stack += [(inner, False) for inner in part.parts]
+    for part in reversed(_all_parts(root)):
+        width = len(part.label) + len(part.opening) + len(part.closing)
+        for place, inner in enumerate(part.parts):
+            width += _ENDLESS if inner.comment else widths[id(inner)] + 2 * (place > 0)
+        widths[id(part)] = _ENDLESS if "\n" in part.opening else width
     return widths
 
 
-def _width(part: Part, widths: dict[int, int]) -> int:
-    """Return how many columns a part takes, without its comment."""
-    if "\n" in part.opening:
-        return _ENDLESS
-    inside = sum([_in_line(inner, widths) + 2 for inner in part.parts])
-    around = len(part.label) + len(part.opening) + len(part.closing)
-    return around + inside - 2 * bool(part.parts)
-
-
-def _in_line(part: Part, widths: dict[int, int]) -> int:
-    return _ENDLESS if part.comment else widths[id(part)]
-
-
-def _remark(part: Part) -> str:
-    return f"  # {part.comment}" if part.comment else ""
-
-
-class _Writer:
-    """Writes one part; what is still to be written is on a stack."""
-
-    def __init__(self, width: int, widths: dict[int, int]) -> None:
-        self.width = width
-        self.widths = widths
-        self.deepest = min(_DEEPEST, width // _MARGIN)
-        self.pieces: list[str] = []
-
-    def write(self, root: Part) -> list[str]:
-        """Return the pieces of the text."""
-        stack: list[tuple[Any, int, str]] = [(root, 0, "")]
-        while stack:
-            part, depth, comma = stack.pop()
-            if type(part) is str:
-                self.pieces.append(part)
-            elif not part.parts:
-                self.leaf(part, depth, comma)
-            elif self.fits(part, depth, comma):
-                self.pieces += flat(part), comma, _remark(part)
-            elif _is_row(part):
-                self.fill(part, depth, comma)
-            else:
-                stack += reversed(self.lines(part, depth, comma))
-        return self.pieces
-
-    def indent(self, depth: int) -> int:
-        """Return in which column a line of some depth starts."""
-        return _STEP * min(depth, self.deepest)
-
-    def fits(self, part: Part, depth: int, comma: str) -> bool:
-        """Return whether a part stands in the rest of a line."""
-        columns = self.widths[id(part)] + len(comma) + len(_remark(part))
-        return self.indent(depth) + columns <= self.width
-
-    def leaf(self, part: Part, depth: int, comma: str) -> None:
-        """Write what has no parts, with its comment."""
-        text = f"{part.label}{part.opening}{part.closing}{comma}"
-        start = "\n" + " " * (self.indent(depth) + len(part.label))
-        self.pieces.append(text.replace("\n", start) + _remark(part))
-
-    def fill(self, part: Part, depth: int, comma: str) -> None:
-        """Write parts that are bare texts, as many in a line as fit."""
-        left = self.indent(depth + 1)
-        start = "\n" + " " * left
-        self.pieces += part.label, part.opening, _remark(part)
-        column, last = self.width, len(part.parts) - 1
-        for place, inner in enumerate(part.parts):
-            text = f"{inner.opening}{inner.closing}{',' * (place < last)}"
-            if not place or column + 1 + len(text) > self.width:
-                self.pieces.append(start)
-                column = left
-            else:
-                self.pieces.append(" ")
-                column += 1
-            self.pieces.append(text)
-            column += len(text)
-        self.pieces.append(f"\n{' ' * self.indent(depth)}{part.closing}{comma}")
-
-    def lines(self, part: Part, depth: int, comma: str) -> list[tuple[Any, int, str]]:
-        """Return what is written of a part whose parts have lines of their own."""
-        start = "\n" + " " * self.indent(depth + 1)
-        end = "\n" + " " * self.indent(depth)
-        opening = f"{part.label}{part.opening}{_remark(part)}"
-        found: list[tuple[Any, int, str]] = [(opening, 0, "")]
-        last = len(part.parts) - 1
-        for place, inner in enumerate(part.parts):
-            found += [(start, 0, ""), (inner, depth + 1, "," if place < last else "")]
-        return [*found, (f"{end}{part.closing}{comma}", 0, "")]
+def _filled(parts: Sequence[Part], below: str, width: int) -> Iterator[str]:
+    """Yield parts that are bare texts, as many in a line as fit."""
+    column, last = width, len(parts) - 1
+    for place, inner in enumerate(parts):
+        text = f"{inner.opening}{inner.closing}{',' * (place < last)}"
+        if not place or column + 1 + len(text) > width:
+            yield f"\n{below}"
+            column = len(below)
+        else:
+            yield " "
+            column += 1
+        yield text
+        column += len(text)
 
 
 def flat(root: Part) -> str:

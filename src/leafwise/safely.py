@@ -1,10 +1,9 @@
-"""What must not fail, whoever calls and with whatever: the ground that all stands on.
+"""What all modules stand on: text of any object, records, locks, classes that may go.
 
 Text of values whose classes may do anything: messages are written when something
 failed already, and what a user sees then is that failure, not another one from a
-`__repr__` on the way. So whatever is not ours is put into words here, where an
-exception leads to a stand-in. What is no `Exception` (`KeyboardInterrupt`,
-`SystemExit`) passes through. Names that do not exist get the most similar ones that do.
+`__repr__` on the way. What is no `Exception` (`KeyboardInterrupt`, `SystemExit`) passes
+through. Names that do not exist get the most similar ones that do.
 
 Small immutable records, and `MISSING`, the one sentinel that the package shares. The
 standard library's dataclasses would do, but making each class costs about a millisecond
@@ -32,12 +31,8 @@ import sys
 from _thread import RLock
 from _weakref import ref
 from collections.abc import Callable, Iterable
-from typing import (
-    Any,
-    Final,
-    Literal,
-    dataclass_transform,
-)
+from contextlib import suppress
+from typing import Any, Final, Literal, dataclass_transform
 from weakref import WeakKeyDictionary
 
 
@@ -74,10 +69,7 @@ def shown(value: Any) -> str:
         >>> shown(16 ** 5000)[:10]
         '0x10000000'
     """
-    try:
-        return str.__str__(repr(value))  # of a subclass of str: the bare text
-    except Exception:
-        return _stand_in(value)
+    return _text(repr, value)
 
 
 def printed(value: Any) -> str:
@@ -90,51 +82,30 @@ def printed(value: Any) -> str:
         >>> printed("a"), printed(Broken())
         ('a', '<Broken that cannot be printed>')
     """
+    return _text(str, value)
+
+
+def _text(write: Callable[[Any], str], value: Any) -> str:
+    """Return a text, or a stand-in; an int of too many digits has its hex text."""
     try:
-        return str.__str__(str(value))
-    except Exception:
-        return _stand_in(value)
-
-
-def _stand_in(value: Any) -> str:
-    """Return what an object is; an int of too many digits still has its hex text."""
-    if type(value) is int:
-        return hex(value)
-    return f"<{class_name(type(value))} that cannot be printed>"
-
-
-_name: Any = vars(type)["__name__"]
-_qualname: Any = vars(type)["__qualname__"]
-_module: Any = vars(type)["__module__"]
+        return str.__str__(write(value))  # of a subclass of str: the bare text
+    except Exception:  # of the value's class
+        if type(value) is int:
+            return hex(value)
+        return f"<{class_name(type(value))} that cannot be printed>"
 
 
 def class_name(cls: type, *, qualified: bool = True) -> str:
-    """Return the name of a class, whatever its metaclass says.
+    """Return the name of a class.
 
     Example:
         >>> from leafwise.safely import class_name
-        >>> class Meta(type):
-        ...     __name__ = property(lambda cls: 1 / 0)
-        >>> class_name(Meta("Odd", (), {}), qualified=False)
-        'Odd'
+        >>> class Outer:
+        ...     class Inner: ...
+        >>> class_name(Outer.Inner), class_name(Outer.Inner, qualified=False)
+        ('Outer.Inner', 'Inner')
     """
-    name: str = (_qualname if qualified else _name).__get__(cls)
-    return name
-
-
-def module_name(cls: type) -> str:
-    """Return the name of the module of a class, "" if it has none.
-
-    Example:
-        >>> from leafwise.safely import module_name
-        >>> module_name(int), module_name(type("Odd", (), {"__module__": 3}))
-        ('builtins', '')
-    """
-    try:
-        name = _module.__get__(cls)
-    except AttributeError:
-        return ""
-    return name if type(name) is str else ""
+    return cls.__qualname__ if qualified else cls.__name__
 
 
 def type_name(value: Any) -> str:
@@ -200,31 +171,14 @@ def described(value: Any) -> str:
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """Add a note to an exception that may refuse to be changed.
-
-    A frozen dataclass can be raised, too, and refuses attributes; its note is put
-    where Python keeps it all the same. If even that fails the exception goes on
-    without.
-    """
-    try:
+    """Add a note to an exception, unless it is a frozen dataclass, which refuses."""
+    with suppress(AttributeError, TypeError):
         error.add_note(note)
-        return
-    except Exception:
-        pass
-    try:
-        notes = object.__getattribute__(error, "__dict__").get("__notes__", ())
-        object.__setattr__(error, "__notes__", [*notes, note])
-    except Exception:
-        pass
 
 
 # ------------------------------------------------------------------- misspelt names
 
-_LONGEST = 64
-_SHOWN = 100
-_MOST = 2000
-_ENDS = 4
-_NEAR = 0.6
+_SHOWN, _COMPARED, _MOST, _ENDS, _NEAR = 100, 64, 2000, 4, 0.6
 
 
 def brief(names: Iterable[str]) -> str:
@@ -273,7 +227,7 @@ def _likeness(a: str, b: str) -> float:
     """Return how much of two texts is the same, from 0 to 1; long texts are cut."""
     from difflib import SequenceMatcher  # late: it loads much
 
-    return SequenceMatcher(None, a[:_LONGEST], b[:_LONGEST], autojunk=False).ratio()
+    return SequenceMatcher(None, a[:_COMPARED], b[:_COMPARED], autojunk=False).ratio()
 
 
 # ------------------------------------------------------------------------------ records
@@ -394,7 +348,6 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
 # ------------------------------------------------------------------ classes that may go
 
 _HEAP_TYPE: Final = 1 << 9
-_flags: Any = vars(type)["__flags__"]
 
 
 def is_lasting(cls: type) -> bool:
@@ -406,12 +359,8 @@ def is_lasting(cls: type) -> bool:
         >>> is_lasting(int), is_lasting(UserDict), is_lasting(type("UserDict", (), {}))
         (True, True, False)
     """
-    if not _flags.__get__(cls) & _HEAP_TYPE:
-        return True
-    try:
-        return named_object(_module.__get__(cls), class_name(cls)) is cls
-    except Exception:  # what a module, or a class around this one, says of itself
-        return False
+    is_static = not cls.__flags__ & _HEAP_TYPE
+    return is_static or named_object(cls.__module__, cls.__qualname__) is cls
 
 
 def named_object(module: str, qualname: str) -> Any:

@@ -11,14 +11,52 @@ Example:
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from .lazy import later as _later
 from .names import HOMES as _LATER
-from .ops import inspect as _inspect
-from .ops import map as _map
-from .ops import reshape as _reshape
-from .ops import traversal as _traversal
+from .ops.inspect import all_leaves as all_leaves
+from .ops.inspect import tree_children as children
+from .ops.inspect import tree_equal as equal
+from .ops.inspect import tree_flatten_one_level as flatten_one_level
+from .ops.inspect import tree_is_leaf as is_leaf
+from .ops.map import tree_flatten as flatten
+from .ops.map import tree_flatten_with_path as flatten_with_path
+from .ops.map import tree_iter as iter
+from .ops.map import tree_leaves as leaves
+from .ops.map import tree_leaves_with_path as leaves_with_path
+from .ops.map import tree_map as map
+from .ops.map import tree_map_ as map_
+from .ops.map import tree_map_only as map_only
+from .ops.map import tree_map_shared as map_shared
+from .ops.map import tree_map_with_path as map_with_path
+from .ops.map import tree_map_with_path_ as map_with_path_
+from .ops.map import tree_paths as paths
+from .ops.map import tree_replace_nones as replace_nones
+from .ops.map import tree_structure as structure
+from .ops.map import tree_unflatten as unflatten
+from .ops.map import treedef_tuple as treedef_tuple
+from .ops.reshape import broadcast_leaves as broadcast_leaves
+from .ops.reshape import equality_errors as equality_errors
+from .ops.reshape import prefix_errors as prefix_errors
+from .ops.reshape import tree_broadcast_common as broadcast_common
+from .ops.reshape import tree_broadcast_map as broadcast_map
+from .ops.reshape import tree_broadcast_map_with_path as broadcast_map_with_path
+from .ops.reshape import tree_broadcast_prefix as broadcast_prefix
+from .ops.reshape import tree_transpose as transpose
+from .ops.reshape import tree_transpose_map as transpose_map
+from .ops.reshape import tree_transpose_map_with_path as transpose_map_with_path
+from .ops.reshape import tree_unzip as unzip
+from .ops.reshape import tree_zip as zip
+from .ops.traversal import tree_all as all
+from .ops.traversal import tree_any as any
+from .ops.traversal import tree_max as max
+from .ops.traversal import tree_min as min
+from .ops.traversal import tree_reduce as reduce
+from .ops.traversal import tree_reduce_associative as reduce_associative
+from .ops.traversal import tree_sum as sum
+from .ops.traversal import tree_visit as visit
+from .ops.traversal import tree_walk as walk
 
 
 if TYPE_CHECKING:
@@ -27,93 +65,32 @@ if TYPE_CHECKING:
     from .ops.arrays import tree_size as size
     from .ops.arrays import tree_stack as stack
     from .ops.arrays import tree_unstack as unstack
-    from .ops.inspect import all_leaves as all_leaves
-    from .ops.inspect import tree_children as children
-    from .ops.inspect import tree_equal as equal
-    from .ops.inspect import tree_flatten_one_level as flatten_one_level
-    from .ops.inspect import tree_is_leaf as is_leaf
-    from .ops.map import tree_flatten as flatten
-    from .ops.map import tree_flatten_with_path as flatten_with_path
-    from .ops.map import tree_iter as iter
-    from .ops.map import tree_leaves as leaves
-    from .ops.map import tree_leaves_with_path as leaves_with_path
-    from .ops.map import tree_map as map
-    from .ops.map import tree_map_ as map_
-    from .ops.map import tree_map_only as map_only
-    from .ops.map import tree_map_shared as map_shared
-    from .ops.map import tree_map_with_path as map_with_path
-    from .ops.map import tree_map_with_path_ as map_with_path_
-    from .ops.map import tree_paths as paths
-    from .ops.map import tree_replace_nones as replace_nones
-    from .ops.map import tree_structure as structure
-    from .ops.map import tree_unflatten as unflatten
-    from .ops.map import treedef_tuple as treedef_tuple
     from .ops.parallel import tree_gather as gather
-    from .ops.reshape import broadcast_leaves as broadcast_leaves
-    from .ops.reshape import equality_errors as equality_errors
-    from .ops.reshape import prefix_errors as prefix_errors
-    from .ops.reshape import tree_broadcast_common as broadcast_common
-    from .ops.reshape import tree_broadcast_map as broadcast_map
-    from .ops.reshape import tree_broadcast_map_with_path as broadcast_map_with_path
-    from .ops.reshape import tree_broadcast_prefix as broadcast_prefix
-    from .ops.reshape import tree_transpose as transpose
-    from .ops.reshape import tree_transpose_map as transpose_map
-    from .ops.reshape import tree_transpose_map_with_path as transpose_map_with_path
-    from .ops.reshape import tree_unzip as unzip
-    from .ops.reshape import tree_zip as zip
-    from .ops.traversal import tree_all as all
-    from .ops.traversal import tree_any as any
-    from .ops.traversal import tree_max as max
-    from .ops.traversal import tree_min as min
-    from .ops.traversal import tree_reduce as reduce
-    from .ops.traversal import tree_reduce_associative as reduce_associative
-    from .ops.traversal import tree_sum as sum
-    from .ops.traversal import tree_visit as visit
-    from .ops.traversal import tree_walk as walk
     from .selection.diff import tree_diff as diff
     from .selection.edit import tree_update as update
     from .selection.merge import tree_merge as merge
     from .selection.partition import tree_combine as combine
     from .selection.partition import tree_partition as partition
     from .show.summary import tree_summary as summary
-
-_NAMES: Final = {
-    "ops.inspect": _inspect.__all__,
-    "ops.map": _map.__all__,
-    "ops.reshape": _reshape.__all__,
-    "ops.traversal": _traversal.__all__,
-    **{home: names.split() for home, names in _LATER.items()},
-    "ops.arrays": ["tree_nbytes", *_LATER["ops.arrays"].split()],
-    "ops.parallel": ["tree_gather"],
-}
-_UNPREFIXED: Final = {
-    *("all_leaves", "broadcast_leaves", "equality_errors"),
-    *("prefix_errors", "treedef_tuple"),
-}
-_HOMES: Final = {
-    home: " ".join(
-        f"{name.removeprefix('tree_')}={name}"
-        for name in names
-        if name.startswith("tree_") or name in _UNPREFIXED
-    )
-    for home, names in _NAMES.items()
-}
-"""By module, its operations on trees."""
-
-if not TYPE_CHECKING:
+else:
+    _HOMES = {
+        home: " ".join([f"{n[5:]}={n}" for n in names.split() if n.startswith("tree_")])
+        for home, names in _LATER.items()
+    }
+    _HOMES["ops.arrays"] += " nbytes=tree_nbytes"
+    _HOMES["ops.parallel"] = "gather=tree_gather"
     __getattr__, __dir__ = _later(__name__, _HOMES)
 
 # fmt: off
 __all__ = [
-    "all", "all_leaves", "any", "broadcast_common", "broadcast_leaves",
-    "broadcast_map", "broadcast_map_with_path", "broadcast_prefix", "children",
-    "combine", "concatenate", "diff", "equal", "equality_errors", "flatten",
-    "flatten_one_level", "flatten_with_path", "gather", "is_leaf", "iter", "leaves",
-    "leaves_with_path", "map", "map_", "map_only", "map_shared", "map_with_path",
-    "map_with_path_", "max", "merge", "min", "nbytes", "partition", "paths",
-    "prefix_errors", "reduce", "reduce_associative", "replace_nones", "size",
-    "stack", "structure", "sum", "summary", "transpose", "transpose_map",
-    "transpose_map_with_path", "treedef_tuple", "unflatten", "unstack", "unzip",
-    "update", "visit", "walk", "zip"
+    "all", "all_leaves", "any", "broadcast_common", "broadcast_leaves", "broadcast_map",
+    "broadcast_map_with_path", "broadcast_prefix", "children", "combine", "concatenate",
+    "diff", "equal", "equality_errors", "flatten", "flatten_one_level",
+    "flatten_with_path", "gather", "is_leaf", "iter", "leaves", "leaves_with_path",
+    "map", "map_", "map_only", "map_shared", "map_with_path", "map_with_path_", "max",
+    "merge", "min", "nbytes", "partition", "paths", "prefix_errors", "reduce",
+    "reduce_associative", "replace_nones", "size", "stack", "structure", "sum",
+    "summary", "transpose", "transpose_map", "transpose_map_with_path", "treedef_tuple",
+    "unflatten", "unstack", "unzip", "update", "visit", "walk", "zip",
 ]
 # fmt: on

@@ -2,28 +2,20 @@
 
 Owns `PyTree` and the module that exports these names. Nothing in the package imports
 it, so that `import leafwise` stays cheap: write `from leafwise.typing import PyTree`.
-The classes of results are imported on first access.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from typing_extensions import TypeAliasType
 
-from .core.node import FlattenFunc as FlattenFunc
-from .core.node import IsLeaf as IsLeaf
-from .core.node import UnflattenFunc as UnflattenFunc
-from .lazy import later
-
-
-if TYPE_CHECKING:
-    from .binding import Namespace as Namespace
-    from .core.matching import Difference as Difference
-    from .core.node import Rule as Rule
-    from .ops.inspect import OneLevel as OneLevel
-    from .ops.traversal import Visit as Visit
+from .binding import Namespace
+from .core.matching import Difference
+from .core.node import FlattenFunc, IsLeaf, Rule, UnflattenFunc
+from .ops.inspect import OneLevel
+from .ops.traversal import Visit
 
 
 __all__ = [
@@ -38,18 +30,6 @@ __all__ = [
     "UnflattenFunc",
     "Visit",
 ]
-
-_HOMES: Final = {
-    "binding": "Namespace",
-    "core.matching": "Difference",
-    "core.node": "Rule",
-    "ops.inspect": "OneLevel",
-    "ops.traversal": "Visit",
-}
-"""The modules that are loaded when one of their names is first asked for."""
-
-if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES)
 
 T = TypeVar("T")
 

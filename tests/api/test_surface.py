@@ -40,7 +40,7 @@ def test_a_star_import_hides_no_builtin():
 ROOMS = [lw, lw.io, lw.nn, lw.selection, lw.testing]
 LAZY = [
     *(room for room in ROOMS if room is not lw.nn),
-    *(lw.integrations, lw.compat, lw.typing, lw.tree),
+    *(lw.integrations, lw.compat, lw.tree),
 ]
 
 

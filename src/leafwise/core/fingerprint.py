@@ -21,7 +21,7 @@ from ..equality.elements import describe_array, describe_dtype, feed_elements
 from ..equality.exact import is_partial, partial_parts
 from ..equality.leaves import field_names
 from ..errors import TreeDefError
-from ..safely import Frozen, class_name, module_name, named_object, type_name
+from ..safely import Frozen, class_name, named_object, type_name
 from .builtins import BY_NAME
 from .registry import Mode
 from .serial import has_codec, written_by_codec
@@ -148,7 +148,7 @@ _ONE_NAME: Final[dict[str, str]] = {
 
 def _name(cls: type) -> str:
     """Return the name of a class, which need not be found under it."""
-    name = f"{_public(module_name(cls), cls)}:{class_name(cls)}"
+    name = f"{_public(cls.__module__, cls)}:{class_name(cls)}"
     return _ONE_NAME.get(name, name)
 
 

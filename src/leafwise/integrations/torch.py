@@ -261,16 +261,6 @@ class _Context(Context):
         treedef._runner = reference if treedef._code else leaf_runner
         return leaves, treedef
 
-    def columns(
-        self,
-        tree: Any,
-        rest: tuple[Any, ...],
-        strict: bool = False,
-        with_paths: bool = False,
-    ) -> tuple[list[list[Any]], PyTreeDef]:
-        leaves, treedef = self.flatten(tree)
-        return self._columns(leaves, treedef, rest, strict, with_paths), treedef
-
     def _visit(self, node: Any, leaves: list[Any], steps: list[Step]) -> None:
         rule = None if self.stops_at(node, ROOT) else self.view.find(type(node))
         if rule is None:

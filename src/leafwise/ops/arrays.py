@@ -10,7 +10,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import Enum
-from importlib import import_module
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, overload
 
@@ -18,7 +17,7 @@ from ..core.keypath import KeyPath
 from ..core.matching import Difference, mismatch_error
 from ..core.registry import GLOBAL, view_of
 from ..core.treedef import PyTreeDef
-from ..core.walk import locate
+from ..core.walk import map_leaves
 from ..equality.content import (
     dtype_name,
     has_memory,
@@ -30,6 +29,7 @@ from ..equality.content import (
 )
 from ..equality.leaves import alike
 from ..errors import StructureError
+from ..lazy import need
 from ..safely import clip, described, type_name
 from .context import Context, context_of, plain_context
 
@@ -188,45 +188,20 @@ def _joined(
     columns, treedef = context.columns(first, tuple(rest), strict=True)
     axes = _axes(axis, first, context, treedef)
     rows = [*zip(*columns, strict=True)]
-    _check_rows(done, rows, axes, treedef, more)
-    joined = []
-    for place, (row, one) in enumerate(zip(rows, axes, strict=True)):
-        try:
-            joined.append(row[0] if one is None else join(row, one))
-        except Exception as error:  # of their library, or numpy is not there
-            locate(error, [*reversed(treedef.paths()[place])])
-            raise
-    return treedef.unflatten(joined)
-
-
-def _check_rows(
-    done: str,
-    rows: Sequence[tuple[Any, ...]],
-    axes: Sequence[Axis],
-    treedef: PyTreeDef,
-    more: int,
-) -> None:
-    """Raise an error for values that cannot be joined; see `_joined`.
-
-    Raises:
-        StructureError: Values of one place differ in what they must have in common.
-        TypeError: A value is no array and, if it is to be stacked, no number.
-    """
     found: list[Difference] = []
-    first_index: int | None = None
-    for place, (row, axis) in enumerate(zip(rows, axes, strict=True)):
-        if axis is not None:
-            for index, value in enumerate(row):
-                if not _is_joined(value) and not (more and _is_number(value)):
-                    path = treedef.paths()[place]
-                    raise _no_array(done, value, path, f" of tree {index}")
-        for index, expected, actual in _misfits(row, axis, more):
-            there = f"{actual} in tree {index}"
-            found.append(Difference(treedef.paths()[place], expected, there))
-            first_index = index if first_index is None else first_index
+    indices: list[int] = []
+    for path, row, one in zip(treedef.paths(), rows, axes, strict=True):
+        for index, value in enumerate(() if one is None else row):
+            if not _is_joined(value) and not (more and _is_number(value)):
+                raise _no_array(done, value, path, f" of tree {index}")
+        for index, expected, actual in _misfits(row, one, more):
+            found.append(Difference(path, expected, f"{actual} in tree {index}"))
+            indices.append(index)
     if found:
         subject = f"the trees cannot be {done}"
-        raise mismatch_error(found, subject=subject, tree_index=first_index)
+        raise mismatch_error(found, subject=subject, tree_index=indices[0])
+    one_of = lambda row, one: row[0] if one is None else join(row, one)  # noqa: E731
+    return treedef.unflatten(map_leaves(one_of, [rows, axes], treedef._code))
 
 
 def _misfits(
@@ -236,20 +211,16 @@ def _misfits(
 
     Without an axis, all have to be the same.
     """
-    first, *rest = row
-    if axis is None:
-        for index, value in enumerate(rest, 1):
-            if value is not first and not alike(value, first):
-                yield index, f"{clip(first)} as in tree 0 (axis None)", clip(value)
-        return
-    wanted = _form(first, axis, more)
-    if not _has_axis(first, axis, more):
+    first = row[0]
+    wanted = "" if axis is None else _form(first, axis, more)
+    if axis is not None and not _has_axis(first, axis, more):
         yield 0, f"an array that can have axis {axis}", wanted
         return
-    for index, value in enumerate(rest, 1):
-        actual = _form(value, axis, more)
-        if actual != wanted:
+    for index, value in enumerate(row):
+        if axis is not None and _form(value, axis, more) != wanted:
             yield index, f"{wanted} as in tree 0", _form(value)
+        elif axis is None and value is not first and not alike(value, first):
+            yield index, f"{clip(first)} as in tree 0 (axis None)", clip(value)
 
 
 def _is_joined(value: Any) -> bool:
@@ -342,10 +313,9 @@ def _length(leaves: Sequence[Any], axes: Sequence[Axis], treedef: PyTreeDef) -> 
     """
     found: list[Difference] = []
     wanted: tuple[int, str] | None = None
-    for place, (leaf, axis) in enumerate(zip(leaves, axes, strict=True)):
+    for path, leaf, axis in zip(treedef.paths(), leaves, axes, strict=True):
         if axis is None:
             continue
-        path = treedef.paths()[place]
         if not _is_joined(leaf):
             raise _no_array("unstacked", leaf, path)
         if not _has_axis(leaf, axis):
@@ -355,8 +325,7 @@ def _length(leaves: Sequence[Any], axes: Sequence[Axis], treedef: PyTreeDef) -> 
         if wanted is None:
             wanted = length, f"length {length} as at {path.where()}"
         elif length != wanted[0]:
-            actual = f"length {length} on axis {axis}"
-            found.append(Difference(path, wanted[1], actual))
+            found.append(Difference(path, wanted[1], f"length {length} on axis {axis}"))
     if found:
         raise mismatch_error(found, subject="the tree cannot be unstacked")
     if wanted is None:
@@ -367,7 +336,7 @@ def _length(leaves: Sequence[Any], axes: Sequence[Axis], treedef: PyTreeDef) -> 
 # ------------------------------------------------------------------------------- axes
 
 
-def _axes(axis: Any, tree: Any, context: Context, treedef: PyTreeDef) -> Sequence[Axis]:
+def _axes(axis: Any, tree: Any, context: Context, treedef: PyTreeDef) -> list[Axis]:
     """Return the axis of each leaf of a tree.
 
     In a prefix of axes None stands for itself; `is_leaf` is not asked about it.
@@ -425,15 +394,9 @@ def _array_of_numbers(row: Sequence[Any]) -> Any:
         OverflowError: Integers do not fit into a dtype of integers.
         ModuleNotFoundError: Numpy is not installed.
     """
-    try:
-        numpy: Any = import_module("numpy")
-    except ModuleNotFoundError as error:
-        raise ModuleNotFoundError(
-            "Python numbers are stacked into a numpy array, and numpy is not "
-            "installed: pip install 'leafwise[arrays]', or give the leaf None for its "
-            "axis",
-            name="numpy",
-        ) from error
+    numpy = need(
+        "numpy", "stacking Python numbers (an axis of None keeps them)", "arrays"
+    )
     made = numpy.asarray([*row])
     kinds = "iu" if all(isinstance(value, int) for value in row) else "fc"
     if made.dtype.kind not in (*kinds, "b"):
@@ -477,9 +440,9 @@ def _unstack(array: Any, axis: int, length: int) -> list[Any]:
         numpy = sys.modules["numpy"]
         moved = numpy.moveaxis(numpy.asanyarray(array), axis, 0)
         is_plain = type(moved) is numpy.ndarray and moved.dtype.kind != "O"
-        if moved.ndim > 1 or is_plain:
-            return [*moved]
-        return [moved[place, ...] for place in range(length)]
+        if moved.ndim == 1 and not is_plain:
+            return [moved[place, ...] for place in range(length)]
+        return [*moved]
     space = sys.modules["jax"].numpy if library == _JAX else _array_namespace(array)
     unstack = getattr(space, "unstack", None)
     if unstack is not None:

@@ -80,29 +80,28 @@ class Context:
 
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
         """Return leaves and treedef of a tree, by the fastest way that is known."""
-        view, stop = self.view, self.stop
-        if stop is not None:
-            if not isinstance(stop, View):
-                asked = view.asked.get(type(tree))
-                if asked is not None and type(stop) is not PathPredicate:
-                    found = asked(tree, stop)
-                    if found is not None:
-                        return found
-                return flatten_asking(tree, view, stop)
-            view = stop
-        cls = type(tree)
-        hot = view.hot.get(cls)
-        if hot is not None:
-            found = hot(tree)
-            if found is not None:
-                return found
-        elif cls in view.leaf_types:
-            return [tree], view.leaf_treedef or make_treedef((), 1, view)
-        leaves, code = flatten(tree, view)
+        view, stop, cls = self.view, self.stop, type(tree)
+        if stop is not None and isinstance(stop, View):
+            view, stop = stop, None
+        if stop is None:
+            hot = view.hot.get(cls)
+            if hot is not None:
+                found = hot(tree)
+                if found is not None:
+                    return found
+            elif cls in view.leaf_types:
+                return [tree], view.leaf_treedef or make_treedef((), 1, view)
+        elif type(stop) is not PathPredicate:
+            asked = view.asked.get(cls)
+            if asked is not None:
+                found = asked(tree, stop)
+                if found is not None:
+                    return found
+        leaves, code = flatten(tree, view, stop)
         treedef = make_treedef(code, len(leaves), view)
         observe = hooks.observe
-        if observe is not None:
-            observe(tree, leaves, treedef, view)
+        if observe is not None and code and type(stop) is not PathPredicate:
+            observe(tree, leaves, treedef, view, stop)
         return leaves, treedef
 
     def columns(
@@ -122,22 +121,9 @@ class Context:
             StructureError: A further tree does not have the structure of the first.
         """
         leaves, treedef = self.flatten(tree)
-        if not rest and not with_paths:
-            return [leaves], treedef
-        return self._columns(leaves, treedef, rest, strict, with_paths), treedef
-
-    def _columns(
-        self,
-        leaves: list[Any],
-        treedef: PyTreeDef,
-        rest: tuple[Any, ...],
-        strict: bool,
-        with_paths: bool,
-    ) -> list[list[Any]]:
         columns: list[list[Any]] = [leaves]
-        runner = treedef._runner
         for other in rest:
-            up_to = runner.flatten_up_to
+            up_to = treedef._runner.flatten_up_to
             column = up_to(treedef, other)
             if column is None:
                 column = reference.flatten_up_to(treedef, other)
@@ -145,8 +131,8 @@ class Context:
                 self._check_column(column, treedef, other, len(columns))
             columns.append(column)  # type: ignore[arg-type]  # checked
         if with_paths:
-            columns.insert(0, runner.known_paths or treedef.paths())
-        return columns
+            columns.insert(0, treedef._runner.known_paths or treedef.paths())
+        return columns, treedef
 
     def _check_column(
         self, column: list[Any] | None, treedef: PyTreeDef, other: Any, index: int
@@ -164,11 +150,8 @@ class Context:
             hint = "strict=True accepts no tree that is deeper than the first"
             found = self.deeper(treedef, other, hint)
         if column is None or found:
-            raise mismatch_error(
-                found,
-                subject=f"tree {index} does not have the structure of the first tree",
-                tree_index=index,
-            )
+            subject = f"tree {index} does not have the structure of the first tree"
+            raise mismatch_error(found, subject=subject, tree_index=index)
 
     def deeper(self, treedef: PyTreeDef, tree: Any, hint: str) -> list[Difference]:
         """Return where a tree goes deeper than a structure that it has."""
@@ -199,26 +182,14 @@ class Context:
     def also_stopping(self, test: Callable[[Any], bool]) -> Context:
         """Return the context in which values that pass a test are leaves as well."""
         stop: Any = self.stop
-        if stop is None:
-            return type(self)(self.view, test, self.root)
         either = lambda node: test(node) or stop(node)  # noqa: E731
-        return type(self)(self.view, either, self.root)
+        return type(self)(self.view, test if stop is None else either, self.root)
 
     def below(self, path: KeyPath) -> Context:
         """Return the context for the subtree at a path, whose paths begin there."""
         if not path:
             return self
         return type(self)(self.view, self.stop, self.root + path)
-
-
-def flatten_asking(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
-    """Return leaves and treedef of a tree by the walk, which asks a predicate."""
-    leaves, code = flatten(tree, view, stop)
-    treedef = make_treedef(code, len(leaves), view)
-    observe = hooks.observe
-    if observe is not None and code and type(stop) is not PathPredicate:
-        observe(tree, leaves, treedef, view, stop)
-    return leaves, treedef
 
 
 def path_of(link: Any) -> KeyPath:

@@ -7,18 +7,14 @@ that most functions share see `map`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
 
 from ..core.builtins import BUILTINS
 from ..core.registry import GLOBAL, View, namespaces, view_of
-from ..core.treedef import PyTreeDef, make_treedef
+from ..core.treedef import make_treedef
 from ..equality.content import Undecided
-from ..equality.leaves import (
-    Values,
-    cannot_compare,
-    same_at_sight,
-    type_names,
-)
+from ..equality.leaves import Values, cannot_compare, same_at_sight, type_names
 from ..errors import StructureError
 from ..safely import MISSING, class_name, clip, shown
 from .context import context_of
@@ -248,27 +244,14 @@ def tree_equal(
         return False
     if values is None:
         found = same_at_sight(leaves, others)
-        return (
-            _all_same(treedef, leaves, others, Values(traces=True))
-            if found is None
-            else found
-        )
-    return _all_same(treedef, leaves, others, values)
-
-
-def _all_same(
-    treedef: PyTreeDef, leaves: list[Any], others: list[Any], values: Values
-) -> bool:
-    """Return whether all leaves are the same; a traced bool where that depends.
-
-    Raises:
-        CompareError: Two leaves cannot be compared, before any two differ.
-    """
+        if found is not None:
+            return found
+        values = Values(traces=True)
     ahead = iter(leaves)
     try:
         equal = all(map(values.same, ahead, others))
     except Undecided as why:
-        number = len(leaves) - 1 - ahead.__length_hint__()  # type: ignore[attr-defined]  # of lists
+        number = len(leaves) - 1 - length_hint(ahead)
         pair = leaves[number], others[number]
         raise cannot_compare(treedef.paths()[number], *pair, why) from why.__cause__
     return values.outcome() if equal else False

@@ -29,22 +29,16 @@ from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import Step, iter_leaves, iter_steps, locate, map_leaves, unlink
 from ..errors import CycleError
 from ..safely import described
-from .context import (
-    context_of,
-    predicate,
-)
+from .context import context_of, predicate
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import (
-        Class,
-        DictOf,
         Function,
         K,
         Leaf,
         Level,
-        ListOf,
         MapOptions,
         Node,
         Nodes,
@@ -85,24 +79,12 @@ Tree = TypeVar("Tree")
 
 @overload
 def tree_flatten(
+    tree: Level[PyTree[T]], *, namespace: str = ...
+) -> tuple[list[T], PyTreeDef[Any]]: ...
+@overload
+def tree_flatten(
     tree: Node, *, namespace: str = ...
 ) -> tuple[list[Any], PyTreeDef[Node]]: ...
-@overload
-def tree_flatten(
-    tree: ListOf[PyTree[T]] | list[PyTree[T]], *, namespace: str = ...
-) -> tuple[list[T], PyTreeDef[list[Any]]]: ...
-@overload
-def tree_flatten(
-    tree: DictOf[K, PyTree[T]] | dict[K, PyTree[T]], *, namespace: str = ...
-) -> tuple[list[T], PyTreeDef[dict[K, Any]]]: ...
-@overload
-def tree_flatten(
-    tree: tuple[PyTree[T], ...], *, namespace: str = ...
-) -> tuple[list[T], PyTreeDef[tuple[Any, ...]]]: ...
-@overload
-def tree_flatten(
-    tree: Class, *, namespace: str = ...
-) -> tuple[list[Any], PyTreeDef[Class]]: ...
 @overload
 def tree_flatten(
     tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
@@ -184,20 +166,6 @@ def tree_leaves(
 def tree_structure(tree: Node, *, namespace: str = ...) -> PyTreeDef[Node]: ...
 @overload
 def tree_structure(
-    tree: list[Any], *, namespace: str = ...
-) -> PyTreeDef[list[Any]]: ...
-@overload
-def tree_structure(
-    tree: dict[K, Any], *, namespace: str = ...
-) -> PyTreeDef[dict[K, Any]]: ...
-@overload
-def tree_structure(
-    tree: tuple[Any, ...], *, namespace: str = ...
-) -> PyTreeDef[tuple[Any, ...]]: ...
-@overload
-def tree_structure(tree: Class, *, namespace: str = ...) -> PyTreeDef[Class]: ...
-@overload
-def tree_structure(
     tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
 ) -> PyTreeDef[Any]: ...
 def tree_structure(
@@ -229,14 +197,6 @@ def tree_structure(
     return context.flatten(tree)[1]
 
 
-@overload
-def tree_iter(tree: Unseen, **options: Unpack[PathOptions]) -> Iterator[Any]: ...
-@overload
-def tree_iter(tree: Level[PyTree[T]], *, namespace: str = ...) -> Iterator[T]: ...
-@overload
-def tree_iter(
-    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
-) -> Iterator[Any]: ...
 def tree_iter(
     tree: Any,
     is_leaf: IsLeaf = None,
@@ -438,20 +398,6 @@ def tree_map_(
     return tree
 
 
-@overload
-def tree_map_only(
-    type_or_types: type[T],
-    f: Callable[[T], T],
-    tree: TreeT,
-    **options: Unpack[PathOptions],
-) -> TreeT: ...
-@overload
-def tree_map_only(
-    type_or_types: IsLeaf,
-    f: Callable[[Any], Any],
-    tree: Any,
-    **options: Unpack[PathOptions],
-) -> Any: ...
 def tree_map_only(
     type_or_types: IsLeaf,
     f: Callable[[Any], Any],
@@ -543,24 +489,12 @@ def tree_replace_nones(
 
 @overload
 def tree_flatten_with_path(
+    tree: Level[PyTree[T]], *, namespace: str = ...
+) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[Any]]: ...
+@overload
+def tree_flatten_with_path(
     tree: Node, *, namespace: str = ...
 ) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Node]]: ...
-@overload
-def tree_flatten_with_path(
-    tree: ListOf[PyTree[T]] | list[PyTree[T]], *, namespace: str = ...
-) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[list[Any]]]: ...
-@overload
-def tree_flatten_with_path(
-    tree: DictOf[K, PyTree[T]] | dict[K, PyTree[T]], *, namespace: str = ...
-) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[dict[K, Any]]]: ...
-@overload
-def tree_flatten_with_path(
-    tree: tuple[PyTree[T], ...], *, namespace: str = ...
-) -> tuple[list[tuple[KeyPath, T]], PyTreeDef[tuple[Any, ...]]]: ...
-@overload
-def tree_flatten_with_path(
-    tree: Class, *, namespace: str = ...
-) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef[Class]]: ...
 @overload
 def tree_flatten_with_path(
     tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[PathModes]
@@ -643,13 +577,10 @@ def tree_leaves_with_path(
         ['betas'][0] = 0.9
         ['lr'] = 0.1
     """
-    return tree_flatten_with_path(
-        tree,
-        is_leaf,
-        is_leaf_takes_path=is_leaf_takes_path,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )[0]
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    leaves, treedef = context.flatten(tree)
+    paths = treedef._runner.known_paths or treedef.paths()
+    return [*zip(paths, leaves, strict=True)]
 
 
 def tree_paths(
@@ -796,14 +727,6 @@ _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
 _PENDING: Final = object()
 
 
-@overload
-def tree_map_shared(
-    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
-) -> Nodes: ...
-@overload
-def tree_map_shared(
-    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
-) -> Any: ...
 def tree_map_shared(
     f: Callable[..., Any],
     tree: Any,
@@ -868,7 +791,11 @@ def tree_map_shared(
             continue
         rule = context.rule_of(row[0], link)
         if rule is None:
-            value = _call(f, row, link)
+            try:
+                value = f(*row)
+            except Exception as error:  # of the function: it gains a note
+                locate(error, [*reversed(unlink(link))])
+                raise
             values.append(value)
             if type(row[0]) not in _SCALARS and value is not None:
                 memo[key] = value
@@ -882,11 +809,3 @@ def tree_map_shared(
         rows = zip(zip(*columns, strict=True), rule.keys(aux, arity), strict=True)
         stack += reversed([(below, (link, part), None) for below, part in rows])
     return values[0]
-
-
-def _call(function: Callable[..., Any], row: tuple[Any, ...], link: Any) -> Any:
-    try:
-        return function(*row)
-    except Exception as error:  # of the function: it gains a note
-        locate(error, [*reversed(unlink(link))])
-        raise

@@ -13,15 +13,8 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
-from itertools import islice
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Literal,
-    NamedTuple,
-    Protocol,
-    TypeAlias,
-)
+from itertools import compress, islice
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
@@ -357,18 +350,11 @@ class Parallel:
         context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
         leaves, treedef = context.flatten(tree)
         marks = map_leaves(chosen, [leaves], treedef._code)
-        places = [place for place, mark in enumerate(marks) if mark]
-
-        def paths() -> list[Any]:
-            known = treedef.paths()
-            return [known[place] for place in places]
-
-        picked = [leaves[place] for place in places]
-        leaves = [*leaves]
-        found = self._run(f, [picked], paths)
-        for place, result in zip(places, found, strict=True):
-            leaves[place] = result
-        return treedef.unflatten(leaves)
+        picked = [*compress(leaves, marks)]
+        paths = lambda: [*compress(treedef.paths(), marks)]  # noqa: E731
+        found = iter(self._run(f, [picked], paths))
+        mapped = zip(leaves, marks, strict=True)
+        return treedef.unflatten([next(found) if mark else x for x, mark in mapped])
 
     def _run(
         self, f: Callable[..., Any], columns: Sequence[list[Any]], paths: Paths

@@ -32,17 +32,7 @@ from .context import Context, context_of, stopping_context
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import (
-        Function,
-        Hashed,
-        K,
-        Leaf,
-        Modes,
-        Node,
-        Nodes,
-        Options,
-        PathOptions,
-    )
+    from ..hints import Hashed, K, Leaf, Modes, Node, Options
 
 __all__ = [
     "broadcast_leaves",
@@ -257,14 +247,6 @@ def common_columns(
     return [_spread(one, common) for one in flat], common
 
 
-@overload
-def tree_broadcast_map(
-    f: Function[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[PathOptions]
-) -> Nodes: ...
-@overload
-def tree_broadcast_map(
-    f: Function[Any, Any], tree: Any, *rest: Any, **options: Unpack[PathOptions]
-) -> Any: ...
 def tree_broadcast_map(
     f: Callable[..., Any],
     tree: Any,
@@ -502,7 +484,12 @@ def _transposed(
     """
     found: list[Difference] = []
     rows: list[list[Any]] = []
-    taken = _inner_of(outer, parts, context) if inner is None else inner
+    if inner is None and not parts:
+        raise StructureError(
+            f"{clip(outer)} has no leaves, so the inner structure cannot be taken "
+            "from the first one; pass it as a treedef"
+        )
+    taken = context.flatten(parts[0])[1] if inner is None else inner
     for part, path in zip(parts, paths, strict=True):
         row = taken._match(part)
         if row is None:
@@ -528,15 +515,6 @@ _PASS_TREEDEF: Final = (
     "the inner structure is taken from the first one; pass it as a treedef to allow "
     "anything at its leaves"
 )
-
-
-def _inner_of(outer: PyTreeDef, parts: list[Any], context: Context) -> PyTreeDef:
-    if not parts:
-        raise StructureError(
-            f"{clip(outer)} has no leaves, so the inner structure cannot be taken "
-            "from the first one; pass it as a treedef"
-        )
-    return context.flatten(parts[0])[1]
 
 
 def tree_transpose_map(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
@@ -242,22 +242,6 @@ def tree_sum(
     return sum(leaves, start)
 
 
-@overload
-def tree_max(
-    tree: Level[PyTree[T]],
-    *,
-    default: S = ...,
-    key: Callable[[T], Any] | None = ...,
-    namespace: str = ...,
-) -> T | S: ...
-@overload
-def tree_max(
-    tree: Any,
-    *,
-    default: Any = ...,
-    key: Callable[[Any], Any] | None = ...,
-    **options: Unpack[Options],
-) -> Any: ...
 def tree_max(
     tree: Any,
     *,
@@ -290,22 +274,6 @@ def tree_max(
     return _extreme(max, leaves, default, key)
 
 
-@overload
-def tree_min(
-    tree: Level[PyTree[T]],
-    *,
-    default: S = ...,
-    key: Callable[[T], Any] | None = ...,
-    namespace: str = ...,
-) -> T | S: ...
-@overload
-def tree_min(
-    tree: Any,
-    *,
-    default: Any = ...,
-    key: Callable[[Any], Any] | None = ...,
-    **options: Unpack[Options],
-) -> Any: ...
 def tree_min(
     tree: Any,
     *,
@@ -396,13 +364,10 @@ class Visit(enum.Enum):
         return self.name
 
 
-class _Skipped:
+class _Skipped(NamedTuple):
     """A new node that is not visited."""
 
-    __slots__ = ("node",)
-
-    def __init__(self, node: Any) -> None:
-        self.node = node
+    node: Any
 
 
 SKIP: Final = Visit.SKIP
@@ -415,51 +380,32 @@ Visitor = Callable[[Any, KeyPath, Any], Any]
 class _Frame:
     """A node that is being visited: its children, and the results so far."""
 
-    __slots__ = ("aux", "children", "done", "keys", "node", "put", "rule")
-
     def __init__(self, node: Any, rule: Rule, put: int) -> None:
         self.put = put  # how many nodes on the way here `enter` has made
-        children, self.aux = rule.flatten(node)
-        self.node = node
-        self.rule = rule
-        self.children = children
-        self.keys = rule.keys(self.aux, len(children))
+        self.node, self.rule = node, rule
+        self.children, self.aux = rule.flatten(node)
+        self.keys = rule.keys(self.aux, len(self.children))
         self.done: list[Any] = []
 
     def rebuilt(self, trail: list[Any], anew: bool) -> Any:
         """Return the node with its visited children; itself if nothing changed."""
-        if (
-            not anew
-            and len(self.done) == len(self.children)
-            and all(
-                new is old for new, old in zip(self.done, self.children, strict=True)
-            )
-        ):
+        if not anew and [*map(id, self.done)] == [*map(id, self.children)]:
             return self.node
         if not any(child is DELETE for child in self.done):
             return self.rule.unflatten(self.aux, self.done)
-        return self._without_deleted(trail)
-
-    def _without_deleted(self, trail: list[Any]) -> Any:
-        rule = self.rule
-        if rule.is_mapping:
-            items = rule.items(self.node)
+        if self.rule.is_mapping or self.rule.is_sequence:
+            entries = self.rule.entries(self.node)
             for key, child in zip(self.keys, self.done, strict=True):
-                if child is DELETE:
-                    del items[key.key]
-                else:
-                    items[key.key] = child
-            return rule.from_items(rule.rest(self.node), items)
-        if not rule.is_sequence:
-            kind = type_name(self.node)
-            path = KeyPath(trail)
-            raise StructureError(
-                f"a child of the {kind} at {path.where()} cannot be deleted: only "
-                "lists, tuples, deques and dicts can change their number of children",
-                path=path,
-            )
-        kept = [child for child in self.done if child is not DELETE]
-        return rule.from_items(rule.rest(self.node), kept)
+                entries[key.entry] = child
+            kept = {key: child for key, child in entries.items() if child is not DELETE}
+            return self.rule.remade(self.node, kept)
+        path = KeyPath(trail)
+        raise StructureError(
+            f"a child of the {type_name(self.node)} at {path.where()} cannot be "
+            "deleted: only lists, tuples, deques and dicts can change their number of "
+            "children",
+            path=path,
+        )
 
 
 def tree_visit(
@@ -526,18 +472,10 @@ class Visiting:
     """
 
     def __init__(
-        self,
-        tree: Any,
-        enter: Visitor | None,
-        leave: Visitor | None,
-        context: Context,
-        anew: bool = False,
+        self, tree: Any, enter: Any, leave: Any, context: Context, anew: bool = False
     ) -> None:
-        self.tree = tree
-        self.anew = anew
-        self.enter = enter
-        self.leave = leave
-        self.context = context
+        self.tree, self.enter, self.leave = tree, enter, leave
+        self.context, self.anew = context, anew
         self.frames: list[_Frame] = []
         self.trail: list[Any] = []  # the keys of the current node
         self.on_path: set[int] = set()
@@ -575,13 +513,9 @@ class Visiting:
         if answer is not SKIP:
             put += answer is not node
             node = answer
-        rule = self.context.view.resolve(type(node))
-        if (
-            self.stopped
-            or answer is SKIP
-            or rule is None
-            or self.context.stops_at(node)
-        ):
+        is_done = self.stopped or answer is SKIP
+        rule = None if is_done else self.context.view.resolve(type(node))
+        if rule is None or self.context.stops_at(node):
             return self._ask(self.leave, node)
         _enter(node, self.trail, self.on_path)
         if put > _MOST_PUT and put > _MOST_PUT + self.depth:
@@ -598,11 +532,8 @@ class Visiting:
     def depth(self) -> int:
         """How deeply nodes are nested in the tree; as deep may new ones be."""
         leaves, treedef = self.context.plain.flatten(self.tree)
-        depth: int = treedef.walk(
-            leaves,
-            lambda _cls, _aux, depths: 1 + max(depths, default=0),
-            lambda _leaf: 0,
-        )
+        deeper = lambda _cls, _aux, depths: 1 + max(depths, default=0)  # noqa: E731
+        depth: int = treedef.walk(leaves, deeper, lambda _leaf: 0)
         return depth
 
     def _depart(self, frame: _Frame) -> Any:

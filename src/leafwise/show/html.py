@@ -17,7 +17,7 @@ from ..errors import PathError
 from ..layout import Part
 from ..ops.context import context_of
 from ..paint import SIGNS
-from ..safely import class_name, module_name, printable, printed, shown, type_name
+from ..safely import class_name, printable, printed, shown, type_name
 from ..selection.diff import Change, TreeDiff
 from ..selection.difftext import SIGNS as KINDS
 from ..selection.difftext import counted, told
@@ -222,7 +222,7 @@ _SORTS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
 def _title(value: Any) -> str:
     """Return the attribute that has the class of a value; none of a plain one."""
     cls = type(value)
-    module = module_name(cls)
+    module = cls.__module__
     if module in ("", "builtins") or cls is Part:
         return ""
     return f' title="{safe(f"{module}.{class_name(cls)}")}"'

@@ -273,7 +273,7 @@ class DictKeys:
             in one step: where a key is gone there is a `KeyError`.
     """
 
-    __slots__ = ("_objects", "inserted", "is_structure", "ordered", "read")
+    __slots__ = ("_gather", "_objects", "inserted", "is_structure", "ordered", "read")
 
     def __init__(
         self,
@@ -286,6 +286,7 @@ class DictKeys:
         self.ordered = inserted if ordered is None else ordered
         self.is_structure = is_structure
         self.read = _reader(self.ordered)
+        self._gather: Any = None
         self._objects: tuple[DictKey, ...] | None = None
 
     @property
@@ -297,10 +298,12 @@ class DictKeys:
 
     def build(self, values: Sequence[Any]) -> dict[Any, Any]:
         """Return a dict, in insertion order, of values in leaf order."""
-        found = dict(zip(self.ordered, values))  # noqa: B905  # as many
-        if self.ordered is self.inserted:
-            return found
-        return {key: found[key] for key in self.inserted}
+        if self.ordered is not self.inserted:
+            if self._gather is None:
+                index = {key: i for i, key in enumerate(self.ordered)}
+                self._gather = itemgetter(*[index[key] for key in self.inserted])
+            values = self._gather(values)
+        return dict(zip(self.inserted, values))  # noqa: B905  # as many
 
     def __reduce__(self) -> Any:
         return (given_keys if self.is_structure else dict_keys), (self.inserted,)

@@ -125,8 +125,6 @@ def test_the_code_of_a_path_reads_the_tree(tree):
         (lw.DictKey(math.inf), "tree[float('inf')]"),
         (lw.DictKey((-math.inf, 1)), "tree[(float('-inf'), 1)]"),
         (lw.DictKey(complex(1, math.inf)), "tree[complex('(1+infj)')]"),
-        (lw.DictKey(frozenset({2, 1})), "tree[frozenset({1, 2})]"),
-        (lw.DictKey(frozenset()), "tree[frozenset()]"),
         (lw.registry.FlattenedIndexKey(1), "leafwise.tree.children(tree)[1]"),
     ],
     ids=str,
@@ -197,9 +195,7 @@ def test_a_key_without_safe_code_is_refused(key):
     with pytest.raises(PathError, match=" cannot be written as code: ") as caught:
         path.code()
     assert caught.value.path == path[:2]
-    assert str(caught.value).endswith(
-        "only literals, Enum members and frozen sets of them can"
-    )
+    assert str(caught.value).endswith("only literals and Enum members can")
     assert not RAN
 
 

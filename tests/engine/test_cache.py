@@ -187,7 +187,7 @@ def test_what_a_flatten_function_raises_is_raised(eager, counted, error):
         ([1, 2], 128, 256),
         ({"a": [1, {"b": (2, 3)}], "c": None}, 128, 256),
         ([0.0] * 1000, 24, 48),
-        ([{"w": 1, "b": [2, 3]}] * 100, 24, 64),
+        ([{"w": 1, "b": [2, 3]}] * 100, 24, 96),
     ],
     ids=["small", "all different", "list", "layers"],
 )
@@ -195,7 +195,7 @@ def test_a_structure_is_compiled_when_it_pays(monkeypatch, tree, fewest, most):
     """After more uses where compiling costs more than it saves."""
     monkeypatch.setattr(cache, "_FEWEST_USES", 32)
     monkeypatch.setattr(cache, "_MOST_USES", 256)
-    monkeypatch.setattr(cache, "_SAMPLE", 4)
+    monkeypatch.setattr(cache, "_SAMPLE", 16)
     with lw.engine.enabled():
         uses = 0
         while not lw.engine.stats()["plans"]:

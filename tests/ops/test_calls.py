@@ -30,14 +30,14 @@ def calls(work):
 def test_a_map_of_a_tree_that_was_never_compiled(monkeypatch):
     """At most 20 calls in 7 modules, where a tree with such a root was met before.
 
-    One of four trees that are walked is counted by the engine, which takes 10 more.
+    One of sixteen trees that are walked is counted by the engine, which takes 10 more.
     """
     tree = {"a": {"x": 1, "y": [2, 3]}, "b": 4}
     with contextlib.ExitStack() as stack:
         if hasattr(lw, "engine"):
             stack.enter_context(lw.engine.enabled())
             lw.engine.forget()
-            monkeypatch.setattr(lw.engine.cache, "_SAMPLE", 4)  # as it is for users
+            monkeypatch.setattr(lw.engine.cache, "_SAMPLE", 16)  # as it is for users
         lw.tree_leaves(tree)
         found = calls(lambda: lw.tree_map(float, tree))
     assert len(found) <= 20

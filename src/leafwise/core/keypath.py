@@ -136,9 +136,9 @@ class KeyPath(tuple[Any, ...]):
         """Return Python code that reads this path.
 
         The code is safe to run: it reads attributes and items, and calls nothing but
-        `getattr`, `float`, `complex`, `frozenset` and `leafwise.tree.children`. Keys
-        are written as literals, and Enum members by their qualified name. So the module
-        of an Enum must be imported where the code runs.
+        `getattr`, `float`, `complex` and `leafwise.tree.children`. Keys are written as
+        literals, and Enum members by their qualified name. So the module of an Enum
+        must be imported where the code runs.
 
         Args:
             name: The expression for the tree.
@@ -160,8 +160,8 @@ class KeyPath(tuple[Any, ...]):
             except (ValueError, RecursionError):
                 path = self[: depth + 1]
                 raise PathError(
-                    f"{clip(key)} cannot be written as code: only literals, Enum "
-                    "members and frozen sets of them can",
+                    f"{clip(key)} cannot be written as code: only literals and Enum "
+                    "members can",
                     path=path,
                 ) from None
         return name

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
 from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeVar
@@ -216,34 +217,22 @@ def as_key(key: Any) -> Any:
     return key
 
 
-_MOST_SHARED = 16_384
-_shared: tuple[SequenceKey, ...] = ()
+_MOST_SHARED: Final = 4096
 
 
-def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
-    """Return the keys of a sequence of that length, shared up to a bound.
-
-    They are read and replaced as a whole: another thread may do so meanwhile, and
-    put fewer of them back, but never others.
-    """
-    global _shared
-    shared = _shared
-    if length > len(shared):
-        more = range(len(shared), max(length, 64))
-        shared = (*shared, *map(SequenceKey, more))
-        if length <= _MOST_SHARED:
-            _shared = shared
-    return shared[:length]
+@lru_cache(maxsize=64)
+def _shared(key: Callable[[int], T], length: int) -> tuple[T, ...]:
+    return tuple(map(key, range(length)))
 
 
-_FLAT = tuple(map(FlattenedIndexKey, range(16)))
+def _positions(key: Callable[[int], T], length: int) -> tuple[T, ...]:
+    """Return the keys of that many children, shared if they are not too many."""
+    is_shared = length <= _MOST_SHARED and not is_traced()
+    return (_shared if is_shared else _shared.__wrapped__)(key, length)
 
 
-def flat_keys(length: int) -> tuple[FlattenedIndexKey, ...]:
-    """Return the keys of that many children without names, shared if they are few."""
-    if length <= len(_FLAT):
-        return _FLAT[:length]
-    return tuple(map(FlattenedIndexKey, range(length)))
+sequence_keys: Final = partial(_positions, SequenceKey)
+flat_keys: Final = partial(_positions, FlattenedIndexKey)
 
 
 _known_attributes: dict[tuple[str, ...], tuple[GetAttrKey, ...]] = {}

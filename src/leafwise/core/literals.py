@@ -11,7 +11,6 @@ import ast
 import enum
 import keyword
 import math
-import re
 import unicodedata
 import warnings
 from collections.abc import Callable
@@ -77,8 +76,6 @@ def read_python(text: str, check: Callable[[list[tuple[Any, None]]], object]) ->
     return value
 
 
-_WARNED: Final = re.compile(r"\\|[\d.][a-zA-Z]")
-"""What Python may warn of: an unknown escape, or a number with a word behind it."""
 _guard: Final = Guard()
 
 
@@ -99,8 +96,6 @@ def parse(text: str) -> ast.expr:
         >>> ast.literal_eval(parse(r"['\d', '\x41']"))
         ['\\d', 'A']
     """
-    if not _WARNED.search(text):
-        return ast.parse(text, mode="eval").body
     with _guard.lock, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text, mode="eval").body
@@ -161,40 +156,28 @@ def is_plain_name(name: str) -> bool:
 def code_of(value: Any) -> str:
     """Return Python code for a key, which is safe to run.
 
-    Code is made for what has a literal, and for frozen sets of such; never from the
-    `repr` of any other object, which may be any text.
+    Code is made for what has a literal, never from the `repr` of any other object,
+    which may be any text.
 
     Raises:
         ValueError: There is no code for the key.
 
     Example:
         >>> from leafwise.core.literals import code_of
-        >>> code_of((1, float("inf"), frozenset("a")))
-        "(1, float('inf'), frozenset({'a'}))"
+        >>> code_of((1, float("inf"), "a"))
+        "(1, float('inf'), 'a')"
     """
     cls = type(value)
     if value is None or cls in (bool, int, str, bytes):
         return literal(value)
-    if cls is float or cls is complex:
-        return _code_of_number(value)
+    if (cls is float or cls is complex) and value == value:  # no lookup finds NaN
+        is_finite = math.isfinite(value.real) and math.isfinite(value.imag)
+        return repr(value) if is_finite else f"{cls.__name__}({repr(value)!r})"
     if cls is tuple:
         inside = ", ".join(map(code_of, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
-    if cls is frozenset:
-        inside = ", ".join(sorted(map(code_of, value)))
-        return f"frozenset({{{inside}}})" if inside else "frozenset()"
     if isinstance(value, enum.Enum):
         name = literal(value)
         if all(map(is_plain_name, name.split("."))) and _find_member(name) is value:
             return name
     raise ValueError(f"no code for a {cls.__name__}")
-
-
-def _code_of_number(value: complex) -> str:
-    """Return code for a number; NaN has none, as no lookup of it finds anything."""
-    parts = (value.real, value.imag)
-    if any(map(math.isnan, parts)):
-        raise ValueError("no code for NaN")
-    if all(map(math.isfinite, parts)):
-        return repr(value)
-    return f"{type(value).__name__}({repr(value)!r})"

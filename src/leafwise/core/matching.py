@@ -12,7 +12,7 @@ and never decide whether things match: they look again at what `walk` refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, product
 from typing import Any, NamedTuple, TypeAlias
 
 from ..equality.leaves import contrast, contrast_classes, type_names
@@ -81,11 +81,9 @@ def align(
     if arity != other_arity:
         return None
     if rule.pairs_by_key and other.pairs_by_key:
-        positions = {
-            key.key: index for index, key in enumerate(other.keys(other_aux, arity))
-        }
-        wanted = [key.key for key in rule.keys(aux, arity)]
-        return [positions[k] for k in wanted] if positions.keys() == {*wanted} else None
+        places = dict(zip(other.bare_keys(other_aux, arity), range(arity), strict=True))
+        wanted = rule.bare_keys(aux, arity)
+        return [places[key] for key in wanted] if places.keys() == {*wanted} else None
     if rule is not other:
         return None
     if aux is other_aux or rule.match_aux(aux, other_aux):
@@ -213,7 +211,13 @@ class Difference(NamedTuple):
 _SKIP = object()
 
 
-def differences(code: Code, tree: Any, view: View) -> list[Difference]:
+def differences(
+    code: Code,
+    tree: Any,
+    view: View,
+    is_leaf: Callable[[KeyPath, Any], bool] | None = None,
+    hint: str = "",
+) -> list[Difference]:
     """Return where a tree does not have the structure of a code.
 
     Below a difference nothing further is reported.
@@ -222,48 +226,19 @@ def differences(code: Code, tree: Any, view: View) -> list[Difference]:
         code: The structure that was asked for.
         tree: What was given.
         view: The view to name the nodes of `tree` by.
+        is_leaf: Says which nodes may stand at a leaf of the structure; if omitted, all.
+        hint: What to do about others.
     """
-    return _compare(code, tree, lambda path, node: None, view)
-
-
-def deeper(
-    code: Code,
-    tree: Any,
-    view: View,
-    is_leaf: Callable[[KeyPath, Any], bool],
-    hint: str,
-) -> list[Difference]:
-    """Return where a tree goes deeper than a code that is a prefix of it.
-
-    Args:
-        code: The structure.
-        tree: The tree.
-        view: Says what is a node.
-        is_leaf: Says what is a leaf all the same.
-        hint: What to do about it.
-    """
-
-    def refuse(path: KeyPath, node: Any) -> Difference | None:
-        if view.resolve(type(node)) is None or is_leaf(path, node):
-            return None
-        return Difference(path, "a leaf", describe(node, view), hint)
-
-    return _compare(code, tree, refuse, view)
-
-
-def _compare(
-    code: Code,
-    tree: Any,
-    at_leaf: Callable[[KeyPath, Any], Difference | None],
-    view: View,
-) -> list[Difference]:
     found: list[Difference] = []
     stack: list[tuple[Any, Any]] = [((), tree)]
     for step in iter_steps(code, backwards=True):
         slot, node = stack.pop()
         if step is None:
-            if node is not _SKIP:
-                found += filter(None, (at_leaf(_path(slot), node),))
+            if is_leaf is None or view.resolve(type(node)) is None:
+                continue
+            if not is_leaf(_path(slot), node):
+                actual = describe(node, view)
+                found.append(Difference(_path(slot), "a leaf", actual, hint))
             continue
         rule, arity, aux = step
         children = None if node is _SKIP else rule.match(aux, arity, node)
@@ -325,14 +300,11 @@ def _path(slot: Any) -> KeyPath:
 
 
 def _difference(path: KeyPath, one: Node, node: Any, view: View) -> Difference:
-    expected, actual, other = _say(one), describe(node, view), step_of(node, view)
-    missing, extra = ([], []) if other is None else _key_changes(one, other)
-    if missing or extra:
-        actual += f" ({_changes(missing, extra)})"
-    elif other is not None:
-        expected, actual = _told_apart(one, other)
-    hint = _hint(one[0], node, view) or _misspelt(missing, extra)
-    return Difference(path, expected, actual, hint)
+    other = step_of(node, view)
+    hint = _hint(one[0], node, view)
+    if other is None:
+        return Difference(path, _say(one), describe(node, view), hint)
+    return Difference(path, *_told_apart(one, other), hint or _misspelt(one, other))
 
 
 def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
@@ -340,8 +312,7 @@ def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
     if not (one[0].is_mapping and other[0].is_mapping):
         return [], []
     wanted, given = (
-        dict.fromkeys(key.key for key in rule.keys(aux, arity))
-        for rule, arity, aux in (one, other)
+        dict.fromkeys(rule.bare_keys(aux, arity)) for rule, arity, aux in (one, other)
     )
     missing = [key for key in wanted if key not in given]
     return missing, [key for key in given if key not in wanted]
@@ -359,6 +330,9 @@ def _changes(missing: list[Any], extra: list[Any]) -> str:
 def _told_apart(one: Node, other: Node) -> tuple[str, str]:
     """Describe two different nodes; add the difference if the descriptions match."""
     expected, actual = _say(one), _say(other)
+    missing, extra = _key_changes(one, other)
+    if missing or extra:
+        return expected, f"{actual} ({_changes(missing, extra)})"
     if expected != actual:
         return expected, actual
     said = _contrast(one, other)
@@ -378,20 +352,16 @@ def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
         if origins[0] != origins[1]:
             return origins
         return origins[0], f"{origins[1]}, in another registration"
-    missing, extra = _key_changes(one, other)
-    if missing or extra:
-        return _changes(missing, extra)
     if rule.is_mapping and [*rule.keys(aux, 0)] != [*rule.keys(other_aux, 0)]:
         return "in another order"
     return contrast(rule.node_data(aux), rule.node_data(other_aux))
 
 
-def _misspelt(missing: list[Any], extra: list[Any]) -> str:
+def _misspelt(one: Node, other: Node) -> str:
     """Return which extra key looks like a missing one, "" if none does."""
-    for key in missing:
-        for other in extra:
-            if type(key) is str and type(other) is str and is_near(key, other):
-                return f"perhaps {shown(other)} is a misspelling of {shown(key)}"
+    for key, extra in product(*_key_changes(one, other)):
+        if type(key) is str and type(extra) is str and is_near(key, extra):
+            return f"perhaps {shown(extra)} is a misspelling of {shown(key)}"
     return ""
 
 

@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
 
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
-from ..safely import Record, class_name, described, printed
-from .keys import DictKey, SequenceKey, as_key, attribute_keys, dict_keys
+from ..safely import class_name, described
+from .keys import as_key, attribute_keys, dict_keys, sequence_keys
 from .node import (
     BoundRule,
     Fields,
@@ -272,73 +272,49 @@ class StaticRule(Rule):
 # -------------------------------------------------------------- containers of items
 
 
-class AuxKeyedRule(Rule):
-    """A rule whose aux data has the `keys` of the children."""
-
-    aux_class: Any
-
-    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
-        keys: tuple[Any, ...] = aux.keys
-        return keys
-
-    def hash_aux(self, aux: Any) -> int:
-        return hash(aux.keys)
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return type(aux) is self.aux_class and len(aux.keys) == arity
-
-
-class _Kept(Record):
-    """Aux data of a container.
-
-    Attributes:
-        keys: The keys in leaf order; nothing else is compared.
-        own: The bare keys in the order of the container.
-        rest: What else it is.
-    """
-
-    __slots__ = __match_args__ = ("keys", "own", "rest")
-
-    keys: tuple[Any, ...]
-    own: Sequence[Any]
-    rest: Any
-
-    def __repr__(self) -> str:
-        return ", ".join(printed(key.key) for key in self.keys if type(key) is DictKey)
-
-
-class ItemsRule(AuxKeyedRule):
+class ItemsRule(Rule):
     """A rule of containers, whose children are their items.
 
     A subclass sets `is_mapping` or `is_sequence` and has `items`, `from_items` and, if
     a container is more than its items, `rest`. Keys are in leaf order as those of a
     dict are; an unflattened mapping has the order of the one it came from.
-    """
 
-    aux_class = _Kept
+    The aux data is `(keys, rest)`, with the `DictKeys` of a mapping or the length of a
+    sequence. The rest does not count when structures are compared.
+    """
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         items, rest = self.items(node), self.rest(node)
         if not self.is_mapping:
-            return items, _Kept(tuple(map(SequenceKey, range(len(items)))), (), rest)
+            return items, (len(items), rest)
         keys = dict_keys(tuple(items))
-        values = [items[key] for key in keys.ordered]
-        return values, _Kept(keys.objects, keys.inserted, rest)
+        return keys.read(items), (keys, rest)
 
     def unflatten(self, aux: Any, children: Any) -> Any:
-        if not self.is_mapping:
-            return self.from_items(aux.rest, [*children])
-        table = dict(zip((key.key for key in aux.keys), children, strict=True))
-        return self.from_items(aux.rest, {key: table[key] for key in aux.own})
+        keys, rest = aux
+        items = keys.build(children) if self.is_mapping else [*children]
+        return self.from_items(rest, items)
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        return aux[0].objects if self.is_mapping else sequence_keys(aux[0])
 
     def same_aux(self, a: Any, b: Any) -> bool:
-        return bool(a.keys == b.keys)
+        return bool(self.keys(a, 0) == self.keys(b, 0))
+
+    def hash_aux(self, aux: Any) -> int:
+        return hash(self.keys(aux, 0))
 
     def compared_aux(self, aux: Any) -> Any:
-        return aux.keys
+        return self.keys(aux, 0)
+
+    def node_data(self, aux: Any) -> Any:
+        return aux[0].ordered if self.is_mapping else None
 
     def same_rest(self, _a: Any, _b: Any) -> bool:
         return True
+
+    def validate(self, arity: int, aux: Any) -> bool:
+        return type(aux) is tuple and len(self.keys(aux, arity)) == arity
 
 
 C = TypeVar("C", bound=type)

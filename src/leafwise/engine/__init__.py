@@ -11,8 +11,10 @@ Owns the functions that inspect the engine, and those that switch it on and off.
 from __future__ import annotations
 
 import os
-from contextlib import ContextDecorator
-from typing import Any
+from _thread import get_ident
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
 
 from ..core.registry import on_change, on_forget
 from ..core.treedef import PyTreeDef
@@ -129,25 +131,14 @@ def forget() -> None:
     engine.forget()
 
 
-class _Switched(ContextDecorator):
-    """Requests a mode while somebody is inside.
-
-    Those of several threads may overlap in any way; whoever leaves withdraws what was
-    requested on entering, and nothing else.
-    """
-
-    def __init__(self, mode: str) -> None:
-        self._mode = mode
-        self._requests: list[Any] = []
-
-    def __enter__(self) -> None:
-        self._requests.append(engine.request(self._mode, self))
-
-    def _recreate_cm(self) -> _Switched:
-        return _Switched(self._mode)
-
-    def __exit__(self, *_: object) -> None:
-        engine.withdraw(self._requests.pop())
+@contextmanager
+def _switched(mode: str) -> Iterator[None]:
+    """Ask for a mode while somebody is inside."""
+    request = engine.request(mode, get_ident())
+    try:
+        yield
+    finally:
+        engine.withdraw(request)
 
 
 def disabled() -> Any:
@@ -162,7 +153,7 @@ def disabled() -> Any:
         ...     lw.engine.stats()["mode"]
         'off'
     """
-    return _Switched("off")
+    return _switched("off")
 
 
 def enabled() -> Any:
@@ -174,7 +165,7 @@ def enabled() -> Any:
         ...     lw.engine.stats()["mode"]
         'on'
     """
-    return _Switched("on")
+    return _switched("on")
 
 
 def eager() -> Any:
@@ -189,9 +180,11 @@ def eager() -> Any:
         ...     lw.engine.stats()["mode"]
         'eager'
     """
-    return _Switched("eager")
+    return _switched("eager")
 
 
-engine.request(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"))
+_always: Final = engine.request(
+    _MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"), None
+)
 on_change.append(engine.outdate)
 on_forget.append(engine.forget)

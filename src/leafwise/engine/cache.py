@@ -14,7 +14,7 @@ from _weakref import ref
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Hashable
 from types import CodeType, FunctionType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View, view_of
@@ -23,15 +23,14 @@ from ..core.walk import Runner, flatten, hooks, reference
 from ..lazy import is_traced
 from ..safely import Guard, is_lasting
 from . import text
-from .text import FAILURES, Builder, Part, Plan, Reader, make_plan, structure_key
+from .text import Builder, Part, Plan, Reader, make_plan, structure_key
 
 
 _MAX_PLANS, _MAX_SIZE, _MAX_CACHES, _MAX_COUNTS = 256, 2_000_000, 512, 512
-_MAX_PATHS, _MAX_MODES = 16_384, 16
+_MAX_PATHS = 16_384
 _MAX_KEYS, _MAX_ALIKE, _MAX_TURNS = 256, 16, 256
-_MAX_MISSES, _MAX_REST, _SETTLED_AFTER = 16, 128, 16
-_PATIENCE, _MAX_SKIP, _SELDOM = 128, 256, 1000
-_FEWEST_USES, _MOST_USES, _SAMPLE, _MOST_LINES = 32, 256, 4, 5
+_MAX_MISSES, _MAX_REST, _SETTLED_AFTER, _PATIENCE, _MAX_SKIP = 16, 128, 16, 128, 256
+_FEWEST_USES, _MOST_USES, _SAMPLE = 32, 256, 16
 _READ_AFTER = 16
 _NEVER: Final = float("inf")
 
@@ -97,8 +96,6 @@ class Structure(Runner):
         }
         if len(types) <= text.FEW_LEAVES:
             given |= {f"T{number}": cls for number, cls in enumerate(types, start=1)}
-        if len(self._treedefs) >= _MAX_MODES:
-            self._treedefs.clear()
         if self.plan.varying:
             given["treedef_with"] = self._treedef_maker(treedef)
         else:
@@ -240,12 +237,10 @@ class _Root:
         functions: The structures with their functions.
         turns: Which of them are met, by the hash of what the root tells.
         memory: What it belongs to.
-        counts: How many uses of a structure are left until it is compiled, by its hash,
-            and whether it was looked at how many there are to be.
+        counts: How many uses of a structure are left until it is compiled, by its hash.
         skip: How many trees that were walked to let pass.
         walked: How many trees that were walked were counted.
         fruitless: How many of them in a row led to nothing.
-        refused: How often a structure came when there was no room.
     """
 
     def __init__(self, memory: _Memory, view: View, tree: Any, *, asks: bool) -> None:
@@ -258,8 +253,8 @@ class _Root:
             self.tell = tuple if cls in _MAPPINGS and len(tree) <= _MAX_KEYS else len
         self.functions: dict[Structure, Any] = {}
         self.turns: dict[int, _Turns] = {}
-        self.counts: dict[int, tuple[float, bool]] = {}
-        self.skip = self.walked = self.fruitless = self.refused = 0
+        self.counts: dict[int, float] = {}
+        self.skip = self.walked = self.fruitless = 0
 
     # ----------------------------------------------------------------- choosing
 
@@ -277,77 +272,54 @@ class _Root:
         find, tell = self.turns.get, self.tell
 
         def choose(tree: Any) -> Any:
-            try:
-                turns = find(hash(tell(tree)))
-            except FAILURES:  # a key that changed its mind
-                return None
+            turns = find(hash(tell(tree)))
             return None if turns is None else turns.way(tree)
 
         def choose_asking(tree: Any, ask: Any) -> Any:
-            try:
-                code = id(ask.__code__) if type(ask) is FunctionType else None
-                turns = find(hash((code, tell(tree))))
-            except FAILURES:
-                return None
+            code = id(ask.__code__) if type(ask) is FunctionType else None
+            turns = find(hash((code, tell(tree))))
             return None if turns is None else turns.way(tree, ask)
 
         return choose_asking if self.asks else choose
 
-    def mark(self, tree: Any, ask: Any) -> int | None:
-        """Return what turns are kept by; None if a key changed its mind."""
-        try:
-            if not self.asks:
-                return hash(self.tell(tree))
-            code = id(ask.__code__) if type(ask) is FunctionType else None
-            return hash((code, self.tell(tree)))
-        except FAILURES:
-            return None
+    def mark(self, tree: Any, ask: Any) -> int:
+        """Return what turns are kept by."""
+        if not self.asks:
+            return hash(self.tell(tree))
+        code = id(ask.__code__) if type(ask) is FunctionType else None
+        return hash((code, self.tell(tree)))
 
-    def saw(self, mark: int | None, structure: Structure) -> None:
+    def saw(self, mark: int, structure: Structure) -> None:
         """Take note of a structure that was walked, or is new."""
-        if mark is not None:
-            if len(self.turns) >= _MAX_TURNS:
-                self.turns.clear()
-            turns = self.turns.setdefault(mark, _Turns(self.asks))
-            turns.saw(structure, self.functions[structure])
+        if len(self.turns) >= _MAX_TURNS:
+            self.turns.clear()
+        turns = self.turns.setdefault(mark, _Turns(self.asks))
+        turns.saw(structure, self.functions[structure])
 
-    def missed(self, mark: int | None = None) -> None:
-        """Take note of a walk that led to nothing, or of a wrong guess."""
+    def missed(self) -> None:
+        """Take note of a walk that led to nothing."""
         self.fruitless += 1
         if self.fruitless == _MAX_MISSES:
             self.lead()
-        turns = self.turns.get(mark)  # type: ignore[arg-type]  # or None
-        if turns is not None:
-            turns.hits, turns.way = 0, turns.choose
 
     # ----------------------------------------------------------------- counting
 
-    def is_full(self, mark: int | None) -> bool:
-        """Return whether there is no room for one more structure with such a root.
+    def is_full(self, mark: int) -> bool:
+        """Return whether there is no room for one more structure with such a root."""
+        return mark in self.turns and len(self.turns[mark].steps) >= _MAX_ALIKE
 
-        Once in a while there is, for a change.
-        """
-        turns = self.turns.get(mark)  # type: ignore[arg-type]  # or None
-        if turns is None or len(turns.steps) < _MAX_ALIKE:
-            return False
-        self.refused += 1
-        return self.refused % _SELDOM != 0
-
-    def pays(self, digest: int, treedef: Any) -> bool:
+    def pays(self, key: Any, digest: int, nodes: int) -> bool:
         """Count a use of a structure; return whether it is to be compiled.
 
-        What compiling costs depends on how many different nodes there are, what it
-        saves on how many nodes and leaves. The more structures were forgotten, the more
-        uses it takes.
+        The more structures were forgotten, the more uses it takes.
         """
-        left, is_final = self.counts.get(digest, (_FEWEST_USES, False))
+        left = self.counts.get(digest)
+        if left is None:
+            left = _uses_needed(key, nodes) * (1 + self.memory.evicted / 64)
         left -= 1 if self.asks else _SAMPLE
-        if left <= 0 and not is_final:
-            needed = _uses_needed(treedef) * (1 + self.memory.evicted / 64)
-            left, is_final = left + needed - _FEWEST_USES, True
         if len(self.counts) >= _MAX_COUNTS:
             self.counts.clear()
-        self.counts[digest] = left, is_final
+        self.counts[digest] = left
         return left <= 0 or (engine.mode == "eager" and left < _NEVER)
 
     def function_for(self, structure: Structure, treedef: Any, leaves: Any) -> Any:
@@ -357,7 +329,10 @@ class _Root:
         def go_on(tree: Any, calls: Any, ask: Any = None, answers: Any = ()) -> Any:
             stop = None
             if ask is not None:
-                self.missed(self.mark(tree, ask))
+                self.missed()
+                turns = self.turns.get(self.mark(tree, ask))
+                if turns is not None:  # the guess was wrong
+                    turns.hits, turns.way = 0, turns.choose
                 stop = _answering(answers, ask)
             elif not calls:
                 return None
@@ -380,30 +355,28 @@ def _answering(answers: list[Any], ask: Any) -> Callable[[Any], Any]:
     def answer(node: Any) -> Any:
         if not answers:
             return ask(node)
-        found = answers.pop()
-        if found is True or found is False:
-            return found
-        try:
-            raise found
-        finally:
-            del found  # a cycle, by the traceback
+        if isinstance(answers[-1], Exception):
+            raise answers.pop()
+        return answers.pop()
 
     return answer
 
 
-def _uses_needed(treedef: Any) -> int:
+def _uses_needed(key: tuple[Any, ...], nodes: int) -> float:
     """Return after how many uses a structure is compiled.
 
-    Compiling takes as long as 10 to 250 walks. So what is used less often never takes
-    more than half as long again as without the engine, however often that is.
+    Compiling takes as long as 10 to 250 walks: the more, the more of its nodes differ,
+    or are few enough to be written out. So what is used less often never takes more
+    than half as long again as without the engine, however often that is.
+
+    Args:
+        key: What tells the structure from others.
+        nodes: How many nodes and leaves it has.
     """
-    plan = make_plan(treedef._code)
-    if plan is None:
-        return _FEWEST_USES
-    lines = sum(2 + min(part.arity, _MOST_LINES) for part in plan.parts)
-    nodes = len(treedef._code) + treedef._count
-    needed: int = _FEWEST_USES + _MOST_USES * lines // nodes
-    return min(needed, _MOST_USES)
+    few: int = sum(2 + min(arity, 5) for _, _, arity, _ in {*key})
+    most: int = sum(2 + min(arity, 5) for _, _, arity, _ in key)
+    lines = max(few, min(most, text.UNROLLED))
+    return _FEWEST_USES + (_MOST_USES - _FEWEST_USES) * min(1, lines / nodes)
 
 
 # ------------------------------------------------------------------- the engine
@@ -430,23 +403,12 @@ class _Memory:
         return sum(made.plan.entries for made in [*self.structures.values()])
 
 
-class _Request(NamedTuple):
-    """That the engine is in a mode, as long as nobody requests another one.
+class Request:
+    """Asks for a mode of the engine, for as long as something refers to it."""
 
-    Attributes:
-        mode: The mode.
-        owner: A weak reference to what withdraws it; None if it is for good. An
-            interrupt may keep the owner from that, but not from going away.
-        thread: The thread that requests it, None if it is for good.
-    """
-
-    mode: str
-    owner: Any
-    thread: int | None
-
-    def is_over(self) -> bool:
-        """Return whether nobody is left to withdraw the request."""
-        return self.owner is not None and self.owner() is None
+    def __init__(self, mode: str, thread: int | None) -> None:
+        self.mode = mode
+        self.thread = thread
 
 
 class Engine:
@@ -462,8 +424,8 @@ class Engine:
     def __init__(self) -> None:
         self._lock = allocate_lock()
         self._guard = Guard(self._begin_in_child)
-        self._requests: list[_Request] = []
-        self._applied: _Request | None = None
+        self._requests: list[ref[Request]] = []
+        self._applied: ref[Request] | None = None
         self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
@@ -473,55 +435,58 @@ class Engine:
 
     # ---------------------------------------------------------------- switching
 
-    def request(self, mode: str, owner: object | None = None) -> _Request:
+    def request(self, mode: str, thread: int | None) -> Request:
         """Turn the engine on or off, or make it eager; what was learned is lost.
 
         Args:
             mode: The mode.
-            owner: What the request lasts as long as, at most; None for good.
+            thread: The thread that asks for it, None if it is for good.
 
         Returns:
-            What `withdraw` takes. Of several requests the last one counts.
+            The request, to be kept until it is withdrawn; if an interrupt keeps its
+            owner from that, it ends with the owner. The last one of several counts.
         """
-        made = (None, None) if owner is None else (ref(owner), get_ident())
-        request = _Request(mode, *made)
-        self._requests.append(request)
+        request = Request(mode, thread)
+        self._requests.append(ref(request))
         self._apply()
         return request
 
-    def withdraw(self, request: _Request) -> None:
+    def withdraw(self, request: Request) -> None:
         """Go back to the request before, if this one was the last."""
-        if request in self._requests:
-            self._requests.remove(request)
+        if ref(request) in self._requests:
+            self._requests.remove(ref(request))
         self._apply()
 
     def repair(self, *_: object) -> None:
         """Apply the last request, if an interrupt kept it from being applied."""
-        if self._requests[-1].is_over() or self._applied is not self._requests[-1]:
+        last = self._requests[-1]
+        if last() is None or self._applied is not last:
             self._apply()
 
     def _apply(self) -> None:
         """Apply the last request, also if it comes while an older one is applied."""
         with self._guard.lock:
             self._applied = None
-            for request in [*self._requests]:
-                if request.is_over():
-                    self._requests.remove(request)
+            for made in [*self._requests]:
+                if made() is None:
+                    self._requests.remove(made)
             while self._applied is not self._requests[-1]:
-                request = self._requests[-1]
-                self.mode = request.mode
+                made = self._requests[-1]
+                request = made()
+                if request is not None:
+                    self.mode = request.mode
                 self.forget()
                 is_off = self.mode == "off"
                 hooks.observe = self.repair if is_off else self.observe
                 hooks.runner = self._first_runner()
                 hooks.reader = None if is_off else _offer_reader
-                self._applied = request
+                self._applied = made
 
     def _begin_in_child(self) -> None:
         """Go on in a forked child, where the other threads left off."""
         learning, self._lock = self._lock.locked(), allocate_lock()
-        mine = (None, get_ident())
-        self._requests = [made for made in self._requests if made.thread in mine]
+        mine, made = (None, get_ident()), self._requests
+        self._requests = [m for m in made if (one := m()) and one.thread in mine]
         if self._applied is not self._requests[-1]:
             self._apply()
         elif learning:
@@ -609,18 +574,20 @@ class Engine:
         finally:
             lock.release()
 
-    def _learn(self, root: _Root, leaves: Any, treedef: Any, mark: int | None) -> bool:
+    def _learn(self, root: _Root, leaves: Any, treedef: Any, mark: int) -> bool:
         """Count a structure that was walked; return whether that led to anything."""
         key = structure_key(treedef._code)
         digest, structure = hash(key), root.memory.structures.get(key)
         if structure not in root.functions:
             was_met = digest in root.counts
-            is_paid = structure is not None or root.pays(digest, treedef)
+            is_paid = structure is not None or root.pays(
+                key, digest, len(key) + treedef._count
+            )
             if not is_paid or root.is_full(mark):
-                return was_met and root.counts[digest][0] < _NEVER
+                return was_met and root.counts[digest] < _NEVER
             structure = structure or self._compiled(key, treedef)
             if structure is None:
-                root.counts[digest] = _NEVER, True
+                root.counts[digest] = _NEVER
                 return False
             root.counts.pop(digest, None)
             function = root.function_for(structure, treedef, leaves)

@@ -30,7 +30,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from itertools import chain, groupby, islice, repeat
+from itertools import chain, groupby, repeat
 from operator import attrgetter, itemgetter, length_hint
 from typing import Any, Final, NamedTuple
 
@@ -43,8 +43,10 @@ from ..safely import clip
 
 _MAX_ENTRIES, _MAX_DEPTH, _MAX_LOOPS, _MAX_WEIGHT = 1_000_000, 250, 16, 2_000
 _MAX_FILES, _LONGEST_NAME = 2_000, 64
-_UNROLLED, _SPREAD, _FEW, _FEW_KEYS, _LONG = 80, 4, 12, 32, 64
+_SPREAD, _FEW, _FEW_KEYS, _LONG = 4, 12, 32, 64
 _WIDE, _STORED, _NESTED = 16, 256, 12
+UNROLLED: Final = 80
+"""How much text equal neighbours may take, if each is written out."""
 FEW_LEAVES: Final = 128
 """How many leaves are asked for their types one by one, if all have names."""
 
@@ -163,6 +165,10 @@ class Part:
             self.loops = max(self.loops, part.loops + loop)
             self.calls_user |= part.calls_user
 
+    def children(self) -> Iterator[Part | None]:
+        """Return an iterator over the children."""
+        return chain.from_iterable(repeat(part, count) for part, count in self.runs)
+
     @property
     def keys(self) -> keys.DictKeys:
         """The keys of a mapping."""
@@ -187,7 +193,7 @@ class Plan(NamedTuple):
 
 def is_loop(part: Part | None, count: int) -> bool:
     """Return whether a run is a loop, rather than the same text again and again."""
-    return part is not None and count > 1 and part.weight * count > _UNROLLED
+    return part is not None and count > 1 and part.weight * count > UNROLLED
 
 
 def _kind_of(rule: nodes.Rule, aux: Any) -> str:
@@ -223,10 +229,8 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
         return known, _Varies((_Varies, rule.class_of(aux)))
 
 
-def structure_key(code: Code) -> Hashable:
+def structure_key(code: Code) -> tuple[Any, ...]:
     """Return a key that structures share only if one plan serves all of them.
-
-    Equal entries of it are one object, so that the key of a large structure is small.
 
     Example:
         >>> import leafwise as lw
@@ -235,12 +239,12 @@ def structure_key(code: Code) -> Hashable:
         >>> one == other, structure_key(one._code) == structure_key(other._code)
         (True, False)
     """
-    marks = [
-        (run, rule, arity, None if aux is None else _identify(rule, aux)[1])
-        for run, rule, arity, aux in code
-    ]
-    shared = {mark: mark for mark in marks}
-    return tuple(map(shared.__getitem__, marks))
+    return tuple(
+        [
+            (run, rule, arity, None if aux is None else _identify(rule, aux)[1])
+            for run, rule, arity, aux in code
+        ]
+    )
 
 
 def make_plan(code: Code) -> Plan | None:
@@ -572,12 +576,10 @@ class Reader(Text):
             if not self._started:
                 if name == "leaves" or self._plan.varying:
                     self.add(f"{name} = [{', '.join(items)}]")
-            elif any(item.startswith("*") for item in items):  # they stand for many
-                self.add(f"{name} += [{', '.join(items)}]")
-            elif len(items) < _SPREAD:
+            elif len(items) < _SPREAD and all(map(str.isidentifier, items)):
                 self.add(*[f"{name}.append({item})" for item in items])
             else:
-                self.add(f"{name} += {_tuple_of(items)}")
+                self.add(f"{name} += [{', '.join(items)}]")
             items.clear()
         self._started = True
 
@@ -650,20 +652,10 @@ class Reader(Text):
         self._children(part, source, more)
 
     def _named_values(self, part: Part, values: Sequence[str]) -> list[str]:
-        """Return a new name for each child, which is given to its value.
-
-        In a loop, leaves need none, if nothing can change them meanwhile.
-        """
-        is_bare = self._started and not (self._asks or self._records)
-        names, rest = [], iter(values)
-        for child, count in part.runs:
-            for value in islice(chain(rest, repeat("")), count):
-                if child is None and value and is_bare:
-                    names.append(value)
-                    continue
-                names.append(self.fresh("leaf" if child is None else "node"))
-                if value:
-                    self.add(f"{names[-1]} = {value}")
+        """Return a new name for each child, which is given to its value, if any."""
+        kinds = ["leaf" if child is None else "node" for child in part.children()]
+        names = [*map(self.fresh, kinds)]
+        self.add(*[f"{name} = {value}" for name, value in zip(names, values)])  # noqa: B905
         return names
 
     def _children(
@@ -791,9 +783,6 @@ class Reader(Text):
         if len(keys) <= _FEW_KEYS:
             names = [self.fresh("key") for _ in keys]
             self.add(f"{_targets(names)} = {var}")
-            if len(keys) <= _SPREAD:
-                self._refuse_if(" or ".join(map(self._differs, names, keys)))
-                return
             others = map("{} is not {}".format, names, map(self.name, keys))
             differ, found = f"({' or '.join(others)}) and ", f"[{', '.join(names)}]"
         same = self.fresh("keys")
@@ -932,8 +921,8 @@ def _is_plain(name: str) -> bool:
 def _leaves_of(part: Part) -> Iterator[bool]:
     """Yield for each node and leaf, in the order of a walk, whether it is a leaf."""
     yield False
-    for child, count in part.runs:
-        yield from ([True] if child is None else [*_leaves_of(child)]) * count
+    for child in part.children():
+        yield from [True] if child is None else _leaves_of(child)
 
 
 def _given_for(part: Part) -> Any:

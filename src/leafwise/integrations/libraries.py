@@ -23,14 +23,14 @@ from typing import Any, Final, TypeVar
 
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.register import AuxKeyedRule, ItemsRule
+from ..core.register import FunctionRule, ItemsRule
 from ..core.registry import GLOBAL, add_adopter, check_class, install, remembering
 from ..core.treedef import PyTreeDef
 from ..errors import RegistryError
 from ..lazy import real
 from ..nn.checks import foreign
 from ..ops.map import tree_structure
-from ..safely import FAULTS, add_note, class_name, clip, printed, type_name
+from ..safely import FAULTS, add_note, class_name, clip, type_name
 from .models import attrs_rule, model_rule
 from .optree import NAMESPACE
 
@@ -458,66 +458,16 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
     add_adopter(remembering(adopter), namespace=namespace)
 
 
-class _Foreign:
-    """Aux data of a framework: its own, and the keys of the children.
-
-    Attributes:
-        aux: What the framework gave.
-        keys: A key for each child.
-    """
-
-    __slots__ = ("aux", "keys")
-
-    def __init__(self, aux: Any, keys: tuple[Any, ...]) -> None:
-        self.aux = aux
-        self.keys = keys
-
-    def __repr__(self) -> str:
-        return printed(self.aux)
-
-
-def _same(a: _Foreign, b: _Foreign) -> bool:
-    if a is b:
-        return True
-    try:
-        return a.keys == b.keys and bool(a.aux == b.aux)
-    except FAULTS:
-        return False
-
-
-class _AdoptedRule(AuxKeyedRule):
+class _AdoptedRule(FunctionRule):
     """The rule of a class that a framework knows."""
 
-    aux_class = _Foreign
-
-    def same_aux(self, a: _Foreign, b: _Foreign) -> bool:
-        return _same(a, b)
-
-    def compared_aux(self, aux: _Foreign) -> Any:
-        own: Any = getattr(aux.aux, "node_data", None)  # of a treedef of jax
-        return aux.keys, aux.aux if own is None else own()[1]
-
-    def node_data(self, aux: _Foreign) -> Any:
-        return aux.aux
-
-    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
-        return self.unflatten(_Foreign(data, ()), children)
+    def compared_aux(self, aux: Any) -> Any:
+        own: Any = getattr(aux[0], "node_data", None)  # of a treedef of jax
+        return aux[1], aux[0] if own is None else own()[1]
 
 
 def _rule(cls: type, name: str, one_level: OneLevel, rebuild: Rebuild) -> Rule:
-    def flatten(node: Any) -> tuple[Sequence[Any], _Foreign]:
-        children, aux, keys = one_level(node)
-        return [*children], _Foreign(aux, tuple(keys))
-
-    def unflatten(aux: _Foreign, children: Any) -> Any:
-        return rebuild(aux.aux, children)
-
-    return _AdoptedRule(
-        cls,
-        flatten=flatten,
-        unflatten=unflatten,
-        where=f"the registry of {name}",
-    )
+    return _AdoptedRule(cls, one_level, rebuild, where=f"the registry of {name}")
 
 
 # ------------------------------------------------------------- one level, by each

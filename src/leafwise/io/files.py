@@ -113,7 +113,7 @@ def save(
         Traceback (most recent call last):
         ...
         leafwise.errors.FileError: config.json: the leaf at ['model']['init'] cannot \
-be saved: <function <lambda> at ...> (function) cannot be written as text
+be saved: <function <lambda> at ...> has no name by which it could be found ...
     """
     given, form = _format_of(path)
     arrays: dict[str, Any] = {}

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
-from ..core.matching import Difference, deeper, differences, mismatch_error
+from ..core.matching import Difference, differences, mismatch_error
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, current, view_of
 from ..core.treedef import PyTreeDef, make_treedef
@@ -156,7 +156,7 @@ class Context:
     def deeper(self, treedef: PyTreeDef, tree: Any, hint: str) -> list[Difference]:
         """Return where a tree goes deeper than a structure that it has."""
         stops = lambda path, node: self.stops_at(node, path)  # noqa: E731
-        return deeper(treedef._code, tree, self.view, stops, hint)
+        return differences(treedef._code, tree, self.view, stops, hint)
 
     def stops_at(self, node: Any, path: KeyPath = ROOT) -> bool:
         """Return whether the predicate makes a leaf of a value, or of a root."""

@@ -328,9 +328,18 @@ def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
     Sorted, if `<` puts them into one chain; otherwise by family of types, an
     Enum by definition order; otherwise as given, and then order is structure.
     """
-    if are_plain(map(type, keys)):
-        return known_dicts.get(keys) or _remembered(known_dicts, keys, arranged(keys))
-    return arranged(keys)
+    if not are_plain(map(type, keys)):
+        return arranged(keys)
+    made = known_dicts.get(keys)
+    if made is None:
+        try:
+            ordered = tuple(sorted(keys))
+        except TypeError:  # strings and ints
+            made = arranged(keys)
+        else:
+            made = DictKeys(keys, None if ordered == keys else ordered)
+        _remembered(known_dicts, keys, made)
+    return made
 
 
 def given_keys(keys: tuple[Any, ...]) -> DictKeys:

@@ -257,7 +257,7 @@ class DictKeys:
             in one step: where a key is gone there is a `KeyError`.
     """
 
-    __slots__ = ("_objects", "inserted", "is_structure", "ordered", "read")
+    __slots__ = ("_gather", "_objects", "inserted", "is_structure", "ordered", "read")
 
     def __init__(
         self,
@@ -270,6 +270,7 @@ class DictKeys:
         self.ordered = inserted if ordered is None else ordered
         self.is_structure = is_structure
         self.read = _reader(self.ordered)
+        self._gather: Any = None
         self._objects: tuple[DictKey, ...] | None = None
 
     @property
@@ -281,10 +282,12 @@ class DictKeys:
 
     def build(self, values: Sequence[Any]) -> dict[Any, Any]:
         """Return a dict, in insertion order, of values in leaf order."""
-        found = dict(zip(self.ordered, values))  # noqa: B905  # as many
-        if self.ordered is self.inserted:
-            return found
-        return {key: found[key] for key in self.inserted}
+        if self.ordered is not self.inserted:
+            if self._gather is None:
+                index = {key: i for i, key in enumerate(self.ordered)}
+                self._gather = itemgetter(*[index[key] for key in self.inserted])
+            values = self._gather(values)
+        return dict(zip(self.inserted, values))  # noqa: B905  # as many
 
     def __reduce__(self) -> Any:
         return (given_keys if self.is_structure else dict_keys), (self.inserted,)
@@ -319,9 +322,18 @@ def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
     Sorted, if `<` puts them into one chain; otherwise by family of types, an
     Enum by definition order; otherwise as given, and then order is structure.
     """
-    if are_plain(map(type, keys)):
-        return known_dicts.get(keys) or _remembered(known_dicts, keys, arranged(keys))
-    return arranged(keys)
+    if not are_plain(map(type, keys)):
+        return arranged(keys)
+    made = known_dicts.get(keys)
+    if made is None:
+        try:
+            ordered = tuple(sorted(keys))
+        except TypeError:  # strings and ints
+            made = arranged(keys)
+        else:
+            made = DictKeys(keys, None if ordered == keys else ordered)
+        _remembered(known_dicts, keys, made)
+    return made
 
 
 def given_keys(keys: tuple[Any, ...]) -> DictKeys:

@@ -95,7 +95,7 @@ def test_what_a_format_cannot_represent(kind, tree, reason):
         ("x: 1\na: !!bool maybe", "line 2, column 4: 'maybe' is not a valid bool"),
         ("a: !!int ''", "line 1, column 4: '' is not a valid int"),
         ("a: !!float ''", "line 1, column 4: '' is not a valid float"),
-        ("a: !!timestamp x", "line 1, column 4: 'x' is not a valid timestamp"),
+        ("a: !!timestamp x", "line 1, column 4: failed to construct timestamp"),
         ('é: 1\nb: "a\x01b"', "unacceptable character #x0001"),
         ("? [a]\n: 1", "line 1, column 3: found unhashable key"),
     ],

@@ -24,26 +24,6 @@ from ..ops.context import Context
 from ..safely import MISSING, Record, class_name, clip, described
 
 
-__all__ = [
-    "REGISTERED",
-    "Opened",
-    "Part",
-    "Shared",
-    "Stored",
-    "as_array_like",
-    "as_buffer",
-    "elements",
-    "extension_dtype",
-    "form_of",
-    "identity",
-    "is_known_to_numpy",
-    "is_stored",
-    "order",
-    "put_together",
-    "take_apart",
-    "words_of",
-]
-
 REGISTERED: Final = 2
 """The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
 

@@ -17,8 +17,6 @@ from ..safely import class_name, type_name
 from .arrays import Stored, as_array_like, form_of
 
 
-__all__ = ["filled", "leaf_differences"]
-
 _HINT: Final = (
     "strict=False ignores unexpected leaves and keeps the leaves of `like` for missing "
     "ones"

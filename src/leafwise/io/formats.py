@@ -433,8 +433,11 @@ _SCALARS: Final = {
     "int": (_INT, "-+0123456789"),
     "float": (_FLOAT, "-+.0123456789"),
 }
-_WORDS_OF_1_1: Final = (r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF", "yYnNoO")
-_NOT_IN_1_2: Final = ("int", "float", "value")  # "value" is a plain =
+_MISREAD: Final = re.compile(
+    r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|="
+    r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+"
+)
+"""Plain text in YAML 1.2, something else in 1.1."""
 
 
 def _read_yaml(text: str, written: bool) -> Document:
@@ -458,8 +461,12 @@ def _told(error: Any) -> str:
     """Return what is wrong in a YAML text, with the place."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
     if mark is not None and problem:
-        return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
+        return f"{_place(mark)}: {problem}"
     return " ".join(str(error).split())
+
+
+def _place(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}"
 
 
 class Alias(str):
@@ -485,70 +492,71 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
     yaml = _yaml()
     base = yaml.constructor.SafeConstructor
 
-    def flatten_mapping(self: Any, mapping: Any) -> None:
-        """Add the pairs that `<<` brings, each key once; refuse equal keys."""
-        if mapping in self.flattened:
-            return
-        self.flattened.add(mapping)
-        _refuse_equal_keys(yaml, self, mapping)
-        if raw:
-            return
-        merges = [value for key, value in mapping.value if key.tag == _MERGE]
-        for value in merges:
-            if isinstance(value, yaml.nodes.SequenceNode):
-                value.value = [*dict.fromkeys(value.value)]
-        own = len(mapping.value)
-        base.flatten_mapping(self, mapping)
-        if merges:
-            named = {(key.tag, str(key.value)): (key, x) for key, x in mapping.value}
-            mapping.value = [*named.values()]
-            self.brought += max(len(named) - own, 0)
-        if self.brought > _MOST_BROUGHT:
-            raise FormatError(f"its merge keys bring more than {_MOST_BROUGHT} values")
+    malformed = partial(yaml.constructor.ConstructorError, None, None)
+    known: dict[Any, dict[Any, Any]] = {}
+    brought = 0
 
-    def init(self: Any, *args: Any, **options: Any) -> None:
-        base.__init__(self, *args, **options)
-        self.flattened, self.brought = set(), 0
+    def construct_mapping(self: Any, mapping: Any, deep: bool = False) -> Any:
+        """Return the dict of a node, once: what `<<` brings, then its own keys."""
+        nonlocal brought
+        if mapping in known:
+            return known[mapping]
+        if mapping.id != "mapping":
+            raise malformed("expected a mapping", mapping.start_mark)
+        made = known[mapping] = {}
+        own: dict[Any, Any] = {}
+        nodes: dict[Any, Any] = {}
+        for node, value in mapping.value:
+            if node.id != "scalar":
+                raise malformed("found unhashable key", node.start_mark)
+            key = MERGE if node.tag == _MERGE else self.construct_object(node)
+            first = nodes.setdefault(key, node)
+            if first is not node:
+                raise FormatError(
+                    f"{_place(node.start_mark)}: duplicate key {clip(node.value)}, "
+                    f"first {clip(first.value)} on line {first.start_mark.line + 1}"
+                )
+            if raw or key is not MERGE:
+                own[key] = self.construct_object(value, deep=deep)
+                continue
+            for other in reversed(value.value if value.id == "sequence" else [value]):
+                made |= self.construct_mapping(other, deep)
+                brought += len(known[other])
+                if brought > _MOST_BROUGHT:
+                    raise FormatError(
+                        f"its merge keys bring more than {_MOST_BROUGHT} values"
+                    )
+        made |= own
+        return made
 
-    methods = {"__init__": init, "flatten_mapping": flatten_mapping}
-    constructor: Any = type("Constructor", (base,), methods)
-    for name, construct in _CONSTRUCTORS.items():
-        tag = f"tag:yaml.org,2002:{name}"
-        known = construct or base.yaml_constructors[tag]
-        constructor.add_constructor(tag, _with_place(yaml, name, known, written))
+    def construct_non_recursive_object(self: Any, node: Any, tag: Any = None) -> Any:
+        """Return the value of a node; an error says where a scalar is."""
+        if node.id != "scalar":
+            return base.construct_non_recursive_object(self, node, tag)
+        try:
+            value = base.construct_non_recursive_object(self, node, tag)
+        except (ValueError, LookupError) as error:
+            why = f": {error}" if isinstance(error, ValueError) else ""
+            name = node.tag.rpartition(":")[2]
+            raise malformed(
+                f"{clip(node.value)} is not a valid {name}{why}", node.start_mark
+            ) from error
+        return as_written(node.value, value) if written else value
+
+    methods = (construct_mapping, construct_non_recursive_object)
+    constructor: Any = type("Constructor", (base,), {f.__name__: f for f in methods})
+    constructor.add_constructor("tag:yaml.org,2002:int", _construct_int)
+    constructor.add_constructor("tag:yaml.org,2002:float", _construct_float)
     constructor.add_constructor("tag:yaml.org,2002:omap", base.construct_yaml_pairs)
     loader = yaml.YAML(typ="safe", pure=True)
     if raw:
-        constructor.add_constructor(_MERGE, lambda *_: MERGE)
         constructor.add_constructor(_ALIAS, lambda _, node: Alias(node.value))
         loader.Composer = _composer(yaml)
     loader.Scanner = _scanner(yaml)
-    loader.Constructor, loader.Resolver = constructor, _resolver(is_reader=True)
+    loader.Constructor, loader.Resolver = constructor, _resolver()
     loader.max_depth = _DEEPEST
     loader.composer.warn_double_anchors = False
     return loader
-
-
-def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
-    """Refuse a mapping with equal keys of its own; what `<<` brings may be among them.
-
-    Raises:
-        FormatError: It has; the message says where.
-    """
-    known: dict[Any, Any] = {}
-    for node, _ in mapping.value:
-        if not isinstance(node, yaml.nodes.ScalarNode):
-            raise yaml.constructor.ConstructorError(
-                None, None, "found unhashable key", node.start_mark
-            )
-        key = (node.tag,) if node.tag == _MERGE else loader.construct_object(node)
-        first = known.setdefault(key, node)
-        if first is not node:
-            line, column = node.start_mark.line + 1, node.start_mark.column + 1
-            raise FormatError(
-                f"line {line}, column {column}: duplicate key {clip(node.value)}, "
-                f"first {clip(first.value)} on line {first.start_mark.line + 1}"
-            )
 
 
 def _composer(yaml: Any) -> Any:
@@ -580,45 +588,24 @@ def _scanner(yaml: Any) -> Any:
 
 
 @cache
-def _resolver(*, is_reader: bool) -> Any:
-    """Return a class that tells plain scalars apart, for a writer also by YAML 1.1."""
+def _resolver() -> Any:
+    """Return a class that tells plain scalars apart."""
     yaml = _yaml()
 
     class Resolver(yaml.resolver.BaseResolver):  # type: ignore[misc, name-defined]
         yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
+        processing_version = (1, 2)
 
         def __init__(self, version: Any = None, loader: Any = None) -> None:
             super().__init__(loader)
-            self._loader_version = version
 
-        processing_version = (1, 2)
-
-    without = ("bool", *(_NOT_IN_1_2 if is_reader else ()))
     for versions, tag, pattern, first in yaml.resolver.implicit_resolvers:
-        if (1, 1) in versions and tag.rpartition(":")[2] not in without:
+        if (1, 2) in versions and tag.rpartition(":")[2] not in (*_SCALARS, "value"):
             Resolver.add_implicit_resolver_base(tag, pattern, first)
-    words = {} if is_reader else {"bool of 1.1": _WORDS_OF_1_1}
-    for name, (text, first) in (_SCALARS | words).items():
+    for name, (text, first) in _SCALARS.items():
         tag, whole = f"tag:yaml.org,2002:{name}", re.compile(rf"(?:{text})\Z")
         Resolver.add_implicit_resolver_base(tag, whole, [*first])
     return Resolver
-
-
-def _with_place(yaml: Any, name: str, construct: Any, written: bool) -> Any:
-    """Return a constructor whose errors say where the scalar is; see `load`."""
-
-    def constructed(loader: Any, node: Any) -> Any:
-        try:
-            value = construct(loader, node)
-            return as_written(node.value, value) if written else value
-        except (ValueError, LookupError, AttributeError, yaml.error.YAMLError) as error:
-            why = f": {error}" if isinstance(error, ValueError) else ""
-            raise yaml.constructor.ConstructorError(
-                None, None, f"{clip(node.value)} is not a valid {name}{why}",
-                node.start_mark,
-            ) from error  # fmt: skip
-
-    return constructed
 
 
 def _construct_int(loader: Any, node: Any) -> int:
@@ -631,12 +618,6 @@ def _construct_int(loader: Any, node: Any) -> int:
 def _construct_float(loader: Any, node: Any) -> float:
     text = loader.construct_scalar(node).replace("_", "").lower()
     return float(re.sub(r"\.(?=inf|nan)", "", text))
-
-
-_CONSTRUCTORS: Final[dict[str, Any]] = {
-    "int": _construct_int, "float": _construct_float, "bool": None, "timestamp": None
-}  # fmt: skip
-"""Constructors of scalars; None for that of ruamel.yaml."""
 
 
 def _write_yaml(document: Document, _: bool) -> str:
@@ -664,7 +645,7 @@ def yaml_dumper() -> Any:
         tag = f"tag:yaml.org,2002:{cls.plain.__name__}"
         representer.add_representer(cls, partial(_represent_number, tag))
     dumper = yaml.YAML(typ="safe", pure=True)
-    dumper.Representer, dumper.Resolver = representer, _resolver(is_reader=False)
+    dumper.Representer, dumper.Resolver = representer, _resolver()
     dumper.default_flow_style = dumper.sort_base_mapping_type_on_output = False
     return dumper
 
@@ -680,7 +661,8 @@ def _represent_text(dumper: Any, text: str) -> Any:
     the end of a line, is quoted.
     """
     text.encode()  # readers of YAML refuse half a character
-    style = "|" if "\n" in text else getattr(text, "quote", None)
+    style = "'" if _MISREAD.fullmatch(text) else None
+    style = "|" if "\n" in text else getattr(text, "quote", style)
     style = '"' if re.search(r"[\r\x85\u2028\u2029]", text) else style
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 

@@ -33,17 +33,6 @@ from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype
 from .formats import unique
 
 
-__all__ = [
-    "loads",
-    "opened",
-    "plain_text",
-    "read_header",
-    "why_not",
-    "write",
-    "write_header",
-    "write_leaf",
-]
-
 VERSION: Final = 2
 
 

@@ -20,8 +20,6 @@ from .arrays import Opened, Stored, as_buffer
 from .header import loads
 
 
-__all__ = ["opened", "why_not", "write"]
-
 _HEADER: Final = "leafwise.json"
 _END: Final = ".npy"
 _MAX_DEFLATE_RATIO: Final = 1040

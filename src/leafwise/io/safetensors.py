@@ -20,8 +20,6 @@ from .arrays import Opened, Stored, as_buffer, is_known_to_numpy
 from .header import loads
 
 
-__all__ = ["opened", "why_not", "write"]
-
 _ABOUT: Final = "__metadata__"
 _HEADER: Final = "leafwise"
 _CODES: Final = {

@@ -11,11 +11,8 @@ from typing import Any, Final
 
 from .. import formats
 from ..formats import Document
-from .editor import Editor, scan
-from .parts import check_values
+from .editor import Editor, check_values, scan
 
-
-__all__ = ["remade"]
 
 _TOKEN: Final = re.compile(
     r"[ \t\r\n,]*((?P<open>[{\[])|(?P<close>[}\]])"

@@ -16,11 +16,9 @@ from typing import Any, Final
 
 from .. import formats
 from ..formats import MERGE, Document, FormatError
-from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, start_of
-from .parts import GONE, RevisionError, check_comments, check_values, same, steps
+from . import editor
+from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, same, start_of, steps
 
-
-__all__ = ["remade"]
 
 _PLAIN: Final = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
@@ -45,15 +43,16 @@ def remade(text: str, document: Document, tree: Any) -> str:
         (document.tree, tree) if document.is_stream else ([document.tree], [tree])
     )
     if type(new) is not list or len(new) != len(roots):
-        raise RevisionError("the number of documents would change")
-    editor, intent = _Editor(lines), _Intent()
+        raise editor.RevisionError("the number of documents would change")
+    plain = scanner.without_scalars()
+    writer, intent = _Editor(lines, plain), _Intent()
     wanted = [
         intent.of(raw, was, now, (n,))
         for n, ((_, raw), was, now) in enumerate(zip(roots, old, new, strict=True))
     ]
     parts, place = [], 0
     for (root, raw), now in zip(roots, wanted, strict=True):
-        made = editor.edited(root, raw, now)
+        made = writer.edited(root, raw, now)
         if root.kind is BLOCK and not root.fits(raw, now):
             made += "\n"
         parts += [lines[place : root.start], made]
@@ -66,13 +65,12 @@ def remade(text: str, document: Document, tree: Any) -> str:
             intent.check(found if document.is_stream else [found])
             found = [raw for _, raw in _Scanner(f"{whole}\n").roots()]
             tree = wanted
-        check_values(found, tree)
+        editor.check_values(found, tree)
     except FormatError as error:  # an alias without its anchor
-        raise RevisionError(f"the new text would be {error}") from error
-    editor.added += [raw for raw, was in intent.gone
-                     if any(same(was, value) for value in editor.added)]  # fmt: skip
-    kept = editor.comments(scanner.without_scalars(), _COMMENTS)
-    check_comments(kept, _COMMENTS.findall(whole))  # and what looks like one
+        raise editor.RevisionError(f"the new text would be {error}") from error
+    writer.added += [raw for raw, was in intent.gone
+                     if any(same(was, value) for value in writer.added)]  # fmt: skip
+    editor.check_comments(_COMMENTS, plain, whole, writer.removed, writer.added)
     return whole
 
 
@@ -108,13 +106,13 @@ class _Intent:
         names = range(len(old)) if isinstance(old, list) else [*old]
         items: list[tuple[Any, Any]] = []
         for place, key in steps(old, new):
-            name: Any = GONE if place is None else names[place]
-            if name in whole and key is GONE:
+            name: Any = editor.GONE if place is None else names[place]
+            if name in whole and key is editor.GONE:
                 self.gone.append((whole[name], old[name]))
             elif name in whole:
                 below = self.of(whole[name], old[name], new[key], (*path, key))
                 items.append((key, below))
-            elif key is not GONE and not (
+            elif key is not editor.GONE and not (
                 name == key and self.is_given(old[key], new[key])
             ):
                 items.append((key, new[key]))  # and not by `<<`
@@ -135,7 +133,9 @@ class _Intent:
         """Raise `RevisionError` if `<<` gives what is deleted."""
         for path, key in self.deleted:
             if key in reduce(getitem, path, found):
-                raise RevisionError(f"the merge key << also gives the key {key!r}")
+                raise editor.RevisionError(
+                    f"the merge key << also gives the key {key!r}"
+                )
 
 
 class _Scanner:
@@ -239,9 +239,9 @@ class _Scanner:
 class _Editor(Editor):
     """Writes lines."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, plain: str) -> None:
         """Look at a text for what it does."""
-        super().__init__(text)
+        super().__init__(text, plain)
         self.dumper, self.liner = formats.yaml_dumper(), formats.yaml_dumper()
         self.dumper.width = self.liner.width = sys.maxsize
         inner, dash = (re.search(indent, text) for indent in _INDENTS)

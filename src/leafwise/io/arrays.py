@@ -250,6 +250,8 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
         CycleError: The tree contains itself.
     """
     again = _in_several_places(tree, context)
+    if again:
+        context.flatten(tree)  # raises if it contains itself
     numbers: dict[int, int] = {}
     roots: list[tuple[KeyPath, Any]] = [(KeyPath(), tree)]
     parts: list[Part] = []
@@ -265,12 +267,6 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
                     roots.append((at, leaf))
                 part.leaves[index] = Shared(numbers[id(leaf)])
         parts.append(part)
-    leaves = [leaf for part in parts for leaf in part.leaves]
-    try:
-        order([part.treedef for part in parts], leaves)
-    except TreeDefError:
-        context.flatten(tree)  # which says where it contains itself
-        raise
     return parts
 
 
@@ -299,35 +295,46 @@ def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
     return again
 
 
-def put_together(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> Any:
-    """Return the tree of parts, whose leaves follow one another."""
-    rows = _rows(treedefs, leaves)
+def put_together(
+    treedefs: Sequence[PyTreeDef],
+    rows: dict[int, list[Any]],
+    read: Callable[[Any], Any] = lambda leaf: leaf,
+) -> Any:
+    """Return the tree of parts.
+
+    Args:
+        treedefs: Their structures.
+        rows: By number, their leaves, as `in_order` returns them.
+        read: Returns what is to stand for a leaf.
+    """
     made: dict[int, Any] = {}
-    for number in order(treedefs, leaves):
-        filled = [made[x.number] if type(x) is Shared else x for x in rows[number]]
+    for number, row in rows.items():
+        filled = [made[x.number] if type(x) is Shared else read(x) for x in row]
         made[number] = treedefs[number].unflatten(filled)
     return made[0]
 
 
-def order(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> list[int]:
-    """Return the parts in an order in which each is after those inside it.
+def in_order(
+    treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]
+) -> dict[int, list[Any]]:
+    """Return the leaves of each part by its number, each after those inside it.
 
     Raises:
-        TreeDefError: A part is inside itself, or is not there.
+        TreeDefError: A part is inside itself, or is not there; or there are more or
+            fewer leaves.
     """
+    if sum(treedef.num_leaves for treedef in treedefs) != len(leaves):
+        raise TreeDefError("its number of leaves is not that of stored leaves")
+    rest = iter(leaves)
+    rows = {n: [*islice(rest, x.num_leaves)] for n, x in enumerate(treedefs)}
     inside = {
         number: [leaf.number for leaf in row if type(leaf) is Shared]
-        for number, row in enumerate(_rows(treedefs, leaves))
+        for number, row in rows.items()
     }
     if not {*chain(*inside.values())} <= {*range(1, len(treedefs))}:
         raise TreeDefError("an object is not there")
     try:
-        return [*graphlib.TopologicalSorter(inside).static_order()]
+        order = [*graphlib.TopologicalSorter(inside).static_order()]
     except graphlib.CycleError:
         raise TreeDefError("an object in several places contains itself") from None
-
-
-def _rows(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> list[list[Any]]:
-    """Return the leaves of each part."""
-    rest = iter(leaves)
-    return [[*islice(rest, treedef.num_leaves)] for treedef in treedefs]
+    return {number: rows[number] for number in order}

@@ -24,18 +24,7 @@ from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
 from ..safely import clip, printable, type_name
 
 
-__all__ = [
-    "OF_ARRAYS",
-    "SUFFIXES",
-    "Document",
-    "FormatError",
-    "decoded",
-    "dump",
-    "json_default",
-    "load",
-    "read",
-    "unique",
-]
+__all__ = ["Document", "FormatError", "dump", "load", "read"]
 
 SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 """The formats by file extension."""
@@ -185,7 +174,7 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     """
     given = os.fsdecode(path)
     kind = format or SUFFIXES.get(os.path.splitext(given)[1].lower())
-    if kind not in _READERS:
+    if kind not in _FORMATS:
         *most, last = sorted({*SUFFIXES.values()})
         hint = "; use leafwise.load" if given.endswith(OF_ARRAYS) else ""
         raise FileError(
@@ -245,7 +234,7 @@ def load(text: str, kind: str, *, written: bool = False) -> Document:
         leafwise.io.formats.FormatError: duplicate key 'a'
     """
     try:
-        return _READERS[kind](text, written)
+        return _FORMATS[kind][0](text, written)
     except RecursionError as error:
         raise FormatError("nested too deeply for its reader") from error
     except FormatError:
@@ -278,7 +267,7 @@ def dump(document: Document, *, allow_nan: bool = False) -> str:
     """
     tree, kind = fitted(document.tree, document.kind), document.kind
     try:
-        text = _WRITERS[kind](document._replace(tree=tree), allow_nan)
+        text = _FORMATS[kind][1](document._replace(tree=tree), allow_nan)
         text.encode()  # no file has half a character
     except RecursionError as error:
         raise FormatError("nested too deeply for its writer") from error
@@ -296,15 +285,15 @@ def _misfit(tree: Any, kind: str, allow_nan: bool) -> str:
     """Return where the first value is that a format cannot represent, if it is one."""
     for path, leaf in tree_leaves_with_path(tree, none_is_leaf=True):
         try:
-            _WRITERS[kind](Document({"a": leaf}, kind), allow_nan).encode()
+            _FORMATS[kind][1](Document({"a": leaf}, kind), allow_nan).encode()
         except (TypeError, ValueError):
             return f"the value at {path.where()}, {clip(leaf)}: "
     return ""
 
 
-def _need(module: str, package: str, kind: str) -> Any:
+def _need(package: str, kind: str) -> Any:
     try:
-        return importlib.import_module(module)
+        return importlib.import_module(package)
     except ImportError as error:
         raise FormatError(
             f"{kind} needs {package}, which is not installed: "
@@ -329,18 +318,16 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+def _number(cls: Any, written: bool) -> Callable[[str], Any]:
+    """Return what makes a number of its text, see `load`."""
+    return (lambda text: as_written(text, cls(text))) if written else cls
+
+
 def _read_json(text: str, written: bool) -> Document:
-    more: Any = {"parse_int": _written_int, "parse_float": _written_float}
-    more = more if written else {}
-    return Document(json.loads(text, object_pairs_hook=unique, **more), "json")
-
-
-def _written_int(text: str) -> Any:
-    return as_written(text, int(text))
-
-
-def _written_float(text: str) -> Any:
-    return as_written(text, float(text))
+    numbers: Any = {
+        "parse_int": _number(int, written), "parse_float": _number(float, written)
+    }  # fmt: skip
+    return Document(json.loads(text, object_pairs_hook=unique, **numbers), "json")
 
 
 def _write_json(document: Document, allow_nan: bool) -> str:
@@ -382,10 +369,8 @@ def json_default(value: Any) -> str:
 def _read_toml(text: str, written: bool) -> Document:
     import tomllib  # and with it datetime
 
-    if not written:
-        return Document(tomllib.loads(text), "toml")
-    tree = tomllib.loads(text, parse_float=_written_float)
-    if re.search(r"\d_\d|0[xob]|[+]\d", text) and find_spec("tomlkit"):
+    tree = tomllib.loads(text, parse_float=_number(float, written))
+    if written and re.search(r"\d_\d|0[xob]|[+]\d", text) and find_spec("tomlkit"):
         tree = _with_ints(tree, toml_writer().parse(text))
     return Document(tree, "toml")
 
@@ -409,13 +394,8 @@ def _write_toml(document: Document, _: bool) -> str:
     return str(tomlkit.dumps(document.tree))
 
 
-def toml_writer() -> Any:
-    """Return the package that writes TOML.
-
-    Raises:
-        FormatError: It is missing.
-    """
-    return _need("tomlkit", "tomlkit", "writing TOML")
+toml_writer = partial(_need, "tomlkit", "writing TOML")
+"""Returns the package that writes TOML; raises `FormatError` if it is missing."""
 
 
 # -------------------------------------------------------------------------------- YAML
@@ -445,16 +425,13 @@ def _read_yaml(text: str, written: bool) -> Document:
     try:
         documents = [*loader.load_all(text)]
     except _yaml().error.YAMLError as error:
-        if type(error).__name__ == "MaxDepthExceededError":
-            raise FormatError("nested too deeply for its reader") from error
         raise FormatError(f"not valid YAML: {_told(error)}") from error
     if len(documents) == 1:
         return Document(documents[0], "yaml")
     return Document(documents or None, "yaml", bool(documents))
 
 
-def _yaml() -> Any:
-    return _need("ruamel.yaml", "ruamel.yaml", "YAML")
+_yaml = partial(_need, "ruamel.yaml", "YAML")
 
 
 def _told(error: Any) -> str:
@@ -490,101 +467,89 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
         FormatError: The package is missing.
     """
     yaml = _yaml()
-    base = yaml.constructor.SafeConstructor
-
     malformed = partial(yaml.constructor.ConstructorError, None, None)
     known: dict[Any, dict[Any, Any]] = {}
     brought = 0
 
-    def construct_mapping(self: Any, mapping: Any, deep: bool = False) -> Any:
-        """Return the dict of a node, once: what `<<` brings, then its own keys."""
-        nonlocal brought
-        if mapping in known:
-            return known[mapping]
-        if mapping.id != "mapping":
-            raise malformed("expected a mapping", mapping.start_mark)
-        made = known[mapping] = {}
-        own: dict[Any, Any] = {}
-        nodes: dict[Any, Any] = {}
-        for node, value in mapping.value:
-            if node.id != "scalar":
-                raise malformed("found unhashable key", node.start_mark)
-            key = MERGE if node.tag == _MERGE else self.construct_object(node)
-            first = nodes.setdefault(key, node)
-            if first is not node:
-                raise FormatError(
-                    f"{_place(node.start_mark)}: duplicate key {clip(node.value)}, "
-                    f"first {clip(first.value)} on line {first.start_mark.line + 1}"
-                )
-            if raw or key is not MERGE:
-                own[key] = self.construct_object(value, deep=deep)
-                continue
-            for other in reversed(value.value if value.id == "sequence" else [value]):
-                made |= self.construct_mapping(other, deep)
-                brought += len(known[other])
-                if brought > _MOST_BROUGHT:
+    class Scanner(yaml.scanner.Scanner):  # type: ignore[misc, name-defined]
+        def fetch_flow_collection_start(self, *token: Any, **to: Any) -> None:
+            """Refuse depth here: it takes long to look ahead in it."""
+            if self.flow_level > _DEEPEST:
+                raise RecursionError
+            super().fetch_flow_collection_start(*token, **to)
+
+    class Composer(yaml.composer.Composer):  # type: ignore[misc, name-defined]
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            """Return a node; an alias has one of its own."""
+            if self.depth > _DEEPEST:
+                raise RecursionError
+            event = self.parser.peek_event()
+            node = super().compose_node(parent, index)
+            if not raw or not isinstance(event, yaml.events.AliasEvent):
+                return node
+            tag, marks = yaml.tag.Tag(suffix=_ALIAS), (event.start_mark, event.end_mark)
+            return yaml.nodes.ScalarNode(tag, event.anchor, *marks)
+
+    class Constructor(yaml.constructor.SafeConstructor):  # type: ignore[misc, name-defined]
+        def construct_mapping(self, mapping: Any, deep: bool = False) -> Any:
+            """Return the dict of a node, once: what `<<` brings, then its own keys."""
+            nonlocal brought
+            if mapping in known:
+                return known[mapping]
+            if mapping.id != "mapping":
+                raise malformed("expected a mapping", mapping.start_mark)
+            made = known[mapping] = {}
+            own: dict[Any, Any] = {}
+            nodes: dict[Any, Any] = {}
+            for node, value in mapping.value:
+                if node.id != "scalar":
+                    raise malformed("found unhashable key", node.start_mark)
+                key = MERGE if node.tag == _MERGE else self.construct_object(node)
+                first = nodes.setdefault(key, node)
+                if first is not node:
                     raise FormatError(
-                        f"its merge keys bring more than {_MOST_BROUGHT} values"
+                        f"{_place(node.start_mark)}: duplicate key {clip(node.value)}, "
+                        f"first {clip(first.value)} on line {first.start_mark.line + 1}"
                     )
-        made |= own
-        return made
+                if raw or key is not MERGE:
+                    own[key] = self.construct_object(value, deep=deep)
+                    continue
+                given = value.value if value.id == "sequence" else [value]
+                for other in reversed(given):
+                    made |= self.construct_mapping(other, deep)
+                    brought += len(known[other])
+                    if brought > _MOST_BROUGHT:
+                        most = f"more than {_MOST_BROUGHT} values"
+                        raise FormatError(f"its merge keys bring {most}")
+            made |= own
+            return made
 
-    def construct_non_recursive_object(self: Any, node: Any, tag: Any = None) -> Any:
-        """Return the value of a node; an error says where a scalar is."""
-        if node.id != "scalar":
-            return base.construct_non_recursive_object(self, node, tag)
-        try:
-            value = base.construct_non_recursive_object(self, node, tag)
-        except (ValueError, LookupError) as error:
-            why = f": {error}" if isinstance(error, ValueError) else ""
-            name = node.tag.rpartition(":")[2]
-            raise malformed(
-                f"{clip(node.value)} is not a valid {name}{why}", node.start_mark
-            ) from error
-        return as_written(node.value, value) if written else value
+        def construct_non_recursive_object(self, node: Any, tag: Any = None) -> Any:
+            """Return the value of a node; an error says where a scalar is."""
+            try:
+                value = super().construct_non_recursive_object(node, tag)
+            except (ValueError, LookupError) as error:
+                if node.id != "scalar":
+                    raise
+                why = f": {error}" if isinstance(error, ValueError) else ""
+                name = node.tag.rpartition(":")[2]
+                raise malformed(
+                    f"{clip(node.value)} is not a valid {name}{why}", node.start_mark
+                ) from error
+            return as_written(node.value, value) if written else value
 
-    methods = (construct_mapping, construct_non_recursive_object)
-    constructor: Any = type("Constructor", (base,), {f.__name__: f for f in methods})
-    constructor.add_constructor("tag:yaml.org,2002:int", _construct_int)
-    constructor.add_constructor("tag:yaml.org,2002:float", _construct_float)
-    constructor.add_constructor("tag:yaml.org,2002:omap", base.construct_yaml_pairs)
+    for name, construct in {
+        "2002:int": _construct_int,
+        "2002:float": _construct_float,
+        "2002:omap": Constructor.construct_yaml_pairs,
+    }.items():
+        Constructor.add_constructor(f"tag:yaml.org,{name}", construct)
+    Constructor.add_constructor(_ALIAS, lambda _, node: Alias(node.value))
     loader = yaml.YAML(typ="safe", pure=True)
-    if raw:
-        constructor.add_constructor(_ALIAS, lambda _, node: Alias(node.value))
-        loader.Composer = _composer(yaml)
-    loader.Scanner = _scanner(yaml)
-    loader.Constructor, loader.Resolver = constructor, _resolver()
-    loader.max_depth = _DEEPEST
+    loader.Scanner, loader.Composer = Scanner, Composer
+    loader.Constructor, loader.Resolver = Constructor, _resolver()
     loader.composer.warn_double_anchors = False
     return loader
-
-
-def _composer(yaml: Any) -> Any:
-    """Return a composer that gives aliases nodes of their own."""
-
-    def compose_node(self: Any, parent: Any, index: Any) -> Any:
-        event = self.parser.peek_event()
-        node = base.compose_node(self, parent, index)
-        if not isinstance(event, yaml.events.AliasEvent):
-            return node
-        tag = yaml.tag.Tag(suffix=_ALIAS)
-        marks = event.start_mark, event.end_mark
-        return yaml.nodes.ScalarNode(tag, event.anchor, *marks)
-
-    base = yaml.composer.Composer
-    return type("Composer", (base,), {"compose_node": compose_node})
-
-
-def _scanner(yaml: Any) -> Any:
-    """Return a scanner that refuses depth itself: it takes long to look ahead in it."""
-    base = yaml.scanner.Scanner
-
-    def start(self: Any, TokenClass: Any, to_push: str) -> None:
-        if self.flow_level > _DEEPEST:
-            raise RecursionError
-        base.fetch_flow_collection_start(self, TokenClass, to_push)
-
-    return type("Scanner", (base,), {"fetch_flow_collection_start": start})
 
 
 @cache
@@ -667,13 +632,9 @@ def _represent_text(dumper: Any, text: str) -> Any:
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
-_READERS: Final[dict[str, Callable[[str, bool], Document]]] = {
-    "json": _read_json,
-    "toml": _read_toml,
-    "yaml": _read_yaml,
+_FORMATS: Final[dict[str, tuple[Callable[..., Document], Callable[..., str]]]] = {
+    "json": (_read_json, _write_json),
+    "toml": (_read_toml, _write_toml),
+    "yaml": (_read_yaml, _write_yaml),
 }
-_WRITERS: Final[dict[str, Callable[[Document, bool], str]]] = {
-    "json": _write_json,
-    "toml": _write_toml,
-    "yaml": _write_yaml,
-}
+"""What reads and writes each format."""

@@ -76,7 +76,7 @@ def test_keys_that_are_no_duplicates():
         ("toml", {"a": {"b": [1, None]}}, "the value at ['a']['b'][1], None: "),
         ("toml", {"a": {1: 2}}, "Keys must be strings"),
         ("toml", {"a": {3}}, "the value at ['a'], {3}: "),
-        ("toml", [1, 2], "the root is a list, not a dict"),
+        ("toml", [1, 2], "Expecting Mapping"),
         *((kind, {"a": 10**5000}, "the value at ['a'], ")
           for kind in ("json", "yaml", "toml")),
     ],

@@ -250,16 +250,16 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
         CycleError: The tree contains itself.
     """
     again = _in_several_places(tree, context)
-    if again:
-        context.flatten(tree)  # raises if it contains itself
+    whole = Part(KeyPath(), *context.flatten(tree))  # raises if it contains itself
+    if not again:
+        return [whole]
     numbers: dict[int, int] = {}
     roots: list[tuple[KeyPath, Any]] = [(KeyPath(), tree)]
     parts: list[Part] = []
     for path, root in roots:
         stops = lambda node, root=root: node is not root and id(node) in again  # noqa: E731
-        inside = context.also_stopping(stops) if again else context
-        part = Part(path, *inside.flatten(root))
-        for index, at in enumerate(part.paths() if again else ()):
+        part = Part(path, *context.also_stopping(stops).flatten(root))
+        for index, at in enumerate(part.paths()):
             leaf = part.leaves[index]
             if id(leaf) in again:
                 if id(leaf) not in numbers:

@@ -144,7 +144,7 @@ def _written_leaves(
             else:
                 written[name] = {"array": [dtype_name(leaf.dtype), [*leaf.shape]]}
                 stored[name] = leaf
-        except TreeDefError as error:
+        except ValueError as error:  # that of a leaf, or of the text of a dtype
             where = f"{printable(file)}: the leaf at {path.where()}"
             raise FileError(f"{where} cannot be saved: {error}", path=path) from None
     return written

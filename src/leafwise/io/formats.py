@@ -175,11 +175,9 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     given = os.fsdecode(path)
     kind = format or SUFFIXES.get(os.path.splitext(given)[1].lower())
     if kind not in _FORMATS:
-        *most, last = sorted({*SUFFIXES.values()})
         hint = "; use leafwise.load" if given.endswith(OF_ARRAYS) else ""
         raise FileError(
-            f"{printable(given)}: unknown format, expected {', '.join(most)} or {last}"
-            f"{hint}"
+            f"{printable(given)}: unknown format, expected json, toml or yaml{hint}"
         )
     with open(given, "rb") as file:
         data = file.read()
@@ -385,13 +383,7 @@ def _with_ints(value: Any, item: Any) -> Any:
 
 
 def _write_toml(document: Document, _: bool) -> str:
-    tomlkit = toml_writer()
-    if not isinstance(document.tree, dict):
-        root = type_name(document.tree)
-        raise FormatError(
-            f"cannot be written as TOML: the root is a {root}, not a dict"
-        )
-    return str(tomlkit.dumps(document.tree))
+    return str(toml_writer().dumps(document.tree))
 
 
 toml_writer = partial(_need, "tomlkit", "writing TOML")
@@ -606,16 +598,16 @@ def yaml_dumper() -> Any:
     representer: Any = type("Representer", (base,), {})
     representer.add_representer(str, _represent_text)
     representer.add_representer(_QuotedText, _represent_text)
-    for cls in (WrittenInt, WrittenFloat):
-        tag = f"tag:yaml.org,2002:{cls.plain.__name__}"
-        representer.add_representer(cls, partial(_represent_number, tag))
+    representer.add_representer(WrittenInt, _represent_number)
+    representer.add_representer(WrittenFloat, _represent_number)
     dumper = yaml.YAML(typ="safe", pure=True)
     dumper.Representer, dumper.Resolver = representer, _resolver()
     dumper.default_flow_style = dumper.sort_base_mapping_type_on_output = False
     return dumper
 
 
-def _represent_number(tag: str, dumper: Any, number: Any) -> Any:
+def _represent_number(dumper: Any, number: Any) -> Any:
+    tag = f"tag:yaml.org,2002:{number.plain.__name__}"
     return dumper.represent_scalar(tag, number.text)
 
 

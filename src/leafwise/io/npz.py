@@ -42,22 +42,17 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
         To complete it would raise a ValueError instead, if a file in it is open.
         """
 
-        def __exit__(self, kind: Any, *_: object) -> None:
-            if kind is None:
-                self.close()
-
         # nothing, and not in Python: what a signal handler raises there is lost
         __del__ = staticmethod(bool)
 
-    with Archive(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo(_HEADER), header)
-        for name, array in arrays.items():
-            info = zipfile.ZipInfo("array")
-            info.filename = f"{name}{_END}"  # as it is, without what the class changes
-            with archive.open(info, "w", force_zip64=True) as member:
-                numpy.lib.format.write_array(
-                    member, as_buffer(array), allow_pickle=False
-                )
+    archive = Archive(file, "w", zipfile.ZIP_STORED)
+    archive.writestr(zipfile.ZipInfo(_HEADER), header)
+    for name, array in arrays.items():
+        info = zipfile.ZipInfo("array")
+        info.filename = f"{name}{_END}"  # as it is, without what the class changes
+        with archive.open(info, "w", force_zip64=True) as member:
+            numpy.lib.format.write_array(member, as_buffer(array), allow_pickle=False)
+    archive.close()
 
 
 @contextmanager

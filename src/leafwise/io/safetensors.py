@@ -33,11 +33,9 @@ _CODES: Final = {
         f"{kind}{bits}": f"{kind[0].upper()}{bits}"
         for kind in ("float", "int", "uint")
         for bits in (8, 16, 32, 64)
-        if (kind, bits) != ("float", 8)
     },
 }
 _NAMES: Final = {code: name for name, code in _CODES.items()}
-_ALIGNMENT: Final = 8
 
 
 def why_not(name: str, array: Any) -> str:
@@ -66,7 +64,7 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
             "data_offsets": [begin, end],
         }
     text = json.dumps(table, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _ALIGNMENT)
+    text += b" " * (-len(text) % 8)
     file.write(len(text).to_bytes(8, "little"))
     file.write(text)
     for name in order:

@@ -206,9 +206,10 @@ class Part(NamedTuple):
         return type(old) is type(new) and len(self.entries) == len(old)
 
 
-_BEFORE_COMMA: Final = re.compile(r"(?:\s|#[^\n]*+)*+(?=,)")
-_REST: Final = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n)")
-_INDENT: Final = re.compile(r"[ \t]*")
+_BEHIND: Final = re.compile(
+    r"((?:\s|#[^\n]*+)*+(?=,))?+(,?)([ \t]*(?:#[^\r\n]*)?(?=\r?\n))?"
+)
+"""What is behind an item between brackets: up to its comma, that, and a comment."""
 
 
 class Editor:
@@ -241,7 +242,7 @@ class Editor:
         self.removed.append((self.plain[start:end], value))
 
     def leaf(self, value: Any, like: str) -> str:
-        """Return the text of a value without entries.
+        """Return the text of a scalar.
 
         Args:
             value: The value.
@@ -258,9 +259,9 @@ class Editor:
                 of their own.
             like: A quote to use, where there is a choice.
         """
-        if not isinstance(value, dict | list) or not value:
+        if not isinstance(value, dict | list):
             return self.leaf(value, like)
-        inner = None if indent is None else indent + self.unit
+        inner = None if indent is None or not value else indent + self.unit
         if isinstance(value, dict):
             items = [
                 f"{self.key(key)}{self.colon}{self.inline(one, inner)}"
@@ -351,8 +352,8 @@ class Editor:
 
     def indent_at(self, place: int) -> str:
         """Return the indentation of a line."""
-        found = _INDENT.match(self.text, self.text.rfind("\n", 0, place) + 1)
-        return found[0] if found else ""
+        line = self.text[self.text.rfind("\n", 0, place) + 1 : place]
+        return line[: len(line) - len(line.lstrip(" \t"))]
 
     def item_indent(self, part: Part) -> str | None:
         """Return the indentation of items that have lines of their own."""
@@ -375,14 +376,13 @@ class Editor:
                 None for what is gone.
         """
         text, begin = self.text, part.bare + 1
-        items, place, comma = [], begin, None  # what is around each entry
+        items, place, comma = [], begin, ""  # what is around each entry
         for entry in part.entries:
-            comma = _BEFORE_COMMA.match(text, entry.end, part.end)
-            end = comma.end() + 1 if comma else entry.end
-            rest = _REST.match(text, end, part.end - 1)
-            trail = rest[0] if rest else ""
-            items.append((text[place : entry.start], comma[0] if comma else "", trail))
-            place = end + len(trail)
+            found = _BEHIND.match(text, entry.end, part.end - 1)
+            assert found
+            gap, comma, trail = found.groups("")
+            items.append((text[place : entry.start], gap, trail))
+            place = found.end()
         tail = text[place : part.end - 1]
         between = self.comma[1:] if len(items) < 2 else items[1][0]
         first = items[0][0] if items else tail

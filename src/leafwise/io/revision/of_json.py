@@ -44,7 +44,7 @@ class _Editor(Editor):
         self.has_lines = "\n" in text.strip()
 
     def leaf(self, value: Any, like: str) -> str:
-        """Return the text of a value without entries."""
+        """Return the text of a scalar."""
         if isinstance(value, formats.WrittenInt | formats.WrittenFloat):
             return value.text
         return json.dumps(value, ensure_ascii=self.is_ascii)

@@ -10,7 +10,6 @@ import re
 from typing import Any, Final
 
 from .. import formats
-from ..formats import Document
 from . import editor
 from .editor import GONE, Editor, RevisionError, same, scan, steps
 
@@ -28,33 +27,29 @@ Body = list[tuple[Any, Any]]
 """Keys and items of a table of tomlkit; the key of comments and blank lines is None."""
 
 
-def remade(text: str, document: Document, tree: Any) -> str:
+def remade(text: str, document: formats.Document, tree: Any) -> str:
     """Return a TOML text with another tree; see `revise`."""
     end = "" if text.endswith("\n") else "\n"
     root = formats.toml_writer().parse(text + end)
     if root.as_string() != text + end:
         raise RevisionError("tomlkit does not reproduce its layout")
-    tables = _Tables(root.body)
-    tables.change_table([root.body], document.tree, tree)
+    writer = _Editor(root.body)
+    writer.change_table([root.body], document.tree, tree)
     made: str = root.as_string().removesuffix(end)
     editor.check_values(formats.load(made, "toml").tree, tree)
-    editor.check_comments(_COMMENT, text, made, tables.removed, tables.added)
+    editor.check_comments(_COMMENT, text, made, writer.removed, writer.added)
     return made
 
 
-class _Tables:
-    """Changes tables in place.
+class _Editor(Editor):
+    """Changes tables in place, and writes the values behind `=`."""
 
-    Attributes:
-        removed: The texts and values of removed entries.
-        added: The values of new entries.
-    """
+    colon = " = "
 
     def __init__(self, root: Body) -> None:
+        super().__init__("")
         self.root, self.kit = root, formats.toml_writer()
         self.kinds = self.kit.items
-        self.removed: list[tuple[str, Any]] = []
-        self.added: list[Any] = []
 
     def change_table(self, bodies: list[Body], old: Any, new: Any) -> None:
         """Change a table, which may have several parts."""
@@ -63,14 +58,14 @@ class _Tables:
                       if key is not None and key.key == name]  # fmt: skip
             if name not in new:
                 for body, n in reversed(places):
-                    self.remove(body, n, value)
+                    self.remove_key(body, n, value)
             elif not same(value, new[name]):
                 self.change(places, value, new[name])
         for name in new:
             if name not in old:
                 self.add(bodies[-1], name, new[name])
 
-    def remove(self, body: Body, stop: int, value: Any) -> None:
+    def remove_key(self, body: Body, stop: int, value: Any) -> None:
         """Remove an entry; comments at the top are rather about the file."""
         start = stop
         while start and isinstance(body[start - 1][1], self.kinds.Comment):
@@ -93,26 +88,21 @@ class _Tables:
         """Change the value of an entry of a table."""
         pairs = [body[n] for body, n in places]
         key, item = pairs[0]
+        are_tables = type(new) is list and {*map(type, new)} == {dict}
         if isinstance(item, self.kinds.Table) and type(new) is dict:
             # entries are added to the last part: not to one that only names tables
-            pairs.sort(
-                key=lambda pair: pair[0].is_dotted() or not pair[1].is_super_table()
-            )
+            pairs.sort(key=lambda x: x[0].is_dotted() or not x[1].is_super_table())
             self.change_table([table.value.body for _, table in pairs], old, new)
-        elif isinstance(item, self.kinds.AoT) and type(new) is list and all(
-            type(one) is dict for one in new or [None]
-        ):  # fmt: skip
+        elif isinstance(item, self.kinds.AoT) and are_tables:
             self.change_tables(item.body, old, new)
         elif len(pairs) > 1 or isinstance(item, self.kinds.Table | self.kinds.AoT):
             raise RevisionError(f"the table {key.key} would have another form")
         else:
-            values = _Values(item.as_string())
-            made = self.kit.value(values.edited(scan(values.text, _TOKEN), old, new))
+            self.text = self.plain = item.as_string()
+            made = self.kit.value(self.edited(scan(self.text, _TOKEN), old, new))
             made._trivia = item.trivia
             body, n = places[0]
             body[n] = key, made
-            self.removed += values.removed
-            self.added += values.added
 
     def change_tables(self, tables: list[Any], old: Any, new: Any) -> None:
         """Change an array of tables."""
@@ -152,29 +142,21 @@ class _Tables:
         if is_table:
             made = self.table(value, items[:at])
         else:
-            texts = [x.as_string() for x in items if isinstance(x, self.kinds.String)]
-            quotes = {text[0] for text in texts}
+            texts = [x for x in items if isinstance(x, self.kinds.String)]
+            quotes = {text.as_string()[0] for text in texts}
             like = quotes.pop() if len(quotes) == 1 else ""
-            made = self.kit.value(_Values("").inline(value, None, like))
+            made = self.kit.value(self.inline(value, None, like))
             made.trivia.trail = "\n" if places or at == len(body) else "\n\n"
             self.added.append(value)
         body.insert(at, (self.kit.key([name]), made))
 
-
-class _Values(Editor):
-    """Writes a value that stands behind `=`."""
-
-    colon = " = "
-
     def key(self, key: Any) -> str:
         """Return the text of a key."""
-        return str(formats.toml_writer().key([key]).as_string())
+        return str(self.kit.key([key]).as_string())
 
     def leaf(self, value: Any, like: str) -> str:
-        """Return the text of a value without entries."""
-        if value == {}:
-            return "{}"
+        """Return the text of a scalar."""
         is_literal = like == "'" and isinstance(value, str) and "'" not in value
         if is_literal and value.isprintable():
             return f"'{value}'"
-        return str(formats.toml_writer().item(value).as_string())
+        return str(self.kit.item(value).as_string())

@@ -46,16 +46,13 @@ def remade(text: str, document: Document, tree: Any) -> str:
         raise editor.RevisionError("the number of documents would change")
     plain = scanner.without_scalars()
     writer, intent = _Editor(lines, plain), _Intent()
-    wanted = [
-        intent.of(raw, was, now, (n,))
-        for n, ((_, raw), was, now) in enumerate(zip(roots, old, new, strict=True))
-    ]
+    wanted: list[Any] = []
     parts, place = [], 0
-    for (root, raw), now in zip(roots, wanted, strict=True):
-        made = writer.edited(root, raw, now)
-        if root.kind is BLOCK and not root.fits(raw, now):
-            made += "\n"
-        parts += [lines[place : root.start], made]
+    for n, ((root, raw), was, now) in enumerate(zip(roots, old, new, strict=True)):
+        wanted.append(intent.of(raw, was, now, (n,)))
+        parts += [lines[place : root.start], writer.edited(root, raw, wanted[n])]
+        if root.kind is BLOCK and not root.fits(raw, wanted[n]):
+            parts.append("\n")
         place = root.end
     whole = "".join([*parts, lines[place:]])
     whole = whole if text.endswith("\n") else whole.removesuffix("\n")
@@ -177,22 +174,13 @@ class _Scanner:
         if node.id != "scalar":
             return self.collection(node, bare, least)
         if node.style in ("|", ">"):
-            end = self.end_of_lines(bare, end)
+            end = bare + len(self.text[bare:end].rstrip())
             self.scalars.append((self.text.index("\n", bare), end))
         else:
             if not self.text[start:end].strip():
                 start = end = bare = empty_at
             self.scalars.append((start, end))
         return Part(LEAF, start, end, min(bare, end))
-
-    def end_of_lines(self, start: int, end: int) -> int:
-        """Return where a scalar of several lines ends, before its last line break."""
-        lines = self.text[start:end]
-        if "+" in lines.split("\n", 1)[0].split("#")[0]:
-            lines = lines.rstrip(" ").removesuffix("\n")
-        else:
-            lines = lines.rstrip(" \r\n")
-        return start + len(lines)
 
     def collection(self, node: Any, bare: int, least: int) -> Part:
         """Return the part of a collection, `LEAF` if its form cannot be changed."""
@@ -215,8 +203,8 @@ class _Scanner:
                 name = self.part(key, place, key.start_mark.index)
                 head, colon = name.start, _COLON.match(text, name.end)
                 after = colon.end() if colon else name.end
-                is_odd = text[:head].rstrip(" \t").endswith("?") if head else False
-                is_known &= colon is not None and not is_odd
+                is_known &= colon is not None
+                is_known &= not text[place:head].rstrip(" \t").endswith("?")
             column = column if entries else head - text.rfind("\n", 0, head) - 1
             first = head if is_flow else start_of(text, head, place)
             value = self.part(item, after, after)
@@ -250,7 +238,7 @@ class _Editor(Editor):
         self.liner.default_flow_style = True
 
     def leaf(self, value: Any, like: str) -> str:
-        """Return the text of a value without entries, in one line."""
+        """Return the text of a scalar, in one line."""
         return self.dumped(self.liner, [formats.quoted(value, like)])[0][1:-1]
 
     def lines(self, value: Any) -> list[str]:
@@ -276,13 +264,10 @@ class _Editor(Editor):
             return super().behind(part, entry, old, new)
         self.drop_entries(value, old, new)
         between, behind = text[entry.after : value.start], text[value.end : entry.end]
-        is_lines = text[value.bare : value.bare + 1] in ("|", ">")
-        if value.kind is BLOCK or (is_lines and value.kind is LEAF):
-            header = text[entry.after : entry.end].split("\n")[0]
-            comment = re.search(r"[ \t]+#.*", header)
-            behind = f"{comment[0] if comment else ''}\n"
-        anchor = re.match(r"[ \t]*(&\S+)", text[entry.after : entry.end])
-        like = text[value.bare : value.bare + 1]
+        like, header = text[value.bare : value.bare + 1], text[entry.after : entry.end]
+        if value.kind is BLOCK or like in ("|", ">"):
+            behind = "".join(re.findall(r"\A.*?([ \t]+#.*)", header))
+        anchor = re.findall(r"\A[ \t]*(&\S+)", header)
         if part.is_list and (is_scalar or not behind.strip()):
             first, *lines = self.lines([formats.quoted(new, like)])
         elif part.is_list:  # a comment is behind the dash
@@ -290,7 +275,7 @@ class _Editor(Editor):
         else:
             first, *lines = self.lines({"k": formats.quoted(new, like)})
         first = first[1 if part.is_list else 2 :].lstrip(" ")
-        first = " ".join([*([anchor[1]] if anchor else ()), first]).rstrip(" ")
+        first = " ".join([*anchor, first]).rstrip(" ")
         between = " " if lines or value.kind is BLOCK else between or " "
         first = (between if first else "") + first + behind.removesuffix("\n")
         indent = " " * part.column

@@ -283,10 +283,7 @@ class Editor:
             return self.text[part.start : part.end]
         if part.fits(old, new):
             return self.collection(part, old, new)
-        return self.replaced(part, old, new)
-
-    def replaced(self, part: Part, old: Any, new: Any) -> str:
-        """Return the text of a value in one piece, with its anchor."""
+        # in one piece, with its anchor
         self.drop_entries(part, old, new)
         indent = self.indent_at(part.start) if self.has_lines else None
         made = self.inline(new, indent, self.text[part.bare : part.bare + 1])

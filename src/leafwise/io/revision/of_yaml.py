@@ -23,7 +23,7 @@ from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, same, start_of, step
 _PLAIN: Final = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
 _COLON: Final = re.compile(r"[ \t]*:")
-_FIRST: Final = r"(?:\s|#[^\n]*+)*+-"
+_DASH: Final = re.compile(r"(?:\s|#[^\n]*+)*+-")
 _INDENTS: Final = [
     rf"(?m)^( *)[^\s#-][^\n]*:(?:[ \t]+[#&][^\n]*)?\n\1( {least})(?={begin})"
     for least, begin in (("+", "[^\\s#-]"), ("*", "- "))
@@ -194,10 +194,9 @@ class _Scanner:
             if is_list and is_flow:
                 head = after = item.start_mark.index
             elif is_list:
-                dash = rf"(?m)^ {{{column}}}-(?=\s)" if entries else _FIRST
-                found = re.compile(dash).search(text, place if entries else bare)
-                head = found.end() - 1 if found else place
-                after = head + 1
+                found = _DASH.match(text, place if entries else bare)
+                after = found.end() if found else place
+                head = after - 1
             else:
                 key, item = child
                 name = self.part(key, place, key.start_mark.index)
@@ -208,8 +207,6 @@ class _Scanner:
             column = column if entries else head - text.rfind("\n", 0, head) - 1
             first = head if is_flow else start_of(text, head, place)
             value = self.part(item, after, after)
-            if is_list and is_flow:
-                first = head = after = value.start
             end = value.end
             if value.kind is not BLOCK and not is_flow:
                 end = text.index("\n", end) + 1
@@ -268,12 +265,8 @@ class _Editor(Editor):
         if value.kind is BLOCK or like in ("|", ">"):
             behind = "".join(re.findall(r"\A.*?([ \t]+#.*)", header))
         anchor = re.findall(r"\A[ \t]*(&\S+)", header)
-        if part.is_list and (is_scalar or not behind.strip()):
-            first, *lines = self.lines([formats.quoted(new, like)])
-        elif part.is_list:  # a comment is behind the dash
-            first, *lines = "-", *(f"  {line}" for line in self.lines(new))
-        else:
-            first, *lines = self.lines({"k": formats.quoted(new, like)})
+        new = formats.quoted(new, like)
+        first, *lines = self.lines([new] if part.is_list else {"k": new})
         first = first[1 if part.is_list else 2 :].lstrip(" ")
         first = " ".join([*anchor, first]).rstrip(" ")
         between = " " if lines or value.kind is BLOCK else between or " "

@@ -280,15 +280,13 @@ def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
 
     def is_seen(node: Any) -> bool:
         """Stop at an object that was walked through before."""
-        if not isinstance(node, checks.DataNode):
-            return False
-        rule = context.view.resolve(type(node))
-        if rule is None or rule.unflatten_into is None:
-            return False
         if id(node) in seen:
             again[id(node)] = node
             return True
-        seen[id(node)] = node
+        if isinstance(node, checks.DataNode):
+            rule = context.view.resolve(type(node))
+            if rule is not None and rule.unflatten_into is not None:
+                seen[id(node)] = node
         return False
 
     flatten(tree, context.view, is_seen)

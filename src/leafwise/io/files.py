@@ -9,7 +9,6 @@ always a `FileError`.
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -155,14 +154,14 @@ def _leaves_of(parts: list[Part]) -> Iterator[tuple[KeyPath, Any]]:
     return chain(*(zip(part.paths(), part.leaves, strict=True) for part in parts))
 
 
-def _written_treedef(file: str, part: Part) -> Any:
-    """Return a structure as JSON.
+def _written_treedef(file: str, part: Part) -> str:
+    """Return the JSON text of a structure.
 
     Raises:
         FileError: It cannot be saved.
     """
     try:
-        return json.loads(part.treedef.to_json())
+        return part.treedef.to_json()
     except TreeDefError as error:
         notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
         raise FileError(

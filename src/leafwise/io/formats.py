@@ -103,8 +103,7 @@ def quoted(value: Any, quote: str) -> Any:
 
 def as_written(text: str, value: Any) -> Any:
     """Return a number that knows its text, or the value if its `repr` is that text."""
-    is_long = type(value) is int and value.bit_length() > 2000  # Python may refuse it
-    if type(value) not in (int, float) or is_long or repr(value) == text:
+    if type(value) not in (int, float) or repr(value) == text:
         return value
     made: Any = (WrittenInt if type(value) is int else WrittenFloat)(value)
     made.text = text
@@ -394,14 +393,13 @@ toml_writer = partial(_need, "tomlkit", "writing TOML")
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _ALIAS: Final = "tag:leafwise,alias"
-_BOOL: Final = r"true|True|TRUE|false|False|FALSE"
 _INT: Final = r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)"
 _FLOAT: Final = (
     r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
     r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 )
 _SCALARS: Final = {
-    "bool": (_BOOL, "tTfF"),
+    "bool": ("true|True|TRUE|false|False|FALSE", "tTfF"),
     "int": (_INT, "-+0123456789"),
     "float": (_FLOAT, "-+.0123456789"),
 }

@@ -37,19 +37,19 @@ VERSION: Final = 2
 # ----------------------------------------------------------------------------- header
 
 
-def write_header(leaves: dict[str, Any], treedefs: list[Any]) -> str:
+def write_header(leaves: dict[str, Any], treedefs: list[str]) -> str:
     """Return the text of a header, with a line for each leaf.
 
     Args:
         leaves: The leaves by name, as JSON.
-        treedefs: The structures of the tree and of objects in several places, as JSON.
+        treedefs: The structures of the tree and of objects in several places.
     """
     rows = ",\n".join(f"    {_text(k)}: {_text(x)}" for k, x in leaves.items())
     written = f"{{\n{rows}\n  }}" if rows else "{}"
     return (
         f'{{\n  "leafwise": {_text({"format": VERSION})},\n'
         f'  "leaves": {written},\n'
-        f'  "treedefs": {_text(treedefs)}\n}}\n'
+        f'  "treedefs": [{", ".join(treedefs)}]\n}}\n'
     )
 
 
@@ -57,7 +57,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def loads(text: str) -> Any:
+def loads(text: str | bytes) -> Any:
     """Parse a JSON text.
 
     Raises:
@@ -217,9 +217,7 @@ def write(file: IO[bytes], header: str, _arrays: Mapping[str, Any]) -> None:
 @contextmanager
 def opened(path: str) -> Iterator[Opened]:
     """Open a file for reading; it has a header or a tree, and no arrays."""
-    with open(path, "rb") as file:
-        data = file.read()
-    found = loads(data.decode(json.detect_encoding(data)))
+    found = loads(pathlib.Path(path).read_bytes())
     yield Opened(found) if _is_header(found) else Opened(None, tree=found)
 
 

@@ -72,9 +72,8 @@ def opened(path: str) -> Iterator[Opened]:
             is_plain = info.compress_type == 0 or name == _HEADER
             if info.file_size > size * (1 if is_plain else _MAX_DEFLATE_RATIO):
                 raise ValueError(f"{name!r} is larger than the file")
-        header = None
-        if _HEADER in members:
-            header = loads(archive.read(members.pop(_HEADER)).decode())
+        about = members.pop(_HEADER, None)
+        header = None if about is None else loads(archive.read(about))
         arrays = {}
         for full, info in members.items():
             name = full.removesuffix(_END)
@@ -104,8 +103,7 @@ def _described(name: str, member: Any, file_size: int) -> Stored:
         ValueError: They do not, or the array contains Python objects.
     """
     npy = need("numpy", "loading .npz files", "arrays").lib.format
-    version = npy.read_magic(member)
-    is_old = version == (1, 0)
+    is_old = npy.read_magic(member) == (1, 0)
     read = npy.read_array_header_1_0 if is_old else npy.read_array_header_2_0
     try:
         shape, _, dtype = read(member, max_header_size=_MAX_NPY_HEADER)

@@ -81,7 +81,7 @@ def opened(path: str) -> Iterator[Opened]:
         with package.safe_open(path, "numpy"):
             pass  # it checks all lengths against the size of the file
         length = int.from_bytes(file.read(8), "little")
-        table = loads(file.read(length).decode())
+        table = loads(file.read(length))
         header = table.pop(_ABOUT, {}).get(_HEADER)
 
         def describe(name: str) -> Stored:

@@ -23,9 +23,6 @@ _TOKEN: Final = re.compile(
     rf"|(?:{_STRING}|\d[\d:-]+ \d[\d:.]+|[^\s,={{}}\[\]#]+)(?P<colon>\s*=)?)"
 )
 
-Body = list[tuple[Any, Any]]
-"""Keys and items of a table of tomlkit; the key of comments and blank lines is None."""
-
 
 def remade(text: str, document: formats.Document, tree: Any) -> str:
     """Return a TOML text with another tree; see `revise`."""
@@ -42,16 +39,20 @@ def remade(text: str, document: formats.Document, tree: Any) -> str:
 
 
 class _Editor(Editor):
-    """Changes tables in place, and writes the values behind `=`."""
+    """Changes tables in place, and writes the values behind `=`.
+
+    The body of a table is a list of keys and items; the key of comments and of blank
+    lines is None.
+    """
 
     colon = " = "
 
-    def __init__(self, root: Body) -> None:
+    def __init__(self, root: list[Any]) -> None:
         super().__init__("")
         self.root, self.kit = root, formats.toml_writer()
         self.kinds = self.kit.items
 
-    def change_table(self, bodies: list[Body], old: Any, new: Any) -> None:
+    def change_table(self, bodies: list[list[Any]], old: Any, new: Any) -> None:
         """Change a table, which may have several parts."""
         for name, value in old.items():
             places = [(body, n) for body in bodies for n, (key, _) in enumerate(body)
@@ -65,7 +66,7 @@ class _Editor(Editor):
             if name not in old:
                 self.add(bodies[-1], name, new[name])
 
-    def remove_key(self, body: Body, stop: int, value: Any) -> None:
+    def remove_key(self, body: list[Any], stop: int, value: Any) -> None:
         """Remove an entry; comments at the top are rather about the file."""
         start = stop
         while start and isinstance(body[start - 1][1], self.kinds.Comment):
@@ -75,7 +76,7 @@ class _Editor(Editor):
         rest = self.drop(body[start : stop + 1], value)
         body[start : stop + 1] = [(None, self.kinds.Whitespace(rest, fixed=True))]
 
-    def drop(self, pairs: Body, value: Any) -> str:
+    def drop(self, pairs: list[Any], value: Any) -> str:
         """Note that entries are removed; return the comments behind that stay."""
         removed = self.kit.container.Container()
         removed.body.extend(pairs)
@@ -84,7 +85,7 @@ class _Editor(Editor):
         self.removed.append((text.removesuffix(rest), value))
         return rest if "#" in rest else ""
 
-    def change(self, places: list[tuple[Body, int]], old: Any, new: Any) -> None:
+    def change(self, places: list[tuple[list[Any], int]], old: Any, new: Any) -> None:
         """Change the value of an entry of a table."""
         pairs = [body[n] for body, n in places]
         key, item = pairs[0]
@@ -131,7 +132,7 @@ class _Editor(Editor):
         self.added.append(value)
         return made
 
-    def add(self, body: Body, name: Any, value: Any) -> None:
+    def add(self, body: list[Any], name: Any, value: Any) -> None:
         """Add an entry: a table behind all others, a value behind all values."""
         is_table = isinstance(value, dict) and bool(value)
         sections = self.kinds.Table | self.kinds.AoT
@@ -156,7 +157,6 @@ class _Editor(Editor):
 
     def leaf(self, value: Any, like: str) -> str:
         """Return the text of a scalar."""
-        is_literal = like == "'" and isinstance(value, str) and "'" not in value
-        if is_literal and value.isprintable():
+        if like == "'" and isinstance(value, str) and re.fullmatch("[ -&(-~]*", value):
             return f"'{value}'"
         return str(self.kit.item(value).as_string())

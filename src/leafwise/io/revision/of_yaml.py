@@ -39,9 +39,7 @@ def remade(text: str, document: Document, tree: Any) -> str:
     roots = scanner.roots()
     if not roots:
         return text + formats.dump(document._replace(tree=tree))
-    old, new = (
-        (document.tree, tree) if document.is_stream else ([document.tree], [tree])
-    )
+    old, new = (x if document.is_stream else [x] for x in (document.tree, tree))
     if type(new) is not list or len(new) != len(roots):
         raise editor.RevisionError("the number of documents would change")
     plain = scanner.without_scalars()

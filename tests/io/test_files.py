@@ -335,6 +335,14 @@ def test_what_could_be_taken_for_something_else_has_a_header(again, tmp_path, tr
     assert data.keys() == {"leafwise", "leaves", "treedefs"}
 
 
+def test_people_may_edit_a_json_file(tmp_path):
+    path = tmp_path / "x.json"
+    lw.save(path, {"a": (1, 2)})
+    text = path.read_text(encoding="utf-8").replace('"a[0]": 1', '"a[0]":  "one"')
+    path.write_text(text, encoding="utf-8")
+    assert lw.load(path) == {"a": ("one", 2)}
+
+
 def test_depth_is_no_problem(again, suffix):
     tree = 1
     for _ in range(3_000):

@@ -107,6 +107,8 @@ def test_text():
     assert repr(structure(lw.Partial(max, 1))) == (
         "PyTreeDef(CustomNode(Partial[<built-in function max>], [(*,), {}]))"
     )
+    red = type("Red", (), {"__call__": max, "__repr__": lambda _: "\x1b[31m\u202e"})
+    assert repr(structure(lw.Partial(red(), 1))).isprintable()
 
 
 def endless():

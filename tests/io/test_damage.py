@@ -244,7 +244,7 @@ HOSTILE = {
     "a deep literal.json": header({"a": ["literal", "-" * 50_000 + "1"]}),
     "a deep list.json": header({"a": json.loads("[" * 400 + "]" * 400)}),
     "a set of lists.json": header({"a": ["set", ["list"]]}),
-    "no decimal.json": header({"a": ["decimal", "one"]}),
+    "no date.json": header({"a": ["date", "one"]}),
     "a version to come.json": json.dumps({"leafwise": {"format": 99}}).encode(),
     "no version.json": json.dumps({"leafwise": {"format": []}}).encode(),
 }  # fmt: skip

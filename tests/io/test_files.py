@@ -1,14 +1,12 @@
 """Trees that are saved and loaded: what comes back, and what is refused."""
 
 import datetime
-import decimal
 import enum
 import io
 import json
 import math
 import os
 import pathlib
-import uuid
 import zipfile
 from collections import OrderedDict, defaultdict, deque
 from importlib.util import find_spec
@@ -74,9 +72,8 @@ VALUES = [
     -math.inf, math.nan, 1 + 2j, complex(-0.0, math.nan), "", "a\nb\0\u2028", "\ud800",
     "\ud83d\ude00", "\U0001f600", b"", b"\0\xff", {1, "a"}, frozenset({(1, 2)}), set(),
     Mode.FAST, Color.RED, int, Layer, len, lw.tree_map, ..., NotImplemented,
-    datetime.date(2024, 2, 29), datetime.time(1, 2, 3, 4),
-    datetime.datetime(2024, 1, 2, tzinfo=datetime.UTC), decimal.Decimal("1.10"),
-    pathlib.Path("a/b"), uuid.UUID(int=5), np.dtype("f4"), np.dtype(">i8"),
+    datetime.date(2024, 2, 29), datetime.datetime(2024, 1, 2, tzinfo=datetime.UTC),
+    pathlib.Path("a/b"), np.dtype("f4"), np.dtype(">i8"),
     np.dtype([("a", "<f8"), ("b", "i4", (2,))]), np.float32(0.1), np.float64("nan"),
     np.int8(-3), np.bool_(True), np.complex64(1 + 2j), np.str_("abc"), np.str_(""),
     np.str_("a\0"), np.bytes_(b"a\0"), np.void(b"\0\0"), np.str_("\ud800"),
@@ -187,13 +184,13 @@ class Odd:
     [
         ({"a": [1, Odd()]}, "['a'][1]", "an odd one"),
         ({"a": lambda: 0}, "['a']", "lambda"),
-        ([datetime.time(1, fold=1)], "[0]", "fold=1"),
+        ([datetime.datetime(1, 1, 1, fold=1)], "[0]", "fold=1"),
         ({"a": np.ma.masked_array([1])}, "['a']", "MaskedArray"),
         ({"a": np.array(["x"], "O")}, "['a']", "only dense arrays of plain"),
         (
             [np.dtype({"names": "ab", "formats": ["i4"] * 2, "offsets": [0, 2]})],
             "[0]",
-            "text",
+            "descr",
         ),
         ({"a": [Odd]}, None, ""),
         ({"a": {1, Odd()}}, "['a']", "an odd one"),
@@ -336,6 +333,14 @@ def test_what_could_be_taken_for_something_else_has_a_header(again, tmp_path, tr
     assert_same(again(tree, ".json"), tree)
     data = json.loads((tmp_path / "tree.json").read_text(encoding="utf-8"))
     assert data.keys() == {"leafwise", "leaves", "treedefs"}
+
+
+def test_people_may_edit_a_json_file(tmp_path):
+    path = tmp_path / "x.json"
+    lw.save(path, {"a": (1, 2)})
+    text = path.read_text(encoding="utf-8").replace('"a[0]": 1', '"a[0]":  "one"')
+    path.write_text(text, encoding="utf-8")
+    assert lw.load(path) == {"a": ("one", 2)}
 
 
 def test_depth_is_no_problem(again, suffix):

@@ -24,26 +24,6 @@ from ..ops.context import Context
 from ..safely import MISSING, Record, class_name, clip, described
 
 
-__all__ = [
-    "REGISTERED",
-    "Opened",
-    "Part",
-    "Shared",
-    "Stored",
-    "as_array_like",
-    "as_buffer",
-    "elements",
-    "extension_dtype",
-    "form_of",
-    "identity",
-    "is_known_to_numpy",
-    "is_stored",
-    "order",
-    "put_together",
-    "take_apart",
-    "words_of",
-]
-
 REGISTERED: Final = 2
 """The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
 
@@ -270,14 +250,16 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
         CycleError: The tree contains itself.
     """
     again = _in_several_places(tree, context)
+    whole = Part(KeyPath(), *context.flatten(tree))  # raises if it contains itself
+    if not again:
+        return [whole]
     numbers: dict[int, int] = {}
     roots: list[tuple[KeyPath, Any]] = [(KeyPath(), tree)]
     parts: list[Part] = []
     for path, root in roots:
         stops = lambda node, root=root: node is not root and id(node) in again  # noqa: E731
-        inside = context.also_stopping(stops) if again else context
-        part = Part(path, *inside.flatten(root))
-        for index, at in enumerate(part.paths() if again else ()):
+        part = Part(path, *context.also_stopping(stops).flatten(root))
+        for index, at in enumerate(part.paths()):
             leaf = part.leaves[index]
             if id(leaf) in again:
                 if id(leaf) not in numbers:
@@ -285,12 +267,6 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
                     roots.append((at, leaf))
                 part.leaves[index] = Shared(numbers[id(leaf)])
         parts.append(part)
-    leaves = [leaf for part in parts for leaf in part.leaves]
-    try:
-        order([part.treedef for part in parts], leaves)
-    except TreeDefError:
-        context.flatten(tree)  # which says where it contains itself
-        raise
     return parts
 
 
@@ -304,50 +280,59 @@ def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
 
     def is_seen(node: Any) -> bool:
         """Stop at an object that was walked through before."""
-        if not isinstance(node, checks.DataNode):
-            return False
-        rule = context.view.resolve(type(node))
-        if rule is None or rule.unflatten_into is None:
-            return False
         if id(node) in seen:
             again[id(node)] = node
             return True
-        seen[id(node)] = node
+        if isinstance(node, checks.DataNode):
+            rule = context.view.resolve(type(node))
+            if rule is not None and rule.unflatten_into is not None:
+                seen[id(node)] = node
         return False
 
     flatten(tree, context.view, is_seen)
     return again
 
 
-def put_together(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> Any:
-    """Return the tree of parts, whose leaves follow one another."""
-    rows = _rows(treedefs, leaves)
+def put_together(
+    treedefs: Sequence[PyTreeDef],
+    rows: dict[int, list[Any]],
+    read: Callable[[Any], Any] = lambda leaf: leaf,
+) -> Any:
+    """Return the tree of parts.
+
+    Args:
+        treedefs: Their structures.
+        rows: By number, their leaves, as `in_order` returns them.
+        read: Returns what is to stand for a leaf.
+    """
     made: dict[int, Any] = {}
-    for number in order(treedefs, leaves):
-        filled = [made[x.number] if type(x) is Shared else x for x in rows[number]]
+    for number, row in rows.items():
+        filled = [made[x.number] if type(x) is Shared else read(x) for x in row]
         made[number] = treedefs[number].unflatten(filled)
     return made[0]
 
 
-def order(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> list[int]:
-    """Return the parts in an order in which each is after those inside it.
+def in_order(
+    treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]
+) -> dict[int, list[Any]]:
+    """Return the leaves of each part by its number, each after those inside it.
 
     Raises:
-        TreeDefError: A part is inside itself, or is not there.
+        TreeDefError: A part is inside itself, or is not there; or there are more or
+            fewer leaves.
     """
+    if sum(treedef.num_leaves for treedef in treedefs) != len(leaves):
+        raise TreeDefError("its number of leaves is not that of stored leaves")
+    rest = iter(leaves)
+    rows = {n: [*islice(rest, x.num_leaves)] for n, x in enumerate(treedefs)}
     inside = {
         number: [leaf.number for leaf in row if type(leaf) is Shared]
-        for number, row in enumerate(_rows(treedefs, leaves))
+        for number, row in rows.items()
     }
     if not {*chain(*inside.values())} <= {*range(1, len(treedefs))}:
         raise TreeDefError("an object is not there")
     try:
-        return [*graphlib.TopologicalSorter(inside).static_order()]
+        order = [*graphlib.TopologicalSorter(inside).static_order()]
     except graphlib.CycleError:
         raise TreeDefError("an object in several places contains itself") from None
-
-
-def _rows(treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]) -> list[list[Any]]:
-    """Return the leaves of each part."""
-    rest = iter(leaves)
-    return [[*islice(rest, treedef.num_leaves)] for treedef in treedefs]
+    return {number: rows[number] for number in order}

@@ -16,7 +16,7 @@ from functools import partial
 from typing import IO, Any
 
 
-__all__ = ["Replacement", "replace_file"]
+__all__ = ["replace_file"]
 
 
 @contextmanager
@@ -63,118 +63,53 @@ def replace_file(
         ...         print(os.listdir(folder), os.path.getsize(name))
         ['notes.txt'] 4
     """
-    options = {"encoding": encoding, "newline": ""} if text else {}
-    new = Replacement(path)
+    given = os.fsdecode(path)
+    options: Any = {"encoding": encoding, "newline": ""} if text else {}
+    mode = "" if text else "b"
+    with _errors_of(given):
+        target = os.path.realpath(given)
+        old = os.stat(target) if os.path.exists(target) else None
+        if old is not None and not os.access(target, os.W_OK):  # to rename is allowed
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    if old is not None and not stat.S_ISREG(old.st_mode):  # a device
+        with _errors_of(given), open(given, f"w{mode}", **options) as device:
+            yield device
+        return
+    folder, name = os.path.split(target)
+    # a short name: the file's own may be as long as the system allows
+    temporary = os.path.join(folder, f".{name[:32]}.{os.urandom(6).hex()}.tmp")
+    # not by `tempfile`, whose files only their owner may read; and by no opener in
+    # Python, in which a signal handler could raise when the file is open already
+    opener = partial(os.open, mode=0o666 if old is None else 0o600)
+    file: IO[Any] | None = None
     try:
-        yield new.open("" if text else "b", **options)
-        new.finish()
+        with _errors_of(given):
+            file = open(temporary, f"x+{mode}", opener=opener, **options)  # noqa: SIM115
+        yield file
+        with _errors_of(given):
+            file.flush()
+            if old is not None:
+                with contextlib.suppress(OSError, AttributeError):  # not on Windows
+                    os.fchown(file.fileno(), old.st_uid, old.st_gid)
+                with contextlib.suppress(OSError):
+                    os.chmod(temporary, stat.S_IMODE(old.st_mode))
+            os.fsync(file.fileno())
+            file.close()
+            os.replace(temporary, target)
     except BaseException:
-        new.abandon()
+        with contextlib.suppress(OSError):
+            if file is not None:
+                file.close()
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
         raise
 
 
-class Replacement:
-    """The new content of a file, to be finished or abandoned.
-
-    For a caller that calls `open` and `finish` in one `try` statement, and `abandon` if
-    that raises, an exception of a signal handler leaves nothing behind, wherever it is
-    raised. A context manager in Python cannot promise this: its `__exit__` is not
-    called if the exception is raised in its `__enter__`.
-
-    Args:
-        path: The file to replace or to create.
-
-    Raises:
-        OSError: The file may not be written to.
-    """
-
-    def __init__(self, path: str | bytes | os.PathLike[Any]) -> None:
-        self._given = os.fsdecode(path)
-        self._file: IO[Any] | None = None
-        with self._named():
-            self._target = os.path.realpath(self._given)
-            self._old = _status(self._target)
-        folder, name = os.path.split(self._target)
-        # a short name: the file's own may be as long as the system allows
-        name = f".{name[:32]}.{os.urandom(6).hex()}.tmp"
-        self._temporary: str | None = os.path.join(folder, name)
-        if self._old is not None and not stat.S_ISREG(self._old.st_mode):
-            self._temporary = None  # a device, which is written to
-
-    def open(self, mode: str, **options: Any) -> IO[Any]:
-        """Return a new file to write to, or the device itself.
-
-        Not by `tempfile`, whose files only their owner may read: a new file is to have
-        the permissions that the umask leaves it. The opener is no function in Python,
-        in which a signal handler could raise an exception between two instructions.
-        """
-        rights = 0o666 if self._old is None else 0o600
-        mode = f"w{mode}" if self._temporary is None else f"x+{mode}"
-        with self._named():
-            try:
-                self._file = open(  # noqa: SIM115  # closed by the other methods
-                    self._temporary or self._given,
-                    mode,
-                    opener=partial(os.open, mode=rights),
-                    **options,
-                )
-            except OSError as error:
-                if self._temporary is not None:
-                    folder = os.path.dirname(self._temporary)
-                    error.strerror = (
-                        f"{error.strerror} (for a temporary file in {folder})"
-                    )
-                raise
-            return self._file
-
-    def finish(self) -> None:
-        """Bring the content to the disk, and give the file its name."""
-        assert self._file is not None
-        with self._named():
-            if self._temporary is None:
-                self._file.close()
-                return
-            self._file.flush()
-            if self._old is not None:
-                with contextlib.suppress(OSError):
-                    if hasattr(os, "fchown"):
-                        os.fchown(
-                            self._file.fileno(), self._old.st_uid, self._old.st_gid
-                        )
-                with contextlib.suppress(OSError):
-                    os.chmod(self._temporary, stat.S_IMODE(self._old.st_mode))
-            os.fsync(self._file.fileno())
-            self._file.close()
-            os.replace(self._temporary, self._target)
-
-    def abandon(self) -> None:
-        """Close the file, and remove it unless it has its name already."""
-        with contextlib.suppress(OSError):
-            if self._file is not None:
-                self._file.close()
-        with contextlib.suppress(OSError):
-            if self._temporary is not None:
-                os.unlink(self._temporary)
-
-    @contextmanager
-    def _named(self) -> Iterator[None]:
-        """Make errors of the operating system name the requested file."""
-        try:
-            yield
-        except OSError as error:
-            error.filename, error.filename2 = self._given, None
-            raise
-
-
-def _status(target: str) -> os.stat_result | None:
-    """Return the `stat` result of a file that may be written to; None for no file.
-
-    Raises:
-        PermissionError: The file may not be written to. A rename would not mind.
-    """
-    with contextlib.suppress(FileNotFoundError):
-        found = os.stat(target)
-        if not os.access(target, os.W_OK):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), target)
-        return found
-    return None
+@contextmanager
+def _errors_of(given: str) -> Iterator[None]:
+    """Make errors of the operating system name the requested file."""
+    try:
+        yield
+    except OSError as error:
+        error.filename, error.filename2 = given, None
+        raise

@@ -1,13 +1,14 @@
-"""Trees in files: saved, and loaded.
+"""Trees in files: saved, and loaded, as they were or like another tree.
 
-Owns the two functions. The formats are modules of their own with the same functions:
-`write`, `opened` and `why_not`. What is raised for damage is always a `FileError`.
+Owns the two functions, and all differences between a file and the tree that it is to be
+like, which are found before any array is read. The formats are modules of their own
+with the same functions: `write`, `opened` and `why_not`. What is raised for damage is
+always a `FileError`.
 """
 
 from __future__ import annotations
 
 import errno
-import json
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -15,30 +16,19 @@ from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.matching import mismatch_error
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey
+from ..core.matching import Difference, mismatch_error
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..equality.content import dtype_name
+from ..equality.content import dtype_name, instance_of, is_array
 from ..errors import FileError, TreeDefError
 from ..ops.context import Context, context_of
-from ..safely import MISSING, printable, printed, type_name
+from ..safely import MISSING, class_name, printable, printed, type_name
 from ..selection.names import Renaming, name_of, renaming
-from . import header, npz, safetensors
-from .arrays import (
-    Opened,
-    Part,
-    Shared,
-    Stored,
-    elements,
-    identity,
-    is_stored,
-    order,
-    put_together,
-    take_apart,
-    words_of,
-)
-from .atomic import Replacement
-from .fitting import filled, leaf_differences
+from . import arrays, header, npz, safetensors
+from .arrays import Part, Shared, Stored, form_of
+from .atomic import replace_file
 
 
 if TYPE_CHECKING:
@@ -116,64 +106,62 @@ def save(
 be saved: <function <lambda> at ...> has no name by which it could be found ...
     """
     given, form = _format_of(path)
-    arrays: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
     text = header.plain_text(tree) if form is header else None
     if text is None:
-        parts = take_apart(tree, context_of(namespace=namespace))
-        leaves = _written_leaves(given, form, parts, arrays)
+        parts = arrays.take_apart(tree, context_of(namespace=namespace))
+        leaves = _written_leaves(given, form, parts, stored)
         treedefs = [_written_treedef(given, part) for part in parts if treedef]
         text = header.write_header(leaves, treedefs)
-    new = Replacement(given)
-    try:
-        form.write(new.open("b"), text, arrays)
-        new.finish()
-    except BaseException:
-        new.abandon()
-        raise
+    with replace_file(given) as file:
+        form.write(file, text, stored)
 
 
 def _written_leaves(
-    file: str, form: ModuleType, parts: list[Part], arrays: dict[str, Any]
+    file: str, form: ModuleType, parts: list[Part], stored: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the leaves of a tree as JSON, and add their arrays by name to `arrays`.
+    """Return the leaves of a tree as JSON, and add their arrays by name to `stored`.
 
     Raises:
         FileError: A leaf cannot be saved.
     """
     known: dict[Any, str] = {}
     written: dict[str, Any] = {}
-    for path, given in chain.from_iterable(
-        zip(part.paths(), part.leaves, strict=True) for part in parts
-    ):
-        name, leaf = name_of(path), words_of(given)
+    for path, given in _leaves_of(parts):
+        name, leaf = name_of(path), arrays.words_of(given)
         try:
             if name in written:
                 raise TreeDefError(f"another leaf has the same name, {name!r}")
             if type(leaf) is Shared:
                 written[name] = {"object": leaf.number}
-            elif not is_stored(leaf):
+            elif not arrays.is_stored(leaf):
                 written[name] = header.write_leaf(leaf)
             elif reason := form.why_not(name, leaf):
                 raise TreeDefError(reason)
-            elif (first := known.setdefault(identity(leaf), name)) != name:
+            elif (first := known.setdefault(arrays.identity(leaf), name)) != name:
                 written[name] = {"same": first}
             else:
                 written[name] = {"array": [dtype_name(leaf.dtype), [*leaf.shape]]}
-                arrays[name] = leaf
-        except TreeDefError as error:
+                stored[name] = leaf
+        except ValueError as error:  # that of a leaf, or of the text of a dtype
             where = f"{printable(file)}: the leaf at {path.where()}"
             raise FileError(f"{where} cannot be saved: {error}", path=path) from None
     return written
 
 
-def _written_treedef(file: str, part: Part) -> Any:
-    """Return a structure as JSON.
+def _leaves_of(parts: list[Part]) -> Iterator[tuple[KeyPath, Any]]:
+    """Return the leaves of all parts with their paths."""
+    return chain(*(zip(part.paths(), part.leaves, strict=True) for part in parts))
+
+
+def _written_treedef(file: str, part: Part) -> str:
+    """Return the JSON text of a structure.
 
     Raises:
         FileError: It cannot be saved.
     """
     try:
-        return json.loads(part.treedef.to_json())
+        return part.treedef.to_json()
     except TreeDefError as error:
         notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
         raise FileError(
@@ -299,12 +287,13 @@ class _File:
 
     Attributes:
         name: The path, for messages.
-        is_foreign: Whether another program wrote it, without types.
+        is_foreign: Whether another program wrote it, without types: an array of one
+            number may stand for the number.
         leaves: The leaves by name.
         treedefs: The structures of the parts, or their texts; empty if it has none.
     """
 
-    def __init__(self, path: str, opened: Opened, context: Context) -> None:
+    def __init__(self, path: str, opened: arrays.Opened, context: Context) -> None:
         self.path, self.name = path, printable(path)
         self.is_foreign = opened.header is None
         self._opened = opened
@@ -327,7 +316,7 @@ class _File:
         if leaf.name not in self._arrays:
             with _reading(self.path):
                 buffer = self._opened.read(leaf.name)
-                self._arrays[leaf.name] = elements(buffer, leaf)
+                self._arrays[leaf.name] = arrays.elements(buffer, leaf)
         return self._arrays[leaf.name]
 
     def tree(self) -> Any:
@@ -340,16 +329,14 @@ class _File:
         try:
             if not self.is_foreign:
                 treedefs = [PyTreeDef.from_json(x, limit=len(x)) for x in treedefs]
-            if sum(treedef.num_leaves for treedef in treedefs) != len(self.leaves):
-                raise TreeDefError("its number of leaves is not that of stored leaves")
-            order(treedefs, [*self.leaves.values()])
+            rows = arrays.in_order(treedefs, [*self.leaves.values()])
         except TreeDefError as error:
             raise FileError(
                 f"{self.name}: the structure of the tree cannot be read: {error}; "
                 "pass a tree of that structure as `like`, or treedef=False for the "
                 "leaves by name"
             ) from error
-        return put_together(treedefs, [*map(self.read, self.leaves.values())])
+        return arrays.put_together(treedefs, rows, self.read)
 
     def by_name(self, renamed: _Rename) -> dict[str, Any]:
         """Return the leaves by their new names, each once.
@@ -367,30 +354,76 @@ class _File:
         return found
 
 
+# ----------------------------------------------------------------- like another tree
+
+
+_HINT: Final = (
+    "strict=False ignores unexpected leaves and keeps the leaves of `like` for missing "
+    "ones"
+)
+
+
 def _load_like(
     file: _File, like: Any, renamed: _Rename, strict: bool, context: Context
 ) -> Any:
     """Return a tree like another one, with the leaves of a file.
 
     Raises:
-        StructureError: The file does not fit.
+        StructureError: The file does not fit; all differences are told.
     """
-    parts = take_apart(like, context)
-    rows = [
-        (name_of(path), path, leaf)
-        for part in parts
-        for path, leaf in zip(part.paths(), part.leaves, strict=True)
-    ]
-    wanted = {
-        name: (path, leaf) for name, path, leaf in rows if type(leaf) is not Shared
-    }
-    found = file.by_name(renamed)
-    if told := leaf_differences(wanted, found, strict, file.is_foreign):
-        raise mismatch_error(told, subject=f"{file.name} does not fit `like`")
-    leaves = [
-        filled(found[name], leaf, file.read)
-        if name in found and name in wanted
-        else leaf
-        for name, _, leaf in rows
-    ]
-    return put_together([part.treedef for part in parts], leaves)
+    parts = arrays.take_apart(like, context)
+    rows = [*_leaves_of(parts)]
+    unexpected = file.by_name(renamed)
+    differences: list[Difference] = []
+    leaves: list[Any] = []
+    for path, wanted in rows:
+        found = wanted
+        if type(wanted) is not Shared:
+            found = unexpected.pop(name_of(path), MISSING)
+        leaves.append(wanted if found is MISSING else found)
+        if found is MISSING and strict:
+            differences.append(Difference(path, _told(wanted), "nothing", _HINT))
+        elif found is not MISSING and not _fits(wanted, found, file.is_foreign):
+            differences.append(Difference(path, _told(wanted), _told(found)))
+    if strict:
+        differences += [
+            Difference(KeyPath((DictKey(name),)), "nothing", _told(leaf), _HINT)
+            for name, leaf in unexpected.items()
+        ]
+    if differences:
+        raise mismatch_error(differences, subject=f"{file.name} does not fit `like`")
+    for n, (_, wanted) in enumerate(rows):
+        found = leaves[n]
+        if type(found) is not Stored:
+            leaves[n] = float(found) if type(wanted) is float else found
+        elif is_array(wanted):
+            leaves[n] = arrays.as_array_like(file.read(found), wanted)
+        else:
+            leaves[n] = type(wanted)(file.read(found).item())
+    treedefs = [part.treedef for part in parts]
+    return arrays.put_together(treedefs, arrays.in_order(treedefs, leaves))
+
+
+def _fits(like: Any, found: Any, foreign: bool) -> bool:
+    is_stored = is_array(like) and not instance_of(like, "numpy", "generic")
+    if type(found) is not Stored:
+        is_int = foreign and type(like) is float and type(found) is int
+        return is_int or (type(like) is type(found) and not is_stored)
+    if is_stored:
+        return form_of(like) == form_of(found)
+    kinds = _DTYPES.get(type(like), ())
+    return foreign and found.shape == () and found.dtype.startswith(kinds)
+
+
+_DTYPES: Final = {bool: ("bool",), int: ("int", "uint"), float: ("float", "bfloat")}
+"""By type of a number, how the dtypes begin whose numbers are read as it."""
+
+
+def _told(value: Any) -> str:
+    """Return a description of a leaf."""
+    if isinstance(value, type):
+        return f"the class {class_name(value)}"
+    if instance_of(value, "numpy", "generic"):
+        return f"numpy.{value.dtype}"
+    is_form = type(value) is Stored or is_array(value)
+    return form_of(value) if is_form else type_name(value)

@@ -24,18 +24,7 @@ from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
 from ..safely import clip, printable, type_name
 
 
-__all__ = [
-    "OF_ARRAYS",
-    "SUFFIXES",
-    "Document",
-    "FormatError",
-    "decoded",
-    "dump",
-    "json_default",
-    "load",
-    "read",
-    "unique",
-]
+__all__ = ["Document", "FormatError", "dump", "load", "read"]
 
 SUFFIXES: Final = {".json": "json", ".toml": "toml", ".yaml": "yaml", ".yml": "yaml"}
 """The formats by file extension."""
@@ -114,8 +103,7 @@ def quoted(value: Any, quote: str) -> Any:
 
 def as_written(text: str, value: Any) -> Any:
     """Return a number that knows its text, or the value if its `repr` is that text."""
-    is_long = type(value) is int and value.bit_length() > 2000  # Python may refuse it
-    if type(value) not in (int, float) or is_long or repr(value) == text:
+    if type(value) not in (int, float) or repr(value) == text:
         return value
     made: Any = (WrittenInt if type(value) is int else WrittenFloat)(value)
     made.text = text
@@ -185,12 +173,10 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     """
     given = os.fsdecode(path)
     kind = format or SUFFIXES.get(os.path.splitext(given)[1].lower())
-    if kind not in _READERS:
-        *most, last = sorted({*SUFFIXES.values()})
+    if kind not in _FORMATS:
         hint = "; use leafwise.load" if given.endswith(OF_ARRAYS) else ""
         raise FileError(
-            f"{printable(given)}: unknown format, expected {', '.join(most)} or {last}"
-            f"{hint}"
+            f"{printable(given)}: unknown format, expected json, toml or yaml{hint}"
         )
     with open(given, "rb") as file:
         data = file.read()
@@ -245,7 +231,7 @@ def load(text: str, kind: str, *, written: bool = False) -> Document:
         leafwise.io.formats.FormatError: duplicate key 'a'
     """
     try:
-        return _READERS[kind](text, written)
+        return _FORMATS[kind][0](text, written)
     except RecursionError as error:
         raise FormatError("nested too deeply for its reader") from error
     except FormatError:
@@ -278,7 +264,7 @@ def dump(document: Document, *, allow_nan: bool = False) -> str:
     """
     tree, kind = fitted(document.tree, document.kind), document.kind
     try:
-        text = _WRITERS[kind](document._replace(tree=tree), allow_nan)
+        text = _FORMATS[kind][1](document._replace(tree=tree), allow_nan)
         text.encode()  # no file has half a character
     except RecursionError as error:
         raise FormatError("nested too deeply for its writer") from error
@@ -296,15 +282,15 @@ def _misfit(tree: Any, kind: str, allow_nan: bool) -> str:
     """Return where the first value is that a format cannot represent, if it is one."""
     for path, leaf in tree_leaves_with_path(tree, none_is_leaf=True):
         try:
-            _WRITERS[kind](Document({"a": leaf}, kind), allow_nan).encode()
+            _FORMATS[kind][1](Document({"a": leaf}, kind), allow_nan).encode()
         except (TypeError, ValueError):
             return f"the value at {path.where()}, {clip(leaf)}: "
     return ""
 
 
-def _need(module: str, package: str, kind: str) -> Any:
+def _need(package: str, kind: str) -> Any:
     try:
-        return importlib.import_module(module)
+        return importlib.import_module(package)
     except ImportError as error:
         raise FormatError(
             f"{kind} needs {package}, which is not installed: "
@@ -329,18 +315,16 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
+def _number(cls: Any, written: bool) -> Callable[[str], Any]:
+    """Return what makes a number of its text, see `load`."""
+    return (lambda text: as_written(text, cls(text))) if written else cls
+
+
 def _read_json(text: str, written: bool) -> Document:
-    more: Any = {"parse_int": _written_int, "parse_float": _written_float}
-    more = more if written else {}
-    return Document(json.loads(text, object_pairs_hook=unique, **more), "json")
-
-
-def _written_int(text: str) -> Any:
-    return as_written(text, int(text))
-
-
-def _written_float(text: str) -> Any:
-    return as_written(text, float(text))
+    numbers: Any = {
+        "parse_int": _number(int, written), "parse_float": _number(float, written)
+    }  # fmt: skip
+    return Document(json.loads(text, object_pairs_hook=unique, **numbers), "json")
 
 
 def _write_json(document: Document, allow_nan: bool) -> str:
@@ -382,10 +366,8 @@ def json_default(value: Any) -> str:
 def _read_toml(text: str, written: bool) -> Document:
     import tomllib  # and with it datetime
 
-    if not written:
-        return Document(tomllib.loads(text), "toml")
-    tree = tomllib.loads(text, parse_float=_written_float)
-    if re.search(r"\d_\d|0[xob]|[+]\d", text) and find_spec("tomlkit"):
+    tree = tomllib.loads(text, parse_float=_number(float, written))
+    if written and re.search(r"\d_\d|0[xob]|[+]\d", text) and find_spec("tomlkit"):
         tree = _with_ints(tree, toml_writer().parse(text))
     return Document(tree, "toml")
 
@@ -400,41 +382,32 @@ def _with_ints(value: Any, item: Any) -> Any:
 
 
 def _write_toml(document: Document, _: bool) -> str:
-    tomlkit = toml_writer()
-    if not isinstance(document.tree, dict):
-        root = type_name(document.tree)
-        raise FormatError(
-            f"cannot be written as TOML: the root is a {root}, not a dict"
-        )
-    return str(tomlkit.dumps(document.tree))
+    return str(toml_writer().dumps(document.tree))
 
 
-def toml_writer() -> Any:
-    """Return the package that writes TOML.
-
-    Raises:
-        FormatError: It is missing.
-    """
-    return _need("tomlkit", "tomlkit", "writing TOML")
+toml_writer = partial(_need, "tomlkit", "writing TOML")
+"""Returns the package that writes TOML; raises `FormatError` if it is missing."""
 
 
 # -------------------------------------------------------------------------------- YAML
 
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _ALIAS: Final = "tag:leafwise,alias"
-_BOOL: Final = r"true|True|TRUE|false|False|FALSE"
 _INT: Final = r"[-+]?(0b[01_]+|0o?[0-7_]+|0x[0-9a-fA-F_]+|0|[1-9][0-9_]*)"
 _FLOAT: Final = (
     r"[-+]?(\.[0-9]+|[0-9]+\.[0-9]*)([eE][-+]?[0-9]+)?|[-+]?[0-9]+[eE][-+]?[0-9]+"
     r"|[-+]?\.(inf|Inf|INF)|\.(nan|NaN|NAN)"
 )
 _SCALARS: Final = {
-    "bool": (_BOOL, "tTfF"),
+    "bool": ("true|True|TRUE|false|False|FALSE", "tTfF"),
     "int": (_INT, "-+0123456789"),
     "float": (_FLOAT, "-+.0123456789"),
 }
-_WORDS_OF_1_1: Final = (r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF", "yYnNoO")
-_NOT_IN_1_2: Final = ("int", "float", "value")  # "value" is a plain =
+_MISREAD: Final = re.compile(
+    r"yes|Yes|YES|no|No|NO|on|On|ON|off|Off|OFF|="
+    r"|[-+]?[0-9][0-9_]*(:[0-5]?[0-9])*(\.[0-9_]*)?([eE][-+]?[0-9]+)?|\.[0-9_]+"
+)
+"""Plain text in YAML 1.2, something else in 1.1."""
 
 
 def _read_yaml(text: str, written: bool) -> Document:
@@ -442,24 +415,25 @@ def _read_yaml(text: str, written: bool) -> Document:
     try:
         documents = [*loader.load_all(text)]
     except _yaml().error.YAMLError as error:
-        if type(error).__name__ == "MaxDepthExceededError":
-            raise FormatError("nested too deeply for its reader") from error
         raise FormatError(f"not valid YAML: {_told(error)}") from error
     if len(documents) == 1:
         return Document(documents[0], "yaml")
     return Document(documents or None, "yaml", bool(documents))
 
 
-def _yaml() -> Any:
-    return _need("ruamel.yaml", "ruamel.yaml", "YAML")
+_yaml = partial(_need, "ruamel.yaml", "YAML")
 
 
 def _told(error: Any) -> str:
     """Return what is wrong in a YAML text, with the place."""
     mark, problem = getattr(error, "problem_mark", None), getattr(error, "problem", "")
     if mark is not None and problem:
-        return f"line {mark.line + 1}, column {mark.column + 1}: {problem}"
+        return f"{_place(mark)}: {problem}"
     return " ".join(str(error).split())
+
+
+def _place(mark: Any) -> str:
+    return f"line {mark.line + 1}, column {mark.column + 1}"
 
 
 class Alias(str):
@@ -483,142 +457,110 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
         FormatError: The package is missing.
     """
     yaml = _yaml()
-    base = yaml.constructor.SafeConstructor
+    malformed = partial(yaml.constructor.ConstructorError, None, None)
+    known: dict[Any, dict[Any, Any]] = {}
+    brought = 0
 
-    def flatten_mapping(self: Any, mapping: Any) -> None:
-        """Add the pairs that `<<` brings, each key once; refuse equal keys."""
-        if mapping in self.flattened:
-            return
-        self.flattened.add(mapping)
-        _refuse_equal_keys(yaml, self, mapping)
-        if raw:
-            return
-        merges = [value for key, value in mapping.value if key.tag == _MERGE]
-        for value in merges:
-            if isinstance(value, yaml.nodes.SequenceNode):
-                value.value = [*dict.fromkeys(value.value)]
-        own = len(mapping.value)
-        base.flatten_mapping(self, mapping)
-        if merges:
-            named = {(key.tag, str(key.value)): (key, x) for key, x in mapping.value}
-            mapping.value = [*named.values()]
-            self.brought += max(len(named) - own, 0)
-        if self.brought > _MOST_BROUGHT:
-            raise FormatError(f"its merge keys bring more than {_MOST_BROUGHT} values")
+    class Scanner(yaml.scanner.Scanner):  # type: ignore[misc, name-defined]
+        def fetch_flow_collection_start(self, *token: Any, **to: Any) -> None:
+            """Refuse depth here: it takes long to look ahead in it."""
+            if self.flow_level > _DEEPEST:
+                raise RecursionError
+            super().fetch_flow_collection_start(*token, **to)
 
-    def init(self: Any, *args: Any, **options: Any) -> None:
-        base.__init__(self, *args, **options)
-        self.flattened, self.brought = set(), 0
+    class Composer(yaml.composer.Composer):  # type: ignore[misc, name-defined]
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            """Return a node; an alias has one of its own."""
+            if self.depth > _DEEPEST:
+                raise RecursionError
+            event = self.parser.peek_event()
+            node = super().compose_node(parent, index)
+            if not raw or not isinstance(event, yaml.events.AliasEvent):
+                return node
+            tag, marks = yaml.tag.Tag(suffix=_ALIAS), (event.start_mark, event.end_mark)
+            return yaml.nodes.ScalarNode(tag, event.anchor, *marks)
 
-    methods = {"__init__": init, "flatten_mapping": flatten_mapping}
-    constructor: Any = type("Constructor", (base,), methods)
-    for name, construct in _CONSTRUCTORS.items():
-        tag = f"tag:yaml.org,2002:{name}"
-        known = construct or base.yaml_constructors[tag]
-        constructor.add_constructor(tag, _with_place(yaml, name, known, written))
-    constructor.add_constructor("tag:yaml.org,2002:omap", base.construct_yaml_pairs)
+    class Constructor(yaml.constructor.SafeConstructor):  # type: ignore[misc, name-defined]
+        def construct_mapping(self, mapping: Any, deep: bool = False) -> Any:
+            """Return the dict of a node, once: what `<<` brings, then its own keys."""
+            nonlocal brought
+            if mapping in known:
+                return known[mapping]
+            if mapping.id != "mapping":
+                raise malformed("expected a mapping", mapping.start_mark)
+            made = known[mapping] = {}
+            own: dict[Any, Any] = {}
+            nodes: dict[Any, Any] = {}
+            for node, value in mapping.value:
+                if node.id != "scalar":
+                    raise malformed("found unhashable key", node.start_mark)
+                key = MERGE if node.tag == _MERGE else self.construct_object(node)
+                first = nodes.setdefault(key, node)
+                if first is not node:
+                    raise FormatError(
+                        f"{_place(node.start_mark)}: duplicate key {clip(node.value)}, "
+                        f"first {clip(first.value)} on line {first.start_mark.line + 1}"
+                    )
+                if raw or key is not MERGE:
+                    own[key] = self.construct_object(value, deep=deep)
+                    continue
+                given = value.value if value.id == "sequence" else [value]
+                for other in reversed(given):
+                    made |= self.construct_mapping(other, deep)
+                    brought += len(known[other])
+                    if brought > _MOST_BROUGHT:
+                        most = f"more than {_MOST_BROUGHT} values"
+                        raise FormatError(f"its merge keys bring {most}")
+            made |= own
+            return made
+
+        def construct_non_recursive_object(self, node: Any, tag: Any = None) -> Any:
+            """Return the value of a node; an error says where a scalar is."""
+            try:
+                value = super().construct_non_recursive_object(node, tag)
+            except (ValueError, LookupError) as error:
+                if node.id != "scalar":
+                    raise
+                why = f": {error}" if isinstance(error, ValueError) else ""
+                name = node.tag.rpartition(":")[2]
+                raise malformed(
+                    f"{clip(node.value)} is not a valid {name}{why}", node.start_mark
+                ) from error
+            return as_written(node.value, value) if written else value
+
+    for name, construct in {
+        "2002:int": _construct_int,
+        "2002:float": _construct_float,
+        "2002:omap": Constructor.construct_yaml_pairs,
+    }.items():
+        Constructor.add_constructor(f"tag:yaml.org,{name}", construct)
+    Constructor.add_constructor(_ALIAS, lambda _, node: Alias(node.value))
     loader = yaml.YAML(typ="safe", pure=True)
-    if raw:
-        constructor.add_constructor(_MERGE, lambda *_: MERGE)
-        constructor.add_constructor(_ALIAS, lambda _, node: Alias(node.value))
-        loader.Composer = _composer(yaml)
-    loader.Scanner = _scanner(yaml)
-    loader.Constructor, loader.Resolver = constructor, _resolver(is_reader=True)
-    loader.max_depth = _DEEPEST
+    loader.Scanner, loader.Composer = Scanner, Composer
+    loader.Constructor, loader.Resolver = Constructor, _resolver()
     loader.composer.warn_double_anchors = False
     return loader
 
 
-def _refuse_equal_keys(yaml: Any, loader: Any, mapping: Any) -> None:
-    """Refuse a mapping with equal keys of its own; what `<<` brings may be among them.
-
-    Raises:
-        FormatError: It has; the message says where.
-    """
-    known: dict[Any, Any] = {}
-    for node, _ in mapping.value:
-        if not isinstance(node, yaml.nodes.ScalarNode):
-            raise yaml.constructor.ConstructorError(
-                None, None, "found unhashable key", node.start_mark
-            )
-        key = (node.tag,) if node.tag == _MERGE else loader.construct_object(node)
-        first = known.setdefault(key, node)
-        if first is not node:
-            line, column = node.start_mark.line + 1, node.start_mark.column + 1
-            raise FormatError(
-                f"line {line}, column {column}: duplicate key {clip(node.value)}, "
-                f"first {clip(first.value)} on line {first.start_mark.line + 1}"
-            )
-
-
-def _composer(yaml: Any) -> Any:
-    """Return a composer that gives aliases nodes of their own."""
-
-    def compose_node(self: Any, parent: Any, index: Any) -> Any:
-        event = self.parser.peek_event()
-        node = base.compose_node(self, parent, index)
-        if not isinstance(event, yaml.events.AliasEvent):
-            return node
-        tag = yaml.tag.Tag(suffix=_ALIAS)
-        marks = event.start_mark, event.end_mark
-        return yaml.nodes.ScalarNode(tag, event.anchor, *marks)
-
-    base = yaml.composer.Composer
-    return type("Composer", (base,), {"compose_node": compose_node})
-
-
-def _scanner(yaml: Any) -> Any:
-    """Return a scanner that refuses depth itself: it takes long to look ahead in it."""
-    base = yaml.scanner.Scanner
-
-    def start(self: Any, TokenClass: Any, to_push: str) -> None:
-        if self.flow_level > _DEEPEST:
-            raise RecursionError
-        base.fetch_flow_collection_start(self, TokenClass, to_push)
-
-    return type("Scanner", (base,), {"fetch_flow_collection_start": start})
-
-
 @cache
-def _resolver(*, is_reader: bool) -> Any:
-    """Return a class that tells plain scalars apart, for a writer also by YAML 1.1."""
+def _resolver() -> Any:
+    """Return a class that tells plain scalars apart."""
     yaml = _yaml()
 
     class Resolver(yaml.resolver.BaseResolver):  # type: ignore[misc, name-defined]
         yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
+        processing_version = (1, 2)
 
         def __init__(self, version: Any = None, loader: Any = None) -> None:
             super().__init__(loader)
-            self._loader_version = version
 
-        processing_version = (1, 2)
-
-    without = ("bool", *(_NOT_IN_1_2 if is_reader else ()))
     for versions, tag, pattern, first in yaml.resolver.implicit_resolvers:
-        if (1, 1) in versions and tag.rpartition(":")[2] not in without:
+        if (1, 2) in versions and tag.rpartition(":")[2] not in (*_SCALARS, "value"):
             Resolver.add_implicit_resolver_base(tag, pattern, first)
-    words = {} if is_reader else {"bool of 1.1": _WORDS_OF_1_1}
-    for name, (text, first) in (_SCALARS | words).items():
+    for name, (text, first) in _SCALARS.items():
         tag, whole = f"tag:yaml.org,2002:{name}", re.compile(rf"(?:{text})\Z")
         Resolver.add_implicit_resolver_base(tag, whole, [*first])
     return Resolver
-
-
-def _with_place(yaml: Any, name: str, construct: Any, written: bool) -> Any:
-    """Return a constructor whose errors say where the scalar is; see `load`."""
-
-    def constructed(loader: Any, node: Any) -> Any:
-        try:
-            value = construct(loader, node)
-            return as_written(node.value, value) if written else value
-        except (ValueError, LookupError, AttributeError, yaml.error.YAMLError) as error:
-            why = f": {error}" if isinstance(error, ValueError) else ""
-            raise yaml.constructor.ConstructorError(
-                None, None, f"{clip(node.value)} is not a valid {name}{why}",
-                node.start_mark,
-            ) from error  # fmt: skip
-
-    return constructed
 
 
 def _construct_int(loader: Any, node: Any) -> int:
@@ -631,12 +573,6 @@ def _construct_int(loader: Any, node: Any) -> int:
 def _construct_float(loader: Any, node: Any) -> float:
     text = loader.construct_scalar(node).replace("_", "").lower()
     return float(re.sub(r"\.(?=inf|nan)", "", text))
-
-
-_CONSTRUCTORS: Final[dict[str, Any]] = {
-    "int": _construct_int, "float": _construct_float, "bool": None, "timestamp": None
-}  # fmt: skip
-"""Constructors of scalars; None for that of ruamel.yaml."""
 
 
 def _write_yaml(document: Document, _: bool) -> str:
@@ -660,16 +596,16 @@ def yaml_dumper() -> Any:
     representer: Any = type("Representer", (base,), {})
     representer.add_representer(str, _represent_text)
     representer.add_representer(_QuotedText, _represent_text)
-    for cls in (WrittenInt, WrittenFloat):
-        tag = f"tag:yaml.org,2002:{cls.plain.__name__}"
-        representer.add_representer(cls, partial(_represent_number, tag))
+    representer.add_representer(WrittenInt, _represent_number)
+    representer.add_representer(WrittenFloat, _represent_number)
     dumper = yaml.YAML(typ="safe", pure=True)
-    dumper.Representer, dumper.Resolver = representer, _resolver(is_reader=False)
+    dumper.Representer, dumper.Resolver = representer, _resolver()
     dumper.default_flow_style = dumper.sort_base_mapping_type_on_output = False
     return dumper
 
 
-def _represent_number(tag: str, dumper: Any, number: Any) -> Any:
+def _represent_number(dumper: Any, number: Any) -> Any:
+    tag = f"tag:yaml.org,2002:{number.plain.__name__}"
     return dumper.represent_scalar(tag, number.text)
 
 
@@ -680,18 +616,15 @@ def _represent_text(dumper: Any, text: str) -> Any:
     the end of a line, is quoted.
     """
     text.encode()  # readers of YAML refuse half a character
-    style = "|" if "\n" in text else getattr(text, "quote", None)
+    style = "'" if _MISREAD.fullmatch(text) else None
+    style = "|" if "\n" in text else getattr(text, "quote", style)
     style = '"' if re.search(r"[\r\x85\u2028\u2029]", text) else style
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style)
 
 
-_READERS: Final[dict[str, Callable[[str, bool], Document]]] = {
-    "json": _read_json,
-    "toml": _read_toml,
-    "yaml": _read_yaml,
+_FORMATS: Final[dict[str, tuple[Callable[..., Document], Callable[..., str]]]] = {
+    "json": (_read_json, _write_json),
+    "toml": (_read_toml, _write_toml),
+    "yaml": (_read_yaml, _write_yaml),
 }
-_WRITERS: Final[dict[str, Callable[[Document, bool], str]]] = {
-    "json": _write_json,
-    "toml": _write_toml,
-    "yaml": _write_yaml,
-}
+"""What reads and writes each format."""

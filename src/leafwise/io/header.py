@@ -13,12 +13,10 @@ strings, numbers, bools and None, which JSON restores as they were.
 from __future__ import annotations
 
 import datetime
-import decimal
 import json
 import math
 import pathlib
 import re
-import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, Final
@@ -33,36 +31,25 @@ from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype
 from .formats import unique
 
 
-__all__ = [
-    "loads",
-    "opened",
-    "plain_text",
-    "read_header",
-    "why_not",
-    "write",
-    "write_header",
-    "write_leaf",
-]
-
 VERSION: Final = 2
 
 
 # ----------------------------------------------------------------------------- header
 
 
-def write_header(leaves: dict[str, Any], treedefs: list[Any]) -> str:
+def write_header(leaves: dict[str, Any], treedefs: list[str]) -> str:
     """Return the text of a header, with a line for each leaf.
 
     Args:
         leaves: The leaves by name, as JSON.
-        treedefs: The structures of the tree and of objects in several places, as JSON.
+        treedefs: The structures of the tree and of objects in several places.
     """
     rows = ",\n".join(f"    {_text(k)}: {_text(x)}" for k, x in leaves.items())
     written = f"{{\n{rows}\n  }}" if rows else "{}"
     return (
         f'{{\n  "leafwise": {_text({"format": VERSION})},\n'
         f'  "leaves": {written},\n'
-        f'  "treedefs": {_text(treedefs)}\n}}\n'
+        f'  "treedefs": [{", ".join(treedefs)}]\n}}\n'
     )
 
 
@@ -70,7 +57,7 @@ def _text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def loads(text: str) -> Any:
+def loads(text: str | bytes) -> Any:
     """Parse a JSON text.
 
     Raises:
@@ -117,11 +104,7 @@ _TEXTS: Final[dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]
     "complex": (complex, repr, complex),
     "date": (datetime.date, str, datetime.date.fromisoformat),
     "datetime": (datetime.datetime, str, datetime.datetime.fromisoformat),
-    "time": (datetime.time, str, datetime.time.fromisoformat),
-    "decimal": (decimal.Decimal, str, decimal.Decimal),
     "path": (type(pathlib.Path()), str, pathlib.Path),
-    "pure path": (pathlib.PurePosixPath, str, pathlib.PurePosixPath),
-    "uuid": (uuid.UUID, str, uuid.UUID),
 }
 """By word: a class, and how its values are written as text and read from it."""
 _WORDS: Final = {cls: word for word, (cls, _, _) in _TEXTS.items()}
@@ -134,7 +117,7 @@ def write_leaf(value: Any) -> Any:
     """Return the JSON form of a value: a list, or the value itself.
 
     Raises:
-        TreeDefError: It has no form, or none that is read back as the same.
+        ValueError: It has no form, or none that is read back as the same.
     """
     cls = type(value)
     if cls is str and _SURROGATE.search(value):
@@ -184,12 +167,7 @@ def _write_dtype(dtype: Any) -> Any:
     if dtype.isbuiltin == REGISTERED:
         return dtype.name
     numpy = need("numpy", "a dtype", "arrays")
-    try:
-        form = write_value(numpy.lib.format.dtype_to_descr(dtype))
-    except ValueError as error:  # of numpy, for fields that overlap
-        raise TreeDefError(
-            f"{clip(dtype)} cannot be written as text: {error}"
-        ) from None
+    form = write_value(numpy.lib.format.dtype_to_descr(dtype))
     if _read_dtype(form) != dtype:
         raise TreeDefError(f"{clip(dtype)} has no text form that reads back the same")
     return form
@@ -239,9 +217,7 @@ def write(file: IO[bytes], header: str, _arrays: Mapping[str, Any]) -> None:
 @contextmanager
 def opened(path: str) -> Iterator[Opened]:
     """Open a file for reading; it has a header or a tree, and no arrays."""
-    with open(path, "rb") as file:
-        data = file.read()
-    found = loads(data.decode(json.detect_encoding(data)))
+    found = loads(pathlib.Path(path).read_bytes())
     yield Opened(found) if _is_header(found) else Opened(None, tree=found)
 
 

@@ -20,8 +20,6 @@ from .arrays import Opened, Stored, as_buffer
 from .header import loads
 
 
-__all__ = ["opened", "why_not", "write"]
-
 _HEADER: Final = "leafwise.json"
 _END: Final = ".npy"
 _MAX_DEFLATE_RATIO: Final = 1040
@@ -44,22 +42,17 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
         To complete it would raise a ValueError instead, if a file in it is open.
         """
 
-        def __exit__(self, kind: Any, *_: object) -> None:
-            if kind is None:
-                self.close()
-
         # nothing, and not in Python: what a signal handler raises there is lost
         __del__ = staticmethod(bool)
 
-    with Archive(file, "w", zipfile.ZIP_STORED) as archive:
-        archive.writestr(zipfile.ZipInfo(_HEADER), header)
-        for name, array in arrays.items():
-            info = zipfile.ZipInfo("array")
-            info.filename = f"{name}{_END}"  # as it is, without what the class changes
-            with archive.open(info, "w", force_zip64=True) as member:
-                numpy.lib.format.write_array(
-                    member, as_buffer(array), allow_pickle=False
-                )
+    archive = Archive(file, "w", zipfile.ZIP_STORED)
+    archive.writestr(zipfile.ZipInfo(_HEADER), header)
+    for name, array in arrays.items():
+        info = zipfile.ZipInfo("array")
+        info.filename = f"{name}{_END}"  # as it is, without what the class changes
+        with archive.open(info, "w", force_zip64=True) as member:
+            numpy.lib.format.write_array(member, as_buffer(array), allow_pickle=False)
+    archive.close()
 
 
 @contextmanager
@@ -79,9 +72,8 @@ def opened(path: str) -> Iterator[Opened]:
             is_plain = info.compress_type == 0 or name == _HEADER
             if info.file_size > size * (1 if is_plain else _MAX_DEFLATE_RATIO):
                 raise ValueError(f"{name!r} is larger than the file")
-        header = None
-        if _HEADER in members:
-            header = loads(archive.read(members.pop(_HEADER)).decode())
+        about = members.pop(_HEADER, None)
+        header = None if about is None else loads(archive.read(about))
         arrays = {}
         for full, info in members.items():
             name = full.removesuffix(_END)
@@ -111,8 +103,7 @@ def _described(name: str, member: Any, file_size: int) -> Stored:
         ValueError: They do not, or the array contains Python objects.
     """
     npy = need("numpy", "loading .npz files", "arrays").lib.format
-    version = npy.read_magic(member)
-    is_old = version == (1, 0)
+    is_old = npy.read_magic(member) == (1, 0)
     read = npy.read_array_header_1_0 if is_old else npy.read_array_header_2_0
     try:
         shape, _, dtype = read(member, max_header_size=_MAX_NPY_HEADER)

@@ -20,8 +20,6 @@ from .arrays import Opened, Stored, as_buffer, is_known_to_numpy
 from .header import loads
 
 
-__all__ = ["opened", "why_not", "write"]
-
 _ABOUT: Final = "__metadata__"
 _HEADER: Final = "leafwise"
 _CODES: Final = {
@@ -35,11 +33,9 @@ _CODES: Final = {
         f"{kind}{bits}": f"{kind[0].upper()}{bits}"
         for kind in ("float", "int", "uint")
         for bits in (8, 16, 32, 64)
-        if (kind, bits) != ("float", 8)
     },
 }
 _NAMES: Final = {code: name for name, code in _CODES.items()}
-_ALIGNMENT: Final = 8
 
 
 def why_not(name: str, array: Any) -> str:
@@ -68,7 +64,7 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
             "data_offsets": [begin, end],
         }
     text = json.dumps(table, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % _ALIGNMENT)
+    text += b" " * (-len(text) % 8)
     file.write(len(text).to_bytes(8, "little"))
     file.write(text)
     for name in order:
@@ -85,7 +81,7 @@ def opened(path: str) -> Iterator[Opened]:
         with package.safe_open(path, "numpy"):
             pass  # it checks all lengths against the size of the file
         length = int.from_bytes(file.read(8), "little")
-        table = loads(file.read(length).decode())
+        table = loads(file.read(length))
         header = table.pop(_ABOUT, {}).get(_HEADER)
 
         def describe(name: str) -> Stored:

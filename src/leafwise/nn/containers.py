@@ -23,11 +23,7 @@ from .instance import Kinds, assign, decide, drop, kinds_in, set_fields, unmarke
 from .pytree import Pytree
 
 
-__all__ = [
-    "Dict",
-    "List",
-    "Sequential",
-]
+__all__ = ["Dict", "List", "Sequential"]
 
 T = TypeVar("T")
 

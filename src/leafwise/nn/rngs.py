@@ -7,7 +7,6 @@ imported when the first stream is made.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
@@ -73,22 +72,18 @@ class RngCount(RngState):
 # ------------------------------------------------------------------ keys of libraries
 
 
-def _random() -> Any:
-    return need("jax", "nn.Rngs").random
-
-
-def _numpy() -> Any:
-    return need("jax.numpy", "nn.Rngs")
+def _jax() -> Any:
+    return need("jax", "nn.Rngs")
 
 
 def _key_of(given: Any) -> Any:
     """Return the key for a seed, a key, or the words of a key."""
     if isinstance(given, int):
-        return _random().key(given)
-    if isinstance(given, _numpy().ndarray):
-        if given.dtype == _numpy().uint32:
-            given = _random().wrap_key_data(given)
-        if _numpy().issubdtype(given.dtype, sys.modules["jax"].dtypes.prng_key):
+        return _jax().random.key(given)
+    if isinstance(given, _jax().numpy.ndarray):
+        if given.dtype == _jax().numpy.uint32:
+            given = _jax().random.wrap_key_data(given)
+        if _jax().numpy.issubdtype(given.dtype, _jax().dtypes.prng_key):
             return given
     raise ValueError(
         f"a stream is created from an int or a jax key, got {described(given)}"
@@ -139,7 +134,7 @@ class RngStream(Pytree):
 
     def __init__(self, key: Any, *, tag: str) -> None:
         key = _key_of(key)
-        count = _numpy().zeros(key.shape, dtype=_numpy().uint32)
+        count = _jax().numpy.zeros(key.shape, dtype=_jax().numpy.uint32)
         self.tag = tag
         self.key: RngKey = RngKey(key, tag=tag)
         self.count: RngCount = RngCount(count, tag=tag)
@@ -147,7 +142,7 @@ class RngStream(Pytree):
     def __call__(self) -> Any:
         """Return the next key."""
         count = self.count.get_value()
-        key = _random().fold_in(self.key.get_value(), count)
+        key = _jax().random.fold_in(self.key.get_value(), count)
         self.count.set_value(count + 1)
         return key
 
@@ -160,7 +155,7 @@ class RngStream(Pytree):
         Args:
             k: The number of parts, or a shape for parts along several axes.
         """
-        return self._made(_random().split(self(), k))
+        return self._made(_jax().random.split(self(), k))
 
     def fork(self, *, split: Shape | None = None) -> RngStream:
         """Return a stream that starts with the next key.
@@ -180,13 +175,13 @@ class RngStream(Pytree):
             k: The number of parts, or a shape for parts along several axes.
         """
         key, shape = self(), (k,) if isinstance(k, int) else k
-        return self._made(_numpy().broadcast_to(key, shape + key.shape))
+        return self._made(_jax().numpy.broadcast_to(key, shape + key.shape))
 
     def __getattr__(self, name: str) -> Any:
         """Return what draws numbers of a distribution."""
         if name not in _DRAWS:
             raise AttributeError(f"{type_name(self)} has no attribute {name!r}")
-        function = getattr(_random(), name, None)
+        function = getattr(_jax().random, name, None)
         if function is not None:
             return lambda *args, **kwargs: function(self(), *args, **kwargs)
         make = getattr(need("jax.nn.initializers", "nn.Rngs"), name)
@@ -237,12 +232,9 @@ class Rngs(Pytree):
             streams = {**default, **streams}
         elif default is not None:
             streams["default"] = default
-        made = {}
         for name, seed in streams.items():
             key = seed.key.get_value() if isinstance(seed, RngStream) else seed
-            made[name] = RngStream(key, tag=name)
-        for name, stream in made.items():
-            setattr(self, name, stream)
+            setattr(self, name, RngStream(key, tag=name))
 
     def __call__(self) -> Any:
         """Return the next key of the default stream."""

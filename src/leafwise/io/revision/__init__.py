@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import formats
 from ..formats import Document
-from .parts import RevisionError, same
+from .editor import RevisionError, same
 
 
 __all__ = ["RevisionError", "revise"]

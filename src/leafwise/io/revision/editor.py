@@ -1,19 +1,156 @@
-"""A YAML or JSON text with other values, of which the spans are known.
+"""A text with other values, of which the spans are known.
 
-Owns what happens to brackets and commas when an entry changes, goes or comes. All else
-stays as it is. What YAML has besides is in `of_yaml`.
+Owns which old entry becomes which new one, whatever the format; when two values are the
+same, and when an edit is refused. Owns what happens to brackets and commas when an
+entry changes, goes or comes. All else stays as it is. What YAML has besides is in
+`of_yaml`.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from .parts import GONE, RevisionError, same, steps
+from ...selection.align import aligned
 
 
-__all__ = ["BLOCK", "FLOW", "LEAF", "Editor", "Entry", "Part", "scan", "start_of"]
+class RevisionError(ValueError):
+    r"""A text cannot be edited without losing comments or layout; says why.
+
+    Example:
+        >>> from leafwise.io.formats import load
+        >>> from leafwise.io.revision import revise
+        >>> text = "a: [1,  # one\n  2]\n"
+        >>> revise(text, load(text, "yaml"), {"a": 5})
+        Traceback (most recent call last):
+        ...
+        leafwise.io.revision.editor.RevisionError: the comment '# one' would be lost
+    """
+
+
+def check_comments(
+    pattern: re.Pattern[str],
+    before: str,
+    after: str,
+    removed: Iterable[tuple[str, Any]],
+    added: Sequence[Any],
+) -> None:
+    """Raise `RevisionError` if a comment is lost.
+
+    Those of removed entries may go; one whose value is added elsewhere was moved.
+
+    Args:
+        pattern: It has a group for a comment.
+        before, after: The old text, and the new one.
+        removed: The texts and values of removed entries.
+        added: The values of new entries.
+    """
+    lost = Counter(pattern.findall(before)) - Counter(pattern.findall(after))
+    for text, was in removed:
+        if lost and not any(same(was, value) for value in added):
+            lost -= Counter(pattern.findall(text))
+    for comment in filter(None, lost):
+        raise RevisionError(f"the comment {comment!r} would be lost")
+
+
+def check_values(found: Any, expected: Any) -> None:
+    """Raise `RevisionError` if a new text has other values than an edit."""
+    if not same(found, expected, written=False):
+        raise RevisionError("the new text would have other values than the edit")
+
+
+def same(a: Any, b: Any, *, written: bool = True) -> bool:
+    """Return whether two plain values are the same, types and all; NaN is itself.
+
+    And 0.0 is not -0.0.
+
+    Args:
+        a, b: The values.
+        written: Whether numbers that know their text must have the same one.
+    """
+    if not written:
+        a, b = (x.plain(x) if hasattr(x, "plain") else x for x in (a, b))
+    if a is b or type(a) is not type(b):
+        return a is b
+    if type(a) is dict:
+        return a.keys() == b.keys() and all(
+            same(value, b[key], written=written) for key, value in a.items()
+        )
+    if type(a) is list:
+        return len(a) == len(b) and all(
+            same(*pair, written=written) for pair in zip(a, b, strict=True)
+        )
+    if isinstance(a, float) or hasattr(a, "plain"):
+        return repr(a) == repr(b)
+    return bool(a == b)
+
+
+Step = tuple[Any, Any]
+"""The index of an old entry, None for a new one; and its new key, `GONE` for none."""
+GONE: Final = object()
+
+
+def steps(old: Any, new: Any) -> list[Step]:
+    """Return in order what becomes of the entries of a dict or list, and which are new.
+
+    Args:
+        old: The old value.
+        new: The new one, of the same type.
+    """
+    return _of_lists(old, new) if isinstance(old, list) else [*_of_dicts(old, new)]
+
+
+def _of_dicts(old: dict[Any, Any], new: dict[Any, Any]) -> Iterator[Step]:
+    renamed = {
+        one: other
+        for one, other in zip(old, new, strict=False)
+        if one not in new and other not in old and same(old[one], new[other])
+    }
+    names = [key if key in new else renamed.get(key, GONE) for key in old]
+    stay, after = {*names}, GONE
+    added: dict[Any, list[Any]] = {}  # by the key before them that stays
+    for key in new:
+        if key in stay:
+            after = key
+        else:
+            added.setdefault(after, []).append(key)
+    yield from ((None, key) for key in added.pop(GONE, ()))
+    for index, name in enumerate(names):
+        yield index, name
+        yield from ((None, key) for key in added.get(name, ()))
+
+
+def _of_lists(old: list[Any], new: list[Any]) -> list[Step]:
+    numbers: dict[str, int] = {}
+    sides = [[numbers.setdefault(repr(item), len(numbers)) for item in side]
+             for side in (old, new)]  # fmt: skip
+    kept, _ = aligned(*sides)
+    found: list[Step] = []
+    i = j = 0
+    for stop, other in [*kept, (len(old), len(new))]:
+        # between items that stay: one of the same type replaces another
+        while i < stop or j < other:
+            if i < stop and j < other and (
+                stop - i == other - j or type(old[i]) is type(new[j])
+            ):  # fmt: skip
+                found.append((i, j))
+                i, j = i + 1, j + 1
+            elif other - j > stop - i:
+                found.append((None, j))
+                j += 1
+            else:
+                found.append((i, GONE))
+                i += 1
+        if i < len(old):
+            found.append((i, j))
+            i, j = i + 1, j + 1
+    return found
+
+
+# ------------------------------------------------------------------------------- spans
+
 
 LEAF: Final = "leaf"
 """A scalar, or what is replaced as a whole."""
@@ -69,9 +206,10 @@ class Part(NamedTuple):
         return type(old) is type(new) and len(self.entries) == len(old)
 
 
-_BEFORE_COMMA: Final = re.compile(r"(?:\s|#[^\n]*+)*+(?=,)")
-_REST: Final = re.compile(r"[ \t]*(?:#[^\r\n]*)?(?=\r?\n)")
-_INDENT: Final = re.compile(r"[ \t]*")
+_BEHIND: Final = re.compile(
+    r"((?:\s|#[^\n]*+)*+(?=,))?+(,?)([ \t]*(?:#[^\r\n]*)?(?=\r?\n))?"
+)
+"""What is behind an item between brackets: up to its comma, that, and a comment."""
 
 
 class Editor:
@@ -79,9 +217,10 @@ class Editor:
 
     Args:
         text: The text.
+        plain: The same without number signs in scalars.
 
     Attributes:
-        removed: The entries that are removed, and their values.
+        removed: The lines of entries that are removed, and their values.
         added: The values of new entries.
     """
 
@@ -91,32 +230,19 @@ class Editor:
     has_lines = False
     """Whether new items between brackets may stand on lines of their own."""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.removed: list[tuple[Entry, Any]] = []
+    def __init__(self, text: str, plain: str = "") -> None:
+        self.text, self.plain = text, plain or text
+        self.removed: list[tuple[str, Any]] = []
         self.added: list[Any] = []
 
-    def comments(self, text: str, pattern: re.Pattern[str]) -> list[str]:
-        """Return the comments that have to stay: those that no deleted entry has.
-
-        An entry whose value is added elsewhere was moved, not deleted.
-
-        Args:
-            text: The text, or one in which nothing else looks like a comment.
-            pattern: It has a group for the comment.
-        """
-        gone = [
-            range(
-                start_of(text, one.start, 1), max(one.end, text.find("\n", one.end - 1))
-            )
-            for one, was in self.removed
-            if not any(same(was, value) for value in self.added)
-        ]
-        found = [(one[1], one.start(1)) for one in pattern.finditer(text) if one[1]]
-        return [one for one, at in found if not any(at in span for span in gone)]
+    def remove(self, entry: Entry, value: Any) -> None:
+        """Note that an entry goes, and the comments on its lines with it."""
+        start = start_of(self.text, entry.start, 1)
+        end = max(entry.end, self.text.find("\n", entry.end - 1))
+        self.removed.append((self.plain[start:end], value))
 
     def leaf(self, value: Any, like: str) -> str:
-        """Return the text of a value without entries.
+        """Return the text of a scalar.
 
         Args:
             value: The value.
@@ -133,9 +259,9 @@ class Editor:
                 of their own.
             like: A quote to use, where there is a choice.
         """
-        if not isinstance(value, dict | list) or not value:
+        if not isinstance(value, dict | list):
             return self.leaf(value, like)
-        inner = None if indent is None else indent + self.unit
+        inner = None if indent is None or not value else indent + self.unit
         if isinstance(value, dict):
             items = [
                 f"{self.key(key)}{self.colon}{self.inline(one, inner)}"
@@ -157,10 +283,7 @@ class Editor:
             return self.text[part.start : part.end]
         if part.fits(old, new):
             return self.collection(part, old, new)
-        return self.replaced(part, old, new)
-
-    def replaced(self, part: Part, old: Any, new: Any) -> str:
-        """Return the text of a value in one piece, with its anchor."""
+        # in one piece, with its anchor
         self.drop_entries(part, old, new)
         indent = self.indent_at(part.start) if self.has_lines else None
         made = self.inline(new, indent, self.text[part.bare : part.bare + 1])
@@ -179,7 +302,8 @@ class Editor:
             raise RevisionError(f"the form of the value on line {line} cannot be kept")
         if type(old) is type(new):  # which is empty
             values = old.values() if isinstance(old, dict) else old
-            self.removed += zip(part.entries, values, strict=True)
+            for entry, value in zip(part.entries, values, strict=True):
+                self.remove(entry, value)
 
     def collection(self, part: Part, old: Any, new: Any) -> str:
         """Return the text of a collection with other entries."""
@@ -192,7 +316,7 @@ class Editor:
                 continue
             entry, name = part.entries[place], names[place]
             if key is GONE:
-                self.removed.append((entry, old[name]))
+                self.remove(entry, old[name])
                 made.append((place, None))
                 continue
             head = self.text[entry.start : entry.after]
@@ -225,8 +349,8 @@ class Editor:
 
     def indent_at(self, place: int) -> str:
         """Return the indentation of a line."""
-        found = _INDENT.match(self.text, self.text.rfind("\n", 0, place) + 1)
-        return found[0] if found else ""
+        line = self.text[self.text.rfind("\n", 0, place) + 1 : place]
+        return line[: len(line) - len(line.lstrip(" \t"))]
 
     def item_indent(self, part: Part) -> str | None:
         """Return the indentation of items that have lines of their own."""
@@ -249,14 +373,13 @@ class Editor:
                 None for what is gone.
         """
         text, begin = self.text, part.bare + 1
-        items, place, comma = [], begin, None  # what is around each entry
+        items, place, comma = [], begin, ""  # what is around each entry
         for entry in part.entries:
-            comma = _BEFORE_COMMA.match(text, entry.end, part.end)
-            end = comma.end() + 1 if comma else entry.end
-            rest = _REST.match(text, end, part.end - 1)
-            trail = rest[0] if rest else ""
-            items.append((text[place : entry.start], comma[0] if comma else "", trail))
-            place = end + len(trail)
+            found = _BEHIND.match(text, entry.end, part.end - 1)
+            assert found
+            gap, comma, trail = found.groups("")
+            items.append((text[place : entry.start], gap, trail))
+            place = found.end()
         tail = text[place : part.end - 1]
         between = self.comma[1:] if len(items) < 2 else items[1][0]
         first = items[0][0] if items else tail

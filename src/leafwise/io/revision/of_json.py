@@ -11,11 +11,8 @@ from typing import Any, Final
 
 from .. import formats
 from ..formats import Document
-from .editor import Editor, scan
-from .parts import check_values
+from .editor import Editor, check_values, scan
 
-
-__all__ = ["remade"]
 
 _TOKEN: Final = re.compile(
     r"[ \t\r\n,]*((?P<open>[{\[])|(?P<close>[}\]])"
@@ -47,7 +44,7 @@ class _Editor(Editor):
         self.has_lines = "\n" in text.strip()
 
     def leaf(self, value: Any, like: str) -> str:
-        """Return the text of a value without entries."""
+        """Return the text of a scalar."""
         if isinstance(value, formats.WrittenInt | formats.WrittenFloat):
             return value.text
         return json.dumps(value, ensure_ascii=self.is_ascii)

@@ -7,16 +7,12 @@ write in another form is refused.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from typing import Any, Final
 
 from .. import formats
-from ..formats import Document
-from .editor import Editor, scan
-from .parts import GONE, RevisionError, check_comments, check_values, same, steps
+from . import editor
+from .editor import GONE, Editor, RevisionError, same, scan, steps
 
-
-__all__ = ["remade"]
 
 _STRING: Final = r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
 _COMMENT: Final = re.compile(rf"{_STRING}|(#[^\n]*)")
@@ -27,121 +23,87 @@ _TOKEN: Final = re.compile(
     rf"|(?:{_STRING}|\d[\d:-]+ \d[\d:.]+|[^\s,={{}}\[\]#]+)(?P<colon>\s*=)?)"
 )
 
-Body = list[tuple[Any, Any]]
-"""Keys and items of a table of tomlkit; the key of comments and blank lines is None."""
 
-
-def remade(text: str, document: Document, tree: Any) -> str:
+def remade(text: str, document: formats.Document, tree: Any) -> str:
     """Return a TOML text with another tree; see `revise`."""
     end = "" if text.endswith("\n") else "\n"
     root = formats.toml_writer().parse(text + end)
     if root.as_string() != text + end:
         raise RevisionError("tomlkit does not reproduce its layout")
-    editor = _Tables(root.body)
-    editor.change_table([root.body], document.tree, tree)
+    writer = _Editor(root.body)
+    writer.change_table([root.body], document.tree, tree)
     made: str = root.as_string().removesuffix(end)
-    check_values(formats.load(made, "toml").tree, tree)
-    kept = _comments(text) - editor.deleted_comments()
-    check_comments(kept.elements(), _comments(made).elements())
+    editor.check_values(formats.load(made, "toml").tree, tree)
+    editor.check_comments(_COMMENT, text, made, writer.removed, writer.added)
     return made
 
 
-def _comments(text: str) -> Counter[str]:
-    return Counter(found for found in _COMMENT.findall(text) if found)
+class _Editor(Editor):
+    """Changes tables in place, and writes the values behind `=`.
 
-
-class _Tables:
-    """Changes tables in place.
-
-    Attributes:
-        removed: The texts and values of removed entries.
-        added: The values of new entries.
-        values: What wrote the values behind `=` that changed.
+    The body of a table is a list of keys and items; the key of comments and of blank
+    lines is None.
     """
 
-    def __init__(self, root: Body) -> None:
-        self.root = root
-        self.kit = formats.toml_writer()
+    colon = " = "
+
+    def __init__(self, root: list[Any]) -> None:
+        super().__init__("")
+        self.root, self.kit = root, formats.toml_writer()
         self.kinds = self.kit.items
-        self.removed: list[tuple[str, Any]] = []
-        self.added: list[Any] = []
-        self.values: list[_Values] = []
 
-    def deleted_comments(self) -> Counter[str]:
-        """Return the comments that may go: not those of what is elsewhere now."""
-        found = Counter[str]()
-        for text, was in self.removed:
-            if not any(same(was, value) for value in self.added):
-                found += _comments(text)
-        for one in self.values:
-            one.added = self.added
-            found += _comments(one.text) - Counter(one.comments(one.text, _COMMENT))
-        return found
-
-    def change_table(self, bodies: list[Body], old: Any, new: Any) -> None:
+    def change_table(self, bodies: list[list[Any]], old: Any, new: Any) -> None:
         """Change a table, which may have several parts."""
         for name, value in old.items():
-            places = [(body, pair) for body in bodies for pair in body
-                      if pair[0] is not None and pair[0].key == name]  # fmt: skip
+            places = [(body, n) for body in bodies for n, (key, _) in enumerate(body)
+                      if key is not None and key.key == name]  # fmt: skip
             if name not in new:
-                for body, pair in places:
-                    self.remove(body, pair, value)
+                for body, n in reversed(places):
+                    self.remove_key(body, n, value)
             elif not same(value, new[name]):
                 self.change(places, value, new[name])
         for name in new:
             if name not in old:
                 self.add(bodies[-1], name, new[name])
 
-    def remove(self, body: Body, pair: tuple[Any, Any], value: Any) -> None:
+    def remove_key(self, body: list[Any], stop: int, value: Any) -> None:
         """Remove an entry; comments at the top are rather about the file."""
-        stop = next(n for n, one in enumerate(body) if one is pair)
         start = stop
         while start and isinstance(body[start - 1][1], self.kinds.Comment):
             start -= 1
         if start == 0 and body is self.root:
             start = stop
         rest = self.drop(body[start : stop + 1], value)
-        rest = rest if "#" in rest else ""
         body[start : stop + 1] = [(None, self.kinds.Whitespace(rest, fixed=True))]
 
-    def drop(self, pairs: Body, value: Any) -> str:
-        """Note that entries are removed; return the text behind them that stays."""
+    def drop(self, pairs: list[Any], value: Any) -> str:
+        """Note that entries are removed; return the comments behind that stay."""
         removed = self.kit.container.Container()
         removed.body.extend(pairs)
         text = removed.as_string()
         rest = "".join(_LAST_LINES.findall(text)[:1])
         self.removed.append((text.removesuffix(rest), value))
-        return rest
+        return rest if "#" in rest else ""
 
-    def change(self, places: list[tuple[Body, Any]], old: Any, new: Any) -> None:
+    def change(self, places: list[tuple[list[Any], int]], old: Any, new: Any) -> None:
         """Change the value of an entry of a table."""
-        (body, (key, item)), *more = places
+        pairs = [body[n] for body, n in places]
+        key, item = pairs[0]
+        are_tables = type(new) is list and {*map(type, new)} == {dict}
         if isinstance(item, self.kinds.Table) and type(new) is dict:
             # entries are added to the last part: not to one that only names tables
-            parts = [pair for _, pair in places]
-            parts.sort(
-                key=lambda one: one[0].is_dotted() or not one[1].is_super_table()
-            )
-            self.change_table([part.value.body for _, part in parts], old, new)
-        elif (
-            isinstance(item, self.kinds.AoT)
-            and type(new) is list
-            and {*map(type, new)} == {dict}
-        ):
+            pairs.sort(key=lambda x: x[0].is_dotted() or not x[1].is_super_table())
+            self.change_table([table.value.body for _, table in pairs], old, new)
+        elif isinstance(item, self.kinds.AoT) and are_tables:
             self.change_tables(item.body, old, new)
-        elif more or isinstance(item, self.kinds.Table | self.kinds.AoT):
+        elif len(pairs) > 1 or isinstance(item, self.kinds.Table | self.kinds.AoT):
             raise RevisionError(f"the table {key.key} would have another form")
         else:
-            self.put(body, key, item, old, new)
-
-    def put(self, body: Body, key: Any, item: Any, old: Any, new: Any) -> None:
-        """Change a value behind `=`."""
-        values = _Values(item.as_string())
-        made = self.kit.value(values.edited(scan(values.text, _TOKEN), old, new))
-        self.values.append(values)
-        self.added += values.added
-        made._trivia = item.trivia
-        body[:] = [(key, made) if pair[1] is item else pair for pair in body]
+            self.text = self.plain = item.as_string()
+            made = self.kit.value(self.edited(scan(self.text, _TOKEN), old, new))
+            made._trivia = item.trivia
+            body, n = places[0]
+            body[n] = key, made
 
     def change_tables(self, tables: list[Any], old: Any, new: Any) -> None:
         """Change an array of tables."""
@@ -149,10 +111,9 @@ class _Tables:
         above = ""
         for was, now in steps(old, new):
             if now is GONE:
-                rest = self.drop([(self.kit.key("item"), tables[was])], old[was])
-                above = rest.lstrip("\n")
+                pair = self.kit.key("item"), tables[was]
+                above = self.drop([pair], old[was]).lstrip("\n")
             elif was is None:
-                self.added.append(new[now])
                 made.append(self.table(new[now], made[-1:]))
             else:
                 made.append(tables[was])
@@ -168,9 +129,10 @@ class _Tables:
             made.trivia.indent = "\n"
         else:
             made.value.body.append((None, self.kinds.Whitespace("\n")))
+        self.added.append(value)
         return made
 
-    def add(self, body: Body, name: Any, value: Any) -> None:
+    def add(self, body: list[Any], name: Any, value: Any) -> None:
         """Add an entry: a table behind all others, a value behind all values."""
         is_table = isinstance(value, dict) and bool(value)
         sections = self.kinds.Table | self.kinds.AoT
@@ -181,29 +143,20 @@ class _Tables:
         if is_table:
             made = self.table(value, items[:at])
         else:
-            texts = [x.as_string() for x in items if isinstance(x, self.kinds.String)]
-            quotes = {text[0] for text in texts}
+            texts = [x for x in items if isinstance(x, self.kinds.String)]
+            quotes = {text.as_string()[0] for text in texts}
             like = quotes.pop() if len(quotes) == 1 else ""
-            made = self.kit.value(_Values("").inline(value, None, like))
+            made = self.kit.value(self.inline(value, None, like))
             made.trivia.trail = "\n" if places or at == len(body) else "\n\n"
-        self.added.append(value)
+            self.added.append(value)
         body.insert(at, (self.kit.key([name]), made))
-
-
-class _Values(Editor):
-    """Writes a value that stands behind `=`."""
-
-    colon = " = "
 
     def key(self, key: Any) -> str:
         """Return the text of a key."""
-        return str(formats.toml_writer().key([key]).as_string())
+        return str(self.kit.key([key]).as_string())
 
     def leaf(self, value: Any, like: str) -> str:
-        """Return the text of a value without entries."""
-        if value == {}:
-            return "{}"
-        is_literal = like == "'" and isinstance(value, str) and "'" not in value
-        if is_literal and value.isprintable():
+        """Return the text of a scalar."""
+        if like == "'" and isinstance(value, str) and re.fullmatch("[ -&(-~]*", value):
             return f"'{value}'"
-        return str(formats.toml_writer().item(value).as_string())
+        return str(self.kit.item(value).as_string())

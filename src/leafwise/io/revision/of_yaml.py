@@ -16,16 +16,14 @@ from typing import Any, Final
 
 from .. import formats
 from ..formats import MERGE, Document, FormatError
-from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, start_of
-from .parts import GONE, RevisionError, check_comments, check_values, same, steps
+from . import editor
+from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, same, start_of, steps
 
-
-__all__ = ["remade"]
 
 _PLAIN: Final = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
 _COLON: Final = re.compile(r"[ \t]*:")
-_FIRST: Final = r"(?:\s|#[^\n]*+)*+-"
+_DASH: Final = re.compile(r"(?:\s|#[^\n]*+)*+-")
 _INDENTS: Final = [
     rf"(?m)^( *)[^\s#-][^\n]*:(?:[ \t]+[#&][^\n]*)?\n\1( {least})(?={begin})"
     for least, begin in (("+", "[^\\s#-]"), ("*", "- "))
@@ -41,22 +39,18 @@ def remade(text: str, document: Document, tree: Any) -> str:
     roots = scanner.roots()
     if not roots:
         return text + formats.dump(document._replace(tree=tree))
-    old, new = (
-        (document.tree, tree) if document.is_stream else ([document.tree], [tree])
-    )
+    old, new = (x if document.is_stream else [x] for x in (document.tree, tree))
     if type(new) is not list or len(new) != len(roots):
-        raise RevisionError("the number of documents would change")
-    editor, intent = _Editor(lines), _Intent()
-    wanted = [
-        intent.of(raw, was, now, (n,))
-        for n, ((_, raw), was, now) in enumerate(zip(roots, old, new, strict=True))
-    ]
+        raise editor.RevisionError("the number of documents would change")
+    plain = scanner.without_scalars()
+    writer, intent = _Editor(lines, plain), _Intent()
+    wanted: list[Any] = []
     parts, place = [], 0
-    for (root, raw), now in zip(roots, wanted, strict=True):
-        made = editor.edited(root, raw, now)
-        if root.kind is BLOCK and not root.fits(raw, now):
-            made += "\n"
-        parts += [lines[place : root.start], made]
+    for n, ((root, raw), was, now) in enumerate(zip(roots, old, new, strict=True)):
+        wanted.append(intent.of(raw, was, now, (n,)))
+        parts += [lines[place : root.start], writer.edited(root, raw, wanted[n])]
+        if root.kind is BLOCK and not root.fits(raw, wanted[n]):
+            parts.append("\n")
         place = root.end
     whole = "".join([*parts, lines[place:]])
     whole = whole if text.endswith("\n") else whole.removesuffix("\n")
@@ -66,13 +60,12 @@ def remade(text: str, document: Document, tree: Any) -> str:
             intent.check(found if document.is_stream else [found])
             found = [raw for _, raw in _Scanner(f"{whole}\n").roots()]
             tree = wanted
-        check_values(found, tree)
+        editor.check_values(found, tree)
     except FormatError as error:  # an alias without its anchor
-        raise RevisionError(f"the new text would be {error}") from error
-    editor.added += [raw for raw, was in intent.gone
-                     if any(same(was, value) for value in editor.added)]  # fmt: skip
-    kept = editor.comments(scanner.without_scalars(), _COMMENTS)
-    check_comments(kept, _COMMENTS.findall(whole))  # and what looks like one
+        raise editor.RevisionError(f"the new text would be {error}") from error
+    writer.added += [raw for raw, was in intent.gone
+                     if any(same(was, value) for value in writer.added)]  # fmt: skip
+    editor.check_comments(_COMMENTS, plain, whole, writer.removed, writer.added)
     return whole
 
 
@@ -108,13 +101,13 @@ class _Intent:
         names = range(len(old)) if isinstance(old, list) else [*old]
         items: list[tuple[Any, Any]] = []
         for place, key in steps(old, new):
-            name: Any = GONE if place is None else names[place]
-            if name in whole and key is GONE:
+            name: Any = editor.GONE if place is None else names[place]
+            if name in whole and key is editor.GONE:
                 self.gone.append((whole[name], old[name]))
             elif name in whole:
                 below = self.of(whole[name], old[name], new[key], (*path, key))
                 items.append((key, below))
-            elif key is not GONE and not (
+            elif key is not editor.GONE and not (
                 name == key and self.is_given(old[key], new[key])
             ):
                 items.append((key, new[key]))  # and not by `<<`
@@ -135,7 +128,9 @@ class _Intent:
         """Raise `RevisionError` if `<<` gives what is deleted."""
         for path, key in self.deleted:
             if key in reduce(getitem, path, found):
-                raise RevisionError(f"the merge key << also gives the key {key!r}")
+                raise editor.RevisionError(
+                    f"the merge key << also gives the key {key!r}"
+                )
 
 
 class _Scanner:
@@ -177,22 +172,13 @@ class _Scanner:
         if node.id != "scalar":
             return self.collection(node, bare, least)
         if node.style in ("|", ">"):
-            end = self.end_of_lines(bare, end)
+            end = bare + len(self.text[bare:end].rstrip())
             self.scalars.append((self.text.index("\n", bare), end))
         else:
             if not self.text[start:end].strip():
                 start = end = bare = empty_at
             self.scalars.append((start, end))
         return Part(LEAF, start, end, min(bare, end))
-
-    def end_of_lines(self, start: int, end: int) -> int:
-        """Return where a scalar of several lines ends, before its last line break."""
-        lines = self.text[start:end]
-        if "+" in lines.split("\n", 1)[0].split("#")[0]:
-            lines = lines.rstrip(" ").removesuffix("\n")
-        else:
-            lines = lines.rstrip(" \r\n")
-        return start + len(lines)
 
     def collection(self, node: Any, bare: int, least: int) -> Part:
         """Return the part of a collection, `LEAF` if its form cannot be changed."""
@@ -206,22 +192,19 @@ class _Scanner:
             if is_list and is_flow:
                 head = after = item.start_mark.index
             elif is_list:
-                dash = rf"(?m)^ {{{column}}}-(?=\s)" if entries else _FIRST
-                found = re.compile(dash).search(text, place if entries else bare)
-                head = found.end() - 1 if found else place
-                after = head + 1
+                found = _DASH.match(text, place if entries else bare)
+                after = found.end() if found else place
+                head = after - 1
             else:
                 key, item = child
                 name = self.part(key, place, key.start_mark.index)
                 head, colon = name.start, _COLON.match(text, name.end)
                 after = colon.end() if colon else name.end
-                is_odd = text[:head].rstrip(" \t").endswith("?") if head else False
-                is_known &= colon is not None and not is_odd
+                is_known &= colon is not None
+                is_known &= not text[place:head].rstrip(" \t").endswith("?")
             column = column if entries else head - text.rfind("\n", 0, head) - 1
             first = head if is_flow else start_of(text, head, place)
             value = self.part(item, after, after)
-            if is_list and is_flow:
-                first = head = after = value.start
             end = value.end
             if value.kind is not BLOCK and not is_flow:
                 end = text.index("\n", end) + 1
@@ -239,9 +222,9 @@ class _Scanner:
 class _Editor(Editor):
     """Writes lines."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, plain: str) -> None:
         """Look at a text for what it does."""
-        super().__init__(text)
+        super().__init__(text, plain)
         self.dumper, self.liner = formats.yaml_dumper(), formats.yaml_dumper()
         self.dumper.width = self.liner.width = sys.maxsize
         inner, dash = (re.search(indent, text) for indent in _INDENTS)
@@ -250,7 +233,7 @@ class _Editor(Editor):
         self.liner.default_flow_style = True
 
     def leaf(self, value: Any, like: str) -> str:
-        """Return the text of a value without entries, in one line."""
+        """Return the text of a scalar, in one line."""
         return self.dumped(self.liner, [formats.quoted(value, like)])[0][1:-1]
 
     def lines(self, value: Any) -> list[str]:
@@ -276,21 +259,14 @@ class _Editor(Editor):
             return super().behind(part, entry, old, new)
         self.drop_entries(value, old, new)
         between, behind = text[entry.after : value.start], text[value.end : entry.end]
-        is_lines = text[value.bare : value.bare + 1] in ("|", ">")
-        if value.kind is BLOCK or (is_lines and value.kind is LEAF):
-            header = text[entry.after : entry.end].split("\n")[0]
-            comment = re.search(r"[ \t]+#.*", header)
-            behind = f"{comment[0] if comment else ''}\n"
-        anchor = re.match(r"[ \t]*(&\S+)", text[entry.after : entry.end])
-        like = text[value.bare : value.bare + 1]
-        if part.is_list and (is_scalar or not behind.strip()):
-            first, *lines = self.lines([formats.quoted(new, like)])
-        elif part.is_list:  # a comment is behind the dash
-            first, *lines = "-", *(f"  {line}" for line in self.lines(new))
-        else:
-            first, *lines = self.lines({"k": formats.quoted(new, like)})
+        like, header = text[value.bare : value.bare + 1], text[entry.after : entry.end]
+        if value.kind is BLOCK or like in ("|", ">"):
+            behind = "".join(re.findall(r"\A.*?([ \t]+#.*)", header))
+        anchor = re.findall(r"\A[ \t]*(&\S+)", header)
+        new = formats.quoted(new, like)
+        first, *lines = self.lines([new] if part.is_list else {"k": new})
         first = first[1 if part.is_list else 2 :].lstrip(" ")
-        first = " ".join([*([anchor[1]] if anchor else ()), first]).rstrip(" ")
+        first = " ".join([*anchor, first]).rstrip(" ")
         between = " " if lines or value.kind is BLOCK else between or " "
         first = (between if first else "") + first + behind.removesuffix("\n")
         indent = " " * part.column

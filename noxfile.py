@@ -33,7 +33,7 @@ nox.options.sessions = ["tests-3.11", "lint"]
 
 
 def install(session: nox.Session, *groups: str) -> None:
-    """Install leafwise and groups of dependencies, without bytecode: that is quicker."""
+    """Install leafwise and groups of dependencies, without the time for bytecode."""
     wanted = [word for group in groups for word in ("--group", group)]
     session.install("--no-compile", "-e", ".", *wanted)
 

@@ -82,8 +82,7 @@ def peers(session: nox.Session) -> None:
     same with an eager engine.
     """
     version = str(session.python)
-    more = {"3.11": ["dev", "pages"], "3.12": ["dev"], "3.13": []}[version]
-    install(session, "interop", "clients", "test", *more)
+    install(session, "interop", "clients", "dev", "pages", "test")
     session.env["TMPDIR"] = "/tmp"  # names of ray's sockets have to be short
     session.env["LEAFWISE_PEERS"] = "required"
     session.env["LEAFWISE_WITHOUT"] = WITHOUT[version]
@@ -100,7 +99,7 @@ def peers(session: nox.Session) -> None:
         session.env["COVERAGE_CORE"] = "sysmon"
         # forks and exceptions of signals inside of the measuring leave its lock closed
         signals = ["--ignore=tests/fuzz", "--ignore=tests/io/test_interrupts.py"]
-        suite(session, "coverage", "run", *SUITE, "-p", "no:asyncio", *signals)
+        session.run("coverage", "run", *SUITE, "-p", "no:asyncio", *signals)
         session.run("coverage", "combine", "-q")
         session.run("coverage", "report")
         folder = copy(session)
@@ -109,7 +108,7 @@ def peers(session: nox.Session) -> None:
         with session.chdir(folder):
             session.run("python", *SUITE, "-p", "no:asyncio", *library)
     else:
-        suite(session, "python", *SUITE, "-p", "no:asyncio")
+        session.run("python", *SUITE, "-p", "no:asyncio")
         session.env["LEAFWISE_ENGINE"] = "eager"
         session.run("python", *SUITE, "-p", "no:asyncio", *library)
 

@@ -1,7 +1,7 @@
 """What must hold, as sessions of nox: `nox -l` lists them, `nox -s lint` runs one.
 
 `.ci/run` runs all of them in a copy of the checkout, the workflows some.
-Those that change the checkout (`readme`, `ways`) work on copies of their own.
+What would change the checkout (`readme`, the deleted engine) is done in a copy of it.
 """
 
 import os
@@ -17,8 +17,6 @@ PYTHONS = ["3.11", "3.12", "3.13"]
 SUITE = ["-m", "pytest", "-q", "--hypothesis-profile=quick"]
 LIBRARY = "core ops engine laws equality nn selection"
 """The folders of tests whose results could depend on the engine."""
-ORACLES = ["tests/oracle", "tests/seeds/test_nnx_transforms.py"]
-ORACLES += ["tests/compat/test_clients_optree.py"]
 SLOW = ["tests/typing", "tests/oracle/test_torch.py"]
 SLOW += ["tests/compat/test_clients_jax.py"]
 """Whose slow tests run each time: of type checkers, compilers, other libraries."""
@@ -29,14 +27,15 @@ PYODIDE = "pyodide@314.0.7"
 EXPECTED = "not on this Python", "it cannot be a key", "root may do anything"
 """The reasons for which a test may be skipped although all peers are there."""
 
-nox.options.default_venv_backend = "venv"
+nox.options.default_venv_backend = "virtualenv"  # its pip knows groups
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests-3.11", "lint"]
 
 
-def install(session: nox.Session, *packages: str) -> None:
-    """Install packages; compiling all of them to bytecode costs more than it saves."""
-    session.install("--no-compile", *packages)
+def install(session: nox.Session, *groups: str) -> None:
+    """Install leafwise and groups of dependencies, without the time for bytecode."""
+    wanted = [word for group in groups for word in ("--group", group)]
+    session.install("--no-compile", "-e", ".", *wanted)
 
 
 def copy(session: nox.Session) -> Path:
@@ -70,36 +69,48 @@ def readme(session: nox.Session) -> None:
 @nox.session(python=[*PYTHONS, "3.14"])
 def tests(session: nox.Session) -> None:
     """The test-suite, as a contributor runs it."""
-    install(session, "-e", ".[test]")
+    install(session, "test")
     session.run("python", "-m", "pytest", "-q", *session.posargs)
 
 
 @nox.session(python=PYTHONS)
 def peers(session: nox.Session) -> None:
-    """Tests with the peers; on 3.11 all, coverage, and slow tests."""
+    """The suite beside the peers that a Python has, and what each Python adds.
+
+    On 3.11, which has all of them: slow tests, and what could depend on the engine with
+    it off. On 3.12: what is covered, and the same with the engine deleted. On 3.13: the
+    same with an eager engine.
+    """
     version = str(session.python)
-    first = version == PYTHONS[0]
-    if first:
-        extras = "dev,interop,clients,pages,test"
-        install(session, "torch==2.13.0", "-e", f".[{extras}]")
-        browser(session)
-        diagrams = npm(session, "mermaid@11.17.2", "jsdom@29.1.1")
-        session.env["LEAFWISE_NODE"] = str(diagrams)
-    else:
-        install(session, "-e", ".[interop,clients,test]")
+    install(session, "interop", "clients", "dev", "pages", "test")
     session.env["TMPDIR"] = "/tmp"  # names of ray's sockets have to be short
     session.env["LEAFWISE_PEERS"] = "required"
     session.env["LEAFWISE_WITHOUT"] = WITHOUT[version]
-    if first:
+    library = [f"tests/{name}" for name in LIBRARY.split()]
+    if version == "3.11":
+        browser(session)
+        diagrams = npm(session, "mermaid@11.17.2", "jsdom@29.1.1")
+        session.env["LEAFWISE_NODE"] = str(diagrams)
+        suite(session, "python", *SUITE)
+        suite(session, "python", *SUITE, "-m", "slow", *(session.posargs or SLOW))
+        session.env["LEAFWISE_ENGINE"] = "0"
+        session.run("python", *SUITE, *library)
+    elif version == "3.12":
+        session.env["COVERAGE_CORE"] = "sysmon"
         # forks and exceptions of signals inside of the measuring leave its lock closed
         signals = ["--ignore=tests/fuzz", "--ignore=tests/io/test_interrupts.py"]
-        suite(session, "coverage", "run", *SUITE, *signals)
+        session.run("coverage", "run", *SUITE, "-p", "no:asyncio", *signals)
         session.run("coverage", "combine", "-q")
         session.run("coverage", "report")
-        slow = session.posargs or SLOW  # such as tests/nn: minutes for each folder
-        suite(session, "python", *SUITE, "-m", "slow", *slow)
+        folder = copy(session)
+        shutil.rmtree(folder / "src" / "leafwise" / "engine")
+        session.env["PYTHONPATH"] = str(folder.resolve() / "src")
+        with session.chdir(folder):
+            session.run("python", *SUITE, "-p", "no:asyncio", *library)
     else:
-        suite(session, "python", *SUITE, "-p", "no:asyncio", "-m", "", *ORACLES)
+        session.run("python", *SUITE, "-p", "no:asyncio")
+        session.env["LEAFWISE_ENGINE"] = "eager"
+        session.run("python", *SUITE, "-p", "no:asyncio", *library)
 
 
 def npm(session: nox.Session, *packages: str) -> Path:
@@ -130,27 +141,10 @@ def suite(session: nox.Session, *command: str) -> None:
         session.error("tests with peers were skipped:\n" + "\n".join(wrong))
 
 
-@nox.session(python=PYTHONS)
-def ways(session: nox.Session) -> None:
-    """What could depend on the engine, with it off (3.11), deleted and eager."""
-    folder = copy(session)
-    install(session, "-e", f"{folder}[test]")
-    with session.chdir(folder):
-        tests = [f"tests/{name}" for name in LIBRARY.split()]
-        match session.python:
-            case "3.11":
-                session.run("python", *SUITE, *tests, env={"LEAFWISE_ENGINE": "0"})
-            case "3.12":
-                shutil.rmtree("src/leafwise/engine")
-                session.run("python", *SUITE, *tests)
-            case "3.13":
-                session.run("python", *SUITE, *tests, env={"LEAFWISE_ENGINE": "eager"})
-
-
 @nox.session(python=PYTHONS[0])
 def lint(session: nox.Session) -> None:
     """Style, types, import layers."""
-    install(session, "-e", ".[dev,test]")
+    install(session, "dev", "test")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
@@ -161,7 +155,7 @@ def lint(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def package(session: nox.Session) -> None:
     """The package: built twice, from the checkout and from its own sdist."""
-    install(session, "build", "twine")
+    session.install("build", "twine")
     folder = Path(session.create_tmp()).resolve()
     shutil.rmtree(folder)
     session.run("python", "-m", "build", "-o", f"{folder / 'both'}", ".")
@@ -174,7 +168,7 @@ def package(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def docs(session: nox.Session) -> None:
     """The site, its links, in a browser; the tutorials, each from an empty folder."""
-    install(session, "-e", ".[docs,pages,test]")
+    install(session, "docs", "pages", "test")
     browser(session)
     site = str(Path(session.create_tmp(), "html").resolve())
     session.run("sphinx-build", "-n", "-W", "-q", "-b", "html", "docs", site)
@@ -218,7 +212,7 @@ def pyodide(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def fuzz(session: nox.Session) -> None:
     """The properties with more examples, the same each time, or what arguments say."""
-    install(session, "-e", ".[interop,test]")
+    install(session, "interop", "test")
     folders = ["tests/fuzz", "tests/compat", "tests/laws"]
     arguments = session.posargs or ["--seed", "1", *folders]
     session.run("python", "-m", "tests.fuzz", *arguments)
@@ -227,6 +221,6 @@ def fuzz(session: nox.Session) -> None:
 @nox.session(python=PYTHONS[0])
 def benchmarks(session: nox.Session) -> None:
     """The two main benchmarks, short."""
-    install(session, "-e", ".[bench,test]")
+    install(session, "bench", "test")
     for name in ("run", "objects"):
         session.run("python", f"benchmarks/{name}.py", "--quick")

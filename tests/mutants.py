@@ -4,7 +4,7 @@ Usage: python tests/mutants.py [--count 60] [--seed 0]
 
 Each mutant is one changed expression in a copy of the source; the tests of its package
 and the laws run first, then all others, up to the first failure. leafwise has to be
-installed with its extra `test`, since some tests run its command.
+installed with the group `test`, since some tests run its command.
 """
 
 import argparse

@@ -126,7 +126,7 @@ seen(nn.state(model, nn.Param, ...))
 seen(nn.pop(nn.clone(model), nn.BatchStat))
 seen(nn.to_flat_state(state))
 seen(nn.from_flat_state(nn.to_flat_state(state)))
-seen(nn.filter_state(state, nn.Param))  # Any: one part, or one for each filter
+seen(nn.filter_state(state, nn.Param))
 seen(nn.split_state(state, nn.Param, ...))
 seen(nn.merge_state(state))
 seen(nn.diff_state(state, nn.state(model, nn.Param)))

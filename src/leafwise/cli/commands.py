@@ -190,7 +190,7 @@ def _editable(options: argparse.Namespace) -> list[Source]:
     sources = files.read(options, written=True)
     for source in sources:
         if source.document.kind not in io.formats.SUFFIXES.values():
-            raise Unreadable(f"{source.path}: files of arrays are not edited here")
+            raise Unreadable(f"{source.path}: files of arrays cannot be edited")
     return sources
 
 

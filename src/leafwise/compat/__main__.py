@@ -32,11 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(
         "python -m leafwise.compat",
-        description="Run a program on what stands in for a library.",
+        description="Run a program with stand-ins for libraries.",
         epilog=f"There are: {', '.join(STANDINS)}.",
     )
     add = parser.add_argument
-    add("--force", action="store_true", help="also where the library is installed")
+    add("--force", action="store_true", help="replace the library even if it is installed")
     add("names", help="the libraries, with commas between them")
     add("program", nargs=argparse.REMAINDER, help="SCRIPT [ARGS], or -m MODULE [ARGS]")
     given = parser.parse_args(arguments)

@@ -383,7 +383,7 @@ def _takes_any(example: _Example) -> str:
 # fmt: off
 _CHECKS: Final[Sequence[tuple[str, Callable[[_Example], str], str]]] = (
     ("aux data", _compared,
-     "treedefs are compared with it, and are keys of caches, as of jax.jit: build "
+     "treedefs are compared with it, and are cache keys, for example in jax.jit: build "
      "it from tuples, frozensets, and classes with an __eq__ and __hash__ by value"),
     ("keys", _keys_counted, "give one key for each child"),
     ("keys", _keys_read,

@@ -311,6 +311,7 @@ known_dicts: Final[dict[tuple[Any, ...], DictKeys]] = {}
 Keys of other types may equal these and still have an order of their own, as those of an
 Enum whose members are strings and that defines `__lt__`.
 """
+_known_given: Final[dict[tuple[Any, ...], DictKeys]] = {}
 
 
 def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
@@ -326,7 +327,10 @@ def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
 
 def given_keys(keys: tuple[Any, ...]) -> DictKeys:
     """Return the keys of a mapping whose insertion order is part of its structure."""
-    return DictKeys(keys, is_structure=True)
+    if not are_plain(map(type, keys)):
+        return DictKeys(keys, is_structure=True)
+    known = _known_given.get(keys)
+    return known or _remembered(_known_given, keys, DictKeys(keys, is_structure=True))
 
 
 are_plain: Final = frozenset({str, int}).issuperset

@@ -189,8 +189,6 @@ def literal(value: Any) -> str:
     that has more digits than Python writes stands there in hexadecimal.
     """
     cls = type(value)
-    if cls is str:
-        return repr(value)
     if isinstance(value, enum.Enum):
         return f"{cls.__module__}.{class_name(cls)}.{value._name_}"
     if cls is tuple:

@@ -8,14 +8,6 @@ import pytest
 import leafwise as lw
 
 
-def test_a_namespace_that_cannot_be_hashed():
-    """It is refused like any other that is no string."""
-    with pytest.raises(
-        lw.errors.NamespaceError, match="a namespace is a string, got list"
-    ):
-        lw.tree_leaves([], namespace=[])
-
-
 @pytest.mark.parametrize("wrong", [list[int], (object, 3), (type(None), 3)])
 def test_what_is_no_type_is_refused_before_the_walk(wrong):
     """Generic aliases and tuples with other things select nothing."""

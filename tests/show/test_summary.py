@@ -357,9 +357,7 @@ odd = st.one_of(
     st.builds(Fails),
     st.builds(
         Shapes,
-        st.sampled_from(
-            [None, 3, (-1,), (10**30,), ("a",), (2, 2), (2,) * 70, (10**14,) * 9]
-        ),
+        st.sampled_from([None, 3, ("a",), (2, 2)]),
         st.sampled_from([None, "</td>", np.dtype("f4"), []]) | BROKEN,
     ),
 )

@@ -30,8 +30,6 @@ from .walk import Code, locate, node_path
 
 _VERSION: Final = "lw1"
 _DEPTH: Final = 100
-GiveBytes: TypeAlias = "Callable[[Any], bytes] | None"
-"""Takes a value of a type that is not known here, returns what tells it from others."""
 
 
 class Writer:
@@ -41,7 +39,7 @@ class Writer:
         give_bytes: Called with values that have no text; may be set later.
     """
 
-    def __init__(self, give_bytes: GiveBytes = None) -> None:
+    def __init__(self, give_bytes: Callable[[Any], bytes] | None = None) -> None:
         self.give_bytes = give_bytes
         self._hash = hashlib.sha256(usedforsecurity=False)
 

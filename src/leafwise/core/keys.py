@@ -189,8 +189,6 @@ def literal(value: Any) -> str:
     that has more digits than Python writes stands there in hexadecimal.
     """
     cls = type(value)
-    if cls is str:
-        return repr(value)
     if isinstance(value, enum.Enum):
         return f"{cls.__module__}.{class_name(cls)}.{value._name_}"
     if cls is tuple:
@@ -314,6 +312,7 @@ known_dicts: Final[dict[tuple[Any, ...], DictKeys]] = {}
 Keys of other types may equal these and still have an order of their own, as those of an
 Enum whose members are strings and that defines `__lt__`.
 """
+_known_given: Final[dict[tuple[Any, ...], DictKeys]] = {}
 
 
 def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
@@ -338,7 +337,10 @@ def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
 
 def given_keys(keys: tuple[Any, ...]) -> DictKeys:
     """Return the keys of a mapping whose insertion order is part of its structure."""
-    return DictKeys(keys, is_structure=True)
+    if not are_plain(map(type, keys)):
+        return DictKeys(keys, is_structure=True)
+    known = _known_given.get(keys)
+    return known or _remembered(_known_given, keys, DictKeys(keys, is_structure=True))
 
 
 are_plain: Final = frozenset({str, int}).issuperset

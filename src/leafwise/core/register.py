@@ -314,7 +314,7 @@ class ItemsRule(Rule):
         return True
 
     def validate(self, arity: int, aux: Any) -> bool:
-        return type(aux) is tuple and len(self.keys(aux, arity)) == arity
+        return arity == (len(aux[0].ordered) if self.is_mapping else aux[0])
 
 
 C = TypeVar("C", bound=type)

@@ -248,10 +248,9 @@ class _State:
 
     def __init__(self, layers: Mapping[str, Layer]) -> None:
         self.layers = layers
-        self.views: dict[tuple[str, bool], View] = {}
-        for none_is_leaf in (False, True):
-            mode = Mode(GLOBAL, none_is_leaf)
-            self.views[mode] = View(mode, (layers[GLOBAL],))
+        modes = Mode(GLOBAL, False), Mode(GLOBAL, True)
+        views = {mode: View(mode, (layers[GLOBAL],)) for mode in modes}
+        self.views: dict[tuple[str, bool], View] = {**views}
 
 
 class _Current:

@@ -295,6 +295,8 @@ def write_value(value: Any, depth: int = 0) -> Any:
         TreeDefError: It has no text.
     """
     cls = type(value)
+    if cls is int and value.bit_length() > 2_000:  # Python may refuse its digits
+        return ["literal", hex(value)]
     if value is None or cls in (bool, int, str):
         return value
     if cls is float and math.isfinite(value):

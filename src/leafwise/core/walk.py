@@ -285,8 +285,6 @@ def locate(error: Exception, trail: list[Any]) -> None:
 class PathPredicate:
     """A predicate that takes the key path before the node."""
 
-    __slots__ = ("function",)
-
     def __init__(self, function: Callable[[KeyPath, Any], object]) -> None:
         self.function = function
 

@@ -10,14 +10,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 from .content import Undecided, as_numpy, is_jax_array, is_traced, library_of, quiet
 
 
 Feed: TypeAlias = "Callable[[Any], object]"
-
-_OBJECTS: Final = "OT"  # kinds of dtypes whose elements are objects, or strings
 
 
 # -------------------------------------------------------------------------- description
@@ -93,7 +91,7 @@ def describe_dtype(dtype: Any) -> str:
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
         return repr((describe_dtype(base), tuple(map(int, shape))))
-    if dtype.kind in _OBJECTS:
+    if dtype.kind in "OT":  # the elements are objects, or strings
         return str(dtype.kind)
     if dtype.char in "gG" and dtype.itemsize > (16 if dtype.kind == "c" else 8):
         raise Undecided(f"machines differ in what {dtype.name} is")
@@ -127,7 +125,7 @@ def _feed_numpy(array: Any, feed: Feed, take: Feed) -> None:
     if dtype.names is not None:
         for name in dtype.names:
             _feed_numpy(array[name], feed, take)
-    elif dtype.kind in _OBJECTS:
+    elif dtype.kind in "OT":
         for item in array.flat:
             take(item)
     elif array.nbytes:

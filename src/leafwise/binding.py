@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     T = TypeVar("T")
 
     class Bound:
-        """What type checkers see: the most used functions as they are, all others."""
+        """What type checkers see beside `Any`: the most used functions."""
 
         def __init__(self) -> None:
             self.at = _edit.at
@@ -47,8 +47,9 @@ if TYPE_CHECKING:
         @dataclass_transform(
             field_specifiers=(field, data, static, parameter, state_value)
         )
-        def dataclass(self, **options: Any) -> Callable[[type[T]], type[T]]: ...
-        def __getattr__(self, name: str) -> Any: ...
+        def dataclass(
+            self, cls: Any = None, /, **options: Any
+        ) -> Callable[[type[T]], type[T]]: ...
 
 else:
     Bound = object
@@ -99,8 +100,7 @@ class Namespace(Bound):
     def __reduce__(self) -> tuple[Any, ...]:
         return namespace, (self.name,)
 
-    def _bind(self, attribute: str) -> Any:
-        """Bind a function when it is first asked for."""
+    def __getattr__(self, attribute: str) -> Any:
         function = None if attribute.startswith("_") else _found(attribute)
         if function is None:
             raise AttributeError(
@@ -114,9 +114,6 @@ class Namespace(Bound):
             bound = functools.partial(function, namespace=self.name)
             functools.update_wrapper(bound, function)
         return vars(self).setdefault(attribute, bound)
-
-    if not TYPE_CHECKING:  # they see what `Bound` has
-        __getattr__ = _bind
 
     def __dir__(self) -> list[str]:
         names = {name for room in _ROOMS for name in import_module(room).__all__}

@@ -133,10 +133,7 @@ def field(
     Modelled on `flax.struct.field` and `optree.dataclasses.field`.
     """
     known = dict(metadata or {})
-    said = _said(pytree_node, kind, known)
-    for text, is_data in said[1:]:
-        if is_data is not said[0][1]:
-            raise ValueError(f"{said[0][0]} and {text} disagree")
+    said = declared(pytree_node, kind, known)
     is_finer = kind not in (None, Kind.DATA, Kind.STATIC)
     if is_finer and known.setdefault(KIND, kind) is not kind:
         raise ValueError(f"kind={kind} and {said[-1][0]} disagree")
@@ -148,13 +145,17 @@ def field(
     return dataclasses.field(metadata=known, **options)
 
 
-def _said(
+def declared(
     pytree_node: bool | None, kind: Kind | None, metadata: Mapping[Any, Any]
 ) -> list[tuple[str, bool]]:
-    """Return what was said of a field: in words, and whether it makes it a child."""
-    said: list[tuple[str, Any]] = []
+    """Return what was said of a field: in words, and whether it makes it a child.
+
+    Raises:
+        ValueError: Two of them disagree.
+    """
+    said: list[tuple[str, bool]] = []
     if pytree_node is not None:
-        said.append((f"pytree_node={pytree_node}", pytree_node))
+        said.append((f"pytree_node={pytree_node}", bool(pytree_node)))
     if kind is not None:
         said.append((f"kind={kind}", kind.is_data))
     for mark, value in metadata.items():
@@ -164,9 +165,12 @@ def _said(
         if mark == KIND:
             said.append((f"metadata {mark!r}: {value}", value.is_data))
         elif mark in ("pytree_node", "static"):
-            is_data = not value if mark == "static" else value
+            is_data = bool(value) is (mark == "pytree_node")
             said.append((f"metadata {mark!r}: {shown(value)}", is_data))
-    return [(text, bool(one)) for text, one in said]
+    for text, is_data in said[1:]:
+        if is_data is not said[0][1]:
+            raise ValueError(f"{said[0][0]} and {text} disagree")
+    return said
 
 
 def _specify(kind: Kind, values: tuple[T, ...], options: dict[str, Any]) -> T:

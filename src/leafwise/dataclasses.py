@@ -16,7 +16,7 @@ from .core.node import Rule
 from .core.register import DataclassRule
 from .core.registry import GLOBAL, check_class, install
 from .errors import RegistryError
-from .kinds import data, declared, field, parameter, state_value, static
+from .kinds import Kind, data, field, kind_in, parameter, state_value, static
 from .safely import class_name, clip, shown
 
 
@@ -256,11 +256,11 @@ def _quoted(names: Sequence[str]) -> str:
 def _is_static(of: type, field: dataclasses.Field[Any]) -> bool:
     """Read the two markers that the field knows; refuse them if they disagree."""
     try:
-        said = declared(None, None, field.metadata)
+        return kind_in(field.metadata) is Kind.STATIC
     except ValueError as error:
-        where = f"field {field.name!r} of {class_name(of)}"
-        raise RegistryError(f"{where}: {error}") from None
-    return bool(said) and not said[0][1]
+        raise RegistryError(
+            f"field {field.name!r} of {class_name(of)} has {error}"
+        ) from None
 
 
 def _by_init(cls: Any, fields: _Fields) -> Callable[[Any, Any], Any]:

@@ -19,21 +19,17 @@ from typing import Any, Final
 HOMES: Final = {
     "binding": "namespace",
     "dataclasses": "dataclass register_dataclass",
-    "io.files": "load save",
-    "io.formats": "read",
+    "io": "load read save",
     "io.fingerprint": "fingerprint",
     "kinds": "data field static",
     "nn.pytree": "Pytree",
     "ops.arrays": "tree_concatenate tree_size tree_stack tree_unstack",
     "ops.parallel": "parallel",
-    "selection.diff": "tree_diff",
-    "selection.edit": "at tree_update",
-    "selection.merge": "tree_merge",
-    "selection.names": "from_flat override to_flat",
-    "selection.partition": "tree_combine tree_partition",
-    "show.pretty": "pformat pprint",
-    "show.summary": "tree_summary",
-    "show.diagram": "draw",
+    "selection": (
+        "at from_flat override to_flat "
+        "tree_combine tree_diff tree_merge tree_partition tree_update"
+    ),
+    "show": "draw pformat pprint tree_summary",
 }
 """The public names that are loaded when they are first asked for, by module.
 

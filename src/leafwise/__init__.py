@@ -31,8 +31,8 @@ from .core.registry import is_registered, unregister_pytree_node
 from .core.treedef import PyTreeDef
 from .core.walk import hooks as _hooks
 from .errors import LeafwiseError, StructureError
+from .lazy import HOMES as _HOMES
 from .lazy import later as _later
-from .names import HOMES as _HOMES
 from .ops.inspect import explain_leaf, tree_equal
 from .ops.map import (
     tree_flatten,

@@ -14,6 +14,11 @@ from typing import TYPE_CHECKING, Any, Final
 from .core.registry import DictOrder, declare_namespace
 
 
+if TYPE_CHECKING:
+    from . import dataclasses
+    from .ops import map as maps
+    from .selection import edit
+
 __all__ = ["Namespace", "namespace"]
 
 _ROOMS: Final = (
@@ -21,37 +26,6 @@ _ROOMS: Final = (
     *("leafwise.show", "leafwise.io", "leafwise.testing"),
 )
 """The modules whose public functions are bound, if they take a namespace."""
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import TypeVar, dataclass_transform
-
-    from .kinds import data, field, parameter, state_value, static
-    from .ops import map as _map
-    from .selection import edit as _edit
-
-    T = TypeVar("T")
-
-    class Bound:
-        """What type checkers see: the most used functions as they are, all others."""
-
-        def __init__(self) -> None:
-            self.at = _edit.at
-            self.flatten = self.tree_flatten = _map.tree_flatten
-            self.leaves = self.tree_leaves = _map.tree_leaves
-            self.map = self.tree_map = _map.tree_map
-            self.map_with_path = self.tree_map_with_path = _map.tree_map_with_path
-            self.structure = self.tree_structure = _map.tree_structure
-            self.unflatten = self.tree_unflatten = _map.tree_unflatten
-
-        @dataclass_transform(
-            field_specifiers=(field, data, static, parameter, state_value)
-        )
-        def dataclass(self, **options: Any) -> Callable[[type[T]], type[T]]: ...
-        def __getattr__(self, name: str) -> Any: ...
-
-else:
-    Bound = object
 
 
 def _is_bound(function: Any) -> bool:
@@ -73,7 +47,7 @@ def _found(name: str) -> Any:
     return None
 
 
-class Namespace(Bound):
+class Namespace:
     """The functions of leafwise with `namespace` filled in.
 
     Returned by `namespace(name)`. Every function that takes a `namespace` argument is
@@ -95,12 +69,20 @@ class Namespace(Bound):
 
     def __init__(self, name: str) -> None:
         self.name = name
+        if TYPE_CHECKING:  # the most used functions; all others are `Any`
+            self.at = edit.at
+            self.dataclass = dataclasses.dataclass
+            self.flatten = self.tree_flatten = maps.tree_flatten
+            self.leaves = self.tree_leaves = maps.tree_leaves
+            self.map = self.tree_map = maps.tree_map
+            self.map_with_path = self.tree_map_with_path = maps.tree_map_with_path
+            self.structure = self.tree_structure = maps.tree_structure
+            self.unflatten = self.tree_unflatten = maps.tree_unflatten
 
     def __reduce__(self) -> tuple[Any, ...]:
         return namespace, (self.name,)
 
-    def _bind(self, attribute: str) -> Any:
-        """Bind a function when it is first asked for."""
+    def __getattr__(self, attribute: str) -> Any:
         function = None if attribute.startswith("_") else _found(attribute)
         if function is None:
             raise AttributeError(
@@ -114,9 +96,6 @@ class Namespace(Bound):
             bound = functools.partial(function, namespace=self.name)
             functools.update_wrapper(bound, function)
         return vars(self).setdefault(attribute, bound)
-
-    if not TYPE_CHECKING:  # they see what `Bound` has
-        __getattr__ = _bind
 
     def __dir__(self) -> list[str]:
         names = {name for room in _ROOMS for name in import_module(room).__all__}

@@ -16,7 +16,7 @@ from .core.node import Rule
 from .core.register import DataclassRule
 from .core.registry import GLOBAL, check_class, install
 from .errors import RegistryError
-from .kinds import data, field, parameter, state_value, static
+from .kinds import Kind, data, field, kind_in, parameter, state_value, static
 from .safely import class_name, clip, shown
 
 
@@ -28,8 +28,6 @@ T = TypeVar("T")
 
 @overload
 def dataclass(cls: type[T], /) -> type[T]: ...
-
-
 @overload
 def dataclass(
     *,
@@ -39,8 +37,6 @@ def dataclass(
     bridge: bool = ...,
     **options: Any,
 ) -> Callable[[type[T]], type[T]]: ...
-
-
 @dataclass_transform(
     field_specifiers=(field, data, static, parameter, state_value, dataclasses.field)
 )
@@ -259,24 +255,18 @@ def _quoted(names: Sequence[str]) -> str:
 
 def _is_static(of: type, field: dataclasses.Field[Any]) -> bool:
     """Read the two markers that the field knows; refuse them if they disagree."""
-    marks = {
-        key: bool(field.metadata[key])
-        for key in ("static", "pytree_node")
-        if key in field.metadata
-    }
-    if len(marks) == 2 and marks["static"] is marks["pytree_node"]:
+    try:
+        return kind_in(field.metadata) is Kind.STATIC
+    except ValueError as error:
         raise RegistryError(
-            f"field {field.name!r} of {class_name(of)} has both "
-            f"static={clip(field.metadata['static'])} and "
-            f"pytree_node={clip(field.metadata['pytree_node'])}, which disagree"
-        )
-    return marks.get("static", not marks.get("pytree_node", True))
+            f"field {field.name!r} of {class_name(of)} has {error}"
+        ) from None
 
 
 def _by_init(cls: Any, fields: _Fields) -> Callable[[Any, Any], Any]:
     def rebuild(aux: Any, children: Any) -> Any:
-        data = dict(zip(fields.data, children, strict=True))
-        return cls(**data, **dict(zip(fields.meta, aux, strict=True)))
+        values = zip(fields.data + fields.meta, (*children, *aux), strict=True)
+        return cls(**dict(values))
 
     return rebuild
 

@@ -27,21 +27,13 @@ from __future__ import annotations
 from typing import Any
 
 
+# fmt: off
 __all__ = [
-    "CompareError",
-    "CycleError",
-    "EditError",
-    "FileError",
-    "FlattenError",
-    "KindError",
-    "LeafwiseError",
-    "NamespaceError",
-    "PathError",
-    "RegistryError",
-    "StructureError",
-    "TraceError",
-    "TreeDefError",
+    "CompareError", "CycleError", "EditError", "FileError", "FlattenError", "KindError",
+    "LeafwiseError", "NamespaceError", "PathError", "RegistryError", "StructureError",
+    "TraceError", "TreeDefError",
 ]
+# fmt: on
 
 
 class LeafwiseError(Exception):

@@ -44,8 +44,6 @@ class NamedNode(Protocol):
     @property
     def _fields(self) -> tuple[str, ...]: ...
 
-    def _asdict(self) -> dict[str, Any]: ...
-
 
 class TypedDictNode(Protocol):
     """A dict whose keys are declared."""
@@ -76,9 +74,6 @@ class Array(Protocol):
 
     @property
     def shape(self) -> Any: ...
-
-    @property
-    def dtype(self) -> Any: ...
 
 
 class Hashed(Protocol):

@@ -11,7 +11,7 @@ import enum
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from .safely import Record, shown
+from .safely import Record, clip, shown
 
 
 __all__ = [
@@ -133,40 +133,44 @@ def field(
     Modelled on `flax.struct.field` and `optree.dataclasses.field`.
     """
     known = dict(metadata or {})
-    said = _said(pytree_node, kind, known)
-    for text, is_data in said[1:]:
-        if is_data is not said[0][1]:
-            raise ValueError(f"{said[0][0]} and {text} disagree")
-    is_finer = kind not in (None, Kind.DATA, Kind.STATIC)
-    if is_finer and known.setdefault(KIND, kind) is not kind:
-        raise ValueError(f"kind={kind} and {said[-1][0]} disagree")
-    if said:  # in the words of flax and optree, and in those of jax and equinox
-        known["pytree_node"] = said[0][1]
-        known.setdefault("static", not said[0][1])
+    said = {kind, kind_in(known)}
+    if pytree_node is not None:
+        said.add(Kind.DATA if pytree_node else Kind.STATIC)
+    told = f"pytree_node={pytree_node}, kind={kind}, metadata={clip(known)}"
+    found = _agreed(said, f"a field has declarations that disagree: {told}")
+    if found is not None:  # in the words of flax and optree, of jax and equinox
+        known["pytree_node"] = found.is_data
+        known.setdefault("static", not found.is_data)
+        if found not in (Kind.DATA, Kind.STATIC):
+            known[KIND] = found
     import dataclasses  # and with it inspect
 
     return dataclasses.field(metadata=known, **options)
 
 
-def _said(
-    pytree_node: bool | None, kind: Kind | None, metadata: Mapping[Any, Any]
-) -> list[tuple[str, bool]]:
-    """Return what was said of a field: in words, and whether it makes it a child."""
-    said: list[tuple[str, Any]] = []
-    if pytree_node is not None:
-        said.append((f"pytree_node={pytree_node}", pytree_node))
-    if kind is not None:
-        said.append((f"kind={kind}", kind.is_data))
-    for mark, value in metadata.items():
-        if mark == KIND and not isinstance(value, Kind):
-            wanted = f"metadata {KIND!r} is the kind of the field, a Kind"
-            raise ValueError(f"{wanted}, got {shown(value)}")
-        if mark == KIND:
-            said.append((f"metadata {mark!r}: {value}", value.is_data))
-        elif mark in ("pytree_node", "static"):
-            is_data = not value if mark == "static" else value
-            said.append((f"metadata {mark!r}: {shown(value)}", is_data))
-    return [(text, bool(one)) for text, one in said]
+def kind_in(metadata: Mapping[Any, Any]) -> Kind | None:
+    """Return the kind that the metadata of a field declares, None if it declares none.
+
+    Raises:
+        ValueError: Two declarations disagree, or what is there is no kind.
+    """
+    said = {metadata.get(KIND)}
+    if not isinstance(metadata.get(KIND), Kind | None):
+        wanted = f"metadata {KIND!r} is the kind of the field, a Kind"
+        raise ValueError(f"{wanted}, got {shown(metadata[KIND])}")
+    for mark in ("pytree_node", "static"):
+        if mark in metadata:
+            is_data = bool(metadata[mark]) is (mark == "pytree_node")
+            said.add(Kind.DATA if is_data else Kind.STATIC)
+    return _agreed(said, f"metadata that disagrees: {clip(dict(metadata))}")
+
+
+def _agreed(said: set[Kind | None], text: str) -> Kind | None:
+    """Return the kind that was said, the finer one of two that are data."""
+    finer = {kind for kind in said if kind not in (None, Kind.DATA)}
+    if len(finer) > 1 or (Kind.DATA in said and Kind.STATIC in said):
+        raise ValueError(text)
+    return finer.pop() if finer else Kind.DATA if Kind.DATA in said else None
 
 
 def _specify(kind: Kind, values: tuple[T, ...], options: dict[str, Any]) -> T:

@@ -16,6 +16,27 @@ from types import ModuleType
 from typing import Any, Final
 
 
+HOMES: Final = {
+    "binding": "namespace",
+    "dataclasses": "dataclass register_dataclass",
+    "io": "load read save",
+    "io.fingerprint": "fingerprint",
+    "kinds": "data field static",
+    "nn.pytree": "Pytree",
+    "ops.arrays": "tree_concatenate tree_size tree_stack tree_unstack",
+    "ops.parallel": "parallel",
+    "selection": (
+        "at from_flat override to_flat "
+        "tree_combine tree_diff tree_merge tree_partition tree_update"
+    ),
+    "show": "draw pformat pprint tree_summary",
+}
+"""The public names that are loaded when they are first asked for, by module.
+
+`leafwise` and `leafwise.tree` make their names of this table; beside it, type checkers
+read imports under `TYPE_CHECKING`.
+"""
+
 replaced: Final[dict[str, ModuleType]] = {}
 """The modules whose place was taken by a stand-in, by name."""
 

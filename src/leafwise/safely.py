@@ -208,7 +208,7 @@ def nearest(wanted: str, names: Iterable[str]) -> list[str]:
     few = [*names]
     if len(few) > _MOST:
         head, tail = wanted[:_ENDS], wanted[-_ENDS:]
-        few = [name for name in few if head in name or tail in name][:_MOST] or few
+        few = [name for name in few if head in name or tail in name] or few
     return sorted(few[:_MOST], key=lambda name: -_likeness(wanted, name))
 
 
@@ -244,11 +244,10 @@ class Sealed:
         for name, value in zip(self.__match_args__, values, strict=True):
             object.__setattr__(self, name, value)
 
-    def __setattr__(self, name: str, value: object) -> None:
+    def __setattr__(self, name: str, *value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
-    def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a {type(self).__name__} cannot be changed")
+    __delattr__ = __setattr__
 
 
 class Frozen(Sealed):

@@ -72,19 +72,19 @@ def test_fields_without_init_and_init_vars():
     [
         (
             lambda: lw.static(metadata={"static": False}),
-            "kind=Kind.STATIC and metadata 'static': False disagree",
+            "kind=Kind.STATIC, metadata={'static': False}",
         ),
         (
             lambda: lw.data(metadata={"pytree_node": False}),
-            "kind=Kind.DATA and metadata 'pytree_node': False disagree",
+            "kind=Kind.DATA, metadata={'pytree_node': False}",
         ),
         (
             lambda: lw.field(metadata={"pytree_node": True, "static": True}),
-            "metadata 'pytree_node': True and metadata 'static': True disagree",
+            "metadata that disagrees: {'pytree_node': True, 'static': True}",
         ),
         (
             lambda: nn.parameter(metadata={"kind": nn.Kind.STATE}),
-            "kind=Kind.PARAMETER and metadata 'kind': Kind.STATE disagree",
+            "kind=Kind.PARAMETER, metadata={'kind': <Kind.STATE: 'state'>}",
         ),
         (
             lambda: lw.field(metadata={"kind": "unit"}),

@@ -35,14 +35,13 @@ def stats() -> dict[str, Any]:
     Returns:
         A dict: `mode` is `"on"`, `"off"` or `"eager"`. `plans` is the number of
         structures that are compiled now, `roots` the number of root types that are
-        watched. `size` is the number of nodes that these structures have together.
-        `compiled` and `evicted` count the structures that were compiled since the
-        start, and those that were forgotten since there were too many.
+        watched. `compiled` and `evicted` count the structures that were compiled since
+        the start, and those that were forgotten since there were too many.
 
     Example:
         >>> import leafwise as lw
         >>> sorted(lw.engine.stats())
-        ['compiled', 'evicted', 'mode', 'plans', 'roots', 'size']
+        ['compiled', 'evicted', 'mode', 'plans', 'roots']
     """
     engine.repair()
     memory = engine.memory
@@ -50,7 +49,6 @@ def stats() -> dict[str, Any]:
         "mode": engine.mode,
         "plans": len(memory.structures),
         "roots": len(memory.roots),
-        "size": memory.size,
         "compiled": engine.compiled,
         "evicted": engine.evicted,
     }

@@ -387,11 +387,6 @@ class _Memory:
         self.roots: dict[tuple[View, type, bool], _Root] = {}
         self.evicted = 0
 
-    @property
-    def size(self) -> int:
-        """How many nodes all structures have together."""
-        return sum(map(len, [*self.structures]))
-
 
 class Request:
     """Asks for a mode of the engine, for as long as something refers to it."""
@@ -592,7 +587,8 @@ class Engine:
         plan = None if structure else make_plan(treedef._code)
         if plan is None:
             return structure
-        if len(memory.structures) >= _MAX_PLANS or memory.size > _MAX_SIZE:
+        nodes = sum(map(len, memory.structures))
+        if len(memory.structures) >= _MAX_PLANS or nodes > _MAX_SIZE:
             self.evicted += len(memory.structures)
             self.forget()
             self.memory.evicted = memory.evicted + _MAX_PLANS

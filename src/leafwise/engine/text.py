@@ -744,6 +744,9 @@ class Reader(Text):
         if len(keys) <= _FEW_KEYS:
             names = [self.fresh("key") for _ in keys]
             self.add(f"{_targets(names)} = {var}")
+            if len(keys) <= _SPREAD:
+                self._refuse_if(" or ".join(map(self._differs, names, keys)))
+                return
             others = map("{} is not {}".format, names, map(self.name, keys))
             differ, found = f"({' or '.join(others)}) and ", f"[{', '.join(names)}]"
         other = f"[*map(type, {same})] != {self.name(types)}"

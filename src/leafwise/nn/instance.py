@@ -33,7 +33,7 @@ from ..core.registry import current
 from ..core.serial import read_value, write_value
 from ..core.walk import hooks
 from ..equality import exact
-from ..kinds import KIND, Kind, Marked
+from ..kinds import Kind, Marked, kind_in
 from ..safely import class_name, clip, shown, type_name
 from .checks import (
     DataNode,
@@ -412,34 +412,21 @@ def _fields_of(cls: type) -> dict[str, Kind]:
     return {}
 
 
-_BY_METADATA: Final = {
-    "static": (Kind.DATA, Kind.STATIC),
-    "pytree_node": (Kind.STATIC, Kind.DATA),
-}
-"""What metadata of fields mean, if they are False and if they are True."""
-
-
 def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
     """Read the markers of one field; refuse them if they disagree."""
-    metadata = field.metadata
-    kinds = {metadata[KIND]} if KIND in metadata else set()
-    for mark, kinds_of_bool in _BY_METADATA.items():
-        if mark in metadata:
-            if type(metadata[mark]) is not bool:
-                raise ValueError(
-                    f"field {field.name!r} of {class_name(cls)} has metadata "
-                    f"{{{mark!r}: {clip(metadata[mark])}}}; expected bool, got "
-                    f"{type_name(metadata[mark])}"
-                )
-            kinds.add(kinds_of_bool[metadata[mark]])
-    if KIND in metadata and metadata[KIND].is_data:
-        kinds = (kinds - {Kind.DATA}) | {metadata[KIND]}
-    if len(kinds) > 1:
+    for mark in ("static", "pytree_node"):
+        said = field.metadata.get(mark, True)
+        if type(said) is not bool:
+            raise ValueError(
+                f"field {field.name!r} of {class_name(cls)} has metadata "
+                f"{{{mark!r}: {clip(said)}}}; expected bool, got {type_name(said)}"
+            )
+    try:
+        return kind_in(field.metadata)
+    except ValueError as error:
         raise ValueError(
-            f"field {field.name!r} of {class_name(cls)} has metadata that disagrees: "
-            f"{clip(dict(metadata))}"
-        )
-    return kinds.pop() if kinds else None
+            f"field {field.name!r} of {class_name(cls)} has {error}"
+        ) from None
 
 
 # ------------------------------------------------------------------ annotations

@@ -398,6 +398,17 @@ def tree_map_(
     return tree
 
 
+@overload
+def tree_map_only(
+    type_or_types: type[T], f: Callable[[T], T], tree: TreeT, *, namespace: str = ...
+) -> TreeT: ...
+@overload
+def tree_map_only(
+    type_or_types: IsLeaf,
+    f: Callable[[Any], Any],
+    tree: Any,
+    **options: Unpack[PathOptions],
+) -> Any: ...
 def tree_map_only(
     type_or_types: IsLeaf,
     f: Callable[[Any], Any],

@@ -11,17 +11,17 @@ number of pairs of equal items; if there are too many, items are paired by posit
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
-from ..equality.content import as_numpy, is_array, is_table, is_traced
+from ..equality.content import as_numpy, is_array
 from ..errors import EditError
 from ..ops.context import Context
 from ..safely import FAULTS, clip
-from .select import Selector, keys_of, read_selector, selector
+from .select import Selector, children_of, read_selector, selector
 
 
 LISTS: Final = ("align", "position")
@@ -40,6 +40,11 @@ class Row(NamedTuple):
     before: int
     after: int
     has_moved: bool = False
+
+    def on(self, side: int) -> SequenceKey:
+        """Return the key in one of the lists, where it is missing in the other."""
+        place = self[side]
+        return SequenceKey(place if place >= 0 else self[1 - side])
 
 
 # ------------------------------------------------------------------- equal items
@@ -77,54 +82,70 @@ class Numbering:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def shared(self, a: Any, b: Any) -> int:
-        """Return how many children two nodes share, by key if they have names."""
+        """Return how many children two nodes share: equal ones under equal keys."""
         parts = []
         for node in (a, b):
             rule = self.context.rule_of(node)
-            children = () if rule is None else rule.flatten(node)[0]
-            numbers = [*map(self.of, children)]
-            keys: Sequence[Any] = [None] * len(numbers)
-            if rule is not None and not rule.is_sequence:
-                keys = keys_of(node, rule)
-            parts.append(Counter(zip(keys, numbers, strict=True)))
-        return (parts[0] & parts[1]).total()
+            table = {} if rule is None else children_of(node, rule)
+            parts.append({*zip(table, map(self.of, table.values()), strict=True)})
+        return len(parts[0] & parts[1])
+
+    def by_key(self, items: Sequence[Any], key: Selector, path: KeyPath) -> list[int]:
+        """Return numbers that identify the values of a key in the items of a list.
+
+        Args:
+            items: The items of the list.
+            key: The key to read in each item.
+            path: The path of the list.
+
+        Raises:
+            EditError: An item has no value or several values for the key, or two items
+                have the same value.
+        """
+        known: dict[int, KeyPath] = {}
+        for place, item in enumerate(items):
+            found = key.targets(item, self.context)
+            where = path_below(path, SequenceKey(place))
+            if len(found) != 1:
+                has = f"{len(found)} values at" if found else "no"
+                raise EditError(
+                    f"the item at {where.where()} has {has} {key.text!r}, the key that "
+                    "pairs the items",
+                    path=where,
+                )
+            value = found[0].value
+            first = known.setdefault(self.of(value), where)
+            if first is not where:
+                raise EditError(
+                    f"the items at {first.where()} and {where.where()} have the same "
+                    f"{key.text!r}, {clip(value)}, the key that pairs the items",
+                    path=where,
+                )
+        return [*known]
 
     def _key(self, leaf: Any) -> Hashable:
         """Return what stands for a leaf: it is equal for equal leaves."""
         cls = type(leaf)
         if cls is str or cls is int:
             return leaf  # type: ignore[no-any-return]  # it has a hash
-        key: Hashable = leaf
         try:
-            if cls is bool or cls is bytes:
-                key = cls, leaf
-            elif cls is set:
-                key = frozenset(leaf)
-            elif is_array(leaf) and not is_traced(leaf) and not is_table(leaf):
-                key = self._of_array(as_numpy(leaf))
-            elif leaf != leaf:
-                key = _NAN
+            if is_array(leaf):
+                array = as_numpy(leaf)
+                few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
+                form = array.shape, str(array.dtype), few.tobytes()
+                leaf = form if array.shape else array.item()
+            if leaf != leaf:
+                return (float, "nan") if self.equal_nan else object()
+            key = (
+                frozenset(leaf) if cls is set else (bool, leaf) if cls is bool else leaf
+            )
             hash(key)
         except FAULTS:  # of its class: it may have neither `==` nor a hash
             return object()
-        if key is _NAN and not self.equal_nan:
-            return object()
         return (cls, key) if self.typematch else key
-
-    def _of_array(self, array: Any) -> Hashable:
-        if not array.shape:
-            return self._key(array.item())
-        if array.dtype.kind not in "biufcSUmM":
-            return "array", array.shape
-        few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
-        if array.dtype.kind in "fc":
-            few = few + 0  # which has no negative zeros
-            few[few != few] = 0
-        return "array", array.shape, str(array.dtype), few.tobytes()
 
 
 _MOST_ELEMENTS: Final = 1_000
-_NAN: Final = ("nan",)
 _MOST_PAIRS: Final = 1_000_000
 
 
@@ -265,55 +286,3 @@ def keyed_lists(
         chosen, named = read_selector(what, context.view), selector(key)
         found |= {place.path: named for place in chosen.targets(tree, context)}
     return found
-
-
-def numbers_by_key(
-    items: Sequence[Any],
-    key: Selector,
-    context: Context,
-    number_of: Callable[[Any], int],
-    path: KeyPath,
-) -> list[int]:
-    """Return numbers that identify the values of a key in the items of a list.
-
-    Args:
-        items: The items of a list.
-        key: The key to read in each item.
-        context: What is a leaf.
-        number_of: Takes the value of the key.
-        path: The path of the list.
-
-    Raises:
-        EditError: An item has no value or several values for the key, or two items have
-            the same value.
-    """
-    known: dict[int, int] = {}
-    for place, item in enumerate(items):
-        found = key.targets(item, context)
-        where = path_below(path, SequenceKey(place))
-        if len(found) != 1:
-            has = f"{len(found)} values at" if found else "no"
-            raise EditError(
-                f"the item at {where.where()} has {has} {key.text!r}, the key that "
-                "pairs the items",
-                path=where,
-            )
-        number = number_of(found[0].value)
-        if known.setdefault(number, place) != place:
-            first = path_below(path, SequenceKey(known[number]))
-            raise EditError(
-                f"the items at {first.where()} and {where.where()} have the same "
-                f"{key.text!r}, {clip(found[0].value)}, the key that pairs the items",
-                path=where,
-            )
-    return [*known]
-
-
-def plain_keys(keys: Iterable[Any], side: int) -> Iterator[Any]:
-    """Yield the keys of a path in the first tree or in the second."""
-    for key in keys:
-        if type(key) is Row:
-            place = key[side]
-            yield SequenceKey(place if place >= 0 else key[1 - side])
-        else:
-            yield key

@@ -34,7 +34,7 @@ from ..ops.context import Context, context_of, path_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from ..safely import MISSING, brief, class_name, clip, nearest, printed, type_name
-from .align import Numbering, numbers_by_key
+from .align import Numbering
 from .diff import differ
 from .rebuild import (
     Delete,
@@ -558,8 +558,8 @@ class _Merging:
         by, lists = spot.policy.pairs, spot.policy.lists
         if key_type is SequenceKey and by is not None:
             numbers = [
-                numbers_by_key([*x], by, self.context, self.numbering.of, spot.path)
-                for x in (mine.values(), theirs.values())
+                self.numbering.by_key([*x.values()], by, spot.path)
+                for x in (mine, theirs)
             ]
             places = [{n: at for at, n in enumerate(row)} for row in numbers]
             known = dict.fromkeys([*numbers[0], *numbers[1]])
@@ -661,7 +661,7 @@ class _Merging:
         if spot.policy.conflict == "overlay":
             return self.cleaned(spot, above)
         path = spot.path
-        if differ(below, above, self.context, Values(), path):
+        if differ(below, above, self.context.below(path), Values()):
             raise EditError(
                 f"{clip(below)} and {clip(above)} differ at {path.where()}", path=path
             )

@@ -143,7 +143,6 @@ class Bound:
         self.tree_visit = self.visit = _traversal.tree_visit
         self.tree_walk = self.walk = _traversal.tree_walk
         self.tree_zip = self.zip = _reshape.tree_zip
-        self.tree_zip_outer = _merge.tree_zip_outer
         self.treedef_tuple = _map.treedef_tuple
         self.treedefs = _strategies.treedefs
         self.trees = _strategies.trees

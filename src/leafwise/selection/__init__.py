@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .diff import Change, TreeDiff, tree_diff
     from .difference import ArrayDifference, Form, Place, SetDifference, TextDifference
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
-    from .merge import tree_map_outer, tree_merge, tree_zip_outer
+    from .merge import tree_map_outer, tree_merge
     from .names import FlatReport, from_flat, override, to_flat
     from .partition import (
         Masked,
@@ -40,7 +40,7 @@ _HOMES: Final = {
     "diff": "Change TreeDiff tree_diff",
     "difference": "ArrayDifference Form Place SetDifference TextDifference",
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
-    "merge": "tree_map_outer tree_merge tree_zip_outer",
+    "merge": "tree_map_outer tree_merge",
     "names": "FlatReport from_flat override to_flat",
     "partition": (
         "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
@@ -61,6 +61,6 @@ __all__ = [
     "override", "selector", "to_flat", "tree_at", "tree_combine", "tree_diff",
     "tree_filter", "tree_group_by", "tree_labels", "tree_map_outer", "tree_mask",
     "tree_merge", "tree_move", "tree_partition", "tree_rename", "tree_unmask",
-    "tree_update", "tree_zip_outer",
+    "tree_update",
 ]
 # fmt: on

@@ -17,6 +17,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
+from ..core.walk import ROOT, unlink
 from ..equality.content import as_numpy, is_array
 from ..errors import EditError
 from ..ops.context import Context
@@ -43,8 +44,23 @@ class Row(NamedTuple):
 
     def on(self, side: int) -> SequenceKey:
         """Return the key in one of the lists, where it is missing in the other."""
-        place = self[side]
-        return SequenceKey(place if place >= 0 else self[1 - side])
+        return SequenceKey(self[side] if self[side] >= 0 else self[1 - side])
+
+
+def paths_of(link: Any, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
+    """Return the path of a place in two trees; where it is missing, as in the other.
+
+    Args:
+        link: The linked list of its keys, of which some may be rows.
+        root: The path to where the list begins.
+    """
+    keys = (*root, *unlink(link))
+    if Row not in map(type, keys):
+        return (path := KeyPath(keys)), path
+    plain = [
+        [key.on(side) if type(key) is Row else key for key in keys] for side in (0, 1)
+    ]
+    return KeyPath(plain[0]), KeyPath(plain[1])
 
 
 # ------------------------------------------------------------------- equal items

@@ -18,7 +18,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.walk import ROOT, unlink
+from ..core.walk import ROOT
 from ..equality import exact
 from ..equality.content import Asked, Undecided
 from ..equality.leaves import (
@@ -34,7 +34,7 @@ from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
 from . import difftext
-from .align import LISTS, Numbering, Row, aligned, keyed_lists, rows_of
+from .align import LISTS, Numbering, Row, aligned, keyed_lists, paths_of, rows_of
 from .difference import FEW, Detail, difference
 from .patch import operations, patched
 from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
@@ -508,14 +508,7 @@ class _Comparing:
 
     def paths(self, link: Any) -> tuple[KeyPath, KeyPath]:
         """Return the path of a place in the first tree and in the second."""
-        keys = (*self.context.root, *unlink(link))
-        if Row not in map(type, keys):
-            return (path := KeyPath(keys)), path
-        plain = (
-            [key.on(n) if type(key) is Row else key for key in keys] for n in (0, 1)
-        )
-        before, after = map(KeyPath, plain)
-        return before, after
+        return paths_of(link, self.context.root)
 
     def ignores(self, link: Any) -> tuple[bool, ...]:
         """Return whether a place is ignored in the first tree, and in the second."""

@@ -20,20 +20,17 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..equality.content import (
     Asked,
-    Undecided,
     as_numpy,
     distances,
     is_array,
     is_masked,
     is_number_dtype,
-    is_readable,
     is_table,
-    is_traced,
     quiet,
     same_places,
 )
 from ..equality.leaves import PLAIN
-from ..safely import FAULTS, printable, printed, shown, type_name
+from ..safely import FAULTS, printable, printed, shown
 
 
 FEW: Final = 3
@@ -224,7 +221,7 @@ def difference(
         A record; None if there is nothing to say but what the values are.
     """
     try:
-        if _is_plain_array(before) and _is_plain_array(after):
+        if all(is_array(x) and not is_table(x) for x in (before, after)):
             return _of_arrays(before, after, asked, places)
         for cls, what in ((str, "character"), (bytes, "byte")):
             if isinstance(before, cls) and isinstance(after, cls):
@@ -239,46 +236,26 @@ def difference(
     return None
 
 
-# --------------------------------------------------------------------------- arrays
-
-
-def _is_plain_array(value: Any) -> bool:
-    return is_array(value) and not is_table(value)
-
-
 def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | None:
     forms = form_of(a), form_of(b)
     if forms[0].shape != forms[1].shape:
         return ArrayDifference(*forms)
-    if is_traced(a) or is_traced(b):
-        return ArrayDifference(*forms, why="jax is tracing: the values are not known")
-    if forms[0] == forms[1] and not (is_readable(a) and is_readable(b)):
-        return None  # all that can be seen of them is the same
-    numpy: Any = sys.modules.get("numpy")
+    why = "which cannot be compared by element" if forms[0] == forms[1] else ""
+    unknown = ArrayDifference(*forms, why=why)
     try:
-        try:
-            x, y = as_numpy(a), as_numpy(b)
-        except FAULTS:  # only their own library can read the elements
-            x, y, differ = a, b, ~numpy.asarray(a == b)
-            if differ.shape != forms[0].shape:
-                raise
-        else:
-            if any(is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)):
-                return ArrayDifference(
-                    *forms, why="which cannot be compared by element"
-                )
-            differ = numpy.asarray(~same_places(x, y, asked))
-    except Undecided:
-        return ArrayDifference(*forms)
-    except FAULTS as error:
-        told = f"{type_name(error)}: {printed(error)}"
-        return ArrayDifference(*forms, why=f"the elements cannot be read ({told})")
+        x, y = as_numpy(a), as_numpy(b)
+        if any(is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)):
+            return unknown
+        differ = ~same_places(x, y, asked)
+    except FAULTS:  # they are of two sorts, or have no elements, as in a trace of jax
+        return unknown
     count = int(differ.sum())
     if not count and forms[0] == forms[1] and type(a) is type(b):
         return None  # it is not the elements that differ
-    indices = numpy.argwhere(differ)
-    first = [tuple(map(int, index)) for index in indices[:places]]
-    found = ArrayDifference(*forms, count, tuple(Place(n, x[n], y[n]) for n in first))
+    numpy: Any = sys.modules["numpy"]
+    indices = [tuple(map(int, index)) for index in numpy.argwhere(differ)]
+    first = tuple(Place(index, x[index], y[index]) for index in indices[:places])
+    found = ArrayDifference(*forms, count, first)
     if not count or not (is_number_dtype(x.dtype) and is_number_dtype(y.dtype)):
         return found
     with quiet():
@@ -291,7 +268,7 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         return found._replace(
             absolute=apart[finite][worst].item(),
             relative=float((apart[finite] / sizes[finite]).max()),
-            at=tuple(map(int, indices[finite][worst])),
+            at=indices[numpy.flatnonzero(finite)[worst]],
         )
 
 

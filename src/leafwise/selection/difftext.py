@@ -9,9 +9,7 @@ differs is found elsewhere.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
@@ -36,7 +34,6 @@ SIGNS: Final = {
 }
 _WORDS: Final = "changed", "added", "removed", "moved"
 _INDENT: Final = "    "
-_SHORT: Final = 60
 _ITEMS: Final = 3
 
 
@@ -147,102 +144,76 @@ def told(change: Change) -> Told:
         >>> told(lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0]).rows
         [('', '{1, 2}', '{2, 3}')]
     """
-    before, after = change.before, change.after
-    if change.kind in _WORDS:
-        sides = ("added", None, _brief(after)), ("removed", _brief(before), None)
-        rows = {kind: Told([("", old, new)]) for kind, old, new in sides}
-        return rows.get(change.kind, Told([("", _brief(before), _brief(after))]))
-    try:
-        whole = _whole(before), _whole(after)
-        is_clear = None not in whole and whole[0] != whole[1]
-        if not is_clear or (_is_many(before) and _is_many(after)):
-            match change.detail():
-                case ArrayDifference() as found:
-                    return _of_arrays(before, after, found)
-                case TextDifference() as found:
-                    return _of_texts(before, after, found)
-                case SetDifference() as found:
-                    return _of_sets(before, after, found)
-        return Told([("", *_apart(before, after, _brief(before), _brief(after)))])
-    except FAULTS:  # a class that only looks like one of those known here
-        return Told([("", clip(before), clip(after))])
+    before, after, kind = change.before, change.after, change.kind
+    old, new = _brief(before), _brief(after)
+    if kind in _WORDS:
+        sides = None if kind == "added" else old, None if kind == "removed" else new
+        return Told([("", *sides)])
+    is_clear = old == shown(before) != new == shown(after)
+    if not is_clear or (_is_many(before) and _is_many(after)):
+        match change.detail():
+            case ArrayDifference() as found:
+                return _of_arrays(before, after, found)
+            case TextDifference() as found:
+                return _of_texts(before, after, found)
+            case SetDifference() as found:
+                return _of_sets(before, after, found)
+    return Told([("", *_labelled(before, after, old, new))])
 
 
-def _apart(before: Any, after: Any, old: str, new: str) -> tuple[str, str]:
+def _labelled(before: Any, after: Any, old: str, new: str) -> tuple[str, str]:
     """Return the texts of two values, and what else tells them apart."""
     labels: Any = ("", "")
+    if type(before) is not type(after):
+        labels = type_names(type(before), type(after))
     if old == new:
         labels = contrast(before, after)
-    elif type(before) is not type(after):
-        labels = type_names(type(before), type(after))
     if isinstance(labels, str):
         return old, f"{new} ({printable(labels)})"
     marks = [f" ({printable(label)})" if label else "" for label in labels]
     return old + marks[0], new + marks[1]
 
 
-def _whole(value: Any) -> str | None:
-    """Return the text of a value if it is short, else None."""
-    has_size = isinstance(value, str | bytes | set | frozenset)
-    size = len(value) if has_size else math.prod(value.shape) if _is_many(value) else 0
-    text = shown(value) if size <= _SHORT else ""
-    return text if text == clip(value) else None
-
-
 def _is_many(value: Any) -> bool:
     """Return whether a value is an array with dimensions, and has elements."""
-    is_plain = is_array(value) and not is_table(value) and is_readable(value)
-    return is_plain and len(value.shape) > 0
+    try:
+        is_plain = is_array(value) and not is_table(value) and is_readable(value)
+        return is_plain and len(value.shape) > 0
+    except FAULTS:  # it only looks like an array
+        return False
 
 
 def _brief(value: Any) -> str:
     """Return the text of a value, or what an array is if its text is not short."""
-    try:
-        if _is_many(value):
-            return _whole(value) or str(form_of(value))
-    except FAULTS:  # it only looks like an array
-        pass
-    return clip(value)
+    text = clip(value)
+    return str(form_of(value)) if _is_many(value) and text != shown(value) else text
 
 
 def _of_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
     forms = str(found.before), str(found.after)
-    if forms[0] == forms[1] and type(before) is not type(after):
-        old, new = map(printable, type_names(type(before), type(after)))
-        forms = f"{forms[0]} ({old})", f"{forms[1]} ({new})"
-    elements = [(str([*p.at]), *_elements(p.before, p.after)) for p in found.places]
-    rows: list[Row] = [("", *forms), *elements]
-    if found.differing is None:
-        return Told(rows, printable(found.why))
+    if type(before) is not type(after):
+        forms = _labelled(before, after, *forms)
+    rows: list[Row] = [("", *forms)]
+    for place in found.places:
+        texts = printed(place.before), printed(place.after)
+        if texts[0] == texts[1] or isinstance(place.before, str | bytes):
+            texts = clip(place.before.item()), clip(place.after.item())
+        rows.append((str([*place.at]), *texts))
     if not found.differing:
-        return Told(rows, "with the same values" * (found.size > 0))
+        is_same = found.differing == 0 and found.size > 0
+        return Told(rows, "with the same values" if is_same else found.why)
     note = f"{found.differing} of {counted(found.size, 'place')} "
     note += "differs" if found.differing == 1 else "differ"
     errors = []
     if found.absolute is not None:
-        size = found.absolute
+        size, at = found.absolute, found.at or ()
         said = str(size) if isinstance(size, int) else f"{size:.6g}"
-        is_below = found.at in [place.at for place in found.places]
-        where = "" if is_below else f" at {[*(found.at or ())]}"
+        where = "" if at in [place.at for place in found.places] else f" at {[*at]}"
         errors = [f"largest error {said}{where}", f"relative {found.relative:.3g}"]
     if found.not_finite:
         errors.append(f"{found.not_finite} with NaN or infinity")
     note += f": {', '.join(errors)}" if errors else ""
     return Told(rows, note, found.differing - len(found.places))
-
-
-def _elements(before: Any, after: Any) -> tuple[str, str]:
-    """Return both elements of a place, as exactly as it takes to tell them apart."""
-    old, new = printed(before), printed(after)
-    if (
-        old == new
-        or max(len(old), len(new)) > _SHORT
-        or issubclass(type(before), str | bytes)
-    ):
-        with suppress(*FAULTS):  # they are no objects of Python
-            return clip(before.item()), clip(after.item())
-        return clip(before), clip(after)
-    return printable(" ".join(old.split())), printable(" ".join(new.split()))
 
 
 def _of_texts(before: Any, after: Any, found: TextDifference) -> Told:
@@ -257,8 +228,7 @@ def _of_texts(before: Any, after: Any, found: TextDifference) -> Told:
 
 
 def _of_sets(before: Any, after: Any, found: SetDifference) -> Told:
-    sizes = zip((before, after), (found.before, found.after), strict=True)
-    names = [f"{type_name(items)} of {size}" for items, size in sizes]
+    names = [f"{type_name(x)} of {len(x)}" for x in (before, after)]
     note, columns = [], []
     for word, items in (("removed", found.removed), ("added", found.added)):
         texts = [clip(item) for item in items[:_ITEMS]]
@@ -266,6 +236,5 @@ def _of_sets(before: Any, after: Any, found: SetDifference) -> Told:
             texts.append(f"and {len(items) - _ITEMS} more")
         note += [f"{len(items)} {word}"] if items else []
         columns.append(texts)
-    rows = [("", names[0], names[1])]
-    rows += [("", old, new) for old, new in zip_longest(*columns)]
-    return Told(rows, ", ".join(note))
+    rows = [("", old, new) for old, new in zip_longest(*columns)]
+    return Told([("", names[0], names[1]), *rows], ", ".join(note))

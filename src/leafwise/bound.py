@@ -132,11 +132,9 @@ class Bound:
         self.tree_group_by = _partition.tree_group_by
         self.tree_labels = _partition.tree_labels
         self.tree_map_outer = _merge.tree_map_outer
-        self.tree_mask = _partition.tree_mask
         self.tree_move = _edit.tree_move
         self.tree_rename = _edit.tree_rename
         self.tree_unflatten = self.unflatten = _map.tree_unflatten
-        self.tree_unmask = _partition.tree_unmask
         self.tree_unstack = self.unstack = _arrays.tree_unstack
         self.unzip = _reshape.tree_unzip
         self.tree_update = self.update = _edit.tree_update

@@ -128,9 +128,6 @@ CALLS = {
     "tree_filter": of_one(
         lambda a, **how: lw.selection.tree_filter(a, int, missing_ok=True, **how)
     ),
-    "tree_mask": of_one(
-        lambda a, **how: lw.selection.tree_mask(a, int, missing_ok=True, **how)
-    ),
     "tree_labels": of_one(
         lambda a, **how: lw.selection.tree_labels(
             a, {"*": 0, "**": 1}, default=2, **how

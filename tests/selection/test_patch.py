@@ -187,7 +187,7 @@ def test_what_is_no_patch():
         ({"a": 1}, {"a": float("nan")}, r"cannot hold nan \(float\) at \['a'\]"),
         ({}, {"a": [{2: 1}]}, r"the key 2 at \['a'\]\[0\]\[2\]"),
         ({1: [1]}, {1: [2]}, r"the key 1 at \[1\]"),
-        (lw.selection.Masked, {}, "Masked"),
+        (lw.KeyPath, {}, "KeyPath"),
     ],
 )
 def test_what_json_cannot_hold(a, b, text):

@@ -22,7 +22,7 @@ from ..equality.content import as_numpy, is_array
 from ..errors import EditError
 from ..ops.context import Context
 from ..safely import FAULTS, clip
-from .select import Selector, children_of, read_selector, selector
+from .select import Selector, children_of
 
 
 LISTS: Final = ("align", "position")
@@ -248,21 +248,17 @@ def rows_of(
     """
     targets = dict(moved)
     taken = {*targets.values()}
-    pairs: Pairs = []
     i = j = 0
     for stop, other in [*kept, sizes]:
         gone = [n for n in range(i, stop) if n not in targets]
         new = [n for n in range(j, other) if n not in taken]
-        pairs += [*_replaced(gone, new, shared), (stop, other)]
-        i, j = stop + 1, other + 1
-    i = j = 0
-    for stop, other in pairs:
-        for n in range(i, stop):
-            yield Row(n + start, targets.get(n, -1 - start) + start, n in targets)
-        yield from (Row(-1, n + start) for n in range(j, other) if n not in taken)
-        if stop < sizes[0]:
-            yield Row(stop + start, other + start)
-        i, j = stop + 1, other + 1
+        for before, after in [*_replaced(gone, new, shared), (stop, other)]:
+            for n in range(i, before):
+                yield Row(n + start, targets.get(n, -1 - start) + start, n in targets)
+            yield from (Row(-1, n + start) for n in range(j, after) if n not in taken)
+            if before < sizes[0]:
+                yield Row(before + start, after + start)
+            i, j = before + 1, after + 1
 
 
 _MOST_COMPARED: Final = 1_024
@@ -288,17 +284,3 @@ def _replaced(
         pairs.append((i, new[best]))
         first = best + 1
     return pairs
-
-
-# ------------------------------------------------------------ items with a key
-
-
-def keyed_lists(
-    lists: Mapping[Any, str], tree: Any, context: Context
-) -> dict[KeyPath, Selector]:
-    """Return the places that selectors pick, each with the selector for its key."""
-    found: dict[KeyPath, Selector] = {}
-    for what, key in lists.items():
-        chosen, named = read_selector(what, context.view), selector(key)
-        found |= {place.path: named for place in chosen.targets(tree, context)}
-    return found

@@ -21,20 +21,14 @@ from ..core.registry import GLOBAL
 from ..core.walk import ROOT
 from ..equality import exact
 from ..equality.content import Asked, Undecided
-from ..equality.leaves import (
-    PLAIN,
-    Values,
-    alike,
-    cannot_compare,
-    equal_at_sight,
-)
-from ..errors import CompareError, EditError
+from ..equality.leaves import PLAIN, Values, alike, cannot_compare, equal_at_sight
+from ..errors import EditError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
 from . import difftext
-from .align import LISTS, Numbering, Row, aligned, keyed_lists, paths_of, rows_of
+from .align import LISTS, Numbering, Row, aligned, paths_of, rows_of
 from .difference import FEW, Detail, difference
 from .patch import operations, patched
 from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
@@ -44,6 +38,7 @@ from .select import (
     check_cycles,
     keys_of,
     read_selector,
+    selector,
     static_names,
 )
 
@@ -463,11 +458,13 @@ def changes_between(
         )
     compared = _Comparing(context, values, aligns=lists != "position")
     if ignore is not None:
-        chosen = read_selector(ignore, context.view)
-        places = [chosen.targets(tree, context) for tree in (a, b)]
-        compared.ignored = [{place.path for place in found} for found in places]
+        find = read_selector(ignore, context.view).targets
+        compared.ignored = [{p.path for p in find(tree, context)} for tree in (a, b)]
     if isinstance(lists, Mapping):
-        compared.keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
+        for what, key in lists.items():
+            find, named = read_selector(what, context.view).targets, selector(key)
+            for table, tree in zip(compared.keys, (a, b), strict=True):
+                table.update((place.path, named) for place in find(tree, context))
     return [*compared.walk((), a, b)]
 
 
@@ -500,7 +497,7 @@ class _Comparing:
         self.values = values
         self.aligns = aligns
         self.ignored: Sequence[set[KeyPath]] = ()
-        self.keys: Sequence[Mapping[KeyPath, Selector]] = ()
+        self.keys: Sequence[dict[KeyPath, Selector]] = ({}, {})
         asked = values.asked
         self.numbering = Numbering(
             context, typematch=asked.typematch, equal_nan=asked.equal_nan
@@ -629,7 +626,7 @@ class _Comparing:
         most one pair of them differs.
         """
         sizes = len(ours), len(others)
-        if self.keys:
+        if any(self.keys):
             paths = self.paths(link)
             tables = zip(self.keys, paths, strict=True)
             key = next((table[path] for table, path in tables if path in table), None)
@@ -652,17 +649,13 @@ class _Comparing:
         by_position.aligns = False
 
         def same(i: int, j: int) -> bool:
-            x, y = ours[i], others[j]
-            try:
-                return not any(by_position.walk((link, Row(i, j)), x, y))
-            except CompareError:
-                return False
+            return not any(by_position.walk((link, Row(i, j)), ours[i], others[j]))
 
-        least = min(sizes)
-        start = next((n for n in range(least) if not same(n, n)), least)
-        rest = range(1, least - start + 1)
-        ends = (n - 1 for n in rest if not same(sizes[0] - n, sizes[1] - n))
-        end = next(ends, len(rest))
+        start = end = 0
+        while start < min(sizes) and same(start, start):
+            start += 1
+        while end < min(sizes) - start and same(sizes[0] - end - 1, sizes[1] - end - 1):
+            end += 1
         sides = ours[start : sizes[0] - end], others[start : sizes[1] - end]
         numbers = [[*map(self.numbering.of, side)] for side in sides]
         shared = lambda i, j: self.numbering.shared(sides[0][i], sides[1][j])  # noqa: E731

@@ -57,22 +57,13 @@ class Form(NamedTuple):
     shape: tuple[int, ...]
 
     def __str__(self) -> str:
-        short = _NUMERIC.sub(
-            lambda found: f"{_LETTERS[found[1]]}{found[2]}", self.dtype
-        )
+        short = _NUMBER.sub(r"\1", self.dtype)
         if len(short) > _LONGEST:  # fields have names and dtypes of their own
             short = f"{short[: _LONGEST - 3]}..."
         return printable(f"{short}[{','.join(map(str, self.shape))}]")
 
 
-_LETTERS: Final = {
-    "bfloat": "bf",
-    "complex": "c",
-    "float": "f",
-    "int": "i",
-    "uint": "u",
-}
-_NUMERIC: Final = re.compile(r"^(bfloat|complex|float|int|uint)(\d+.*)$", re.DOTALL)
+_NUMBER: Final = re.compile(r"^(bf|c|f|i|u)(?:loat|omplex|nt|int)(?=\d)")
 
 
 def form_of(array: Any) -> Form:
@@ -253,9 +244,9 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
     if not count and forms[0] == forms[1] and type(a) is type(b):
         return None  # it is not the elements that differ
     numpy: Any = sys.modules["numpy"]
-    indices = [tuple(map(int, index)) for index in numpy.argwhere(differ)]
-    first = tuple(Place(index, x[index], y[index]) for index in indices[:places])
-    found = ArrayDifference(*forms, count, first)
+    indices = numpy.argwhere(differ)
+    first = [tuple(map(int, index)) for index in indices[:places]]
+    found = ArrayDifference(*forms, count, tuple(Place(n, x[n], y[n]) for n in first))
     if not count or not (is_number_dtype(x.dtype) and is_number_dtype(y.dtype)):
         return found
     with quiet():
@@ -268,7 +259,7 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         return found._replace(
             absolute=apart[finite][worst].item(),
             relative=float((apart[finite] / sizes[finite]).max()),
-            at=indices[numpy.flatnonzero(finite)[worst]],
+            at=tuple(map(int, indices[finite][worst])),
         )
 
 

@@ -3,8 +3,8 @@
 Owns `tree_diff` and what it returns. Containers are compared key by key; where two
 nodes are of different types, the record holds both as a whole. Which items of two lists
 belong together is decided in `align`; what there is to say of two values is looked for
-when somebody asks (`difference`); how a diff is printed is the affair of
-`difftext`, and that of JSON Patches of `patch`.
+when somebody asks, and printed, by `difference`; JSON Patches are the affair of
+`patch`.
 """
 
 from __future__ import annotations
@@ -27,9 +27,8 @@ from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
-from . import difftext
 from .align import LISTS, Numbering, Row, aligned, paths_of, rows_of
-from .difference import FEW, Detail, difference
+from .difference import FEW, Detail, counted, difference, lines_of, lines_of_all
 from .patch import operations, patched
 from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
 from .select import (
@@ -118,7 +117,7 @@ class Change(Frozen):
         return difference(self.before, self.after, self._asked, places)
 
     def __str__(self) -> str:
-        return "\n".join(difftext.lines_of(self, Paint("never")))
+        return "\n".join(lines_of(self, Paint("never")))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Change:
@@ -161,7 +160,7 @@ class TreeDiff(Shown, tuple[Change, ...]):  # noqa: SLOT001  # it has a `__dict_
         return "\n".join(self.lines()) or "no differences"
 
     def __repr__(self) -> str:
-        told = difftext.counted(len(self), "change")
+        told = counted(len(self), "change")
         return "\n  ".join([f"<TreeDiff of {told}>", *self.lines(most=_IN_REPR)])
 
     def lines(self, *, color: str = "never", most: int | None = None) -> Iterator[str]:
@@ -182,7 +181,7 @@ class TreeDiff(Shown, tuple[Change, ...]):  # noqa: SLOT001  # it has a `__dict_
             >>> [*diff.lines(most=1)]
             ['~ [0]: 1 -> 4', 'and 2 more']
         """
-        return difftext.lines_of_all(self, Paint(color), most)
+        return lines_of_all(self, Paint(color), most)
 
     def show(
         self, *, color: str = "auto", most: int | None = None, file: Any = None
@@ -201,7 +200,7 @@ class TreeDiff(Shown, tuple[Change, ...]):  # noqa: SLOT001  # it has a `__dict_
             >>> lw.tree_diff({"a": 1}, {"a": 2}).show(color="never")
             ~ ['a']: 1 -> 2
         """
-        lines = difftext.lines_of_all(self, Paint(color, file), most)
+        lines = lines_of_all(self, Paint(color, file), most)
         print("\n".join(lines) or "no differences", file=file)
 
     def invert(self) -> TreeDiff:

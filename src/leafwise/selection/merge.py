@@ -1,7 +1,7 @@
 """Trees merged into one: node by node, by a rule for each place, or as an outer join.
 
 Owns `tree_merge`, in which one value wins: mappings are merged key by key, other nodes
-of one type child by child; the policy for each place; and `tree_map_outer`, in
+of one type child by child; how to merge at each place; and `tree_map_outer`, in
 which no tree wins. How a node of a kind is made is defined in
 `rebuild`.
 
@@ -224,10 +224,11 @@ _WORDS: Final = {
 }
 
 
-class Policy(NamedTuple):
-    """How to merge at one place, and below it unless a rule says otherwise.
+class Spot(NamedTuple):
+    """A place in two trees, and how to merge there, and below unless a rule says it.
 
     Attributes:
+        link: The path, as a linked list of keys, and of rows in lists.
         join: Which keys remain.
         lists: How lists are merged.
         conflict: Which value wins.
@@ -236,6 +237,7 @@ class Policy(NamedTuple):
         decides: Whether a rule said which value wins, even if their types differ.
     """
 
+    link: Any
     join: str
     lists: str
     conflict: str
@@ -243,8 +245,13 @@ class Policy(NamedTuple):
     pairs: Selector | None = None
     decides: bool = False
 
-    def changed(self, rule: Any) -> Policy:
-        """Return the policy changed by a rule.
+    @property
+    def path(self) -> KeyPath:
+        """The path in the first tree."""
+        return paths_of(self.link)[0]
+
+    def changed(self, rule: Any) -> Spot:
+        """Return the place where a rule holds.
 
         Raises:
             ValueError: The rule is unknown.
@@ -267,23 +274,6 @@ class Policy(NamedTuple):
 
 Rules: TypeAlias = "tuple[dict[KeyPath, list[Any]], ...]"
 """The rules for places in two trees, by path; each after its number."""
-
-
-class Spot(NamedTuple):
-    """A place in two trees, and how to merge there.
-
-    Attributes:
-        link: The path, as a linked list of keys, and of rows in lists.
-        policy: The policy.
-    """
-
-    link: Any
-    policy: Policy
-
-    @property
-    def path(self) -> KeyPath:
-        """The path in the first tree."""
-        return paths_of(self.link)[0]
 
 
 # -------------------------------------------------------------------------- deep merges
@@ -370,8 +360,8 @@ add a rule for this path, "overlay" or "base", to choose which one wins
     """
     keyed = lists if isinstance(lists, Mapping) else {}
     lists = lists if isinstance(lists, str) else "replace"
-    policy = Policy(join, lists, conflict)
-    for word, known in zip(policy, _WORDS.values(), strict=False):
+    spot = Spot((), join, lists, conflict)
+    for word, known in zip(spot[1:4], _WORDS.values(), strict=True):
         if word not in known:
             told = ", ".join(map(repr, known))
             raise ValueError(f"{clip(word)} is not one of {told}")
@@ -380,7 +370,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
     listed += (rules or {}).items()
     chosen = [(read_selector(what, context.view), rule) for what, rule in listed]
     for _, rule in listed:
-        policy.changed(rule)
+        spot.changed(rule)
     merged, record = base, Edited(validate)
     for overlay in overlays:
         trees = merged, overlay
@@ -390,7 +380,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
                 for place in where.targets(tree, context):
                     table.setdefault(place.path, []).append((number, rule))
         merging = _Merging(context, record, placed if chosen else None)
-        merged = run(merging.merged(Spot((), policy), *trees), trees, context)
+        merged = run(merging.merged(spot, *trees), trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
     record.complete_in(merged, context)
@@ -413,24 +403,22 @@ class _Merging:
 
     def merged(self, spot: Spot, below: Any, above: Any) -> Walk:
         """Return the merge of what two trees have at a place; MISSING for nothing."""
-        link, policy = spot
         if self.rules is not None:
-            tables = zip(self.rules, paths_of(link), strict=True)
+            tables = zip(self.rules, paths_of(spot.link), strict=True)
             found = [one for table, path in tables for one in table.get(path, ())]
             for _, changed in sorted(found, key=itemgetter(0)):
-                policy = policy.changed(changed)
-            spot = Spot(link, policy)
+                spot = spot.changed(changed)
         if below is above:
             return below
         if below is MISSING:
-            keeps = policy.join in ("outer", "right")
+            keeps = spot.join in ("outer", "right")
             return self.cleaned(spot, above) if keeps else MISSING
         if above is MISSING:
-            return below if policy.join in ("outer", "left") else MISSING
+            return below if spot.join in ("outer", "left") else MISSING
         if above is DELETE:
             return MISSING
-        if policy.function is not None:
-            return _called(policy.function, (below, above), spot)
+        if spot.function is not None:
+            return _called(spot.function, (below, above), spot)
         rule, other = self.resolve(type(below)), self.resolve(type(above))
         if rule is None or other is None:
             fits = rule is other or below is None or above is None
@@ -442,8 +430,8 @@ class _Merging:
         if rule is other and keys_of(below, rule) == keys_of(above, rule):
             mine, theirs = children_of(below, rule), children_of(above, rule)
             aux, other_aux = rule.flatten(below)[1], rule.flatten(above)[1]
-            if policy.conflict != "base" and not rule.same_aux(aux, other_aux):
-                if policy.conflict == "error":
+            if spot.conflict != "base" and not rule.same_aux(aux, other_aux):
+                if spot.conflict == "error":
                     return self.chosen(spot, below, above, fits=True)
                 node = call_at(rule.unflatten, (other_aux, [*mine.values()]), spot)
         else:
@@ -475,9 +463,8 @@ class _Merging:
             pairs: The keys of a child in both tables.
             as_key: Makes the key of a path of both.
         """
-        policy = spot.policy._replace(function=None, pairs=None)
-        keeps = self.rules is None and policy.join in ("outer", "left")
-        overlays = keeps and policy[:3:2] == ("outer", "overlay")
+        keeps = self.rules is None and spot.join in ("outer", "left")
+        overlays = keeps and (spot.join, spot.conflict) == ("outer", "overlay")
         made: dict[Any, Any] = {}
         for one, two in pairs:
             below, above = mine.get(one, MISSING), theirs.get(two, MISSING)
@@ -487,7 +474,8 @@ class _Merging:
             elif overlays:
                 value = self.overlaid(below, above)
             if value is MISSING:
-                here = Spot((spot.link, as_key(one, two)), policy)
+                link = spot.link, as_key(one, two)
+                here = spot._replace(link=link, function=None, pairs=None)
                 value = yield self.merged(here, below, above)
             if value is not MISSING:
                 made[one if one is two else (one, two)] = value
@@ -498,27 +486,27 @@ class _Merging:
     ) -> Walk:
         """Return the merge of two mappings, or of two sequences."""
         mine, theirs = entries_of(below, rule), entries_of(above, other)
-        is_list, policy, shift = item_key(below, rule) is SequenceKey, spot.policy, 0
+        is_list, shift = item_key(below, rule) is SequenceKey, 0
         pairs: list[Any] = [(key, key) for key in {**mine, **theirs}]
-        if is_list and policy.pairs is not None:
+        if is_list and spot.pairs is not None:
             rows = [
-                self.numbering.by_key([*table.values()], policy.pairs, path)
+                self.numbering.by_key([*table.values()], spot.pairs, path)
                 for table, path in zip((mine, theirs), paths_of(spot.link), strict=True)
             ]
             places = [{number: n for n, number in enumerate(row)} for row in rows]
             known = dict.fromkeys([*rows[0], *rows[1]])
             pairs = [tuple(table.get(n, -1) for table in places) for n in known]
-        elif is_list and policy.lists == "replace":
+        elif is_list and spot.lists == "replace":
             return self.chosen(spot, below, above, fits=True)
-        elif is_list and policy.lists == "extend":
-            spot, shift = Spot(spot.link, policy._replace(join="outer")), len(mine)
+        elif is_list and spot.lists == "extend":
+            spot, shift = spot._replace(join="outer"), len(mine)
             pairs = [(n, -1) for n in mine] + [(-1, n) for n in theirs]
         as_key = Row if is_list else lambda key, _: DictKey(key)
         made = yield from self.children(spot, mine, theirs, pairs, as_key)
 
         def data() -> set[Any]:
             new = data_keys([above])
-            return data_keys([below]) | {n + shift for n in new} if is_list else new
+            return data_keys([below]) | ({n + shift for n in new} if shift else new)
 
         return call_at(remade, (below, rule, mine, made, data), spot)
 
@@ -543,10 +531,10 @@ class _Merging:
         else:
             return None
         unknown = [key.name for key in found if key not in known]
-        if unknown and spot.policy.join in ("left", "inner"):
+        if unknown and spot.join in ("left", "inner"):
             return {key: value for key, value in found.items() if key in known}
         if unknown and (rule.extras is None or rule.extras(below) is None):
-            if spot.policy.decides:
+            if spot.decides:
                 return None
             name, near = unknown[0], nearest(str(unknown[0]), [k.name for k in known])
             more = f" and {len(near) - 5} more" if len(near) > 5 else ""
@@ -583,11 +571,10 @@ class _Merging:
         Raises:
             EditError: It is undecided which.
         """
-        conflict = spot.policy.conflict
-        if fits or spot.policy.decides:
-            if conflict == "overlay":
+        if fits or spot.decides:
+            if spot.conflict == "overlay":
                 return self.cleaned(spot, above)
-            if conflict == "base":
+            if spot.conflict == "base":
                 return below
             path = spot.path
             if not differ(below, above, self.context.below(path), Values()):

@@ -249,8 +249,8 @@ def test_a_function_makes_one_value_of_two():
         ),
         (
             Layer(1), Layer(lw.DELETE), {},
-            ".weight cannot be deleted: its parent has a fixed number of "
-            "children",
+            "the Layer at the root has a fixed number of children: they can be set, "
+            "but not deleted, inserted or renamed",
         ),
         (
             {}, {"a": (1, lw.DELETE)}, {},

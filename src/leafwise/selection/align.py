@@ -18,7 +18,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import ROOT, unlink
-from ..equality.content import as_numpy, is_array
+from ..equality.content import Asked, as_numpy, is_array
+from ..equality.leaves import PLAIN
 from ..errors import EditError
 from ..ops.context import Context
 from ..safely import FAULTS, clip
@@ -74,15 +75,12 @@ class Numbering:
 
     Args:
         context: What is a leaf.
-        typematch, equal_nan: As for `tree_equal`.
+        asked: Whether types count, and whether NaN is the same as NaN.
     """
 
-    def __init__(
-        self, context: Context, *, typematch: bool = False, equal_nan: bool = True
-    ) -> None:
+    def __init__(self, context: Context, asked: Asked = PLAIN) -> None:
         self.context = context
-        self.typematch = typematch
-        self.equal_nan = equal_nan
+        self.asked = asked
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, value: Any) -> int:
@@ -151,14 +149,14 @@ class Numbering:
                 form = array.shape, str(array.dtype), few.tobytes()
                 leaf = form if array.shape else array.item()
             if leaf != leaf:
-                return (float, "nan") if self.equal_nan else object()
+                return (float, "nan") if self.asked.equal_nan else object()
             key = (
                 frozenset(leaf) if cls is set else (bool, leaf) if cls is bool else leaf
             )
             hash(key)
         except FAULTS:  # of its class: it may have neither `==` nor a hash
             return object()
-        return (cls, key) if self.typematch else key
+        return (cls, key) if self.asked.typematch else key
 
 
 _MOST_ELEMENTS: Final = 1_000

@@ -59,9 +59,8 @@ class Change(Frozen):
             last key is the position in the list of the second tree.
         before: The old value; MISSING if the value was added.
         after: The new value; MISSING if the value was removed.
-        index: If the value was added to or removed from a mapping, the position of its
-            key there. If it was moved, the position in the list of the second tree.
-            None otherwise.
+        index: The position in a list or mapping: of what was added or moved, in the
+            second tree, of what was removed, in the first; None otherwise.
 
     Example:
         >>> import leafwise as lw
@@ -262,12 +261,11 @@ class TreeDiff(Shown, tuple[Change, ...]):  # noqa: SLOT001  # it has a `__dict_
                         f"found {clip(found)}",
                         path=path,
                     )
-            is_item = path != ROOT and type(path[-1]) is SequenceKey
             edit: Edit = Set(after)
             if change.kind == "added":
-                edit = Insert(after, path[-1].idx if is_item else change.index)
+                edit = Insert(after, change.index)
             elif change.kind == "removed":
-                edit = Move(None) if is_item else Delete()
+                edit = Move(None) if type(path[-1]) is SequenceKey else Delete()
             elif change.kind == "moved":
                 edit = Move(change.index)
             edits.append((path, edit))
@@ -417,9 +415,9 @@ def tree_diff(
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     found = changes_between(a, b, context, values, ignore, lists)
-    if not equal_nan:  # a tree matches where it has the NaN that was found in it
-        values = Values(typematch=typematch, rtol=rtol, atol=atol)
-    return _diff_of(found, context, values)
+    # a tree to which it is applied matches where it has the NaN that was found
+    matching = Values(typematch=typematch, rtol=rtol, atol=atol)
+    return _diff_of(found, context, matching)
 
 
 def _diff_of(changes: Iterable[Change], context: Context, values: Values) -> TreeDiff:
@@ -497,10 +495,7 @@ class _Comparing:
         self.aligns = aligns
         self.ignored: Sequence[set[KeyPath]] = ()
         self.keys: Sequence[dict[KeyPath, Selector]] = ({}, {})
-        asked = values.asked
-        self.numbering = Numbering(
-            context, typematch=asked.typematch, equal_nan=asked.equal_nan
-        )
+        self.numbering = Numbering(context, values.asked)
 
     def paths(self, link: Any) -> tuple[KeyPath, KeyPath]:
         """Return the path of a place in the first tree and in the second."""
@@ -611,7 +606,7 @@ class _Comparing:
             if has_moved:
                 rows.append((row, x, y, "moved", j))
             if i < 0 or j < 0:
-                rows.append((row, x, y, "added" if i < 0 else "removed", None))
+                rows.append((row, x, y, "added" if i < 0 else "removed", max(i, j)))
             elif not self.same_at_sight(x, y):
                 rows.append((row, x, y, "", None))
         return "", rows

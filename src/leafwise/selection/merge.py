@@ -117,13 +117,6 @@ def _with_values(
         value, known = new.get(key, MISSING), old.get(key, MISSING)
         if value is known:
             continue
-        if value is MISSING and (rule.extras is None or rule.extras(node) is None):
-            path = path_below(place.path, key)
-            raise EditError(
-                f"{path.where()} cannot be deleted: its parent has a fixed number of "
-                "children",
-                path=path,
-            )
         edit = Insert(value) if known is MISSING else Set(value)
         edits.append((key, Delete() if value is MISSING else edit))
     if edits:

@@ -49,7 +49,7 @@ def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
         if kind != "added":
             made.append(((1, -depth, 0, -path[-1].idx), "remove", path, MISSING))
         if kind != "removed":
-            index: Any = path[-1].idx if kind == "added" else change.index
+            index: Any = change.index
             place = path_below(path.parent, SequenceKey(index))
             made.append(((1, -depth, 1, index), "add", place, change.after))
     return [_operation(*rest) for _, *rest in sorted(made, key=itemgetter(0))]
@@ -129,39 +129,24 @@ def patched(
     return tree
 
 
-_MEMBERS: Final = {
-    "add": ("path", "value"),
-    "copy": ("from", "path"),
-    "move": ("from", "path"),
-    "remove": ("path",),
-    "replace": ("path", "value"),
-    "test": ("path", "value"),
-}
-"""What an operation must have."""
-
-
 def _applied(
     tree: Any, operation: Any, context: Context, same: Callable[[Any, Any], bool]
 ) -> Any:
     """Return a tree after one operation."""
     if not isinstance(operation, dict):
         raise EditError(f"it is not an object: {clip(operation)}")
-    word: Any = operation.get("op")
-    if str(word) not in _MEMBERS:
+    word, pointer = operation.get("op"), operation.get("path")
+    value = copy.deepcopy(operation.get("value", MISSING))
+    if word in ("add", "replace", "test") and value is MISSING:
+        raise EditError("it has no 'value'")
+    if word not in ("add", "copy", "move", "remove", "replace", "test"):
         raise EditError(f"unknown operation {clip(word)}")
-    for name in _MEMBERS[word]:
-        member = operation.get(name, MISSING)
-        if name == "value" and member is MISSING:
-            raise EditError("it has no 'value'")
-        if name != "value" and type(member) is not str:
-            raise EditError(f"its {name!r} is not a JSON Pointer: {clip(member)}")
-    pointer, value = operation["path"], copy.deepcopy(operation.get("value"))
     if word != "add":
-        source: Any = operation.get("from", pointer)
+        source = operation.get("from") if word in ("copy", "move") else pointer
         path, found = _read(tree, source, context)
         if found is MISSING:
             raise EditError(f"no value at {path.where()}", path=path)
-        if word == "move" and pointer.startswith(f"{source}/"):
+        if word == "move" and str(pointer).startswith(f"{source}/"):
             raise EditError(f"{source!r} cannot be moved into itself")
     if word == "replace":
         return rebuild(tree, [(path, Set(value))], context)
@@ -186,7 +171,7 @@ def _applied(
     return rebuild(tree, [(path, edit)], context)
 
 
-def _read(tree: Any, pointer: str, context: Context) -> tuple[KeyPath, Any]:
+def _read(tree: Any, pointer: Any, context: Context) -> tuple[KeyPath, Any]:
     """Return the path of a JSON Pointer in a tree, and the value there.
 
     The value is MISSING where nothing is, and something can be added.
@@ -194,11 +179,10 @@ def _read(tree: Any, pointer: str, context: Context) -> tuple[KeyPath, Any]:
     Raises:
         EditError: It is not a pointer, or leads nowhere.
     """
-    first, *parts = pointer.split("/")
-    if first or re.search("~(?![01])", pointer):
+    if type(pointer) is not str or not re.fullmatch("(/([^~/]|~[01])*)*", pointer):
         raise EditError(f"not a JSON Pointer: {clip(pointer)}")
     path, node = KeyPath(), tree
-    for part in parts:
+    for part in pointer.split("/")[1:]:
         where, token = path.where(), part.replace("~1", "/").replace("~0", "~")
         if node is MISSING:
             raise EditError(f"no value at {where}", path=path)

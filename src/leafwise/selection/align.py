@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, path_below
@@ -23,11 +23,8 @@ from ..equality.leaves import PLAIN
 from ..errors import EditError
 from ..ops.context import Context
 from ..safely import FAULTS, clip
-from .select import Selector, children_of
+from .select import Selector, children_of, read_selector
 
-
-LISTS: Final = ("align", "position")
-"""How lists are compared, see `tree_diff`."""
 
 Pairs: TypeAlias = list[tuple[int, int]]
 """Positions in one list, and in the other."""
@@ -62,6 +59,25 @@ def paths_of(link: Any, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
         [key.on(side) if type(key) is Row else key for key in keys] for side in (0, 1)
     ]
     return KeyPath(plain[0]), KeyPath(plain[1])
+
+
+def placed(
+    said: Iterable[tuple[Any, Any]], trees: Sequence[Any], context: Context
+) -> list[dict[KeyPath, list[Any]]]:
+    """Return for each tree what is said of its places, by path.
+
+    Args:
+        said: Selectors, each with what is said of the places that it picks.
+        trees: The trees.
+        context: What is a leaf.
+    """
+    tables: list[dict[KeyPath, list[Any]]] = [{} for _ in trees]
+    for what, value in said:
+        targets = read_selector(what, context.view).targets
+        for table, tree in zip(tables, trees, strict=True):
+            for place in targets(tree, context):
+                table.setdefault(place.path, []).append(value)
+    return tables
 
 
 # ------------------------------------------------------------------- equal items

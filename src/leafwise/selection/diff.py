@@ -27,16 +27,14 @@ from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
-from .align import LISTS, Numbering, Row, aligned, paths_of, rows_of
+from .align import Numbering, Row, aligned, paths_of, placed, rows_of
 from .difference import FEW, Detail, counted, difference, lines_of, lines_of_all
 from .patch import operations, patched
 from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
 from .select import (
     DEPTH_IN_DOUBT,
-    Selector,
     check_cycles,
     keys_of,
-    read_selector,
     selector,
     static_names,
 )
@@ -121,11 +119,7 @@ class Change(Frozen):
     def __eq__(self, other: object) -> bool:
         if type(other) is not Change:
             return NotImplemented
-        if (self.kind, self.path) != (other.kind, other.path) or (
-            self.kind == "moved" and self.index != other.index
-        ):
-            return False
-        return alike((self.before, self.after), (other.before, other.after))
+        return alike(self._values(), other._values())
 
     def __hash__(self) -> int:
         return hash((self.kind, self.path))
@@ -448,20 +442,17 @@ def changes_between(
         EditError: An item lacks the key that pairs it, or two items have the same key.
         ValueError: `lists` has an invalid value.
     """
-    if not isinstance(lists, Mapping) and lists not in LISTS:
-        raise ValueError(
-            f"lists must be one of {', '.join(map(repr, LISTS))}, or a mapping "
-            f"from selectors to keys; got {clip(lists)}"
-        )
     compared = _Comparing(context, values, aligns=lists != "position")
     if ignore is not None:
-        find = read_selector(ignore, context.view).targets
-        compared.ignored = [{p.path for p in find(tree, context)} for tree in (a, b)]
+        compared.ignored = placed([(ignore, None)], (a, b), context)
     if isinstance(lists, Mapping):
-        for what, key in lists.items():
-            find, named = read_selector(what, context.view).targets, selector(key)
-            for table, tree in zip(compared.keys, (a, b), strict=True):
-                table.update((place.path, named) for place in find(tree, context))
+        keys = [(what, selector(key)) for what, key in lists.items()]
+        compared.keys = placed(keys, (a, b), context)
+    elif lists not in ("align", "position"):
+        raise ValueError(
+            "lists must be one of 'align', 'position', or a mapping from selectors to "
+            f"keys; got {clip(lists)}"
+        )
     return [*compared.walk((), a, b)]
 
 
@@ -493,18 +484,18 @@ class _Comparing:
         self.context = context
         self.values = values
         self.aligns = aligns
-        self.ignored: Sequence[set[KeyPath]] = ()
-        self.keys: Sequence[dict[KeyPath, Selector]] = ({}, {})
+        self.ignored: Sequence[Mapping[KeyPath, Any]] = ()
+        self.keys: Sequence[Mapping[KeyPath, Any]] = ()
         self.numbering = Numbering(context, values.asked)
 
     def paths(self, link: Any) -> tuple[KeyPath, KeyPath]:
         """Return the path of a place in the first tree and in the second."""
         return paths_of(link, self.context.root)
 
-    def ignores(self, link: Any) -> tuple[bool, ...]:
-        """Return whether a place is ignored in the first tree, and in the second."""
-        pairs = zip(self.paths(link), self.ignored, strict=True)
-        return tuple([path in places for path, places in pairs])
+    def is_ignored(self, link: Any) -> bool:
+        """Return whether a place is ignored in one of the trees."""
+        pairs = zip(self.ignored, self.paths(link), strict=False)
+        return any(path in places for places, path in pairs)
 
     def same_at_sight(self, a: Any, b: Any) -> bool:
         """Return whether two values are the same, as far as that is seen at once."""
@@ -520,7 +511,7 @@ class _Comparing:
         stack: list[Any] = [(link, 0, a, b, "", None)]
         while stack:
             link, depth, one, two, kind, index = stack.pop()
-            if self.ignored and any(self.ignores(link)):
+            if self.ignored and self.is_ignored(link):
                 continue
             if depth == DEPTH_IN_DOUBT:
                 check_cycles(unchecked, self.context)
@@ -620,21 +611,20 @@ class _Comparing:
         most one pair of them differs.
         """
         sizes = len(ours), len(others)
-        if any(self.keys):
-            paths = self.paths(link)
+        if self.keys:
+            paths, by_key = self.paths(link), self.numbering.by_key
             tables = zip(self.keys, paths, strict=True)
-            key = next((table[path] for table, path in tables if path in table), None)
-            if key is not None:
-                by_key = self.numbering.by_key
-                pairs = aligned(
-                    by_key(ours, key, paths[0]), by_key(others, key, paths[1])
+            keys = [key for table, path in tables for key in table.get(path, ())]
+            if keys:
+                rows = (
+                    by_key(ours, keys[-1], paths[0]),
+                    by_key(others, keys[-1], paths[1]),
                 )
-                return rows_of(sizes, *pairs)
-        if self.ignored and any(
-            self.ignores((link, SequenceKey(place)))[side]
-            for side in (0, 1)
-            for place in range(sizes[side])
-        ):
+                return rows_of(sizes, *aligned(*rows))
+        places = [
+            (link, SequenceKey(n)) for n in range(max(sizes) if self.ignored else 0)
+        ]
+        if any(map(self.is_ignored, places)):
             return None
         is_same = map(self.same_at_sight, ours, others)
         if sizes[0] == sizes[1] and sum(is_same) >= sizes[0] - 1:

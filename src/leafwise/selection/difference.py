@@ -22,18 +22,8 @@ from collections.abc import Set as AbstractSet
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from ..equality.content import (
-    Asked,
-    as_numpy,
-    distances,
-    is_array,
-    is_masked,
-    is_number_dtype,
-    is_readable,
-    is_table,
-    quiet,
-    same_places,
-)
+from ..equality import content
+from ..equality.content import Asked, is_array, is_table
 from ..equality.leaves import PLAIN, contrast, type_names
 from ..paint import Paint
 from ..safely import FAULTS, clip, printable, printed, shown, type_name
@@ -244,10 +234,12 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
     why = "which cannot be compared by element" if forms[0] == forms[1] else ""
     unknown = ArrayDifference(*forms, why=why)
     try:
-        x, y = as_numpy(a), as_numpy(b)
-        if any(is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)):
+        x, y = content.as_numpy(a), content.as_numpy(b)
+        if any(
+            content.is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)
+        ):
             return unknown
-        differ = ~same_places(x, y, asked)
+        differ = ~content.same_places(x, y, asked)
     except FAULTS:  # they are of two sorts, or have no elements, as in a trace of jax
         return unknown
     count = int(differ.sum())
@@ -257,10 +249,10 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
     indices = numpy.argwhere(differ)
     first = [tuple(map(int, index)) for index in indices[:places]]
     found = ArrayDifference(*forms, count, tuple(Place(n, x[n], y[n]) for n in first))
-    if not count or not (is_number_dtype(x.dtype) and is_number_dtype(y.dtype)):
+    if not count or not content.is_number_dtype(x.dtype):
         return found
-    with quiet():
-        apart, sizes = distances(x[differ], y[differ])
+    with content.quiet():
+        apart, sizes = content.distances(x[differ], y[differ])
         finite = numpy.isfinite(sizes)
         found = found._replace(not_finite=int((~finite).sum()))
         if not finite.any():
@@ -287,17 +279,13 @@ def _of_texts(
     end: Any = b"\n" if isinstance(a, bytes) else "\n"
     line = a.count(end, 0, position) + 1
     column = position - a.rfind(end, 0, position)
-    around = (_around(text, position, quoted=quoted) for text in (a, b))
-    return TextDifference(what, (len(a), len(b)), position, line, column, *around)
-
-
-def _around(text: Any, position: int, *, quoted: bool) -> str:
-    """Return what a text has around a position, marked where it is cut."""
     start = max(0, position - _BEFORE)
-    piece = text[start : start + _AROUND]
-    said = printable(shown(piece) if quoted else piece)
-    dots = "..." * (start > 0), "..." * (start + _AROUND < len(text))
-    return said.join(dots)
+    end, around = start + _AROUND, []
+    for text in (a, b):
+        piece = shown(text[start:end]) if quoted else text[start:end]
+        dots = "..." * (start > 0), "..." * (end < len(text))
+        around.append(printable(piece).join(dots))
+    return TextDifference(what, (len(a), len(b)), position, line, column, *around)
 
 
 def _of_sets(a: AbstractSet[Any], b: AbstractSet[Any]) -> SetDifference | None:
@@ -466,7 +454,9 @@ def _labelled(before: Any, after: Any, old: str, new: str) -> tuple[str, str]:
 def _is_many(value: Any) -> bool:
     """Return whether a value is an array with dimensions, and has elements."""
     try:
-        is_plain = is_array(value) and not is_table(value) and is_readable(value)
+        is_plain = (
+            is_array(value) and not is_table(value) and content.is_readable(value)
+        )
         return is_plain and len(value.shape) > 0
     except FAULTS:  # it only looks like an array
         return False

@@ -25,7 +25,7 @@ from ..ops.context import Context, context_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from ..safely import MISSING, brief, clip, nearest, printed, type_name
-from .align import Numbering, Row, paths_of
+from .align import Numbering, Row, paths_of, placed
 from .diff import differ
 from .rebuild import (
     Delete,
@@ -49,7 +49,6 @@ from .select import (
     children_of,
     has_kinds,
     keys_of,
-    read_selector,
     selector,
     static_names,
     with_article,
@@ -265,10 +264,6 @@ class Spot(NamedTuple):
         )
 
 
-Rules: TypeAlias = "tuple[dict[KeyPath, list[Any]], ...]"
-"""The rules for places in two trees, by path; each after its number."""
-
-
 # -------------------------------------------------------------------------- deep merges
 
 
@@ -361,18 +356,14 @@ add a rule for this path, "overlay" or "base", to choose which one wins
     context = context_of(none_is_leaf=True, namespace=namespace)
     listed = [(what, selector(key)) for what, key in keyed.items()]
     listed += (rules or {}).items()
-    chosen = [(read_selector(what, context.view), rule) for what, rule in listed]
     for _, rule in listed:
         spot.changed(rule)
+    numbered = [(what, (n, rule)) for n, (what, rule) in enumerate(listed)]
     merged, record = base, Edited(validate)
     for overlay in overlays:
         trees = merged, overlay
-        placed: Rules = ({}, {})
-        for number, (where, rule) in enumerate(chosen):
-            for table, tree in zip(placed, trees, strict=True):
-                for place in where.targets(tree, context):
-                    table.setdefault(place.path, []).append((number, rule))
-        merging = _Merging(context, record, placed if chosen else None)
+        placed_rules = placed(numbered, trees, context) if listed else ()
+        merging = _Merging(context, record, placed_rules)
         merged = run(merging.merged(spot, *trees), trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
@@ -384,9 +375,15 @@ _MARKS: Final = frozenset({type(DELETE), type(MISSING)})
 
 
 class _Merging:
-    """The merge of one overlay into a tree."""
+    """The merge of one overlay into a tree.
 
-    def __init__(self, context: Context, record: Edited, rules: Rules | None) -> None:
+    Attributes:
+        record: The objects that are made.
+        rules: What rules say of places in the two trees, by path, each after its
+            number; empty without rules.
+    """
+
+    def __init__(self, context: Context, record: Edited, rules: Sequence[Any]) -> None:
         self.context = context
         self.record = record
         self.rules = rules
@@ -396,7 +393,7 @@ class _Merging:
 
     def merged(self, spot: Spot, below: Any, above: Any) -> Walk:
         """Return the merge of what two trees have at a place; MISSING for nothing."""
-        if self.rules is not None:
+        if self.rules:
             tables = zip(self.rules, paths_of(spot.link), strict=True)
             found = [one for table, path in tables for one in table.get(path, ())]
             for _, changed in sorted(found, key=itemgetter(0)):
@@ -429,7 +426,7 @@ class _Merging:
                 node = call_at(rule.unflatten, (other_aux, [*mine.values()]), spot)
         else:
             mine = fields_of(below, rule)
-            fields = self.fields(spot, below, above, mine) if mine else None
+            fields = self.fields(spot, below, above, rule, mine) if mine else None
             if fields is None:
                 return self.chosen(spot, below, above, fits=False)
             theirs = {**mine, **fields}
@@ -456,7 +453,7 @@ class _Merging:
             pairs: The keys of a child in both tables.
             as_key: Makes the key of a path of both.
         """
-        keeps = self.rules is None and spot.join in ("outer", "left")
+        keeps = not self.rules and spot.join in ("outer", "left")
         overlays = keeps and (spot.join, spot.conflict) == ("outer", "overlay")
         made: dict[Any, Any] = {}
         for one, two in pairs:
@@ -504,7 +501,7 @@ class _Merging:
         return call_at(remade, (below, rule, mine, made, data), spot)
 
     def fields(
-        self, spot: Spot, below: Any, above: Any, known: Mapping[Any, Any]
+        self, spot: Spot, below: Any, above: Any, rule: Rule, known: dict[Any, Any]
     ) -> dict[Any, Any] | None:
         """Return the fields of an object that a mapping gives other values.
 
@@ -514,7 +511,6 @@ class _Merging:
         Raises:
             EditError: A name is no field, and no rule decides.
         """
-        rule: Any = self.resolve(type(below))
         other: Any = self.resolve(type(above))
         if rule is other and rule.extras is not None:
             found = fields_of(above, other)

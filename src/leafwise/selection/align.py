@@ -202,8 +202,7 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
         (n, n) for n, (x, y) in enumerate(zip(mine, theirs, strict=False)) if x == y
     ]
     if sum(len(places.get(number, ())) for number in mine) <= _MOST_PAIRS:
-        longest = _longest_common(mine, places)
-        kept = longest if len(longest) > len(kept) else kept
+        kept = max(kept, _longest_common(mine, places), key=len)
     ours, others = {i for i, _ in kept}, {j for _, j in kept}
     left = {number: [j for j in js if j not in others] for number, js in places.items()}
     moved = []
@@ -226,14 +225,10 @@ def _longest_common(mine: Sequence[int], places: Mapping[int, Sequence[int]]) ->
     for i, number in enumerate(mine):
         for j in places.get(number, ()):
             k = bisect_left(ends, j)
-            if k == len(ends):
-                ends.append(j)
-                tips.append(0)
-            elif ends[k] == j:
-                continue
-            ends[k] = j
-            tips[k] = len(steps)
-            steps.append((i, j, tips[k - 1] if k else -1))
+            if k == len(ends) or ends[k] != j:
+                ends[k : k + 1] = [j]
+                tips[k : k + 1] = [len(steps)]
+                steps.append((i, j, tips[k - 1] if k else -1))
     found = []
     tip = tips[-1] if tips else -1
     while tip >= 0:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import copy
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import starmap, zip_longest
 from typing import Any, Final, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath
@@ -22,14 +23,13 @@ from ..core.walk import ROOT
 from ..equality import exact
 from ..equality.content import Asked, Undecided
 from ..equality.leaves import PLAIN, Values, alike, cannot_compare, equal_at_sight
-from ..errors import EditError
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
 from .align import Numbering, Row, aligned, paths_of, placed, rows_of
 from .difference import FEW, Detail, counted, difference, lines_of, lines_of_all
-from .patch import operations, patched
+from .patch import mismatch, operations, patched
 from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
 from .select import (
     DEPTH_IN_DOUBT,
@@ -250,11 +250,7 @@ class TreeDiff(Shown, tuple[Change, ...]):  # noqa: SLOT001  # it has a `__dict_
                 if found is not before and differ(
                     before, found, context.below(path), self._values
                 ):
-                    raise EditError(
-                        f"expected {clip(before)} at {path.where()}, "
-                        f"found {clip(found)}",
-                        path=path,
-                    )
+                    raise mismatch(path, before, found)
             edit: Edit = Set(after)
             if change.kind == "added":
                 edit = Insert(after, change.index)
@@ -585,10 +581,8 @@ class _Comparing:
         if found is None and rule.is_fixed:
             return self.nodes(a, b, rule)
         if found is None:
-            found = [
-                Row(n if n < len(ours) else -1, n if n < len(others) else -1)
-                for n in range(max(len(ours), len(others)))
-            ]
+            indices = range(len(ours)), range(len(others))
+            found = starmap(Row, zip_longest(*indices, fillvalue=-1))
         rows: list[Any] = []
         for row in found:
             i, j, has_moved = row
@@ -612,19 +606,15 @@ class _Comparing:
         """
         sizes = len(ours), len(others)
         if self.keys:
-            paths, by_key = self.paths(link), self.numbering.by_key
-            tables = zip(self.keys, paths, strict=True)
-            keys = [key for table, path in tables for key in table.get(path, ())]
+            tables = [*zip(self.keys, self.paths(link), (ours, others), strict=True)]
+            keys = [key for table, path, _ in tables for key in table.get(path, ())]
             if keys:
-                rows = (
-                    by_key(ours, keys[-1], paths[0]),
-                    by_key(others, keys[-1], paths[1]),
-                )
-                return rows_of(sizes, *aligned(*rows))
-        places = [
-            (link, SequenceKey(n)) for n in range(max(sizes) if self.ignored else 0)
-        ]
-        if any(map(self.is_ignored, places)):
+                by_key = self.numbering.by_key
+                numbers = [by_key(items, keys[-1], path) for _, path, items in tables]
+                return rows_of(sizes, *aligned(*numbers))
+        if self.ignored and any(
+            self.is_ignored((link, SequenceKey(n))) for n in range(max(sizes))
+        ):
             return None
         is_same = map(self.same_at_sight, ours, others)
         if sizes[0] == sizes[1] and sum(is_same) >= sizes[0] - 1:

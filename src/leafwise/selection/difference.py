@@ -453,13 +453,8 @@ def _labelled(before: Any, after: Any, old: str, new: str) -> tuple[str, str]:
 
 def _is_many(value: Any) -> bool:
     """Return whether a value is an array with dimensions, and has elements."""
-    try:
-        is_plain = (
-            is_array(value) and not is_table(value) and content.is_readable(value)
-        )
-        return is_plain and len(value.shape) > 0
-    except FAULTS:  # it only looks like an array
-        return False
+    has_shape = bool(content.shape_of(value)) and not is_table(value)
+    return has_shape and content.is_readable(value)
 
 
 def _brief(value: Any) -> str:

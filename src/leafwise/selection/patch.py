@@ -43,19 +43,16 @@ def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
     made: list[tuple[Any, ...]] = []
     for change in changes:
         kind, path, depth = change.kind, change.path, len(change.path)
-        if kind not in _WORDS or type(path[-1]) is not SequenceKey:
-            made.append(((0,), _WORDS.get(kind, "replace"), path, change.after))
+        if change.index is None or type(path[-1]) is not SequenceKey:
+            word = {"added": "add", "removed": "remove"}.get(kind, "replace")
+            made.append(((0,), word, path, change.after))
             continue
         if kind != "added":
             made.append(((1, -depth, 0, -path[-1].idx), "remove", path, MISSING))
         if kind != "removed":
-            index: Any = change.index
-            place = path_below(path.parent, SequenceKey(index))
-            made.append(((1, -depth, 1, index), "add", place, change.after))
+            place = path_below(path.parent, SequenceKey(change.index))
+            made.append(((1, -depth, 1, change.index), "add", place, change.after))
     return [_operation(*rest) for _, *rest in sorted(made, key=itemgetter(0))]
-
-
-_WORDS: Final = {"added": "add", "removed": "remove", "moved": ""}
 
 
 def _operation(word: str, path: KeyPath, value: Any) -> dict[str, Any]:
@@ -153,8 +150,7 @@ def _applied(
     if word == "test":
         if same(found, value):
             return tree
-        text = f"expected {clip(value)} at {path.where()}, found {clip(found)}"
-        raise EditError(text, path=path)
+        raise mismatch(path, value, found)
     if word in ("remove", "move"):
         if not path:
             raise EditError("the root cannot be removed", path=path)
@@ -169,6 +165,12 @@ def _applied(
     if path and type(path[-1]) is SequenceKey:
         edit = Insert(value, path[-1].idx)
     return rebuild(tree, [(path, edit)], context)
+
+
+def mismatch(path: KeyPath, wanted: Any, found: Any) -> EditError:
+    """Return the error about a value that is not there, but another one."""
+    text = f"expected {clip(wanted)} at {path.where()}, found {clip(found)}"
+    return EditError(text, path=path)
 
 
 def _read(tree: Any, pointer: Any, context: Context) -> tuple[KeyPath, Any]:

@@ -45,6 +45,11 @@ class Row(NamedTuple):
         return SequenceKey(self[side] if self[side] >= 0 else self[1 - side])
 
 
+def key_of(before: int, after: int) -> Any:
+    """Return the key of an item in two lists: a row where its positions differ."""
+    return SequenceKey(before) if before == after else Row(before, after)
+
+
 def paths_of(link: Any, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
     """Return the path of a place in two trees; where it is missing, as in the other.
 

@@ -27,7 +27,7 @@ from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
-from .align import Numbering, Row, aligned, paths_of, placed, rows_of
+from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
 from .difference import FEW, Detail, counted, difference, lines_of, lines_of_all
 from .patch import mismatch, operations, patched
 from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
@@ -584,16 +584,16 @@ class _Comparing:
             indices = range(len(ours)), range(len(others))
             found = starmap(Row, zip_longest(*indices, fillvalue=-1))
         rows: list[Any] = []
-        for row in found:
-            i, j, has_moved = row
+        for i, j, has_moved in found:
+            key = key_of(i, j)
             x = ours[i] if i >= 0 else MISSING
             y = others[j] if j >= 0 else MISSING
             if has_moved:
-                rows.append((row, x, y, "moved", j))
+                rows.append((key, x, y, "moved", j))
             if i < 0 or j < 0:
-                rows.append((row, x, y, "added" if i < 0 else "removed", max(i, j)))
+                rows.append((key, x, y, "added" if i < 0 else "removed", max(i, j)))
             elif not self.same_at_sight(x, y):
-                rows.append((row, x, y, "", None))
+                rows.append((key, x, y, "", None))
         return "", rows
 
     def aligned(
@@ -623,7 +623,7 @@ class _Comparing:
         by_position.aligns = False
 
         def same(i: int, j: int) -> bool:
-            return not any(by_position.walk((link, Row(i, j)), ours[i], others[j]))
+            return not any(by_position.walk((link, key_of(i, j)), ours[i], others[j]))
 
         start = end = 0
         while start < min(sizes) and same(start, start):

@@ -25,7 +25,7 @@ from ..ops.context import Context, context_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from ..safely import MISSING, brief, clip, nearest, printed, type_name
-from .align import Numbering, Row, paths_of, placed
+from .align import Numbering, key_of, paths_of, placed
 from .diff import differ
 from .rebuild import (
     Delete,
@@ -491,7 +491,7 @@ class _Merging:
         elif is_list and spot.lists == "extend":
             spot, shift = spot._replace(join="outer"), len(mine)
             pairs = [(n, -1) for n in mine] + [(-1, n) for n in theirs]
-        as_key = Row if is_list else lambda key, _: DictKey(key)
+        as_key = key_of if is_list else lambda key, _: DictKey(key)
         made = yield from self.children(spot, mine, theirs, pairs, as_key)
 
         def data() -> set[Any]:

@@ -282,9 +282,9 @@ def _of_texts(
     start = max(0, position - _BEFORE)
     end, around = start + _AROUND, []
     for text in (a, b):
-        piece = shown(text[start:end]) if quoted else text[start:end]
+        piece: Any = text[start:end]
         dots = "..." * (start > 0), "..." * (end < len(text))
-        around.append(printable(piece).join(dots))
+        around.append(printable(shown(piece) if quoted else piece).join(dots))
     return TextDifference(what, (len(a), len(b)), position, line, column, *around)
 
 
@@ -465,12 +465,13 @@ def _brief(value: Any) -> str:
 
 def _tell_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
     forms = str(found.before), str(found.after)
-    if type(before) is not type(after):
-        forms = _labelled(before, after, *forms)
+    if forms[0] == forms[1] and type(before) is not type(after):
+        old, new = map(printable, type_names(type(before), type(after)))
+        forms = f"{forms[0]} ({old})", f"{forms[1]} ({new})"
     rows: list[Row] = [("", *forms)]
     for place in found.places:
         texts = printed(place.before), printed(place.after)
-        if texts[0] == texts[1] or isinstance(place.before, str | bytes):
+        if texts[0] == texts[1] or issubclass(type(place.before), str | bytes):
             texts = clip(place.before.item()), clip(place.after.item())
         rows.append((str([*place.at]), *texts))
     if not found.differing:

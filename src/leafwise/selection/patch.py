@@ -41,17 +41,19 @@ def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
         EditError: JSON has no such key or value.
     """
     made: list[tuple[Any, ...]] = []
+    lists: dict[KeyPath, int] = {}
     for change in changes:
-        kind, path, depth = change.kind, change.path, len(change.path)
+        kind, path = change.kind, change.path
         if change.index is None or type(path[-1]) is not SequenceKey:
             word = {"added": "add", "removed": "remove"}.get(kind, "replace")
             made.append(((0,), word, path, change.after))
             continue
+        order = 1, -len(path), lists.setdefault(path.parent, len(lists))
         if kind != "added":
-            made.append(((1, -depth, 0, -path[-1].idx), "remove", path, MISSING))
+            made.append(((*order, 0, -path[-1].idx), "remove", path, MISSING))
         if kind != "removed":
             place = path_below(path.parent, SequenceKey(change.index))
-            made.append(((1, -depth, 1, change.index), "add", place, change.after))
+            made.append(((*order, 1, change.index), "add", place, change.after))
     return [_operation(*rest) for _, *rest in sorted(made, key=itemgetter(0))]
 
 
@@ -138,28 +140,31 @@ def _applied(
         raise EditError("it has no 'value'")
     if word not in ("add", "copy", "move", "remove", "replace", "test"):
         raise EditError(f"unknown operation {clip(word)}")
-    if word != "add":
-        source = operation.get("from") if word in ("copy", "move") else pointer
-        path, found = _read(tree, source, context)
-        if found is MISSING:
-            raise EditError(f"no value at {path.where()}", path=path)
-        if word == "move" and str(pointer).startswith(f"{source}/"):
-            raise EditError(f"{source!r} cannot be moved into itself")
+    if word == "add":
+        return _added(tree, pointer, value, context)
+    source = operation.get("from") if word in ("copy", "move") else pointer
+    path, found = _read(tree, source, context)
+    if found is MISSING:
+        raise EditError(f"no value at {path.where()}", path=path)
     if word == "replace":
         return rebuild(tree, [(path, Set(value))], context)
     if word == "test":
         if same(found, value):
             return tree
         raise mismatch(path, value, found)
-    if word in ("remove", "move"):
-        if not path:
-            raise EditError("the root cannot be removed", path=path)
-        is_item = type(path[-1]) is SequenceKey
-        tree = rebuild(tree, [(path, Move(None) if is_item else Delete())], context)
-        if word == "remove":
-            return tree
-    if word in ("copy", "move"):
-        value = copy.deepcopy(found)
+    if word == "copy":
+        return _added(tree, pointer, copy.deepcopy(found), context)
+    if not path:
+        raise EditError("the root cannot be removed", path=path)
+    if word == "move" and str(pointer).startswith(f"{source}/"):
+        raise EditError(f"{source!r} cannot be moved into itself")
+    is_item = type(path[-1]) is SequenceKey
+    rest = rebuild(tree, [(path, Move(None) if is_item else Delete())], context)
+    return rest if word == "remove" else _added(rest, pointer, found, context)
+
+
+def _added(tree: Any, pointer: Any, value: Any, context: Context) -> Any:
+    """Return a tree with a value added, or set where something is in a mapping."""
     path, old = _read(tree, pointer, context)
     edit: Edit = Insert(value) if old is MISSING else Set(value)
     if path and type(path[-1]) is SequenceKey:

@@ -465,13 +465,6 @@ def test_states_and_masked_leaves_with_arrays_are_compared():
     assert nn.State({"a": 1}) != nn.State({"a": True})
     assert nn.State({"a": 1}) != nn.State({"a": 1.0})
     assert nn.State({"a": Raising()}) != nn.State({"a": Raising()})
-    assert lw.selection.Masked(np.ones(2)) == lw.selection.Masked(np.ones(2))
-    assert lw.selection.Masked(np.ones(2)) != lw.selection.Masked(np.zeros(2))
-    assert hash(lw.selection.Masked(np.ones(2))) == hash(
-        lw.selection.Masked(np.ones(2))
-    )
-    masked = lw.selection.tree_mask({"w": np.ones(2), "n": 1}, "w")
-    assert lw.tree_equal(masked, lw.tree_map(lambda x: x, copy.deepcopy(masked)))
     assert not alike(Raising(), Raising())
 
 

@@ -128,9 +128,6 @@ CALLS = {
     "tree_filter": of_one(
         lambda a, **how: lw.selection.tree_filter(a, int, missing_ok=True, **how)
     ),
-    "tree_mask": of_one(
-        lambda a, **how: lw.selection.tree_mask(a, int, missing_ok=True, **how)
-    ),
     "tree_labels": of_one(
         lambda a, **how: lw.selection.tree_labels(
             a, {"*": 0, "**": 1}, default=2, **how
@@ -149,7 +146,6 @@ CALLS = {
     ),
     "at, mask": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["*"].mask()),
     "tree_map_outer": of_all(lw.selection.tree_map_outer, row),
-    "tree_zip_outer": of_all(lw.selection.tree_zip_outer),
     "to_dot": of_one(lw.show.to_dot),
     "to_mermaid": of_one(lw.show.to_mermaid),
     "to_html": of_one(lw.show.to_html),

@@ -105,7 +105,7 @@ def test_arrays_of_two_libraries(jax, need):
 
 
 def test_arrays_that_jax_traces(jax):
-    """Their shapes and dtypes are known; what they hold is not, and that is said."""
+    """Their shapes and dtypes are known; what they hold is not."""
     seen = []
 
     @jax.jit
@@ -116,9 +116,7 @@ def test_arrays_that_jax_traces(jax):
 
     compiled(jax.numpy.ones(100))
     assert seen[0].differing is None
-    assert seen[1] == (
-        "~ [0]: f32[100] -> i32[100], jax is tracing: the values are not known"
-    )
+    assert seen[1] == "~ [0]: f32[100] -> i32[100]"
 
 
 def test_tables(need):

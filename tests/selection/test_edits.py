@@ -305,11 +305,11 @@ def test_pointing():
 
 def test_pointing_at_one_object_in_two_places_is_an_error():
     """Where a class gives the same object back, there is no telling."""
-    mask = lw.selection.Masked(1)
+    same = nn.graphdef({})
     with pytest.raises(EditError) as caught:
-        lw.selection.tree_at(lambda t: t["a"], {"a": mask, "b": mask}, 2)
+        lw.selection.tree_at(lambda t: t["a"], {"a": same, "b": same}, 2)
     assert str(caught.value) == (
-        "the result of where (Masked) occurs several times: ['a'], ['b']"
+        "the result of where (GraphDef) occurs several times: ['a'], ['b']"
     )
 
 

@@ -1,6 +1,7 @@
 """Trees merged into one another, and joined side by side."""
 
 from collections import defaultdict, namedtuple
+from functools import partial
 from typing import Any
 
 import pytest
@@ -244,12 +245,12 @@ def test_a_function_makes_one_value_of_two():
         ({"a": 1}, {"a": True}, {"conflict": "error"}, "1 and True differ at ['a']"),
         (
             [Layer(1)], [Layer(1, "x")], {"conflict": "error", "lists": "position"},
-            "the static fields of two Layer nodes differ at [0]",
+            "Layer(weight=1, name='layer') and Layer(weight=1, name='x') differ at [0]",
         ),
         (
             Layer(1), Layer(lw.DELETE), {},
-            ".weight cannot be deleted: its parent has a fixed number of "
-            "children",
+            "the Layer at the root has a fixed number of children: they can be set, "
+            "but not deleted, inserted or renamed",
         ),
         (
             {}, {"a": (1, lw.DELETE)}, {},
@@ -279,12 +280,14 @@ def test_words_that_are_none_are_refused():
 
 # ----------------------------------------------------------------------- side by side
 
+zip_outer = partial(lw.selection.tree_map_outer, lambda *row: row)
+
 
 @given(st.lists(configs(), min_size=1, max_size=4))
 def test_zip_has_every_key_of_all(trees):
     """At each path a tuple of what each tree has there."""
     assume(any(lw.tree_leaves(tree) for tree in trees))
-    zipped = lw.selection.tree_zip_outer(*trees)
+    zipped = zip_outer(*trees)
     rows = lw.tree_leaves_with_path(zipped, is_leaf=lambda x: isinstance(x, tuple))
     tables = [dict(lw.tree_leaves_with_path(tree)) for tree in trees]
     assert {path for path, _ in rows} == {path for table in tables for path in table}
@@ -303,19 +306,19 @@ def test_trees_of_one_structure_map_as_ever(tree):
 def test_what_is_beside_another_sort_is_an_error():
     """With the place."""
     with pytest.raises(EditError) as error:
-        lw.selection.tree_zip_outer({"a": [1]}, {}, {"a": {"x": 1}})
+        zip_outer({"a": [1]}, {}, {"a": {"x": 1}})
     assert str(error.value) == "cannot join a list and a dict at ['a']"
     with pytest.raises(EditError) as error:
-        lw.selection.tree_zip_outer([1], [[2]])
+        zip_outer([1], [[2]])
     assert str(error.value) == "cannot join the leaf 1 and a list at [0]"
     with pytest.raises(EditError, match="the leaf \\[1\\] and a dict at"):
-        lw.selection.tree_zip_outer(
+        zip_outer(
             {"a": [1]},
             {"a": {"x": 1}},
             is_leaf=list,
         )
     with pytest.raises(TypeError, match="at least one tree"):
-        lw.selection.tree_zip_outer()
+        zip_outer()
     with pytest.raises(ValueError, match="no") as raised:
         lw.selection.tree_map_outer(lambda _: int("no"), {"a": 1})
     assert raised.value.__notes__ == ["at key path ['a']"]

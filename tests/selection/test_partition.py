@@ -1,4 +1,4 @@
-"""Parts of trees: splitting, putting together, labels, masks."""
+"""Parts of trees: splitting, putting together, labels."""
 
 import re
 
@@ -45,9 +45,6 @@ def test_groups_are_the_tree(tree):
         labels = lw.tree_map(lambda leaf: type(leaf).__name__, tree)
         names = [cls.__name__ for cls in groups]
         assert [*lw.selection.tree_group_by(tree, labels)] == names
-    masked = lw.selection.tree_mask(tree, "**", missing_ok=True)
-    assert lw.tree_leaves(masked) == []
-    assert lw.tree_equal(lw.selection.tree_unmask(masked), tree)
 
 
 def test_none_is_a_value():

@@ -148,8 +148,8 @@ OTHERS = {
                     "cannot be moved into itself"),
     "no pointer": ({"a": 1}, [op("remove", "a")], "not a JSON Pointer"),
     "an escape": ({"a~b": 1}, [op("remove", "/a~b")], "not a JSON Pointer"),
-    "no path": ({}, [{"op": "remove"}], "its 'path' is not a JSON Pointer"),
-    "no source": ({}, [op("copy", "/a")], "its 'from' is not a JSON Pointer"),
+    "no path": ({}, [{"op": "remove"}], "not a JSON Pointer: None"),
+    "no source": ({}, [op("copy", "/a")], "not a JSON Pointer: None"),
     "no value": ({}, [op("add", "/a")], "it has no 'value'"),
     "no operation": ({}, [op("spam", "/a")], "unknown operation 'spam'"),
     "no object": ({}, [1], "it is not an object"),
@@ -187,7 +187,7 @@ def test_what_is_no_patch():
         ({"a": 1}, {"a": float("nan")}, r"cannot hold nan \(float\) at \['a'\]"),
         ({}, {"a": [{2: 1}]}, r"the key 2 at \['a'\]\[0\]\[2\]"),
         ({1: [1]}, {1: [2]}, r"the key 1 at \[1\]"),
-        (lw.selection.Masked, {}, "Masked"),
+        (lw.KeyPath, {}, "KeyPath"),
     ],
 )
 def test_what_json_cannot_hold(a, b, text):

@@ -20,17 +20,14 @@ if TYPE_CHECKING:
     from .diff import Change, TreeDiff, tree_diff
     from .difference import ArrayDifference, Form, Place, SetDifference, TextDifference
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
-    from .merge import tree_map_outer, tree_merge, tree_zip_outer
+    from .merge import tree_map_outer, tree_merge
     from .names import FlatReport, from_flat, override, to_flat
     from .partition import (
-        Masked,
         tree_combine,
         tree_filter,
         tree_group_by,
         tree_labels,
-        tree_mask,
         tree_partition,
-        tree_unmask,
     )
     from .select import Selector, selector
 # fmt: on
@@ -40,12 +37,9 @@ _HOMES: Final = {
     "diff": "Change TreeDiff tree_diff",
     "difference": "ArrayDifference Form Place SetDifference TextDifference",
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
-    "merge": "tree_map_outer tree_merge tree_zip_outer",
+    "merge": "tree_map_outer tree_merge",
     "names": "FlatReport from_flat override to_flat",
-    "partition": (
-        "Masked tree_combine tree_filter tree_group_by tree_labels tree_mask "
-        "tree_partition tree_unmask"
-    ),
+    "partition": "tree_combine tree_filter tree_group_by tree_labels tree_partition",
     "select": "Selector selector",
 }
 """The modules that are loaded when one of their names is first asked for."""
@@ -56,11 +50,10 @@ if not TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "ArrayDifference", "Change", "FlatReport", "Form", "Masked", "Place", "Selection",
-    "Selector", "SetDifference", "TextDifference", "TreeDiff", "at", "from_flat",
-    "override", "selector", "to_flat", "tree_at", "tree_combine", "tree_diff",
-    "tree_filter", "tree_group_by", "tree_labels", "tree_map_outer", "tree_mask",
-    "tree_merge", "tree_move", "tree_partition", "tree_rename", "tree_unmask",
-    "tree_update", "tree_zip_outer",
+    "ArrayDifference", "Change", "FlatReport", "Form", "Place", "Selection", "Selector",
+    "SetDifference", "TextDifference", "TreeDiff", "at", "from_flat", "override",
+    "selector", "to_flat", "tree_at", "tree_combine", "tree_diff", "tree_filter",
+    "tree_group_by", "tree_labels", "tree_map_outer", "tree_merge", "tree_move",
+    "tree_partition", "tree_rename", "tree_update",
 ]
 # fmt: on

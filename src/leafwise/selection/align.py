@@ -11,21 +11,20 @@ number of pairs of equal items; if there are too many, items are paired by posit
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
-from ..equality.content import as_numpy, is_array, is_table, is_traced
+from ..core.walk import ROOT, unlink
+from ..equality.content import Asked, as_numpy, is_array
+from ..equality.leaves import PLAIN
 from ..errors import EditError
 from ..ops.context import Context
 from ..safely import FAULTS, clip
-from .select import Selector, keys_of, read_selector, selector
+from .select import Selector, children_of, read_selector
 
-
-LISTS: Final = ("align", "position")
-"""How lists are compared, see `tree_diff`."""
 
 Pairs: TypeAlias = list[tuple[int, int]]
 """Positions in one list, and in the other."""
@@ -41,6 +40,50 @@ class Row(NamedTuple):
     after: int
     has_moved: bool = False
 
+    def on(self, side: int) -> SequenceKey:
+        """Return the key in one of the lists, where it is missing in the other."""
+        return SequenceKey(self[side] if self[side] >= 0 else self[1 - side])
+
+
+def key_of(before: int, after: int) -> Any:
+    """Return the key of an item in two lists: a row where its positions differ."""
+    return SequenceKey(before) if before == after else Row(before, after)
+
+
+def paths_of(link: Any, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
+    """Return the path of a place in two trees; where it is missing, as in the other.
+
+    Args:
+        link: The linked list of its keys, of which some may be rows.
+        root: The path to where the list begins.
+    """
+    keys = (*root, *unlink(link))
+    if Row not in map(type, keys):
+        return (path := KeyPath(keys)), path
+    plain = [
+        [key.on(side) if type(key) is Row else key for key in keys] for side in (0, 1)
+    ]
+    return KeyPath(plain[0]), KeyPath(plain[1])
+
+
+def placed(
+    said: Iterable[tuple[Any, Any]], trees: Sequence[Any], context: Context
+) -> list[dict[KeyPath, list[Any]]]:
+    """Return for each tree what is said of its places, by path.
+
+    Args:
+        said: Selectors, each with what is said of the places that it picks.
+        trees: The trees.
+        context: What is a leaf.
+    """
+    tables: list[dict[KeyPath, list[Any]]] = [{} for _ in trees]
+    for what, value in said:
+        targets = read_selector(what, context.view).targets
+        for table, tree in zip(tables, trees, strict=True):
+            for place in targets(tree, context):
+                table.setdefault(place.path, []).append(value)
+    return tables
+
 
 # ------------------------------------------------------------------- equal items
 
@@ -53,15 +96,12 @@ class Numbering:
 
     Args:
         context: What is a leaf.
-        typematch, equal_nan: As for `tree_equal`.
+        asked: Whether types count, and whether NaN is the same as NaN.
     """
 
-    def __init__(
-        self, context: Context, *, typematch: bool = False, equal_nan: bool = True
-    ) -> None:
+    def __init__(self, context: Context, asked: Asked = PLAIN) -> None:
         self.context = context
-        self.typematch = typematch
-        self.equal_nan = equal_nan
+        self.asked = asked
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, value: Any) -> int:
@@ -77,54 +117,70 @@ class Numbering:
         return self._numbers.setdefault(key, len(self._numbers))
 
     def shared(self, a: Any, b: Any) -> int:
-        """Return how many children two nodes share, by key if they have names."""
+        """Return how many children two nodes share: equal ones under equal keys."""
         parts = []
         for node in (a, b):
             rule = self.context.rule_of(node)
-            children = () if rule is None else rule.flatten(node)[0]
-            numbers = [*map(self.of, children)]
-            keys: Sequence[Any] = [None] * len(numbers)
-            if rule is not None and not rule.is_sequence:
-                keys = keys_of(node, rule)
-            parts.append(Counter(zip(keys, numbers, strict=True)))
-        return (parts[0] & parts[1]).total()
+            table = {} if rule is None else children_of(node, rule)
+            parts.append({*zip(table, map(self.of, table.values()), strict=True)})
+        return len(parts[0] & parts[1])
+
+    def by_key(self, items: Sequence[Any], key: Selector, path: KeyPath) -> list[int]:
+        """Return numbers that identify the values of a key in the items of a list.
+
+        Args:
+            items: The items of the list.
+            key: The key to read in each item.
+            path: The path of the list.
+
+        Raises:
+            EditError: An item has no value or several values for the key, or two items
+                have the same value.
+        """
+        known: dict[int, KeyPath] = {}
+        for place, item in enumerate(items):
+            found = key.targets(item, self.context)
+            where = path_below(path, SequenceKey(place))
+            if len(found) != 1:
+                has = f"{len(found)} values at" if found else "no"
+                raise EditError(
+                    f"the item at {where.where()} has {has} {key.text!r}, the key that "
+                    "pairs the items",
+                    path=where,
+                )
+            value = found[0].value
+            first = known.setdefault(self.of(value), where)
+            if first is not where:
+                raise EditError(
+                    f"the items at {first.where()} and {where.where()} have the same "
+                    f"{key.text!r}, {clip(value)}, the key that pairs the items",
+                    path=where,
+                )
+        return [*known]
 
     def _key(self, leaf: Any) -> Hashable:
         """Return what stands for a leaf: it is equal for equal leaves."""
         cls = type(leaf)
         if cls is str or cls is int:
             return leaf  # type: ignore[no-any-return]  # it has a hash
-        key: Hashable = leaf
         try:
-            if cls is bool or cls is bytes:
-                key = cls, leaf
-            elif cls is set:
-                key = frozenset(leaf)
-            elif is_array(leaf) and not is_traced(leaf) and not is_table(leaf):
-                key = self._of_array(as_numpy(leaf))
-            elif leaf != leaf:
-                key = _NAN
+            if is_array(leaf):
+                array = as_numpy(leaf)
+                few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
+                form = array.shape, str(array.dtype), few.tobytes()
+                leaf = form if array.shape else array.item()
+            if leaf != leaf:
+                return (float, "nan") if self.asked.equal_nan else object()
+            key = (
+                frozenset(leaf) if cls is set else (bool, leaf) if cls is bool else leaf
+            )
             hash(key)
         except FAULTS:  # of its class: it may have neither `==` nor a hash
             return object()
-        if key is _NAN and not self.equal_nan:
-            return object()
-        return (cls, key) if self.typematch else key
-
-    def _of_array(self, array: Any) -> Hashable:
-        if not array.shape:
-            return self._key(array.item())
-        if array.dtype.kind not in "biufcSUmM":
-            return "array", array.shape
-        few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
-        if array.dtype.kind in "fc":
-            few = few + 0  # which has no negative zeros
-            few[few != few] = 0
-        return "array", array.shape, str(array.dtype), few.tobytes()
+        return (cls, key) if self.asked.typematch else key
 
 
 _MOST_ELEMENTS: Final = 1_000
-_NAN: Final = ("nan",)
 _MOST_PAIRS: Final = 1_000_000
 
 
@@ -151,8 +207,7 @@ def aligned(mine: Sequence[int], theirs: Sequence[int]) -> tuple[Pairs, Pairs]:
         (n, n) for n, (x, y) in enumerate(zip(mine, theirs, strict=False)) if x == y
     ]
     if sum(len(places.get(number, ())) for number in mine) <= _MOST_PAIRS:
-        longest = _longest_common(mine, places)
-        kept = longest if len(longest) > len(kept) else kept
+        kept = max(kept, _longest_common(mine, places), key=len)
     ours, others = {i for i, _ in kept}, {j for _, j in kept}
     left = {number: [j for j in js if j not in others] for number, js in places.items()}
     moved = []
@@ -175,14 +230,10 @@ def _longest_common(mine: Sequence[int], places: Mapping[int, Sequence[int]]) ->
     for i, number in enumerate(mine):
         for j in places.get(number, ()):
             k = bisect_left(ends, j)
-            if k == len(ends):
-                ends.append(j)
-                tips.append(0)
-            elif ends[k] == j:
-                continue
-            ends[k] = j
-            tips[k] = len(steps)
-            steps.append((i, j, tips[k - 1] if k else -1))
+            if k == len(ends) or ends[k] != j:
+                ends[k : k + 1] = [j]
+                tips[k : k + 1] = [len(steps)]
+                steps.append((i, j, tips[k - 1] if k else -1))
     found = []
     tip = tips[-1] if tips else -1
     while tip >= 0:
@@ -211,21 +262,17 @@ def rows_of(
     """
     targets = dict(moved)
     taken = {*targets.values()}
-    pairs: Pairs = []
     i = j = 0
     for stop, other in [*kept, sizes]:
         gone = [n for n in range(i, stop) if n not in targets]
         new = [n for n in range(j, other) if n not in taken]
-        pairs += [*_replaced(gone, new, shared), (stop, other)]
-        i, j = stop + 1, other + 1
-    i = j = 0
-    for stop, other in pairs:
-        for n in range(i, stop):
-            yield Row(n + start, targets.get(n, -1 - start) + start, n in targets)
-        yield from (Row(-1, n + start) for n in range(j, other) if n not in taken)
-        if stop < sizes[0]:
-            yield Row(stop + start, other + start)
-        i, j = stop + 1, other + 1
+        for before, after in [*_replaced(gone, new, shared), (stop, other)]:
+            for n in range(i, before):
+                yield Row(n + start, targets.get(n, -1 - start) + start, n in targets)
+            yield from (Row(-1, n + start) for n in range(j, after) if n not in taken)
+            if before < sizes[0]:
+                yield Row(before + start, after + start)
+            i, j = before + 1, after + 1
 
 
 _MOST_COMPARED: Final = 1_024
@@ -251,69 +298,3 @@ def _replaced(
         pairs.append((i, new[best]))
         first = best + 1
     return pairs
-
-
-# ------------------------------------------------------------ items with a key
-
-
-def keyed_lists(
-    lists: Mapping[Any, str], tree: Any, context: Context
-) -> dict[KeyPath, Selector]:
-    """Return the places that selectors pick, each with the selector for its key."""
-    found: dict[KeyPath, Selector] = {}
-    for what, key in lists.items():
-        chosen, named = read_selector(what, context.view), selector(key)
-        found |= {place.path: named for place in chosen.targets(tree, context)}
-    return found
-
-
-def numbers_by_key(
-    items: Sequence[Any],
-    key: Selector,
-    context: Context,
-    number_of: Callable[[Any], int],
-    path: KeyPath,
-) -> list[int]:
-    """Return numbers that identify the values of a key in the items of a list.
-
-    Args:
-        items: The items of a list.
-        key: The key to read in each item.
-        context: What is a leaf.
-        number_of: Takes the value of the key.
-        path: The path of the list.
-
-    Raises:
-        EditError: An item has no value or several values for the key, or two items have
-            the same value.
-    """
-    known: dict[int, int] = {}
-    for place, item in enumerate(items):
-        found = key.targets(item, context)
-        where = path_below(path, SequenceKey(place))
-        if len(found) != 1:
-            has = f"{len(found)} values at" if found else "no"
-            raise EditError(
-                f"the item at {where.where()} has {has} {key.text!r}, the key that "
-                "pairs the items",
-                path=where,
-            )
-        number = number_of(found[0].value)
-        if known.setdefault(number, place) != place:
-            first = path_below(path, SequenceKey(known[number]))
-            raise EditError(
-                f"the items at {first.where()} and {where.where()} have the same "
-                f"{key.text!r}, {clip(found[0].value)}, the key that pairs the items",
-                path=where,
-            )
-    return [*known]
-
-
-def plain_keys(keys: Iterable[Any], side: int) -> Iterator[Any]:
-    """Yield the keys of a path in the first tree or in the second."""
-    for key in keys:
-        if type(key) is Row:
-            place = key[side]
-            yield SequenceKey(place if place >= 0 else key[1 - side])
-        else:
-            yield key

@@ -3,57 +3,39 @@
 Owns `tree_diff` and what it returns. Containers are compared key by key; where two
 nodes are of different types, the record holds both as a whole. Which items of two lists
 belong together is decided in `align`; what there is to say of two values is looked for
-when somebody asks (`difference`); how a diff is printed is the affair of
-`difftext`, and that of JSON Patches of `patch`.
+when somebody asks, and printed, by `difference`; JSON Patches are the affair of
+`patch`.
 """
 
 from __future__ import annotations
 
+import copy
 import json
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from operator import is_
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar, overload
+from itertools import starmap, zip_longest
+from typing import Any, Final, TypeAlias, TypeVar
 
-from ..core.keypath import KeyPath, path_below
+from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import GLOBAL, View
-from ..core.walk import ROOT, unlink
+from ..core.registry import GLOBAL
+from ..core.walk import ROOT
 from ..equality import exact
 from ..equality.content import Asked, Undecided
-from ..equality.leaves import (
-    PLAIN,
-    Values,
-    alike,
-    cannot_compare,
-    equal_at_sight,
-)
-from ..errors import CompareError, EditError
+from ..equality.leaves import PLAIN, Values, alike, cannot_compare, equal_at_sight
 from ..lazy import Shown
 from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
-from . import difftext
-from .align import (
-    LISTS,
-    Numbering,
-    Row,
-    aligned,
-    keyed_lists,
-    numbers_by_key,
-    plain_keys,
-    rows_of,
-)
-from .difference import FEW, Detail, difference
-from .patch import operations, patched
-from .rebuild import Delete, Edit, Insert, Move, Set, at_places, rebuild
+from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
+from .difference import FEW, Detail, counted, difference, lines_of, lines_of_all
+from .patch import mismatch, operations, patched
+from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
 from .select import (
     DEPTH_IN_DOUBT,
-    Selector,
     check_cycles,
     keys_of,
-    read_selector,
+    selector,
     static_names,
 )
 
@@ -62,9 +44,6 @@ Tree = TypeVar("Tree")
 
 
 # ------------------------------------------------------------------ one difference
-
-
-_OPPOSITE: Final = {"added": "removed", "removed": "added"}
 
 
 class Change(Frozen):
@@ -78,9 +57,8 @@ class Change(Frozen):
             last key is the position in the list of the second tree.
         before: The old value; MISSING if the value was added.
         after: The new value; MISSING if the value was removed.
-        index: If the value was added to or removed from a mapping, the position of its
-            key there. If it was moved, the position in the list of the second tree.
-            None otherwise.
+        index: The position in a list or mapping: of what was added or moved, in the
+            second tree, of what was removed, in the first; None otherwise.
 
     Example:
         >>> import leafwise as lw
@@ -88,7 +66,7 @@ class Change(Frozen):
         ~ ['a']: 1 -> 2
     """
 
-    __slots__ = ("_asked", "after", "before", "index", "kind", "path")
+    __slots__ = ("_asked", "_other_path", "after", "before", "index", "kind", "path")
     __match_args__ = ("kind", "path", "before", "after", "index")
 
     kind: str
@@ -96,6 +74,7 @@ class Change(Frozen):
     before: Any
     after: Any
     index: int | None
+    _other_path: KeyPath  # in the second tree
     _asked: Asked
 
     def __init__(
@@ -105,9 +84,11 @@ class Change(Frozen):
         before: Any,
         after: Any,
         index: int | None = None,
+        _other_path: KeyPath = ROOT,
         _asked: Asked = PLAIN,
     ) -> None:
         self._set(kind, path, before, after, index)
+        object.__setattr__(self, "_other_path", _other_path)
         object.__setattr__(self, "_asked", _asked)
 
     def detail(self, places: int = FEW) -> Detail | None:
@@ -133,116 +114,27 @@ class Change(Frozen):
         return difference(self.before, self.after, self._asked, places)
 
     def __str__(self) -> str:
-        return "\n".join(difftext.lines_of(self, Paint("never")))
+        return "\n".join(lines_of(self, Paint("never")))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Change:
             return NotImplemented
-        if (self.kind, self.path) != (other.kind, other.path) or (
-            self.kind == "moved" and self.index != other.index
-        ):
-            return False
-        return alike((self.before, self.after), (other.before, other.after))
+        return alike(self._values(), other._values())
 
     def __hash__(self) -> int:
         return hash((self.kind, self.path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Change, (*self._values(), self._asked)
-
-
-def _is_in_list(change: Change) -> bool:
-    """Return whether a change is that of a list: an item more, less or elsewhere."""
-    return (
-        change.kind in ("added", "removed", "moved")
-        and type(change.path[-1]) is SequenceKey
-    )
-
-
-class Shifts:
-    """Where nodes and leaves are after changes to the items of lists."""
-
-    def __init__(self, changes: Iterable[Change]) -> None:
-        self._lists: dict[KeyPath, tuple[list[int], list[int], dict[int, int]]] = {}
-        for change in filter(_is_in_list, changes):
-            path, index = change.path, change.index
-            gone, new, moved = self._lists.setdefault(path.parent, ([], [], {}))
-            place = path[-1].idx
-            if change.kind != "added":
-                gone.append(place)
-            if change.kind != "removed":
-                new.append(place if index is None else index)
-            if index is not None:
-                moved[place] = index
-        for gone, new, _ in self._lists.values():
-            gone.sort()
-            new.sort()
-
-    def after(self, path: KeyPath) -> KeyPath:
-        """Return the path after the changes, given the path before them."""
-        keys = [*path]
-        for size in {len(one) for one in self._lists if len(one) < len(path)}:
-            if path[:size] not in self._lists:
-                continue
-            gone, new, moved = self._lists[path[:size]]
-            place = path[size].idx
-            if place not in moved:
-                rank = place - bisect_left(gone, place)
-                more = range(len(new))
-                moved[place] = rank + bisect_right(more, rank, key=lambda n: new[n] - n)
-            keys[size] = SequenceKey(moved[place])
-        return KeyPath(keys)
-
-
-def inverse(change: Change, shifts: Shifts) -> Change:
-    """Return the opposite change; its path is the one after the original change."""
-    kind, path, index = change.kind, change.path, change.index
-    if _is_in_list(change) and kind != "moved":  # that position is of one side only
-        path = shifts.after(path.parent) + path[-1:]
-    else:
-        path = shifts.after(path)
-    if kind == "moved":
-        index = change.path[-1].idx
-    kind = _OPPOSITE.get(kind, kind)
-    return Change(kind, path, change.after, change.before, index, change._asked)
-
-
-def as_json(change: Change) -> dict[str, Any]:
-    """Return a change as a value that `json.dumps` accepts."""
-    found: dict[str, Any] = {"kind": change.kind, "path": str(change.path)}
-    if change.kind == "moved":
-        found["index"] = change.index
-    for name, value in (("before", change.before), ("after", change.after)):
-        if value is MISSING:
-            continue
-        try:
-            json.dumps(value, allow_nan=False)
-            found[name] = value
-        except (TypeError, ValueError, RecursionError):  # JSON cannot represent it
-            found[name] = shown(value)
-    return found
-
-
-def edit_of(change: Change) -> tuple[KeyPath, Edit]:
-    """Return a change as an edit, and the path of the edit."""
-    path, is_in_list = change.path, _is_in_list(change)
-    if change.kind == "moved":
-        return path, Move(change.index)
-    if change.kind == "removed":
-        return path, Move(None) if is_in_list else Delete()
-    if change.kind == "added":
-        index = path[-1].idx if is_in_list else change.index
-        return path, Insert(change.after, index)
-    return path, Set(change.after)
+        return Change, (*self._values(), self._other_path, self._asked)
 
 
 # ------------------------------------------------------------------- all of them
 
 
-class TreeDiff(Shown, Sequence[Change]):
+class TreeDiff(Shown, tuple[Change, ...]):  # noqa: SLOT001  # it has a `__dict__`
     """The differences between two trees, in leaf order.
 
-    It is a sequence of `Change` objects, and is true if there is at least one.
+    It is a tuple of `Change` objects, and is true if there is at least one.
 
     Example:
         >>> import leafwise as lw
@@ -254,40 +146,14 @@ class TreeDiff(Shown, Sequence[Change]):
         {'lr': 0.2, 'sizes': [1, 2]}
     """
 
-    __slots__ = ("_changes", "_context", "_values")
-
-    def __init__(
-        self, changes: Iterable[Change], context: Context, values: Values
-    ) -> None:
-        self._changes = tuple(changes)
-        self._context = context
-        self._values = values
-
-    def __len__(self) -> int:
-        return len(self._changes)
-
-    if TYPE_CHECKING:
-
-        @overload
-        def __getitem__(self, index: int) -> Change: ...
-
-        @overload
-        def __getitem__(self, index: slice) -> Sequence[Change]: ...
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._changes[index]
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, TreeDiff) and self._changes == other._changes
-
-    def __hash__(self) -> int:
-        return hash(self._changes)
+    _context: Context
+    _values: Values
 
     def __str__(self) -> str:
         return "\n".join(self.lines()) or "no differences"
 
     def __repr__(self) -> str:
-        told = difftext.counted(len(self), "change")
+        told = counted(len(self), "change")
         return "\n  ".join([f"<TreeDiff of {told}>", *self.lines(most=_IN_REPR)])
 
     def lines(self, *, color: str = "never", most: int | None = None) -> Iterator[str]:
@@ -308,7 +174,7 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> [*diff.lines(most=1)]
             ['~ [0]: 1 -> 4', 'and 2 more']
         """
-        return difftext.lines_of_all(self._changes, Paint(color), most)
+        return lines_of_all(self, Paint(color), most)
 
     def show(
         self, *, color: str = "auto", most: int | None = None, file: Any = None
@@ -327,7 +193,7 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> lw.tree_diff({"a": 1}, {"a": 2}).show(color="never")
             ~ ['a']: 1 -> 2
         """
-        lines = difftext.lines_of_all(self._changes, Paint(color, file), most)
+        lines = lines_of_all(self, Paint(color, file), most)
         print("\n".join(lines) or "no differences", file=file)
 
     def invert(self) -> TreeDiff:
@@ -338,9 +204,20 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> print(lw.tree_diff([1], [1, 2]).invert())
             - [1]: 2
         """
-        shifts = Shifts(self._changes)
-        turned = (inverse(change, shifts) for change in self._changes)
-        return TreeDiff(turned, self._context, self._values)
+        opposite = {"added": "removed", "removed": "added"}
+        turned = [
+            Change(
+                opposite.get(change.kind, change.kind),
+                change._other_path,
+                change.after,
+                change.before,
+                change.path[-1].idx if change.kind == "moved" else change.index,
+                change.path,
+                change._asked,
+            )
+            for change in self
+        ]
+        return _diff_of(turned, self._context, self._values)
 
     def apply(self, tree: Tree) -> Tree:
         """Return a tree with the changes applied.
@@ -363,19 +240,26 @@ class TreeDiff(Shown, Sequence[Change]):
             ...
             leafwise.errors.EditError: expected 2 at ['b'], found 9
         """
-        context, values = self._context, self._values
+        context = self._context
         namespace = context.view.mode.namespace
-        for change in self._changes:
+        edits: list[tuple[KeyPath, Edit]] = []
+        for change in self:
+            before, after, path = change.before, change.after, change.path
+            if change.kind != "added":
+                found = path(tree, namespace=namespace)
+                if found is not before and differ(
+                    before, found, context.below(path), self._values
+                ):
+                    raise mismatch(path, before, found)
+            edit: Edit = Set(after)
             if change.kind == "added":
-                continue
-            before, path = change.before, change.path
-            found = path(tree, namespace=namespace)
-            if found is not before and differ(before, found, context, values, path):
-                raise EditError(
-                    f"expected {clip(before)} at {path.where()}, found {clip(found)}",
-                    path=path,
-                )
-        return rebuild(tree, map(edit_of, self._changes), context)
+                edit = Insert(after, change.index)
+            elif change.kind == "removed":
+                edit = Move(None) if type(path[-1]) is SequenceKey else Delete()
+            elif change.kind == "moved":
+                edit = Move(change.index)
+            edits.append((path, edit))
+        return rebuild(tree, edits, context)
 
     def to_json(self, *, indent: int | None = None) -> str:
         r"""Return the changes as JSON text: a list of objects.
@@ -392,7 +276,21 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> lw.tree_diff({"a": 1}, {"a": 2}).to_json()
             '[{"kind": "value", "path": "[\'a\']", "before": 1, "after": 2}]'
         """
-        return json.dumps([*map(as_json, self._changes)], indent=indent)
+        listed = []
+        for change in self:
+            found: dict[str, Any] = {"kind": change.kind, "path": str(change.path)}
+            if change.kind == "moved":
+                found["index"] = change.index
+            for name, value in (("before", change.before), ("after", change.after)):
+                if value is MISSING:
+                    continue
+                try:
+                    json.dumps(value, allow_nan=False)
+                    found[name] = value
+                except (TypeError, ValueError, RecursionError):  # it has no JSON form
+                    found[name] = shown(value)
+            listed.append(found)
+        return json.dumps(listed, indent=indent)
 
     def to_json_patch(self, *, indent: int | None = None) -> str:
         r"""Return the changes as a JSON Patch (RFC 6902) that other programs can apply.
@@ -408,7 +306,7 @@ class TreeDiff(Shown, Sequence[Change]):
             >>> lw.tree_diff({"a": [1]}, {"a": [1, 2]}).to_json_patch()
             '[{"op": "add", "path": "/a/1", "value": 2}]'
         """
-        made = operations(self._changes)
+        made = operations(self)
         return json.dumps(made, indent=indent, allow_nan=False)
 
     @classmethod
@@ -437,10 +335,9 @@ class TreeDiff(Shown, Sequence[Change]):
         """
         context, values = context_of(none_is_leaf=True), Values()
 
-        def same(x: Any, y: Any) -> bool:
-            return not differ(x, y, context, values, ROOT)
-
-        made = patched(tree, patch, context, same)
+        made = patched(
+            tree, patch, context, lambda x, y: not differ(x, y, context, values)
+        )
         return tree_diff(tree, made, typematch=True, none_is_leaf=True)
 
 
@@ -508,9 +405,16 @@ def tree_diff(
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     found = changes_between(a, b, context, values, ignore, lists)
-    if not equal_nan:  # a tree matches where it has the NaN that was found in it
-        values = Values(typematch=typematch, rtol=rtol, atol=atol)
-    return TreeDiff(found, context, values)
+    # a tree to which it is applied matches where it has the NaN that was found
+    matching = Values(typematch=typematch, rtol=rtol, atol=atol)
+    return _diff_of(found, context, matching)
+
+
+def _diff_of(changes: Iterable[Change], context: Context, values: Values) -> TreeDiff:
+    """Return changes as a `TreeDiff` that knows what is a leaf, and what is equal."""
+    diff = TreeDiff(changes)
+    diff._context, diff._values = context, values
+    return diff
 
 
 def changes_between(
@@ -534,34 +438,32 @@ def changes_between(
         EditError: An item lacks the key that pairs it, or two items have the same key.
         ValueError: `lists` has an invalid value.
     """
-    if not isinstance(lists, Mapping) and lists not in LISTS:
-        raise ValueError(
-            f"lists must be one of {', '.join(map(repr, LISTS))}, or a mapping "
-            f"from selectors to keys; got {clip(lists)}"
-        )
     compared = _Comparing(context, values, aligns=lists != "position")
     if ignore is not None:
-        chosen = read_selector(ignore, context.view)
-        places = [chosen.targets(tree, context) for tree in (a, b)]
-        compared.ignored = [{place.path for place in found} for found in places]
+        compared.ignored = placed([(ignore, None)], (a, b), context)
     if isinstance(lists, Mapping):
-        compared.keys = [keyed_lists(lists, tree, context) for tree in (a, b)]
+        keys = [(what, selector(key)) for what, key in lists.items()]
+        compared.keys = placed(keys, (a, b), context)
+    elif lists not in ("align", "position"):
+        raise ValueError(
+            "lists must be one of 'align', 'position', or a mapping from selectors to "
+            f"keys; got {clip(lists)}"
+        )
     return [*compared.walk((), a, b)]
 
 
-def differ(a: Any, b: Any, context: Context, values: Values, above: KeyPath) -> bool:
+def differ(a: Any, b: Any, context: Context, values: Values) -> bool:
     """Return whether two trees differ; stops at the first difference.
 
     Args:
-        a, b: What is at a place of two trees.
+        a, b: The trees.
         context: What is a leaf.
         values: Which leaves are the same.
-        above: The path of the place.
 
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    return any(_Comparing(context, values, aligns=False, above=above).walk((), a, b))
+    return any(_Comparing(context, values, aligns=False).walk((), a, b))
 
 
 class _Comparing:
@@ -574,31 +476,26 @@ class _Comparing:
             tree.
     """
 
-    def __init__(
-        self, context: Context, values: Values, *, aligns: bool, above: KeyPath = ROOT
-    ) -> None:
+    def __init__(self, context: Context, values: Values, *, aligns: bool) -> None:
         self.context = context
         self.values = values
         self.aligns = aligns
-        self.above = above
-        self.ignored: Sequence[set[KeyPath]] = ()
-        self.keys: Sequence[Mapping[KeyPath, Selector]] = ()
-        asked = values.asked
-        self.numbering = Numbering(
-            context, typematch=asked.typematch, equal_nan=asked.equal_nan
-        )
-        self.skips = values.equal_nan  # an identical object may still hold a NaN
-        stop = context.stop
-        self.asks = not (stop is None or isinstance(stop, View))
-        self.resolve = (stop if isinstance(stop, View) else context.view).resolve
+        self.ignored: Sequence[Mapping[KeyPath, Any]] = ()
+        self.keys: Sequence[Mapping[KeyPath, Any]] = ()
+        self.numbering = Numbering(context, values.asked)
 
-    def path(self, link: Any, side: int = 0) -> KeyPath:
-        """Return a path from the root down, in the first tree or in the second."""
-        return KeyPath((*self.above, *plain_keys(unlink(link), side)))
+    def paths(self, link: Any) -> tuple[KeyPath, KeyPath]:
+        """Return the path of a place in the first tree and in the second."""
+        return paths_of(link, self.context.root)
 
-    def is_ignored(self, link: Any, sides: Iterable[int] = (0, 1)) -> bool:
+    def is_ignored(self, link: Any) -> bool:
         """Return whether a place is ignored in one of the trees."""
-        return any(self.path(link, side) in self.ignored[side] for side in sides)
+        pairs = zip(self.ignored, self.paths(link), strict=False)
+        return any(path in places for places, path in pairs)
+
+    def same_at_sight(self, a: Any, b: Any) -> bool:
+        """Return whether two values are the same, as far as that is seen at once."""
+        return (a is b and self.values.equal_nan) or equal_at_sight(a, b)
 
     def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes below a place.
@@ -607,148 +504,97 @@ class _Comparing:
             CycleError: A tree contains itself.
         """
         unchecked = [a, b]
-        stack: list[Any] = [(link, 0, a, b)]
+        stack: list[Any] = [(link, 0, a, b, "", None)]
         while stack:
-            item = stack.pop()
-            link, depth, one, two = item[:4]
+            link, depth, one, two, kind, index = stack.pop()
             if self.ignored and self.is_ignored(link):
-                continue
-            if len(item) > 4:
-                yield self.change(link, one, two, *item[4:])
-                continue
-            if one is two and self.skips:
                 continue
             if depth == DEPTH_IN_DOUBT:
                 check_cycles(unchecked, self.context)
-            try:
-                kind, rows = self.compare(one, two, link)
-            except Undecided as why:
-                error = cannot_compare(self.path(link), one, two, why)
-                raise error from why.__cause__
+            rows: Rows = ()
+            if not kind and not self.same_at_sight(one, two):
+                try:
+                    kind, rows = self.compare(one, two, link)
+                except Undecided as why:
+                    error = cannot_compare(self.paths(link)[0], one, two, why)
+                    raise error from why.__cause__
             if kind:
-                yield self.change(link, one, two, kind)
-            depth += 1
-            stack += [((link, row[0]), depth, *row[1:]) for row in reversed(rows)]
-
-    def change(
-        self, link: Any, one: Any, two: Any, kind: str, index: int | None = None
-    ) -> Change:
-        """Return the record of a difference."""
-        asked = self.values.asked_of(one, two)
-        return Change(kind, self.path(link), one, two, index, asked)
+                path, other_path = self.paths(link)
+                asked = self.values.asked_of(one, two)
+                yield Change(kind, path, one, two, index, other_path, asked)
+            stack += [((link, row[0]), depth + 1, *row[1:]) for row in reversed(rows)]
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Rows]:
         """Return the kind of difference here, "" for none, and the rows below."""
-        if self.asks:
-            rule, other = self.context.rule_of(a), self.context.rule_of(b)
-        else:
-            rule = self.resolve(type(a))
-            other = rule if type(b) is type(a) else self.resolve(type(b))
+        rule, other = self.context.rule_of(a), self.context.rule_of(b)
         if rule is None and other is None:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
             return "type", ()
-        items = rule.is_mapping or (
-            rule.is_sequence and (self.aligns or not rule.is_fixed)
-        )
-        rests = (rule.rest(a), rule.rest(b)) if items else (None, None)
+        if not (rule.is_mapping or rule.is_sequence):
+            return self.nodes(a, b, rule)
+        rests = rule.rest(a), rule.rest(b)
         if rests[0] is not rests[1] and not rule.same_rest(*rests):
             return "aux", ()
         if rule.is_mapping:
-            return self.mappings(a, b, rule, link)
-        return self.sequences(a, b, rule, link) if items else self.nodes(a, b, rule)
+            return self.mappings(a, b, rule)
+        return self.sequences(a, b, rule, link)
 
-    def differing(
-        self, keys: Iterable[Any], ours: Iterable[Any], others: Iterable[Any]
-    ) -> list[tuple[Any, Any, Any]]:
-        """Return the rows of keys and values without those that are the same at sight.
-
-        A predicate is asked about every value that two nodes do not share.
-        """
-        rows = zip(keys, ours, others, strict=True)
-        if self.asks:
-            return [row for row in rows if row[1] is not row[2] or not self.skips]
-        if self.skips:
-            return [
-                (key, x, y)
-                for key, x, y in rows
-                if x is not y and not equal_at_sight(x, y)
-            ]
-        return [row for row in rows if not equal_at_sight(*row[1:])]
-
-    def mappings(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
+    def mappings(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
         """Compare two mappings: first the old keys in their order, then the new ones.
 
-        Where keys are added or removed, and their order is structure, the changes must
-        lead to the order of the other mapping and back; else the record holds both as a
-        whole.
+        Where the order of keys is structure, and those of both are in another order,
+        the record holds both as a whole.
         """
         mine, others = rule.items(a), rule.items(b)
-        is_same = len(mine) == len(others) and all(map(is_, mine, others))
-        if is_same or mine.keys() == others.keys():
-            is_same = is_same or (
-                [*mine] == [*others] and {str}.issuperset(map(type, [*mine, *others]))
+        keys = tuple(mine), tuple(others)
+        if mine.keys() == others.keys():
+            is_same = keys[0] == keys[1] and {str}.issuperset(map(type, keys[0]))
+            is_same = is_same or rule.same_aux(rule.flatten(a)[1], rule.flatten(b)[1])
+        else:
+            kept = [key for key in mine if key in others]
+            is_same = kept == [key for key in others if key in mine] or all(
+                exact.same(rule.order_keys(some), rule.order_keys(some[::-1]))
+                for some in keys
             )
-            if not is_same and not rule.same_aux(
-                rule.flatten(a)[1], rule.flatten(b)[1]
-            ):
-                return "aux", ()
-            found: Any = others.values() if is_same else map(others.get, mine)
-            same = self.differing(mine, mine.values(), found)
-            return "", [(DictKey(key), x, y) for key, x, y in same]
-        rows: list[Any] = [
-            (DictKey(key), x, others[key])
-            if key in others
-            else (DictKey(key), x, MISSING, "removed", index)
-            for index, (key, x) in enumerate(mine.items())
-        ]
+        if not is_same:
+            return "aux", ()
+        rows: list[Any] = []
+        skips = self.values.equal_nan
+        for index, (key, x) in enumerate(mine.items()):
+            y = others.get(key, _NOTHING)
+            if y is _NOTHING:
+                rows.append((DictKey(key), x, MISSING, "removed", index))
+            elif (x is not y or not skips) and not equal_at_sight(x, y):
+                rows.append((DictKey(key), x, y, "", None))
         rows += [
             (DictKey(key), MISSING, y, "added", index)
             for index, (key, y) in enumerate(others.items())
             if key not in mine
         ]
-        keys: Sequence[list[Any]] = ([*mine], [*others])
-        if self.ignored:
-            gone = {*self.ignored[0], *self.ignored[1]}
-            at = self.path(link)
-            keys = [
-                [k for k in x if path_below(at, DictKey(k)) not in gone] for x in keys
-            ]
-        kept = [k for k in keys[0] if k in others]
-        if kept != [k for k in keys[1] if k in mine] and not (
-            _leads(keys[0], keys[1], rule) and _leads(keys[1], keys[0], rule)
-        ):
-            return "aux", ()
         return "", rows
 
     def sequences(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
         """Compare two sequences: after equal items are found, or by position."""
         ours, others = rule.items(a), rule.items(b)
-        rows: Iterable[Row] | None = None
-        if self.aligns:
-            rows = self.aligned(ours, others, link)
-            if rows is None and rule.is_fixed:
-                return self.nodes(a, b, rule)
-        if rows is None:
-            sizes = len(ours), len(others)
-            pairs = self.differing(
-                range(min(sizes)), ours[: sizes[1]], others[: sizes[0]]
-            )
-            rows = [Row(n, n) for n, _, _ in pairs]
-            rows += [Row(n, -1) for n in range(sizes[1], sizes[0])]
-            rows += [Row(-1, n) for n in range(sizes[0], sizes[1])]
-        found: list[Any] = []
-        for row in rows:
-            i, j, has_moved = row
+        found = self.aligned(ours, others, link) if self.aligns else None
+        if found is None and rule.is_fixed:
+            return self.nodes(a, b, rule)
+        if found is None:
+            indices = range(len(ours)), range(len(others))
+            found = starmap(Row, zip_longest(*indices, fillvalue=-1))
+        rows: list[Any] = []
+        for i, j, has_moved in found:
+            key = key_of(i, j)
             x = ours[i] if i >= 0 else MISSING
             y = others[j] if j >= 0 else MISSING
             if has_moved:
-                found.append((row, x, y, "moved", j))
-            if i >= 0 and j >= 0:
-                found.append((row, x, y))
-            else:
-                found.append((row, x, y, "added" if i < 0 else "removed"))
-        return "", found
+                rows.append((key, x, y, "moved", j))
+            if i < 0 or j < 0:
+                rows.append((key, x, y, "added" if i < 0 else "removed", max(i, j)))
+            elif not self.same_at_sight(x, y):
+                rows.append((key, x, y, "", None))
+        return "", rows
 
     def aligned(
         self, ours: list[Any], others: list[Any], link: Any
@@ -759,44 +605,31 @@ class _Comparing:
         most one pair of them differs.
         """
         sizes = len(ours), len(others)
-        for side, table in enumerate(self.keys):
-            key = table.get(self.path(link, side)) if table else None
-            if key is not None:
-                names = Numbering(self.context)
-                numbers = [
-                    numbers_by_key(
-                        items, key, self.context, names.of, self.path(link, n)
-                    )
-                    for n, items in enumerate((ours, others))
-                ]
+        if self.keys:
+            tables = [*zip(self.keys, self.paths(link), (ours, others), strict=True)]
+            keys = [key for table, path, _ in tables for key in table.get(path, ())]
+            if keys:
+                by_key = self.numbering.by_key
+                numbers = [by_key(items, keys[-1], path) for _, path, items in tables]
                 return rows_of(sizes, *aligned(*numbers))
         if self.ignored and any(
-            self.is_ignored((link, SequenceKey(place)), [side])
-            for side in (0, 1)
-            for place in range(sizes[side])
+            self.is_ignored((link, SequenceKey(n))) for n in range(max(sizes))
         ):
             return None
-        if sizes[0] == sizes[1] and len(self.differing(ours, ours, others)) < 2:
+        is_same = map(self.same_at_sight, ours, others)
+        if sizes[0] == sizes[1] and sum(is_same) >= sizes[0] - 1:
             return None
+        by_position = copy.copy(self)
+        by_position.aligns = False
 
         def same(i: int, j: int) -> bool:
-            x, y = ours[i], others[j]
-            if (x is y and self.skips) or (not self.asks and equal_at_sight(x, y)):
-                return True
-            try:
-                return not any(by_position.walk((link, Row(i, j)), x, y))
-            except CompareError:
-                return False
+            return not any(by_position.walk((link, key_of(i, j)), ours[i], others[j]))
 
-        by_position = _Comparing(
-            self.context, self.values, aligns=False, above=self.above
-        )
-        by_position.ignored = self.ignored
-        least = min(sizes)
-        start = next((n for n in range(least) if not same(n, n)), least)
-        rest = range(1, least - start + 1)
-        ends = (n - 1 for n in rest if not same(sizes[0] - n, sizes[1] - n))
-        end = next(ends, len(rest))
+        start = end = 0
+        while start < min(sizes) and same(start, start):
+            start += 1
+        while end < min(sizes) - start and same(sizes[0] - end - 1, sizes[1] - end - 1):
+            end += 1
         sides = ours[start : sizes[0] - end], others[start : sizes[1] - end]
         numbers = [[*map(self.numbering.of, side)] for side in sides]
         shared = lambda i, j: self.numbering.shared(sides[0][i], sides[1][j])  # noqa: E731
@@ -809,7 +642,8 @@ class _Comparing:
         keys = keys_of(a, rule)
         if keys != keys_of(b, rule):
             return ("type" if isinstance(a, tuple) else "aux"), ()
-        rows: list[Any] = self.differing(keys, mine, others)
+        pairs = zip(keys, mine, others, strict=True)
+        rows = [(*row, "", None) for row in pairs if not self.same_at_sight(*row[1:])]
         if rule.same_aux(aux, other_aux):
             return "", rows
         names = static_names(a, rule)
@@ -817,7 +651,7 @@ class _Comparing:
             return "aux", ()
         statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
         changes = [
-            (GetAttrKey(name), x, y, "aux")
+            (GetAttrKey(name), x, y, "aux", None)
             for name, x, y in statics
             if x is not y and not (type(x) is type(y) and alike(x, y, typematch=True))
         ]
@@ -825,22 +659,9 @@ class _Comparing:
         return ("", rows + changes) if changes else ("aux", ())
 
 
-Rows: TypeAlias = Sequence[Any]
-"""A key and two values to compare, or with the kind of change that they are."""
+Rows: TypeAlias = Sequence[tuple[Any, Any, Any, str, int | None]]
+"""A key, two values, and the kind of change and index; "" where it is not yet known."""
 
-
-def _leads(mine: list[Any], others: list[Any], rule: Rule) -> bool:
-    """Return whether removing keys and inserting new ones gives the other keys.
-
-    Leaf orders are compared: for most dicts that is all that matters.
-    """
-    known = dict.fromkeys(others)
-    kept = dict.fromkeys(key for key in mine if key in known)
-    new = [(index, key) for index, key in enumerate(others) if key not in kept]
-    made = at_places(kept, new)
-    orders = (rule.order_keys(tuple(dict.fromkeys(keys))) for keys in (made, others))
-    return exact.same(*orders)
-
-
+_NOTHING: Final = object()
 _IN_REPR: Final = 10
 """How many changes are shown there."""

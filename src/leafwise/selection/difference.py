@@ -1,9 +1,11 @@
-"""How two values differ that are known to differ: records for whoever shows it.
+"""How two values differ that are known to differ: found, and put into lines of text.
 
-Owns `difference`, which looks into arrays, texts and sets, and the records of what it
-finds. What counts as different is asked of those who compare, so it is the same here;
-nobody asks here before there is something to show. Knows nothing of trees, of lines, or
-of colours.
+Owns `difference`, which looks into arrays, texts and sets, the records of what it
+finds, and what there is to say of a change (`told`): the old and the new text, a note,
+and below them rows of places that differ. Printed, that is a line that begins with its
+sign and the key path, and indented lines. What counts as different is asked of those
+who compare, and nobody asks here before there is something to show. What values
+contain is escaped, so that it is never mistaken for lines or colours.
 
     >>> from leafwise.selection.difference import difference
     >>> difference("a long story", "a long stone").position
@@ -15,25 +17,20 @@ from __future__ import annotations
 import math
 import re
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from typing import Any, Final, NamedTuple, TypeAlias
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from ..equality.content import (
-    Asked,
-    Undecided,
-    as_numpy,
-    distances,
-    is_array,
-    is_masked,
-    is_number_dtype,
-    is_readable,
-    is_table,
-    is_traced,
-    quiet,
-    same_places,
-)
-from ..equality.leaves import PLAIN
-from ..safely import FAULTS, printable, printed, shown, type_name
+from ..equality import content
+from ..equality.content import Asked, is_array, is_table
+from ..equality.leaves import PLAIN, contrast, type_names
+from ..paint import Paint
+from ..safely import FAULTS, clip, printable, printed, shown, type_name
+
+
+if TYPE_CHECKING:
+    from .diff import Change
 
 
 FEW: Final = 3
@@ -60,22 +57,13 @@ class Form(NamedTuple):
     shape: tuple[int, ...]
 
     def __str__(self) -> str:
-        short = _NUMERIC.sub(
-            lambda found: f"{_LETTERS[found[1]]}{found[2]}", self.dtype
-        )
+        short = _NUMBER.sub(r"\1", self.dtype)
         if len(short) > _LONGEST:  # fields have names and dtypes of their own
             short = f"{short[: _LONGEST - 3]}..."
         return printable(f"{short}[{','.join(map(str, self.shape))}]")
 
 
-_LETTERS: Final = {
-    "bfloat": "bf",
-    "complex": "c",
-    "float": "f",
-    "int": "i",
-    "uint": "u",
-}
-_NUMERIC: Final = re.compile(r"^(bfloat|complex|float|int|uint)(\d+.*)$", re.DOTALL)
+_NUMBER: Final = re.compile(r"^(bf|c|f|i|u)(?:loat|omplex|nt|int)(?=\d)")
 
 
 def form_of(array: Any) -> Form:
@@ -224,7 +212,7 @@ def difference(
         A record; None if there is nothing to say but what the values are.
     """
     try:
-        if _is_plain_array(before) and _is_plain_array(after):
+        if all(is_array(x) and not is_table(x) for x in (before, after)):
             return _of_arrays(before, after, asked, places)
         for cls, what in ((str, "character"), (bytes, "byte")):
             if isinstance(before, cls) and isinstance(after, cls):
@@ -239,50 +227,32 @@ def difference(
     return None
 
 
-# --------------------------------------------------------------------------- arrays
-
-
-def _is_plain_array(value: Any) -> bool:
-    return is_array(value) and not is_table(value)
-
-
 def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | None:
     forms = form_of(a), form_of(b)
     if forms[0].shape != forms[1].shape:
         return ArrayDifference(*forms)
-    if is_traced(a) or is_traced(b):
-        return ArrayDifference(*forms, why="jax is tracing: the values are not known")
-    if forms[0] == forms[1] and not (is_readable(a) and is_readable(b)):
-        return None  # all that can be seen of them is the same
-    numpy: Any = sys.modules.get("numpy")
+    why = "which cannot be compared by element" if forms[0] == forms[1] else ""
+    unknown = ArrayDifference(*forms, why=why)
     try:
-        try:
-            x, y = as_numpy(a), as_numpy(b)
-        except FAULTS:  # only their own library can read the elements
-            x, y, differ = a, b, ~numpy.asarray(a == b)
-            if differ.shape != forms[0].shape:
-                raise
-        else:
-            if any(is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)):
-                return ArrayDifference(
-                    *forms, why="which cannot be compared by element"
-                )
-            differ = numpy.asarray(~same_places(x, y, asked))
-    except Undecided:
-        return ArrayDifference(*forms)
-    except FAULTS as error:
-        told = f"{type_name(error)}: {printed(error)}"
-        return ArrayDifference(*forms, why=f"the elements cannot be read ({told})")
+        x, y = content.as_numpy(a), content.as_numpy(b)
+        if any(
+            content.is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)
+        ):
+            return unknown
+        differ = ~content.same_places(x, y, asked)
+    except FAULTS:  # they are of two sorts, or have no elements, as in a trace of jax
+        return unknown
     count = int(differ.sum())
     if not count and forms[0] == forms[1] and type(a) is type(b):
         return None  # it is not the elements that differ
+    numpy: Any = sys.modules["numpy"]
     indices = numpy.argwhere(differ)
     first = [tuple(map(int, index)) for index in indices[:places]]
     found = ArrayDifference(*forms, count, tuple(Place(n, x[n], y[n]) for n in first))
-    if not count or not (is_number_dtype(x.dtype) and is_number_dtype(y.dtype)):
+    if not count or not content.is_number_dtype(x.dtype):
         return found
-    with quiet():
-        apart, sizes = distances(x[differ], y[differ])
+    with content.quiet():
+        apart, sizes = content.distances(x[differ], y[differ])
         finite = numpy.isfinite(sizes)
         found = found._replace(not_finite=int((~finite).sum()))
         if not finite.any():
@@ -309,17 +279,13 @@ def _of_texts(
     end: Any = b"\n" if isinstance(a, bytes) else "\n"
     line = a.count(end, 0, position) + 1
     column = position - a.rfind(end, 0, position)
-    around = (_around(text, position, quoted=quoted) for text in (a, b))
-    return TextDifference(what, (len(a), len(b)), position, line, column, *around)
-
-
-def _around(text: Any, position: int, *, quoted: bool) -> str:
-    """Return what a text has around a position, marked where it is cut."""
     start = max(0, position - _BEFORE)
-    piece = text[start : start + _AROUND]
-    said = printable(shown(piece) if quoted else piece)
-    dots = "..." * (start > 0), "..." * (start + _AROUND < len(text))
-    return said.join(dots)
+    end, around = start + _AROUND, []
+    for text in (a, b):
+        piece: Any = text[start:end]
+        dots = "..." * (start > 0), "..." * (end < len(text))
+        around.append(printable(shown(piece) if quoted else piece).join(dots))
+    return TextDifference(what, (len(a), len(b)), position, line, column, *around)
 
 
 def _of_sets(a: AbstractSet[Any], b: AbstractSet[Any]) -> SetDifference | None:
@@ -330,3 +296,220 @@ def _of_sets(a: AbstractSet[Any], b: AbstractSet[Any]) -> SetDifference | None:
     if not (removed or added):
         return None
     return SetDifference(len(a), len(b), removed, added)
+
+
+# ----------------------------------------------------------------------------- lines
+
+
+SIGNS: Final = {
+    "added": "+",
+    "removed": "-",
+    "moved": ">",
+    "type": "!",
+    "aux": "~",
+    "value": "~",
+}
+_WORDS: Final = "changed", "added", "removed", "moved"
+_INDENT: Final = "    "
+_ITEMS: Final = 3
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number of things.
+
+    Example:
+        >>> from leafwise.selection.difference import counted
+        >>> counted(1, "place"), counted(2, "place")
+        ('1 place', '2 places')
+    """
+    return f"{number} {noun}{'s' * (number != 1)}"
+
+
+def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
+    """Return the text of an error about two trees, up to the differences."""
+    kinds = [c.kind if c.kind in _WORDS else "changed" for c in diff]
+    counts = {word: kinds.count(word) for word in _WORDS}
+    parts = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
+    which = "" if len(diff) in counts.values() else f": {parts}"
+    return f"the trees differ in {counted(len(diff), 'place')}{which} ({sides}):"
+
+
+def lines_of_all(
+    changes: Sequence[Change],
+    paint: Paint,
+    most: int | None = None,
+    note: Callable[[Change], str] = lambda _: "",
+) -> Iterator[str]:
+    """Yield the lines of changes.
+
+    Args:
+        changes: The changes.
+        paint: The colours.
+        most: How many of them to show, None for all.
+        note: Returns what to add to the first line of a change.
+    """
+    for change in changes[:most]:
+        first, *rest = lines_of(change, paint)
+        yield f"{first}{note(change)}"
+        yield from rest
+    if most is not None and len(changes) > most:
+        yield paint(f"and {len(changes) - most} more", "dim")
+
+
+def lines_of(change: Change, paint: Paint) -> list[str]:
+    """Return the lines of one change.
+
+    Args:
+        change: The change.
+        paint: The colours.
+    """
+    sign, found = SIGNS[change.kind], told(change)
+    where = paint(printable(change.path.where()), "path")
+    if change.kind == "moved":
+        where += f" -> {paint(f'[{change.index}]', 'path')}"
+    (_, old, new), *rows = found.rows
+    if change.kind in _WORDS:
+        said = paint(old if new is None else new, sign)
+    else:
+        said = _arrow(old, new, paint) if old != new or not found.note else old
+    lines = [f"{paint(sign, sign)} {where}: {said}{found.note and f', {found.note}'}"]
+    for place, old, new in rows:
+        if place:
+            lines.append(f"{_INDENT}{paint(place, 'path')}: {_arrow(old, new, paint)}")
+    for side, sign in ((1, "-"), (2, "+")):
+        texts = [row[side] for row in rows if not row[0] and row[side] is not None]
+        lines += [f"{_INDENT}{paint(f'{sign} {text}', sign)}" for text in texts]
+    if found.more:
+        lines.append(f"{_INDENT}{paint(f'and {found.more} more', 'dim')}")
+    return lines
+
+
+def _arrow(old: Any, new: Any, paint: Paint) -> str:
+    return f"{paint(old, '-')} -> {paint(new, '+')}"
+
+
+# ------------------------------------------------------------ what there is to say
+
+
+Row: TypeAlias = "tuple[str, Any, Any]"
+"""A place inside, "" for none; the old text, the new one; None on a side without."""
+
+
+class Told(NamedTuple):
+    """What there is to say of a change.
+
+    Attributes:
+        rows: The texts of the two values, and below them what differs inside.
+        note: A note about both values, "" if there is none.
+        more: How many places are not among the rows.
+    """
+
+    rows: list[Row]
+    note: str = ""
+    more: int = 0
+
+
+def told(change: Change) -> Told:
+    """Return what there is to say of a change. Never raises.
+
+    Args:
+        change: The change.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.selection.difference import told
+        >>> told(lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0]).rows
+        [('', '{1, 2}', '{2, 3}')]
+    """
+    before, after, kind = change.before, change.after, change.kind
+    old, new = _brief(before), _brief(after)
+    if kind in _WORDS:
+        sides = None if kind == "added" else old, None if kind == "removed" else new
+        return Told([("", *sides)])
+    is_clear = old == shown(before) != new == shown(after)
+    if not is_clear or (_is_many(before) and _is_many(after)):
+        match change.detail():
+            case ArrayDifference() as found:
+                return _tell_arrays(before, after, found)
+            case TextDifference() as found:
+                return _tell_texts(before, after, found)
+            case SetDifference() as found:
+                return _tell_sets(before, after, found)
+    return Told([("", *_labelled(before, after, old, new))])
+
+
+def _labelled(before: Any, after: Any, old: str, new: str) -> tuple[str, str]:
+    """Return the texts of two values, and what else tells them apart."""
+    labels: Any = ("", "")
+    if type(before) is not type(after):
+        labels = type_names(type(before), type(after))
+    if old == new:
+        labels = contrast(before, after)
+    if isinstance(labels, str):
+        return old, f"{new} ({printable(labels)})"
+    marks = [f" ({printable(label)})" if label else "" for label in labels]
+    return old + marks[0], new + marks[1]
+
+
+def _is_many(value: Any) -> bool:
+    """Return whether a value is an array with dimensions, and has elements."""
+    has_shape = bool(content.shape_of(value)) and not is_table(value)
+    return has_shape and content.is_readable(value)
+
+
+def _brief(value: Any) -> str:
+    """Return the text of a value, or what an array is if its text is not short."""
+    text = clip(value)
+    return str(form_of(value)) if _is_many(value) and text != shown(value) else text
+
+
+def _tell_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
+    forms = str(found.before), str(found.after)
+    if forms[0] == forms[1] and type(before) is not type(after):
+        old, new = map(printable, type_names(type(before), type(after)))
+        forms = f"{forms[0]} ({old})", f"{forms[1]} ({new})"
+    rows: list[Row] = [("", *forms)]
+    for place in found.places:
+        texts = printed(place.before), printed(place.after)
+        if texts[0] == texts[1] or issubclass(type(place.before), str | bytes):
+            texts = clip(place.before.item()), clip(place.after.item())
+        rows.append((str([*place.at]), *texts))
+    if not found.differing:
+        is_same = found.differing == 0 and found.size > 0
+        return Told(rows, "with the same values" if is_same else found.why)
+    note = f"{found.differing} of {counted(found.size, 'place')} "
+    note += "differs" if found.differing == 1 else "differ"
+    errors = []
+    if found.absolute is not None:
+        size, at = found.absolute, found.at or ()
+        said = str(size) if isinstance(size, int) else f"{size:.6g}"
+        where = "" if at in [place.at for place in found.places] else f" at {[*at]}"
+        errors = [f"largest error {said}{where}", f"relative {found.relative:.3g}"]
+    if found.not_finite:
+        errors.append(f"{found.not_finite} with NaN or infinity")
+    note += f": {', '.join(errors)}" if errors else ""
+    return Told(rows, note, found.differing - len(found.places))
+
+
+def _tell_texts(before: Any, after: Any, found: TextDifference) -> Told:
+    place = f"{found.what} {found.position + 1}"
+    if found.line > 1:
+        place += f" (line {found.line}, column {found.column})"
+    old, new = (counted(size, found.what) for size in found.sizes)
+    if not isinstance(before, str | bytes):
+        old, new = clip(before), clip(after)
+    rows = [("", old, new), ("", found.before, found.after)]
+    return Told(rows, f"which differ from {place} on")
+
+
+def _tell_sets(before: Any, after: Any, found: SetDifference) -> Told:
+    names = [f"{type_name(x)} of {len(x)}" for x in (before, after)]
+    note, columns = [], []
+    for word, items in (("removed", found.removed), ("added", found.added)):
+        texts = [clip(item) for item in items[:_ITEMS]]
+        if len(items) > _ITEMS:
+            texts.append(f"and {len(items) - _ITEMS} more")
+        note += [f"{len(items)} {word}"] if items else []
+        columns.append(texts)
+    rows = [("", old, new) for old, new in zip_longest(*columns)]
+    return Told([("", names[0], names[1]), *rows], ", ".join(note))

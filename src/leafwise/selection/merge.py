@@ -1,8 +1,8 @@
 """Trees merged into one: node by node, by a rule for each place, or as an outer join.
 
 Owns `tree_merge`, in which one value wins: mappings are merged key by key, other nodes
-of one type child by child; the policy for each place; and `tree_map_outer` and
-`tree_zip_outer`, in which no tree wins. How a node of a kind is made is defined in
+of one type child by child; how to merge at each place; and `tree_map_outer`, in
+which no tree wins. How a node of a kind is made is defined in
 `rebuild`.
 
 Both walks are generators that yield the walk of a child and receive its result
@@ -11,30 +11,21 @@ Both walks are generators that yield the walk of a child and receive its result
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from operator import is_, itemgetter
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Final,
-    NamedTuple,
-    TypeAlias,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Unpack, overload
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..core.walk import flatten
 from ..equality.leaves import Values, type_names
 from ..errors import EditError
-from ..ops.context import Context, context_of, path_of
+from ..ops.context import Context, context_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
-from ..safely import MISSING, brief, class_name, clip, nearest, printed, type_name
-from .align import Numbering, numbers_by_key
+from ..safely import MISSING, brief, clip, nearest, printed, type_name
+from .align import Numbering, key_of, paths_of, placed
 from .diff import differ
 from .rebuild import (
     Delete,
@@ -50,17 +41,14 @@ from .rebuild import (
     remade,
 )
 from .select import (
-    DEEP,
     DEPTH_IN_DOUBT,
     Place,
     Selector,
     call_at,
     check_cycles,
     children_of,
-    find,
     has_kinds,
     keys_of,
-    read_selector,
     selector,
     static_names,
     with_article,
@@ -95,9 +83,9 @@ def run(walk: Walk, trees: Sequence[Any], context: Context) -> Any:
     return value
 
 
-def _called(f: Callable[..., Any], values: Sequence[Any], link: Any) -> Any:
+def _called(f: Callable[..., Any], values: Sequence[Any], place: Any) -> Any:
     """Call a function with the values at a place; MISSING if it returns `DELETE`."""
-    found = call_at(f, values, Place(link, None))
+    found = call_at(f, values, place)
     return MISSING if found is DELETE else found
 
 
@@ -109,12 +97,12 @@ def _described(node: Any, context: Context) -> str:
 
 
 def _with_values(
-    link: Any, node: Any, rule: Rule, old: Mapping[Any, Any], new: Mapping[Any, Any]
+    place: Any, node: Any, rule: Rule, old: Mapping[Any, Any], new: Mapping[Any, Any]
 ) -> tuple[Any, list[tuple[Any, Edit]]]:
     """Return an object with other children and static values, and the edits made.
 
     Args:
-        link: Where it is, as a linked list.
+        place: Where it is, with a `path`.
         node: The object.
         rule: Its rule.
         old: Its children and static values by key.
@@ -123,24 +111,19 @@ def _with_values(
     Raises:
         EditError: A child that is required is deleted.
     """
-    is_fixed = rule.extras is None or rule.extras(node) is None
     edits: list[tuple[Any, Edit]] = []
     for key in {**old, **new}:
         value, known = new.get(key, MISSING), old.get(key, MISSING)
         if value is known:
             continue
-        if value is MISSING and is_fixed:
-            path = path_below(path_of(link), key)
-            raise EditError(
-                f"{path.where()} cannot be deleted: its parent has a fixed number of "
-                "children",
-                path=path,
-            )
         edit = Insert(value) if known is MISSING else Set(value)
         edits.append((key, Delete() if value is MISSING else edit))
-    if not edits:
-        return node, edits
-    return call_at(changed_node, (link, node, rule, edits), Place(link, None)), edits
+    if edits:
+        link: Any = ()
+        for key in place.path:
+            link = (link, key)
+        node = call_at(changed_node, (link, node, rule, edits), place)
+    return node, edits
 
 
 # ------------------------------------------------------------------- the outer join
@@ -178,96 +161,66 @@ def tree_map_outer(
         >>> lw.selection.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]},
         ...     {"b": [3, 4]}, fill=0)
         {'a': 1, 'b': [5, 4]}
+        >>> lw.selection.tree_map_outer(lambda *row: row, {"a": 1}, {"b": 2})
+        {'a': (1, MISSING), 'b': (MISSING, 2)}
     """
     if not trees:
         raise TypeError("tree_map_outer takes at least one tree")
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
 
     def joined(link: Any, row: Sequence[Any]) -> Walk:
+        place = Place(link, None)
         nodes = [value for value in row if value is not MISSING]
         rules: list[Any] = [context.rule_of(node) for node in nodes]
-        first, key_type = nodes[0], None
-        rule: Any = rules[0]
         if rules.count(None) == len(rules):
-            return _called(f, [fill if x is MISSING else x for x in row], link)
+            return _called(f, [fill if x is MISSING else x for x in row], place)
+        pairs = [*zip(nodes, rules, strict=True)]
+        key_types = {
+            None if rule is None or has_kinds(node) else item_key(node, rule)
+            for node, rule in pairs
+        }
+        key_type = key_types.pop() if len(key_types) == 1 else None
         tables: list[dict[Any, Any]] = []
-        if None not in rules and not any(map(has_kinds, nodes)):
-            key_types = {*map(item_key, nodes, rules)}
-            key_type = key_types.pop() if len(key_types) == 1 else None
         if key_type is not None:
-            tables += map(entries_of, nodes, rules)
-        elif rules.count(rule) == len(rules):
-            tables += map(children_of, nodes, rules)
-        are_alike = all([*table] == [*tables[0]] for table in tables)
-        if tables and (key_type is not None or are_alike):
-            made, there = {}, iter(tables)
-            columns = [{} if x is MISSING else next(there) for x in row]
-            for key in dict.fromkeys(key for table in tables for key in table):
-                children = [table.get(key, MISSING) for table in columns]
-                below = link, key if key_type is None else key_type(key)
-                value = yield joined(below, children)
-                if value is not MISSING:
-                    made[key] = value
-            if key_type is None:
-                return _with_values(link, first, rule, tables[0], made)[0]
-            return call_at(
-                remade, (first, rule, tables[0], made, set), Place(link, None)
-            )
-        path = path_of(link)
-        kinds = dict.fromkeys(_described(node, context) for node in nodes)
-        raise EditError(
-            f"cannot join {' and '.join(kinds)} at {path.where()}", path=path
-        )
+            tables = [entries_of(*pair) for pair in pairs]
+        elif rules.count(rules[0]) == len(rules):
+            tables = [children_of(*pair) for pair in pairs]
+        if not tables or (
+            key_type is None and any([*table] != [*tables[0]] for table in tables)
+        ):
+            kinds = dict.fromkeys(_described(node, context) for node in nodes)
+            text = f"cannot join {' and '.join(kinds)} at {place.path.where()}"
+            raise EditError(text, path=place.path)
+        made, there = {}, iter(tables)
+        columns = [{} if x is MISSING else next(there) for x in row]
+        for key in dict.fromkeys(key for table in tables for key in table):
+            children = [table.get(key, MISSING) for table in columns]
+            below = link, key if key_type is None else key_type(key)
+            value = yield joined(below, children)
+            if value is not MISSING:
+                made[key] = value
+        if key_type is None:
+            return _with_values(place, *pairs[0], tables[0], made)[0]
+        return call_at(remade, (*pairs[0], tables[0], made, set), place)
 
     return run(joined((), trees), trees, context)
-
-
-def tree_zip_outer(
-    *trees: Any,
-    fill: Any = MISSING,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> Any:
-    """Zip trees that may have different keys: the leaves at each path become a tuple.
-
-    Args:
-        *trees: One tree or more, which may have different keys.
-        fill: The value to use for a leaf that a tree does not have.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-
-    Raises:
-        EditError: Nodes of different types, or a leaf and a node, are at the same path.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.selection.tree_zip_outer({"a": 1, "b": 2}, {"b": 3, "c": 4})
-        {'a': (1, MISSING), 'b': (2, 3), 'c': (MISSING, 4)}
-    """
-    return tree_map_outer(
-        lambda *row: row,
-        *trees,
-        fill=fill,
-        is_leaf=is_leaf,
-        none_is_leaf=none_is_leaf,
-        namespace=namespace,
-    )
 
 
 # -------------------------------------------------------------- what counts at a place
 
 
-JOINS: Final = ("outer", "left", "inner", "right")
-LISTS: Final = ("replace", "extend", "position")
-CONFLICTS: Final = ("overlay", "base", "error")
+_WORDS: Final = {
+    "join": ("outer", "left", "inner", "right"),
+    "lists": ("replace", "extend", "position"),
+    "conflict": ("overlay", "base", "error"),
+}
 
 
-class Policy(NamedTuple):
-    """How to merge at one place, and below it unless a rule says otherwise.
+class Spot(NamedTuple):
+    """A place in two trees, and how to merge there, and below unless a rule says it.
 
     Attributes:
+        link: The path, as a linked list of keys, and of rows in lists.
         join: Which keys remain.
         lists: How lists are merged.
         conflict: Which value wins.
@@ -276,6 +229,7 @@ class Policy(NamedTuple):
         decides: Whether a rule said which value wins, even if their types differ.
     """
 
+    link: Any
     join: str
     lists: str
     conflict: str
@@ -283,69 +237,31 @@ class Policy(NamedTuple):
     pairs: Selector | None = None
     decides: bool = False
 
-    def changed(self, rule: Any) -> Policy:
-        """Return the policy changed by a rule.
+    @property
+    def path(self) -> KeyPath:
+        """The path in the first tree."""
+        return paths_of(self.link)[0]
+
+    def changed(self, rule: Any) -> Spot:
+        """Return the place where a rule holds.
 
         Raises:
             ValueError: The rule is unknown.
         """
-        here = self._replace(function=None, pairs=None)
         if callable(rule):
-            return here._replace(function=rule)
+            return self._replace(function=rule, pairs=None)
         if isinstance(rule, Selector):
-            return here._replace(pairs=rule)
-        if rule in LISTS:
-            return here._replace(lists=rule)
-        if rule in JOINS:
-            return here._replace(join=rule, pairs=self.pairs)
-        if rule in CONFLICTS:
-            return here._replace(conflict=rule, decides=True, pairs=self.pairs)
-        known = ", ".join(map(repr, (*JOINS, *LISTS, *CONFLICTS)))
+            return self._replace(function=None, pairs=rule)
+        for name, words in _WORDS.items():
+            if rule in words:
+                pairs = None if name == "lists" else self.pairs
+                decides = self.decides or name == "conflict"
+                changes: Any = {name: rule, "pairs": pairs, "decides": decides}
+                return self._replace(function=None, **changes)
+        known = ", ".join(repr(word) for words in _WORDS.values() for word in words)
         raise ValueError(
             f"a rule must be one of {known}, or a function; got {clip(rule)}"
         )
-
-
-Rules: TypeAlias = "tuple[dict[Any, Any], ...]"
-"""The rules at and below a place in two trees: tables of tables by key.
-
-The rules for the place itself are under None, each after its number.
-"""
-
-
-class Spot(NamedTuple):
-    """A place in two trees, and how to merge there.
-
-    Attributes:
-        link: The path, as a linked list.
-        policy: The policy.
-        rules: The rules at and below the place, None if there are none.
-    """
-
-    link: Any
-    policy: Policy
-    rules: Rules | None
-
-    @property
-    def path(self) -> KeyPath:
-        """The path."""
-        return path_of(self.link)
-
-
-def _placed(
-    rules: Sequence[tuple[Any, Any]], trees: tuple[Any, Any], context: Context
-) -> Rules:
-    """Return rules by the places that they are for."""
-    roots: Rules = ({}, {})
-    for number, (what, rule) in enumerate(rules):
-        chosen = read_selector(what, context.view)
-        for root, tree in zip(roots, trees, strict=True):
-            for place in chosen.targets(tree, context):
-                table = root
-                for key in place.path:
-                    table = table.setdefault(key, {})
-                table.setdefault(None, []).append((number, rule))
-    return roots
 
 
 # -------------------------------------------------------------------------- deep merges
@@ -431,26 +347,24 @@ add a rule for this path, "overlay" or "base", to choose which one wins
         {'users': [{'id': 1, 'age': 30}, {'id': 2, 'age': 7}]}
     """
     keyed = lists if isinstance(lists, Mapping) else {}
-    lists = lists if isinstance(lists, str) else LISTS[0]
-    for word, known in ((join, JOINS), (lists, LISTS), (conflict, CONFLICTS)):
+    lists = lists if isinstance(lists, str) else "replace"
+    spot = Spot((), join, lists, conflict)
+    for word, known in zip(spot[1:4], _WORDS.values(), strict=True):
         if word not in known:
-            raise ValueError(
-                f"{clip(word)} is not one of {', '.join(map(repr, known))}"
-            )
-    policy = Policy(join, lists, conflict)
+            told = ", ".join(map(repr, known))
+            raise ValueError(f"{clip(word)} is not one of {told}")
+    context = context_of(none_is_leaf=True, namespace=namespace)
     listed = [(what, selector(key)) for what, key in keyed.items()]
     listed += (rules or {}).items()
     for _, rule in listed:
-        policy.changed(rule)
-    context = context_of(none_is_leaf=True, namespace=namespace)
-    merged = base
-    record = Edited(validate)
+        spot.changed(rule)
+    numbered = [(what, (n, rule)) for n, (what, rule) in enumerate(listed)]
+    merged, record = base, Edited(validate)
     for overlay in overlays:
         trees = merged, overlay
-        placed = _placed(listed, trees, context) if listed else None
-        spot = Spot((), policy, placed)
-        walk = _Merging(context, record).merged(spot, *trees)
-        merged = run(walk, trees, context)
+        placed_rules = placed(numbered, trees, context) if listed else ()
+        merging = _Merging(context, record, placed_rules)
+        merged = run(merging.merged(spot, *trees), trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
     record.complete_in(merged, context)
@@ -461,90 +375,100 @@ _MARKS: Final = frozenset({type(DELETE), type(MISSING)})
 
 
 class _Merging:
-    """The merge of one overlay into a tree."""
+    """The merge of one overlay into a tree.
 
-    def __init__(self, context: Context, record: Edited) -> None:
+    Attributes:
+        record: The objects that are made.
+        rules: What rules say of places in the two trees, by path, each after its
+            number; empty without rules.
+    """
+
+    def __init__(self, context: Context, record: Edited, rules: Sequence[Any]) -> None:
         self.context = context
         self.record = record
+        self.rules = rules
         self.resolve = context.view.resolve
         self.leaf_types = context.view.leaf_types
         self.numbering = Numbering(context)
 
     def merged(self, spot: Spot, below: Any, above: Any) -> Walk:
         """Return the merge of what two trees have at a place; MISSING for nothing."""
-        link, policy, rules = spot
-        if rules is not None:
-            found = [one for table in rules for one in table.get(None, ())]
+        if self.rules:
+            tables = zip(self.rules, paths_of(spot.link), strict=True)
+            found = [one for table, path in tables for one in table.get(path, ())]
             for _, changed in sorted(found, key=itemgetter(0)):
-                policy = policy.changed(changed)
-            spot = Spot(link, policy, rules)
+                spot = spot.changed(changed)
         if below is above:
             return below
         if below is MISSING:
-            keeps = policy.join in ("outer", "right")
+            keeps = spot.join in ("outer", "right")
             return self.cleaned(spot, above) if keeps else MISSING
         if above is MISSING:
-            return below if policy.join in ("outer", "left") else MISSING
+            return below if spot.join in ("outer", "left") else MISSING
         if above is DELETE:
             return MISSING
-        if policy.function is not None:
-            return _called(policy.function, (below, above), link)
+        if spot.function is not None:
+            return _called(spot.function, (below, above), spot)
         rule, other = self.resolve(type(below)), self.resolve(type(above))
         if rule is None or other is None:
             fits = rule is other or below is None or above is None
             return self.chosen(spot, below, above, fits=fits)
-        key_type, other_type = item_key(below, rule), item_key(above, other)
-        if key_type is not None and key_type is other_type:
+        key_type = item_key(below, rule)
+        if key_type is not None and key_type is item_key(above, other):
             return (yield from self.items(spot, below, above, rule, other))
+        node: Any = below
         if rule is other and keys_of(below, rule) == keys_of(above, rule):
-            return (yield from self.nodes(spot, below, above, rule))
-        table = None
-        if rule is other and rule.extras is not None:
-            table = fields_of(above, other)
-        elif other_type is DictKey:
-            table = entries_of(above, other)
-        if table is not None and fields_of(below, rule):
-            return (yield from self.fields(spot, below, above, table))
-        return self.chosen(spot, below, above, fits=False)
+            mine, theirs = children_of(below, rule), children_of(above, rule)
+            aux, other_aux = rule.flatten(below)[1], rule.flatten(above)[1]
+            if spot.conflict != "base" and not rule.same_aux(aux, other_aux):
+                if spot.conflict == "error":
+                    return self.chosen(spot, below, above, fits=True)
+                node = call_at(rule.unflatten, (other_aux, [*mine.values()]), spot)
+        else:
+            mine = fields_of(below, rule)
+            fields = self.fields(spot, below, above, rule, mine) if mine else None
+            if fields is None:
+                return self.chosen(spot, below, above, fits=False)
+            theirs = {**mine, **fields}
+        pairs = [(key, key) for key in {**mine, **theirs}]
+        made = yield from self.children(spot, mine, theirs, pairs, lambda key, _: key)
+        node, edits = _with_values(spot, node, rule, mine, made)
+        if node is not below and rule.edited is not None:
+            self.record.add((), below, node, rule, edits)
+        return node
 
     def children(
         self,
         spot: Spot,
         mine: dict[Any, Any],
         theirs: dict[Any, Any],
-        pairs: Iterable[Sequence[Any]] = (),
-        as_key: Callable[[Any], Any] = lambda key: key,
+        pairs: Sequence[tuple[Any, Any]],
+        as_key: Callable[[Any, Any], Any],
     ) -> Walk:
         """Return the merged children of two nodes, without those that do not remain.
 
         Args:
             spot: The place of the nodes.
             mine, theirs: The children of each node.
-            pairs: The keys of a child in both tables, MISSING for none. Without pairs,
-                children with one key belong together.
-            as_key: Makes the key of a path of one of a table.
+            pairs: The keys of a child in both tables.
+            as_key: Makes the key of a path of both.
         """
-        rules = spot.rules
-        policy = spot.policy._replace(function=None, pairs=None)
-        keeps = rules is None and policy.join in ("outer", "left")
-        overlays = keeps and policy[:3:2] == ("outer", "overlay")
+        keeps = not self.rules and spot.join in ("outer", "left")
+        overlays = keeps and (spot.join, spot.conflict) == ("outer", "overlay")
         made: dict[Any, Any] = {}
-        for one, other in pairs or [(key, key) for key in {**mine, **theirs}]:
-            below, above = mine.get(one, MISSING), theirs.get(other, MISSING)
-            key, value = other if one is MISSING else one, MISSING
+        for one, two in pairs:
+            below, above = mine.get(one, MISSING), theirs.get(two, MISSING)
+            value: Any = MISSING
             if below is above or (above is MISSING and keeps):
                 value = below
             elif overlays:
                 value = self.overlaid(below, above)
             if value is MISSING:
-                inner: Any = None
-                if rules is not None:
-                    sides = zip(rules, (one, other), strict=True)
-                    inner = tuple([table.get(as_key(k), {}) for table, k in sides])
-                here = Spot((spot.link, as_key(key)), policy, inner)
+                link = spot.link, as_key(one, two)
+                here = spot._replace(link=link, function=None, pairs=None)
                 value = yield self.merged(here, below, above)
             if value is not MISSING:
-                made[key if one is other else (key, len(made))] = value
+                made[one if one is two else (one, two)] = value
         return made
 
     def items(
@@ -552,66 +476,56 @@ class _Merging:
     ) -> Walk:
         """Return the merge of two mappings, or of two sequences."""
         mine, theirs = entries_of(below, rule), entries_of(above, other)
-        pairs: Sequence[Sequence[Any]] = ()
-        data = lambda: data_keys([below, above])  # noqa: E731
-        key_type: Any = item_key(below, rule)
-        by, lists = spot.policy.pairs, spot.policy.lists
-        if key_type is SequenceKey and by is not None:
-            numbers = [
-                numbers_by_key([*x], by, self.context, self.numbering.of, spot.path)
-                for x in (mine.values(), theirs.values())
+        is_list, shift = item_key(below, rule) is SequenceKey, 0
+        pairs: list[Any] = [(key, key) for key in {**mine, **theirs}]
+        if is_list and spot.pairs is not None:
+            rows = [
+                self.numbering.by_key([*table.values()], spot.pairs, path)
+                for table, path in zip((mine, theirs), paths_of(spot.link), strict=True)
             ]
-            places = [{n: at for at, n in enumerate(row)} for row in numbers]
-            known = dict.fromkeys([*numbers[0], *numbers[1]])
-            pairs = [[row.get(n, MISSING) for row in places] for n in known]
-        elif key_type is SequenceKey and lists == "extend":
-            more, size = self.cleaned(spot, above), len(mine)
-            added = {size + n: x for n, x in entries_of(more, other).items()}
-            data = lambda: {size + n for n in data_keys([more])}  # noqa: E731
-            return remade(below, rule, mine, {**mine, **added}, data)
-        elif key_type is SequenceKey and lists == "replace":
+            places = [{number: n for n, number in enumerate(row)} for row in rows]
+            known = dict.fromkeys([*rows[0], *rows[1]])
+            pairs = [tuple(table.get(n, -1) for table in places) for n in known]
+        elif is_list and spot.lists == "replace":
             return self.chosen(spot, below, above, fits=True)
-        made = yield from self.children(spot, mine, theirs, pairs, key_type)
+        elif is_list and spot.lists == "extend":
+            spot, shift = spot._replace(join="outer"), len(mine)
+            pairs = [(n, -1) for n in mine] + [(-1, n) for n in theirs]
+        as_key = key_of if is_list else lambda key, _: DictKey(key)
+        made = yield from self.children(spot, mine, theirs, pairs, as_key)
+
+        def data() -> set[Any]:
+            new = data_keys([above])
+            return data_keys([below]) | ({n + shift for n in new} if shift else new)
+
         return call_at(remade, (below, rule, mine, made, data), spot)
 
-    def nodes(self, spot: Spot, below: Any, above: Any, rule: Rule) -> Walk:
-        """Return the merge of two nodes of one type that have the same keys."""
-        conflict, base = spot.policy.conflict, below
-        (ours, aux), (_, other_aux) = rule.flatten(below), rule.flatten(above)
-        if conflict != "base" and not rule.same_aux(aux, other_aux):
-            if conflict == "error":
-                name = class_name(rule.cls, qualified=False)
-                raise EditError(
-                    f"the static fields of two {name} nodes differ at "
-                    f"{spot.path.where()}",
-                    path=spot.path,
-                )
-            base = call_at(rule.unflatten, (other_aux, [*ours]), spot)
-        mine, theirs = children_of(below, rule), children_of(above, rule)
-        found = yield from self.children(spot, mine, theirs)
-        made, edits = _with_values(spot.link, base, rule, mine, found)
-        if made is not below and rule.edited is not None:
-            self.record.add((), below, made, rule, edits)
-        return made
-
     def fields(
-        self, spot: Spot, below: Any, above: Any, table: Mapping[Any, Any]
-    ) -> Walk:
-        """Return the merge of an object with a mapping of its fields.
+        self, spot: Spot, below: Any, above: Any, rule: Rule, known: dict[Any, Any]
+    ) -> dict[Any, Any] | None:
+        """Return the fields of an object that a mapping gives other values.
+
+        Another object of its class is such a mapping where it may have other fields.
+        None if it is something else, or if a rule decides between two that do not fit.
 
         Raises:
             EditError: A name is no field, and no rule decides.
         """
-        rule: Any = self.resolve(type(below))
-        fields = fields_of(below, rule)
-        is_fixed = rule.extras is None or rule.extras(below) is None
-        unknown = [name for name in table if name not in fields]
-        if unknown and spot.policy.join in ("left", "inner"):
-            table = {name: x for name, x in table.items() if name in fields}
-        elif unknown and is_fixed:
-            if spot.policy.decides:
-                return self.chosen(spot, below, above, fits=False)
-            name, near = unknown[0], nearest(str(unknown[0]), fields)
+        other: Any = self.resolve(type(above))
+        if rule is other and rule.extras is not None:
+            found = fields_of(above, other)
+        elif item_key(above, other) is DictKey:
+            names = entries_of(above, other).items()
+            found = {GetAttrKey(name): value for name, value in names}
+        else:
+            return None
+        unknown = [key.name for key in found if key not in known]
+        if unknown and spot.join in ("left", "inner"):
+            return {key: value for key, value in found.items() if key in known}
+        if unknown and (rule.extras is None or rule.extras(below) is None):
+            if spot.decides:
+                return None
+            name, near = unknown[0], nearest(str(unknown[0]), [k.name for k in known])
             more = f" and {len(near) - 5} more" if len(near) > 5 else ""
             key = GetAttrKey(name) if isinstance(name, str) else DictKey(name)
             raise EditError(
@@ -619,13 +533,7 @@ class _Merging:
                 f"{clip(name)}; it has {brief(near[:5])}{more}",
                 path=path_below(spot.path, key),
             )
-        mine = {GetAttrKey(name): x for name, x in fields.items()}
-        theirs = {**mine, **{GetAttrKey(name): x for name, x in table.items()}}
-        found = yield from self.children(spot, mine, theirs)
-        made, edits = _with_values(spot.link, below, rule, mine, found)
-        if made is not below and rule.edited is not None:
-            self.record.add((), below, made, rule, edits)
-        return made
+        return found
 
     def overlaid(self, below: Any, above: Any) -> Any:
         """Return the merge of two leaves, or of two mappings of nothing but leaves.
@@ -635,10 +543,8 @@ class _Merging:
         rule = self.resolve(type(below))
         if rule is not self.resolve(type(above)) or below is MISSING or above is DELETE:
             return MISSING
-        if rule is None:
-            return above
-        if not rule.is_mapping:
-            return MISSING
+        if rule is None or not rule.is_mapping:
+            return above if rule is None else MISSING
         mine, theirs = rule.items(below), rule.items(above)
         kinds = {*map(type, mine.values()), *map(type, theirs.values())}
         if not kinds <= self.leaf_types or kinds & _MARKS:
@@ -654,30 +560,39 @@ class _Merging:
         Raises:
             EditError: It is undecided which.
         """
-        if not (fits or spot.policy.decides):
-            raise _misfit(spot, below, above, self.context)
-        if spot.policy.conflict == "base":
-            return below
-        if spot.policy.conflict == "overlay":
-            return self.cleaned(spot, above)
-        path = spot.path
-        if differ(below, above, self.context, Values(), path):
-            raise EditError(
-                f"{clip(below)} and {clip(above)} differ at {path.where()}", path=path
-            )
-        return below
+        if fits or spot.decides:
+            if spot.conflict == "overlay":
+                return self.cleaned(spot, above)
+            if spot.conflict == "base":
+                return below
+            path = spot.path
+            if not differ(below, above, self.context.below(path), Values()):
+                return below
+            text = f"{clip(below)} and {clip(above)} differ at {path.where()}"
+            raise EditError(text, path=path)
+        over, under = (_described(node, self.context) for node in (above, below))
+        if over == under and type(above) is not type(below):
+            names = type_names(type(above), type(below))
+            over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"
+        other = " with other children" if type(below) is type(above) else ""
+        is_leaf = self.context.rule_of(below) is None
+        hint = how_to_register(type(below)) if is_leaf else ""
+        raise EditError(
+            f"cannot merge {over} onto {under}{other} at {spot.path.where()}; "
+            f"{hint and f'{hint}; '}add a rule for this path, "
+            '"overlay" or "base", to choose which one wins',
+            path=spot.path,
+        )
 
     def cleaned(self, spot: Spot, value: Any) -> Any:
         """Return a value of an overlay without the parts marked as deleted."""
         if value is DELETE:
             return MISSING
-        if self.context.rule_of(value) is None:
-            return value
-        leaves = flatten(value, self.context.view)[0]
+        leaves, treedef = self.context.flatten(value)
         if not any(leaf is DELETE for leaf in leaves):
             return value
-        places = find(value, (DEEP,), self.context)
-        edits = [(p.path, Delete()) for p in places if p.value is DELETE]
+        pairs = zip(treedef.paths(), leaves, strict=True)
+        edits = [(path, Delete()) for path, leaf in pairs if leaf is DELETE]
         try:
             return rebuild(value, edits, self.context)
         except EditError as error:
@@ -685,30 +600,13 @@ class _Merging:
             raise EditError(f"in {path.where()}: {printed(error)}", path=path) from None
 
 
-def _misfit(spot: Spot, below: Any, above: Any, context: Context) -> EditError:
-    over, under = (_described(node, context) for node in (above, below))
-    if over == under and type(above) is not type(below):
-        names = type_names(type(above), type(below))
-        over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"
-    other = " with other children" if type(below) is type(above) else ""
-    path = spot.path
-    hint = how_to_register(type(below)) if context.rule_of(below) is None else ""
-    return EditError(
-        f"cannot merge {over} onto {under}{other} at {path.where()}; "
-        f"{hint and f'{hint}; '}add a rule for this path, "
-        '"overlay" or "base", to choose which one wins',
-        path=path,
-    )
-
-
 # -------------------------------------------------------------------- fields of objects
 
 
-def fields_of(node: Any, rule: Rule) -> dict[str, Any]:
-    """Return the fields of an object by name; none if its children have other keys."""
+def fields_of(node: Any, rule: Rule) -> dict[Any, Any]:
+    """Return the fields of an object by key; none if its children have other keys."""
     children = children_of(node, rule)
     if any(type(key) is not GetAttrKey for key in children):
         return {}
-    fields = {key.name: child for key, child in children.items()}
-    fields.update((name, getattr(node, name)) for name in static_names(node, rule))
-    return fields
+    names = static_names(node, rule)
+    return {**children, **{GetAttrKey(name): getattr(node, name) for name in names}}

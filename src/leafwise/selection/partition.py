@@ -7,25 +7,20 @@ None stays a value like any other, and parts can be combined without further dat
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any
 
-from ..core.register import StaticRule
-from ..core.registry import GLOBAL, install
+from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..equality import exact
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..ops.reshape import broadcast_leaves
-from ..safely import MISSING, shown
+from ..safely import MISSING
 from .select import Region, is_function, read_selector, require
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import TreeT
-
-
-T = TypeVar("T")
 
 
 def _numbered(
@@ -35,10 +30,9 @@ def _numbered(
 
     The selector is given by its number; that of no selector is the number of all.
     """
-    regions = []
-    for what in selectors:
-        chosen = read_selector(what, context.view)
-        regions.append(Region(require(chosen, tree, context, missing_ok=missing_ok)))
+    chosen = [read_selector(what, context.view) for what in selectors]
+    found = [require(what, tree, context, missing_ok=missing_ok) for what in chosen]
+    regions = [*map(Region, found)]
     leaves, treedef = context.flatten(tree)
     numbers = [
         next((n for n, region in enumerate(regions) if path in region), len(regions))
@@ -135,13 +129,12 @@ def tree_combine(
     columns, treedef = context.columns(trees[0], trees[1:], strict=True)
     combined = []
     for place, row in enumerate(zip(*columns, strict=True)):
-        there = [leaf for leaf in row if leaf is not MISSING]
-        if len(there) != 1:
-            parts = [str(n) for n, leaf in enumerate(row) if leaf is not MISSING]
-            said = f"parts {' and '.join(parts)}" if parts else "no part"
+        parts = [number for number, leaf in enumerate(row) if leaf is not MISSING]
+        if len(parts) != 1:
+            said = f"parts {' and '.join(map(str, parts))}" if parts else "no part"
             path = treedef.paths()[place]
             raise EditError(f"the leaf at {path.where()} is in {said}", path=path)
-        combined.append(there[0])
+        combined.append(row[parts[0]])
     whole: TreeT = treedef.unflatten(combined)
     return whole
 
@@ -219,8 +212,7 @@ def tree_labels(
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     _, treedef, numbers = _numbered(tree, rules, context, True)
-    names = [*rules.values(), default]
-    labels = [names[number] for number in numbers]
+    labels = [[*rules.values(), default][number] for number in numbers]
     for path, label in zip(treedef.paths(), labels, strict=True):
         if label is MISSING:
             raise EditError(f"no rule matches the leaf at {path.where()}", path=path)
@@ -263,102 +255,7 @@ def tree_group_by(
     else:
         options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
         labels = broadcast_leaves(by, tree, **options)
-    numbers: dict[Any, int] = {}
-    for label in labels:
-        numbers.setdefault(label, len(numbers))
+    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
     chosen = [numbers[label] for label in labels]
     parts = _split(treedef, leaves, chosen, len(numbers))
     return dict(zip(numbers, parts, strict=True))
-
-
-# ---------------------------------------------------------------------------- masks
-
-
-class Masked(Generic[T]):
-    """A leaf that is hidden from maps: a node without children.
-
-    Attributes:
-        value: The leaf.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.tree_leaves([1, lw.selection.Masked(2)])
-        [1]
-    """
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: T) -> None:
-        self.value = value
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Masked and exact.same(self.value, other.value)
-
-    def __hash__(self) -> int:
-        return hash((Masked, exact.digest(self.value)))
-
-    def __repr__(self) -> str:
-        return f"#{shown(self.value)}"
-
-
-install(Masked, StaticRule, bridge=True, where=__name__.partition(".")[0])
-
-
-def tree_mask(
-    tree: Any,
-    what: Any,
-    *,
-    missing_ok: bool = False,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> Any:
-    """Hide the leaves that a selector picks, so that maps skip them.
-
-    Args:
-        tree: Any tree.
-        what: A selector.
-        missing_ok: Whether the selector may have no match.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-
-    Raises:
-        PathError: The selector has no match.
-
-    Example:
-        >>> import leafwise as lw
-        >>> masked = lw.selection.tree_mask({"w": 1.5, "name": "a"}, "name")
-        >>> masked
-        {'w': 1.5, 'name': #'a'}
-        >>> lw.selection.tree_unmask(lw.tree_map(lambda x: x * 2, masked))
-        {'w': 3.0, 'name': 'a'}
-
-    Modelled on `sepes.tree_mask`.
-    """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves, treedef, numbers = _numbered(tree, [what], context, missing_ok)
-    pairs = zip(leaves, numbers, strict=True)
-    return treedef.unflatten([x if number else Masked(x) for x, number in pairs])
-
-
-def tree_unmask(
-    tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
-) -> Any:
-    """Return a tree in which no leaf is hidden: undo `tree_mask`.
-
-    Args:
-        tree: Any tree.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.selection.tree_unmask([lw.selection.Masked(1), 2])
-        [1, 2]
-    """
-    context = context_of(Masked, none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves, treedef = context.flatten(tree)
-    return treedef.unflatten(
-        [leaf.value if type(leaf) is Masked else leaf for leaf in leaves]
-    )

@@ -22,8 +22,7 @@ from ..ops.context import Context, context_of
 from ..paint import SIGNS, Paint
 from ..safely import FAULTS, class_name, printable, printed
 from ..selection.diff import Change, TreeDiff
-from ..selection.difference import form_of
-from ..selection.difftext import counted, lines_of
+from ..selection.difference import counted, form_of, lines_of
 from ..selection.edit import Selection
 from ..selection.select import read_selector
 from .outline import BRANCH, DEPTH, Item, label_of, outline

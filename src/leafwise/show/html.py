@@ -19,8 +19,8 @@ from ..ops.context import context_of
 from ..paint import SIGNS
 from ..safely import class_name, printable, printed, shown, type_name
 from ..selection.diff import Change, TreeDiff
-from ..selection.difftext import SIGNS as KINDS
-from ..selection.difftext import counted, told
+from ..selection.difference import SIGNS as KINDS
+from ..selection.difference import counted, told
 from ..selection.edit import Selection
 from .outline import Arrays, Item, outline
 from .page import caption, framed, safe, span

@@ -2,7 +2,7 @@
 
 Owns what counts as close, and the texts of these errors. Which leaves are the same is
 decided by `equality.leaves`, what differs is found by `selection.diff`, and how a
-difference is written by `selection.difftext`.
+difference is written by `selection.difference`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from ..equality.leaves import Values
 from ..ops.context import context_of
 from ..paint import Paint
 from ..selection.diff import Change, changes_between, tree_diff
-from ..selection.difference import form_of
-from ..selection.difftext import headline, lines_of_all
+from ..selection.difference import form_of, headline, lines_of_all
 
 
 _MOST: Final = 20

@@ -14,7 +14,7 @@ from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import FAULTS, clip
 from ..selection.diff import Change, changes_between
-from ..selection.difftext import headline, lines_of_all
+from ..selection.difference import headline, lines_of_all
 
 
 def pytest_assertrepr_compare(

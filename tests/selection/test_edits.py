@@ -335,9 +335,9 @@ def test_static_items_of_containers():
     [
         ([1], "a", "'a' into the list"),
         ([1], "\N{SUPERSCRIPT TWO}", "'²' into the list"),
-        ([1], "@a", "'.a' into the list"),
+        ([1], "@a", "'@a' into the list"),
         ([1], "[1.5]", "'[1.5]' into the list"),
-        ({"a": 1}, "@b", "'.b' into the dict"),
+        ({"a": 1}, "@b", "'@b' into the dict"),
         ({"a": 1}, "[<flat index 0>]", "'[<flat index 0>]' into the dict"),
         (nn.List([1]), "x", "'x' into the List"),
     ],

@@ -109,9 +109,9 @@ ERRORS = {
     "[-:]": ("this is not a literal", 1),
     "[::-]": ("this is not a literal", 1),
     "[1:2:3:4]": ("this is not a literal", 1),
-    "[<flat index x>]": ("a flat index must be a number", 13),
-    "[<flat index -1>]": ("a flat index must be a number", 13),
-    "[<flat index >]": ("a flat index must be a number", 13),
+    "[<flat index x>]": ("this is not a literal", 1),
+    "[<flat index -1>]": ("this is not a literal", 1),
+    "[<flat index >]": ("this is not a literal", 1),
 }
 
 

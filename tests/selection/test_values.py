@@ -61,14 +61,6 @@ def test_anything_else_is_a_string(text):
         lw.selection.override({"a": ["b"]}, f"a={text}")
 
 
-def test_equal_keys_are_refused():
-    """As in JSON."""
-    with pytest.raises(EditError, match="equal keys, 'a' and 'a'"):
-        guess("{a: 1, a: 2}")
-    with pytest.raises(EditError, match="equal keys, 1 and True"):
-        guess("[x, {1: a, true: b}]")
-
-
 words = st.text("abcxyz_-/.$%@+*", min_size=1).filter(
     lambda word: type(guess(word)) is str
 )

@@ -7,13 +7,12 @@ What a single edit does to a node is defined in `rebuild`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..lazy import Shown
@@ -32,18 +31,21 @@ from .rebuild import (
     rebuild,
 )
 from .select import (
+    ANY,
     DEEP,
     END,
     Place,
     Region,
     Selector,
+    Step,
+    along,
     call_at,
-    fail,
     find,
     follow,
     has_kinds,
     is_function,
-    parse,
+    is_number,
+    no_match,
     read_selector,
     require,
     unique,
@@ -141,7 +143,7 @@ class Selection(Shown, Generic[Tree, Value]):
                 below = unique(below)
             is_level = is_level and part.is_level
             if not (below or self._missing_ok or part.may_be_empty):
-                fail(part, places[0], self._context)
+                raise no_match(part, places[0], self._context)
             places = below
         self._places = places
         return places
@@ -354,61 +356,59 @@ class Selection(Shown, Generic[Tree, Value]):
 
     def _insertions(self, value: Any) -> list[tuple[KeyPath, Edit]]:
         *outer, last = self._selectors
-        above, key_in = last.split_last()
-        holders = Selection(
-            self.tree, (*outer, above), self._context, missing_ok=self._missing_ok
-        )
-        edits: list[tuple[KeyPath, Edit]] = []
-        for place in holders.places():
-            rule = self._context.rule_of(place.value, place.path)
-            key = _new_key(place.value, rule, key_in, place.path)
-            edits.append((path_below(place.path, key), Insert(value)))
-        return edits
+        steps = last.steps or (ANY._replace(text=last.text),)
+        chain = (*outer, along(last.text, steps[:-1]))
+        above = Selection(self.tree, chain, self._context, missing_ok=self._missing_ok)
+        return insertions(above.places(), steps[-1], value, self._context)
 
 
-def _new_key(node: Any, rule: Rule | None, wanted: Any, path: KeyPath) -> Any:
-    """Return the key that a new child would have in a node.
+def insertions(
+    holders: Iterable[Place], step: Step, value: Any, context: Context
+) -> list[tuple[KeyPath, Edit]]:
+    """Return the edits that insert a value into some nodes.
 
     Args:
-        node: The node.
-        rule: Its rule.
-        wanted: A key; or a name, whose kind of key depends on the node.
-        path: The path of the node.
+        holders: The nodes.
+        step: The last step to the new child, of which the node decides the kind of key.
+        value: The value.
+        context: What is a leaf.
 
     Raises:
         EditError: There can be no such child.
     """
-    if rule is None:
-        raise EditError(f"cannot insert into the leaf at {path.where()}", path=path)
-    cls: Any = item_key(node, rule) or GetAttrKey
-    key: Any = wanted
-    size = len(node) if cls is SequenceKey else 0
-    if wanted is END and cls is SequenceKey:
-        key = SequenceKey(size)
-    elif cls is DictKey and type(wanted) is SequenceKey:
-        key = DictKey(wanted.idx)
-    elif isinstance(wanted, str) and cls is not SequenceKey:
-        key = DictKey(wanted) if cls is DictKey else GetAttrKey(wanted)
-    elif isinstance(wanted, str) and wanted.isascii() and wanted.isdigit():
-        key = SequenceKey(int(wanted))
-    fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
-    if not fits or (wanted is END and cls is not SequenceKey):
-        what = "[+]" if wanted is END else str(wanted)
+    if step.key is None:
         raise EditError(
-            f"cannot insert at {what!r} into the {type(node).__name__} at "
-            f"{path.where()}",
-            path=path,
+            f"cannot insert at {step.text!r}: its last step is not a single key"
         )
-    if type(key) is SequenceKey:
-        index = key.idx + size if key.idx < 0 else key.idx
-        if not 0 <= index <= size:
+    edits: list[tuple[KeyPath, Edit]] = []
+    for holder in holders:
+        node, path, key = holder.value, holder.path, step.key
+        where = path.where()
+        rule = context.rule_of(node, path)
+        if rule is None:
+            raise EditError(f"cannot insert into the leaf at {where}", path=path)
+        cls: Any = item_key(node, rule) or GetAttrKey
+        if type(key) is str and (cls is not SequenceKey or is_number(key)):
+            key = cls(int(key) if cls is SequenceKey else key)
+        elif type(key) is SequenceKey and cls is DictKey and key is not END:
+            key = DictKey(key.idx)
+        if type(key) is not cls and not (type(key) is GetAttrKey and has_kinds(node)):
+            kind = type(node).__name__
             raise EditError(
-                f"cannot insert at position {key.idx}: {path.where()} has {size} "
-                f"item{'s' * (size != 1)}",
-                path=path,
+                f"cannot insert at {step.text!r} into the {kind} at {where}", path=path
             )
-        key = SequenceKey(index)
-    return key
+        if type(key) is SequenceKey:
+            size = len(node)
+            place = size if key is END else key.idx + size * (key.idx < 0)
+            if not 0 <= place <= size:
+                raise EditError(
+                    f"cannot insert at position {key.idx}: {where} has {size} "
+                    f"item{'s' * (size != 1)}",
+                    path=path,
+                )
+            key = SequenceKey(place)
+        edits.append((path_below(path, key), Insert(value)))
+    return edits
 
 
 # ------------------------------------------------------------------------ functions
@@ -537,7 +537,7 @@ def tree_move(
     there = Selection(without, (), context, missing_ok=False)[target]
     insertions = there._insertions(value)
     moved = rebuild(without, insertions, context, record)
-    record.complete_in(moved, context)
+    record.complete()
     return moved
 
 
@@ -633,7 +633,7 @@ def tree_at(
     leaves, treedef = context.flatten(tree)
     marked = treedef.unflatten([object() for _ in leaves])
     known: dict[int, list[KeyPath]] = {id(marked): [KeyPath()]}
-    for place in find(marked, (DEEP, *parse("*")), context.plain):
+    for place in find(marked, (DEEP, ANY), context.plain):
         known.setdefault(id(place.value), []).append(place.path)
     pointed: Any = where(marked)
     several = isinstance(pointed, tuple | list) and id(pointed) not in known

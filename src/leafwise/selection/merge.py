@@ -453,7 +453,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
         merged = run(walk, trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
-    record.complete_in(merged, context)
+    record.complete()
     return merged
 
 
@@ -591,7 +591,7 @@ class _Merging:
         found = yield from self.children(spot, mine, theirs)
         made, edits = _with_values(spot.link, base, rule, mine, found)
         if made is not below and rule.edited is not None:
-            self.record.add((), below, made, rule, edits)
+            self.record.add(spot.link, below, made, rule, edits)
         return made
 
     def fields(
@@ -624,7 +624,7 @@ class _Merging:
         found = yield from self.children(spot, mine, theirs)
         made, edits = _with_values(spot.link, below, rule, mine, found)
         if made is not below and rule.edited is not None:
-            self.record.add((), below, made, rule, edits)
+            self.record.add(spot.link, below, made, rule, edits)
         return made
 
     def overlaid(self, below: Any, above: Any) -> Any:

@@ -22,29 +22,29 @@ from typing import (
     overload,
 )
 
-from ..core.keypath import KeyPath, end_of_quote
-from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
+from ..core.keypath import KeyPath
+from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
-from ..core.walk import unlink
 from ..errors import EditError, PathError
-from ..ops.context import Context, context_of
-from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
-from .edit import Selection
+from ..ops.context import Context, context_of, path_of
+from ..safely import clip, printed, type_name
+from .edit import insertions
 from .rebuild import Delete, Edit, Edited, Set, rebuild
 from .select import (
+    ANY,
     DEPTH_IN_DOUBT,
     END,
+    QUOTED,
     Place,
-    along,
     check_cycles,
     children_of,
     find,
+    no_match,
     parse,
     require,
     selector,
-    with_article,
 )
-from .values import as_declared, as_replaced, declared_at, guess, number_type
+from .values import cast, guess
 
 
 if TYPE_CHECKING:
@@ -68,19 +68,13 @@ def name_of(path: Iterable[Any], sep: str = ".") -> str:
     """Return the name that flat tables have for a path: a pattern that leads there."""
     texts = []
     for key in path:
-        match key:
-            case SequenceKey(place):
-                texts.append(f"[{place}]")
-            case DictKey(name) | GetAttrKey(name) if type(name) is str:
-                if _is_plain(name, sep):
-                    texts.append(f"{sep}{name}")
-                else:
-                    is_item = type(key) is DictKey
-                    texts.append(f"[{shown(name)}]" if is_item else sep + shown(name))
-            case DictKey(name):
-                texts.append(f"[{literal(name)}]")
-            case _:
-                texts.append(printed(key))
+        name = key.entry if type(key) in (DictKey, GetAttrKey) else None
+        if type(name) is not str:
+            texts.append(printed(key))
+        elif _is_plain(name, sep):
+            texts.append(sep + name)
+        else:
+            texts.append(f"[{name!r}]" if type(key) is DictKey else f"{sep}{name!r}")
     return "".join(texts).removeprefix(sep)
 
 
@@ -94,24 +88,6 @@ def _is_plain(name: str, sep: str) -> bool:
     is_open = keys == [name] and (name + sep).find(sep) == len(name)
     is_path = name.isprintable() and name == name.strip() and "=" not in name
     return is_open and is_path and name[0] not in "+~"
-
-
-def _keys(name: str, sep: str) -> list[Any]:
-    """Return the keys of a name: strings, or ints for positions.
-
-    Raises:
-        PathError: The name cannot be read, or has other keys.
-    """
-    keys = []
-    for step in parse(name, sep):
-        key = getattr(step.key, "entry", step.key)
-        if type(step.key) is GetAttrKey or type(key) not in (int, str):
-            raise PathError(
-                f"{name!r} has the key {step.text}; without `like`, keys must be "
-                "strings or positions"
-            )
-        keys.append(key)
-    return keys
 
 
 # ---------------------------------------------------------------------- to flat tables
@@ -199,24 +175,17 @@ def _rows(
         if depth == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
         rule = context.rule_of(node, link)
-        pairs: Any = ()
-        if rule is not None and rule.is_mapping:
-            pairs = [(DictKey(key), x) for key, x in rule.items(node).items()]
-        elif rule is not None:
-            pairs = [*children_of(node, rule).items()]
-        if strict and rule is not None:
-            keys = [key.key for key, _ in pairs if type(key) is DictKey]
-            wrong = [key for key in keys if type(key) is not str]
-            what = f"the key {clip(wrong[0])} of the dict" if wrong else ""
-            if type(node) not in (dict, list):
-                what = f"the {type_name(node)}"
-            if what:
-                path = KeyPath(unlink(link))
-                raise EditError(
-                    f"from_flat could not restore {what} at {path.where()}; pass "
-                    "strict=False if from_flat will get a tree like this one",
-                    path=path,
-                )
+        pairs = [] if rule is None else [*children_of(node, rule).items()]
+        has_names = type(node) is dict and {str}.issuperset(map(type, node))
+        if strict and rule is not None and type(node) is not list and not has_names:
+            path = path_of(link)
+            other = " with keys that are no strings" * (type(node) is dict)
+            raise EditError(
+                f"from_flat could not restore the {type_name(node)}{other} at "
+                f"{path.where()}; pass strict=False if from_flat will get a tree like "
+                "this one",
+                path=path,
+            )
         stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
         if not pairs:
             place = Place(link, node)
@@ -408,7 +377,13 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
     grown: list[tuple[_Branch, Any]] = []
     for name, value in table.items():
         branch, last = root, ""
-        for key in _keys(name, sep):
+        for step in parse(name, sep):
+            key = getattr(step.key, "entry", step.key)
+            if type(step.key) is GetAttrKey or type(key) not in (int, str):
+                raise PathError(
+                    f"{name!r} has the key {step.text}; without `like`, keys must be "
+                    "strings or positions"
+                )
             if last not in branch:
                 branch[last] = _Branch()
                 grown.append((branch, last))
@@ -420,16 +395,14 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
         branch[last] = value
     for above, key in reversed(grown):  # a branch comes after the one above it
         branch = above[key]
-        kinds = {*map(type, branch)}
-        if len(kinds) > 1:
+        positions = range(len(branch))
+        if {str}.issuperset(map(type, branch)):
+            above[key] = {**branch}
+        elif {*branch} == {*positions}:
+            above[key] = [branch[position] for position in positions]
+        else:
             shown = ", ".join(map(clip, [*branch][:4]))
-            raise EditError(f"names and positions are mixed at one level: {shown}")
-        missing = next((n for n in range(len(branch)) if n not in branch), None)
-        if int in kinds and missing is not None:
-            shown = ", ".join(map(str, sorted(branch)[:4]))
-            raise EditError(f"position {missing} is missing; the positions are {shown}")
-        is_list = int in kinds
-        above[key] = [*map(branch.get, range(len(branch)))] if is_list else {**branch}
+            raise EditError(f"expected names, or all positions from 0 on: {shown}")
     return root.get("", {})
 
 
@@ -528,7 +501,7 @@ the value at ['widths'][0] is 64
             made = type(error)(f"override {clip(text)}: {error}")
             made.path = error.path
             raise made from None
-    record.complete_in(tree, context)
+    record.complete()
     return tree
 
 
@@ -545,47 +518,37 @@ def _edits_of(
     where = where.removeprefix("++" if forces else "+")
     chosen = selector(where)
     there = [] if adds else chosen.targets(tree, context)
-    if forces or adds or there:
-        if not there:
-            return _added(tree, where, value, context, forces=forces)
-        edits: list[tuple[KeyPath, Edit]] = []
-        for place in there:
-            hint, converts = declared_at(tree, place.path, context)
-            any_type = forces or (converts and validate)  # else the class casts it
-            new = _cast(place, value, context, hint, any_type)
-            edits.append((place.path, Set(new)))
-        return edits
+    if there:
+        new = [
+            cast(value, tree, place, context, forces=forces, validate=validate)
+            for place in there
+        ]
+        return [(place.path, Set(x)) for place, x in zip(there, new, strict=True)]
+    if adds or forces:
+        return _added(tree, where, value, context, forces=forces)
+    error = no_match(chosen, Place((), tree), context)
     try:
-        require(chosen, tree, context)
-    except PathError as error:
-        can_add = chosen.is_single and "; write [" not in str(error)
-        try:
-            rebuild(tree, _added(tree, where, value, context), context)
-        except (EditError, PathError):
-            can_add = False
-        if not can_add:
-            raise
-        raise PathError(f"{error}; use +{text} to add it") from None
-    return []
+        rebuild(tree, _added(tree, where, value, context), context)
+    except (EditError, PathError):
+        raise error from None
+    raise PathError(f"{error}; use +{text} to add it")
+
+
+_OVERRIDE: Final = re.compile(
+    rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL
+)
 
 
 def split_override(text: str) -> tuple[str, str]:
-    """Split a text at the first `=` outside of quotes and brackets.
+    """Split a text at the first `=` outside of brackets.
 
     Raises:
         EditError: There is no such `=`.
     """
-    depth = place = 0
-    while 0 <= place < len(text):
-        letter = text[place]
-        if letter in "'\"" and depth:
-            place = end_of_quote(text, place)
-            continue
-        if letter == "=" and not depth:
-            return text[:place].strip(), text[place + 1 :].strip()
-        depth += {"[": 1, "]": -1}.get(letter, 0)
-        place += 1
-    raise EditError("expected path=value, +path=value, ++path=value or ~path")
+    found = _OVERRIDE.fullmatch(text)
+    if found is None:
+        raise EditError("expected path=value, +path=value, ++path=value or ~path")
+    return found[1].strip(), found[2].strip()
 
 
 def _added(
@@ -596,70 +559,23 @@ def _added(
     None is an empty dict. A number stays a text beside texts alone, unless `forces` is
     set.
     """
-    steps = parse(where)
-    value = guess(text)
-    for count in range(len(steps) - 1, -1, -1):
+    steps, value = parse(where), guess(text)
+    for count in reversed(range(len(steps))):
         holders = find(tree, steps[:count], context)
         if not holders:
             continue
-        is_number = isinstance(value, int | float) and type(value) is not bool
-        if is_number and not forces and count + 1 == len(steps):
-            nodes = [(x.value, context.rule_of(x.value)) for x in holders]
-            rows = [rule.flatten(x)[0] if rule else () for x, rule in nodes]
-            if all(row and all(isinstance(x, str) for x in row) for row in rows):
+        if type(value) in (int, float) and not forces and count + 1 == len(steps):
+            siblings = find(tree, (*steps[:count], ANY), context)
+            if siblings and all(isinstance(x.value, str) for x in siblings):
                 value = text
         are_none = all(holder.value is None for holder in holders)
         for step in reversed(steps[count + (not are_none) :]):
-            if step.key is END:
-                value = [value]
-            elif step.name is not None:
-                value = {step.name: value}
-            else:
+            if step.key is not END and step.name is None:
                 raise EditError(
                     f"{clip(step.text)} has no match and is not a name for a new key"
                 )
+            value = [value] if step.key is END else {step.name: value}
         if are_none:
             return [(holder.path, Set(value)) for holder in holders]
-        chosen = along(steps[: count + 1])
-        there = Selection(tree, (chosen,), context, missing_ok=False)
-        return there._insertions(value)
+        return insertions(holders, steps[count], value, context)
     raise EditError("the root already exists; name what to add: +name=value")
-
-
-def _cast(place: Place, text: str, context: Context, hint: Any, any_type: bool) -> Any:
-    """Return a text as a value of the declared type, or of that which it replaces.
-
-    Args:
-        place: What is replaced.
-        text: The text.
-        context: What is a leaf.
-        hint: The declared type; `Any` if there is none.
-        any_type: Whether a text that cannot be cast is read as a value of its own type.
-
-    Raises:
-        EditError: It cannot be cast.
-    """
-    old, rule = place.value, context.rule_of(place.value)
-    try:
-        declared = as_declared(text, hint, old, rule)
-        if declared is not MISSING:
-            return declared
-        hint = Any  # which does not say how to read a text
-        return as_replaced(text, old, rule)
-    except EditError:
-        raise
-    except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
-        if any_type:
-            return guess(text)
-        there = f"the value at {place.path.where()} is {clip(old)}"
-        if hint is not Any:
-            is_class = isinstance(hint, type)
-            declared = class_name(hint, qualified=False) if is_class else clip(hint)
-            what = f"is not of the declared type {declared}; {there}"
-        elif rule is None:
-            name = with_article(class_name(number_type(old)))
-            what = f"is not {name}; {there}"
-        else:
-            where = f"{place.path.where()}, {clip(old)}"
-            what = f"cannot replace the {type_name(old)} at {where}"
-        raise EditError(f"{clip(text)} {what}", path=place.path) from error

@@ -22,7 +22,7 @@ from itertools import islice
 from operator import is_, itemgetter
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from ..core.keypath import KeyPath
+from ..core.keypath import KeyPath, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
 from ..core.registry import lookup
@@ -32,7 +32,7 @@ from ..errors import EditError
 from ..kinds import Kind, Marked
 from ..ops.context import Context
 from ..safely import type_name
-from .select import DEEP, Place, call_at, children_of, find, has_kinds, keys_of, parse
+from .select import Place, call_at, has_kinds, keys_of
 
 
 Tree = TypeVar("Tree")
@@ -96,7 +96,7 @@ class Edited:
 
     def __init__(self, validate: bool) -> None:
         self.validate = validate
-        self._made: dict[int, tuple[Any, Any, Any, Rule, frozenset[str]]] = {}
+        self._made: dict[int, tuple[Place, Any, Rule, frozenset[str]]] = {}
 
     def add(
         self, link: Any, node: Any, made: Any, rule: Rule, edits: Iterable[Any]
@@ -115,38 +115,20 @@ class Edited:
             for key, edit in edits
             if isinstance(key, GetAttrKey) and type(edit) is not Delete
         )
-        if id(node) in self._made:
-            _, node, _, _, before = self._made.pop(id(node))
+        if id(node) in self._made:  # by an edit before this one
+            _, node, _, before = self._made.pop(id(node))
             changed |= before
-        self._made[id(made)] = link, node, made, rule, changed
+        self._made[id(made)] = Place(link, made), node, rule, changed
 
-    def complete(self, paths: Mapping[int, KeyPath] | None = None) -> None:
-        """Complete the objects that one pass of edits made.
-
-        Args:
-            paths: After several passes, where the objects are that are in the last
-                tree, by identity; the others are left out.
+    def complete(self) -> None:
+        """Complete the objects.
 
         Raises:
             Exception: What the validation of a class raises, with a note of the path.
         """
-        for name, (link, node, made, rule, changed) in self._made.items():
-            if paths is None or name in paths:
-                complete: Any = rule.edited
-                place = Place(link if paths is None else paths[name], made)
-                call_at(complete, (node, made, changed, self.validate), place)
-
-    def complete_in(self, tree: Any, context: Context) -> None:
-        """Complete those objects of several passes that are in the last tree.
-
-        Raises:
-            Exception: As `complete`.
-        """
-        if self._made:
-            paths = {id(tree): KeyPath()}
-            for place in find(tree, (DEEP, *parse("*")), context):
-                paths[id(place.value)] = place.path
-            self.complete(paths)
+        for place, node, rule, changed in self._made.values():
+            complete: Any = rule.edited
+            call_at(complete, (node, place.value, changed, self.validate), place)
 
 
 def edited(
@@ -177,44 +159,24 @@ def edited(
 # ---------------------------------------------------------------------- many edits
 
 
-class _Step:
+class _Step(NamedTuple):
     """A node above edits.
 
     Attributes:
         link: Where it is, as a linked list.
         node: The node.
+        rule: Its rule.
         above: The step of the node above it, None for the root.
         below: The steps of its children that have edits below them, by key.
         edits: The edits at its keys. Several at one key are insertions, but for one.
-        only_sets: Whether all of them set a value.
     """
 
-    __slots__ = (
-        "above",
-        "below",
-        "children",
-        "edits",
-        "link",
-        "node",
-        "only_sets",
-        "rule",
-    )
-
-    def __init__(self, link: Any, node: Any, rule: Any, above: _Step | None) -> None:
-        self.link, self.node, self.rule, self.above = link, node, rule, above
-        self.below: dict[Any, _Step] = {}
-        self.edits: dict[Any, list[Edit]] = {}
-        self.children: dict[Any, Any] | None = None
-        self.only_sets = True
-
-    def child(self, key: Any) -> Any:
-        """Return the child, or the static value, at a key."""
-        if self.rule.reads_items:
-            return self.node[key.entry]
-        if self.children is None:
-            self.children = children_of(self.node, self.rule)
-        known = self.children
-        return known[key] if key in known else getattr(self.node, key.name)
+    link: Any
+    node: Any
+    rule: Any
+    above: Any
+    below: dict[Any, Any]
+    edits: dict[Any, list[Edit]]
 
 
 def rebuild(
@@ -244,18 +206,10 @@ def rebuild(
         root: Tree = listed[0][1].value
         return root
     made: Any = tree
-    for step in reversed(_steps(tree, listed, context)):
-        link, node, rule = step.link, step.node, step.rule
-        flat: list[tuple[Any, Edit]] = []
+    for link, node, rule, above, _, table in reversed(_steps(tree, listed, context)):
+        flat = [(key, one) for key, some in table.items() for one in some]
         try:
-            if rule.reads_items and step.only_sets:
-                items = rule.items(node)
-                for key, (edit,) in step.edits.items():
-                    items[key.entry] = edit.value  # type: ignore[union-attr]
-                made = rule.from_items(rule.rest(node), items)
-            else:
-                flat = [(key, one) for key, some in step.edits.items() for one in some]
-                made = changed_node(link, node, rule, flat)
+            made = changed_node(link, node, rule, flat)
         except EditError:
             raise
         except Exception as error:  # of the class
@@ -263,8 +217,8 @@ def rebuild(
             raise
         if record is not None and rule.edited is not None:
             record.add(link, node, made, rule, flat)
-        if step.above is not None:
-            step.above.edits.setdefault(link[1], []).append(Set(made))
+        if above is not None:
+            above.edits.setdefault(link[1], []).append(Set(made))
     return made  # type: ignore[no-any-return]
 
 
@@ -278,7 +232,7 @@ def _steps(
             root.
     """
     resolve = context.view.resolve
-    steps = [_Step((), tree, resolve(type(tree)), None)]
+    steps = [_Step((), tree, resolve(type(tree)), None, {}, {})]
     for path, edit in edits:
         if not path:
             raise EditError(
@@ -289,20 +243,22 @@ def _steps(
         for depth, key in enumerate(above):
             below = step.below.get(key)
             if below is None:
-                if step.edits and not all(map(_leaves, step.edits.get(key, ()))):
+                if not all(map(_leaves, step.edits.get(key, ()))):
                     raise _overlap(path[: depth + 1], path)
-                child = step.child(key)
-                link, rule = (step.link, key), resolve(type(child))
-                below = step.below[key] = _Step(link, child, rule, step)
+                node, reads = step.node, step.rule.reads_items
+                child = node[key.entry] if reads else read(key, node, context.view)
+                rule = resolve(type(child))
+                below = _Step((step.link, key), child, rule, step, {}, {})
+                step.below[key] = below
                 steps.append(below)
             step = below
         known = step.edits.setdefault(last, [])
-        if known and not _leaves(edit) and not all(map(_leaves, known)):
-            raise EditError(f"cannot edit {path.where()} twice", path=path)
-        if step.below and not _leaves(edit) and last in step.below:
-            raise _overlap(path, path)
+        if not _leaves(edit):
+            if not all(map(_leaves, known)):
+                raise EditError(f"cannot edit {path.where()} twice", path=path)
+            if last in step.below:
+                raise _overlap(path, path)
         known.append(edit)
-        step.only_sets = step.only_sets and type(edit) is Set
     return steps
 
 
@@ -394,15 +350,14 @@ def _changed_mapping(
         moved = {key for _, key in placed}
         order = at_places((key for key in made if key not in moved), placed)
         made = {key: made[key] for key in order}
-    if not renamed:
-        return made
-    for name in renamed.values():
-        if name in made and name not in renamed:
-            raise _exists(link, DictKey(name))
-    pairs = {renamed.get(key, key): value for key, value in made.items()}
-    if len(pairs) < len(made):
-        raise _refusal(link, "two keys at {where} would become one")
-    return pairs
+    if renamed:
+        taken = {key for key in made if key not in renamed}
+        for name in renamed.values():
+            if name in taken:
+                raise _exists(link, DictKey(name))
+            taken.add(name)
+        made = {renamed.get(key, key): value for key, value in made.items()}
+    return made
 
 
 def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
@@ -469,15 +424,13 @@ def _changed_object(
         else:
             rest.append((key, edit))
     made = rule.unflatten(aux, children)
-    is_ours = isinstance(rule.form, Shaped) or has_kinds(node)
     extras = None if rule.extras is None else rule.extras(made)
-    grows = extras is not None or isinstance(rule.form, Shaped)
-    grows = grows or isinstance(node, MutableMapping | MutableSequence)
     refusal = _refusal(
         link,
         f"the {type_name(node)} at {{where}} has a fixed number of children: they can "
         "be set, but not deleted, inserted or renamed",
     )
+    grows = extras is not None or has_kinds(node)
     if not grows and any(type(edit) is not Set for _, edit in rest):
         raise refusal
     _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
@@ -486,18 +439,18 @@ def _changed_object(
         if type(key) is SequenceKey:
             continue
         if type(edit) is Set and not is_item:
-            (setattr if is_ours else object.__setattr__)(made, old, edit.value)
+            put_static = setattr if has_kinds(node) else object.__setattr__
+            put_static(made, old, edit.value)
             continue
+        new = edit.name if type(edit) is Rename else old
+        exists = new in made if is_item else hasattr(made, new)
+        if exists and type(edit) in (Insert, Rename):
+            raise _exists(link, type(key)(new))
         store: Any = made if is_item or extras is None else extras
         if is_item or extras is not None:
             get, put, drop = store.__getitem__, store.__setitem__, store.__delitem__
         else:
             get, put, drop = (partial(f, made) for f in (getattr, setattr, delattr))
-        new = edit.name if type(edit) is Rename else old
-        if type(edit) in (Insert, Rename) and (
-            new in made if is_item else hasattr(made, new)
-        ):
-            raise _exists(link, type(key)(new))
         if isinstance(edit, Set | Insert):
             put(new, edit.value)
             continue

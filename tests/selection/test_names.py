@@ -273,7 +273,7 @@ CONFIG = {
         ("half=0.25", np.float16(0.25)), ("yes=no", np.bool_(False)),
         ("widths=[1, 2, 3]", [1, 2, 3]), ("mixed=[true]", [True]),
         ("widths=null", None), ("widths=[1.5]", [1.5]),
-        ("int=1.5", 1.5), ("int=1e3", 1000.0),
+        ("int=1.5", 1.5), ("int=1e3", 1000.0), ("int=inf", float("inf")),
         ("pair=[1, 0.5]", (1.0, 0.5)), ("pair=(1, 2)", (1.0, 2.0)),
         ('table={"a": 2, "c": []}', {"a": 2, "c": []}),
     ],
@@ -290,8 +290,6 @@ WRONG = """
 flag=maybe | is not a bool; the value at ['flag'] is True
 int=007 | is not an int; the value at ['int'] is 3
 float=007 | is not a float; the value at ['float'] is 0.5
-int=inf | is not an int; the value at ['int'] is 3
-int=nan | is not an int; the value at ['int'] is 3
 float=true | is not a float; the value at ['float'] is 0.5
 mode=SLOW | is not a Mode; the value at ['mode'] is <Mode.FAST: 'fast'>
 widths=[a] | cannot replace the list at ['widths'], [64, 32]

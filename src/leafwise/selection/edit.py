@@ -25,7 +25,6 @@ from .rebuild import (
     Insert,
     Rename,
     Set,
-    check_apart,
     edited,
     item_key,
     rebuild,
@@ -303,15 +302,12 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": 1, "b": 0})["*"].apply(lambda x: 1 / x, parallel=slow)
             {'a': 1.0, 'b': ZeroDivisionError('division by zero')}
         """
-        if parallel is not None:
-            places = self.places()
-            paths = [place.path for place in places]
-            check_apart(self.tree, paths, self._context)
-            values = [place.value for place in places]
-            results = map(Set, parallel._run(f, [values], lambda: paths))
-            edits = zip(paths, results, strict=True)
-            return edited(self.tree, edits, self._context, validate=validate)
-        return self._edited(lambda place: Set(f(place.value)), validate)
+        if parallel is None:
+            return self._edited(lambda place: Set(f(place.value)), validate)
+        values = [place.value for place in self.places()]
+        results = map(Set, parallel._run(f, [values], self.paths))
+        edits = zip(self.paths(), results, strict=True)
+        return edited(self.tree, edits, self._context, validate=validate)
 
     def delete(self, *, validate: bool = True) -> Tree:
         """Return the tree without the matches.

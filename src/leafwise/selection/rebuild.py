@@ -17,10 +17,9 @@ from collections.abc import (
     MutableSequence,
     Sequence,
 )
-from functools import partial
 from itertools import islice
-from operator import is_, itemgetter
-from typing import Any, NamedTuple, TypeAlias, TypeVar
+from operator import delitem, getitem, is_, itemgetter, setitem
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from ..core.keypath import KeyPath, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -262,16 +261,6 @@ def _steps(
     return steps
 
 
-def check_apart(tree: Any, paths: Sequence[KeyPath], context: Context) -> None:
-    """Refuse places that cannot all be replaced, before their values are made.
-
-    Raises:
-        EditError: Two are the same, or one is inside another.
-    """
-    if len(paths) > 1:
-        _steps(tree, [(path, Set(None)) for path in paths], context)
-
-
 def _leaves(edit: Edit) -> bool:
     """Return whether an edit leaves what is at its key as it is."""
     return type(edit) is Insert or (type(edit) is Move and edit.target is not None)
@@ -435,36 +424,35 @@ def _changed_object(
         raise refusal
     _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
     for key, edit in rest:
-        is_item, old = type(key) is DictKey, key.entry
         if type(key) is SequenceKey:
             continue
-        if type(edit) is Set and not is_item:
-            put_static = setattr if has_kinds(node) else object.__setattr__
-            put_static(made, old, edit.value)
-            continue
+        old, is_item = key.entry, type(key) is DictKey
         new = edit.name if type(edit) is Rename else old
         exists = new in made if is_item else hasattr(made, new)
         if exists and type(edit) in (Insert, Rename):
             raise _exists(link, type(key)(new))
         store: Any = made if is_item or extras is None else extras
-        if is_item or extras is not None:
-            get, put, drop = store.__getitem__, store.__setitem__, store.__delitem__
+        get, put, drop = _ATTRIBUTES if store is made and not is_item else _ITEMS
+        if isinstance(edit, Delete | Rename):
+            if store is extras and old not in extras:
+                raise refusal
+            value = get(store, old)
+            if isinstance(rule.form, Shaped) and not is_item:
+                value = Marked(rule.flatten(node)[1].fields.kind_of(old), value)
+            elif has_kinds(node) and key in places:
+                value = Marked(Kind.DATA, value)
+            drop(store, old)
+            if type(edit) is Rename:
+                put(store, new, value)
+        elif type(edit) is Set and not is_item and not has_kinds(node):
+            object.__setattr__(made, old, edit.value)  # a static field
         else:
-            get, put, drop = (partial(f, made) for f in (getattr, setattr, delattr))
-        if isinstance(edit, Set | Insert):
-            put(new, edit.value)
-            continue
-        if extras is not None and old not in extras:
-            raise refusal
-        kind, value = None, get(old)
-        if isinstance(rule.form, Shaped) and not is_item:
-            kind = rule.flatten(node)[1].fields.kind_of(old)
-        elif has_kinds(node) and key in places:
-            kind = Kind.DATA
-        drop(old)
-        if type(edit) is Rename:
-            put(new, value if kind is None else Marked(kind, value))
+            put(store, new, edit.value)
     return made
+
+
+_ATTRIBUTES: Final[Any] = (getattr, setattr, delattr)
+_ITEMS: Final[Any] = (getitem, setitem, delitem)
 
 
 def _exists(link: Any, key: Any) -> EditError:

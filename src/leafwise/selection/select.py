@@ -161,17 +161,22 @@ def _named(name: str) -> Test:
     return test
 
 
-def _item(wanted: Any) -> Test:
-    # what has NaN in it equals nothing, so its text has to do
-    text = literal(wanted) if type(wanted) in (float, complex, tuple) else None
+def _exactly(wanted: Any, kind: str = "key") -> Test:
+    """Return the test of what one key has: its kind, and what is in it.
 
-    def test(kind: str, value: Any, place: int, count: int) -> bool:
-        if type(wanted) is int and kind == "position":
+    An int is a position or a key. NaN equals nothing, so its text counts.
+    """
+    cls = type(wanted)
+    text = literal(wanted) if cls in (float, complex, tuple) else None
+
+    def test(found: str, value: Any, place: int, count: int) -> bool:
+        if cls is int and found == "position":
             return place == (wanted + count if wanted < 0 else wanted)
-        cls = type(wanted)
-        if kind != "key" or not isinstance(value, cls):
-            return False
-        if cls is int and type(value) is not int:  # a bool
+        if (
+            found != kind
+            or not isinstance(value, cls)
+            or type(value) is bool is not cls
+        ):
             return False
         return bool(value == wanted) or (text is not None and literal(value) == text)
 
@@ -185,12 +190,8 @@ def _one_of(tests: Iterable[Test]) -> Test:
 
 def step_of(key: Any, text: str | None = None) -> Step:
     """Return the step that matches only this key, as it was written or is printed."""
-    kind, entry = key_kind(key), getattr(key, "entry", key)
-    test = _item(entry)
-    if kind == "attribute":
-        test = lambda found, value, *_: found == kind and value == entry  # noqa: E731
-    elif kind == "other":
-        test = lambda found, value, *_: bool(value == key)  # noqa: E731
+    kind = key_kind(key)
+    test = _exactly(getattr(key, "entry", key), "key" if kind == "position" else kind)
     return Step(str(key) if text is None else text, test, key)
 
 
@@ -199,10 +200,10 @@ def step_of(key: Any, text: str | None = None) -> Step:
 QUOTED: Final = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 """A string in quotes, as a regular expression."""
 _STRING: Final = re.compile(QUOTED, re.DOTALL)
+_BRACES: Final = re.compile(r"\{[^\[\].{}@,]+(?:,[^\[\].{}@,]+)*\}")
 _BRACKETS: Final = re.compile(rf"\[((?:[^\[\]'\"]|{QUOTED})*)(\]?)", re.DOTALL)
-_RANGE: Final = re.compile(
-    r"\s*:\s*".join([r"(-?[0-9]{1,4000})?"] * 2) + r"(?:\s*:\s*(-?[0-9]{1,4000})?)?"
-)
+_BOUND: Final = r"\s*(-?[0-9]{1,4000})?\s*"
+_RANGE: Final = re.compile(rf"{_BOUND}:{_BOUND}(?::\s*(-?[1-9][0-9]{{,3999}})?\s*)?")
 _FLAT: Final = re.compile(r"<flat index ([0-9]{1,4000})>")
 _HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
 
@@ -253,41 +254,29 @@ def _name(text: str, start: int, word: re.Pattern[str]) -> tuple[Step, int]:
         word: Matches up to what is special.
     """
     first = text[start : start + 1]
-    if first == "{":
-        end = text.find("}", start) + 1
-        names = [name.strip() for name in text[start + 1 : end - 1].split(",")]
-        if not end:
-            raise _error(text, start, "this { is not closed")
-        if not all(names):
-            raise _error(text, start, "these braces have an empty name")
-        if any(letter in "[].{@" for name in names for letter in name):
-            raise _error(text, start, "braces hold names, separated by commas")
-    elif first in ("'", '"'):
-        quoted = _STRING.match(text, start)
-        if quoted is None:
-            raise _error(text, start, "this quote is not closed")
-        key = GetAttrKey(_literal(text, start, quoted.end()))
-        return step_of(key, quoted[0]), quoted.end()
-    else:
-        start += first == "@"
-        found: Any = word.match(text, start)
-        names, end = [found[0]], found.end()
-        if not found[0]:
-            raise _error(text, start, "a name is missing here")
-        if first == "@":
-            return step_of(GetAttrKey(found[0]), f"@{found[0]}"), end
-        if found[0] in ("*", "**"):
-            return (DEEP if found[0] == "**" else ANY), end
-    for name in names:
-        if "**" in name:
-            place = text.find("**", start) if first != "{" else start
-            raise _error(text, place, "** must be a step of its own, between dots")
-    if first == "{":
-        return Step(text[start:end], _one_of(map(_named, names))), end
-    name = names[0]
-    if "*" in name or "?" in name:
-        return Step(name, _named(name)), end
-    return Step(name, _named(name), name, is_direct=not is_number(name)), end
+    start += first == "@"
+    form = {"'": _STRING, '"': _STRING, "{": _BRACES}.get(first, word)
+    found = form.match(text, start)
+    if not found or not found[0]:
+        braces = "braces hold names, separated by commas"
+        whys = {_STRING: "this quote is not closed", _BRACES: braces}
+        raise _error(text, start, whys.get(form, "a name is missing here"))
+    name, end = found[0], found.end()
+    if form is _STRING:
+        return step_of(GetAttrKey(_literal(text, start, end)), name), end
+    if first == "@":
+        return step_of(GetAttrKey(name), f"@{name}"), end
+    if name in ("*", "**"):
+        return (DEEP if name == "**" else ANY), end
+    if "**" in name:
+        place = text.index("**", start)
+        raise _error(text, place, "** must be a step of its own, between dots")
+    if form is _BRACES:
+        names = [one.strip() for one in name[1:-1].split(",")]
+        return Step(name, _one_of(map(_named, names))), end
+    is_like = "*" in name or "?" in name
+    is_direct = not is_like and not is_number(name)
+    return Step(name, _named(name), None if is_like else name, None, is_direct), end
 
 
 def _in_brackets(text: str, start: int) -> tuple[Step, int]:
@@ -299,33 +288,26 @@ def _in_brackets(text: str, start: int) -> tuple[Step, int]:
         is_quote = text[end : end + 1] in ("'", '"')
         what = "quote" if is_quote else "["
         raise _error(text, end if is_quote else start, f"this {what} is not closed")
-    if not bare:
-        raise _error(text, start, "these brackets are empty")
     if bare == "*":
         return Step(shown, _any_item), end
     if bare == "+":
         return step_of(END, shown), end
-    if bounds := _RANGE.fullmatch(bare):
-        numbers = [int(bound) if bound else None for bound in bounds.groups()]
-        if numbers[2] == 0:
-            raise _error(text, start, "the step of a range cannot be 0")
-        span = slice(*numbers)
-        return Step(
-            shown,
-            lambda kind, _, place, count: (
-                kind == "position" and place in range(*span.indices(count))
-            ),
-        ), end
+    if flat := _FLAT.fullmatch(inside):
+        return step_of(FlattenedIndexKey(int(flat[1])), shown), end
+    if bounds := _RANGE.fullmatch(inside):
+        span = slice(*[int(bound) if bound else None for bound in bounds.groups()])
+        test: Test = lambda kind, _, place, count: (  # noqa: E731
+            kind == "position" and place in range(*span.indices(count))
+        )
+        return Step(shown, test), end
     if having := _HAVING.fullmatch(inside):
         key, value = having.groups()
         if value[:1] in ("'", '"'):
             value = str(_literal(text, start + 1 + having.start(2), end - 1))
         return Step(shown, _any_item, having=(key, value)), end
-    if flat := _FLAT.fullmatch(inside):
-        return step_of(FlattenedIndexKey(int(flat[1])), shown), end
     wanted = _literal(text, start + 1, end - 1)
     if type(wanted) is tuple and not bare.startswith("("):
-        return Step(shown, _one_of(map(_item, wanted))), end
+        return Step(shown, _one_of(map(_exactly, wanted))), end
     cls: Any = SequenceKey if type(wanted) is int else DictKey
     return step_of(cls(wanted), shown), end
 

@@ -32,10 +32,6 @@ from .select import Place, with_article
 # --------------------------------------------------------------- texts of one type
 
 
-class _Number:
-    """The type of what may replace an int: an int, or a float that is finite."""
-
-
 _FLAGS: Final = {
     **dict.fromkeys(("true", "yes", "on", "1"), True),
     **dict.fromkeys(("false", "no", "off", "0"), False),
@@ -45,16 +41,9 @@ _WIDER: Final[dict[Any, tuple[type, ...]]] = {float: (int,), complex: (int, floa
 
 
 def _float(text: str) -> float:
-    if re.match(r"[-+]?0[0-9_]", text):
-        raise ValueError(text)
-    return float(text)
-
-
-def _number(text: str) -> float:
-    with contextlib.suppress(ValueError):
-        return int(text, 0)
-    if not math.isfinite(number := _float(text)):
-        raise ValueError(text)
+    number = float(text)
+    if re.match(r"[-+]?0[0-9_]", text) or (math.isinf(number) and text[-1].isdigit()):
+        raise ValueError(text)  # which has too many digits, or might be octal
     return number
 
 
@@ -69,7 +58,6 @@ _READERS: Final[dict[Any, Callable[[str], Any]]] = {
     float: _float,
     complex: complex,
     str: _text,
-    _Number: _number,
 }
 
 
@@ -133,34 +121,29 @@ def _say_how(members: Iterable[Any]) -> bool:
     )
 
 
-def _item_types(member: Any, key: Any) -> tuple[Any, ...]:
-    """Return the alternatives for the item at a key or position of a container."""
+def _item_type(member: Any, key: Any) -> Any:
+    """Return the type of the item at a key or position of a container."""
     if type(member) is dict:
-        return _members(member.get(key, Any))
+        return member.get(key, Any)
     cls, arguments = _class(member), typing.get_args(member)
     if not arguments or cls not in _CONTAINERS:
-        return (Any,)
+        return Any
     if cls is tuple and arguments[-1] is not Ellipsis:
-        return _members(arguments[key] if key in range(len(arguments)) else Any)
-    return _members(arguments[_CONTAINERS[cls] is dict])
+        return arguments[key] if key in range(len(arguments)) else Any
+    return arguments[_CONTAINERS[cls] is dict]
 
 
 def _like(value: Any, rule: Rule | None) -> Any:
     """Return the type of values like one: of a container, that of such items.
 
+    A number may replace an int, whether it is an int or a float.
+
     Raises:
         ValueError: It is a node and no container.
     """
     if rule is None:
-        cls = type(value)
-        if getattr(cls, "plain", cls) in (
-            int,
-            float,
-        ):  # as a number that knows its text
-            cls = getattr(cls, "plain", cls)
-        if hasattr(value, "dtype") and getattr(value, "shape", None) == ():
-            cls = getattr(value.dtype, "type", cls)
-        return _Number if cls is int else cls
+        cls = getattr(type(value), "plain", type(value))  # as a number with its text
+        return int | float if cls is int else cls
     if item_key(value, rule) is None:
         raise ValueError(value)
     types = {
@@ -189,7 +172,7 @@ def _declared(tree: Any, path: Iterable[Any], context: Context) -> tuple[Any, bo
                 with contextlib.suppress(*FAULTS, SyntaxError):  # of names in texts
                     hint = typing.get_type_hints(cls).get(key.name, Any)
         else:
-            types = [x for m in _members(hint) for x in _item_types(m, key.entry)]
+            types = [_item_type(member, key.entry) for member in _members(hint)]
             hint, converts = next((x for x in types if x is not Any), Any), False
         node = read(key, node, context.view)
     return hint, converts
@@ -215,10 +198,10 @@ def _as(member: Any, value: Any, text: str | None) -> tuple[int, Any]:
             raise ValueError(value)
         pairs: Any = value.items() if isinstance(value, dict) else enumerate(value)
         for key, item in pairs:
-            types = _item_types(member, key)
+            types = _members(_item_type(member, key))
             items[key] = _fitted(item, None, types) if _say_how(types) else item
         return 0, items if made is dict else made(items.values())
-    if type(value) is cls or (cls is _Number and type(value) in (int, float)):
+    if type(value) is cls:
         return 0, value
     if type(value) in _WIDER.get(cls, ()):
         return 1, cls(value)
@@ -275,7 +258,7 @@ def cast(
         return value
     try:
         if not is_declared:
-            types = (_like(old, rule), NoneType)
+            types = (*_members(_like(old, rule)), NoneType)
         made = _fitted(value, text, (*types, NoneType) if old is None else types)
     except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
         if forces or (converts and validate):
@@ -286,9 +269,7 @@ def cast(
             declared = class_name(hint, qualified=False) if is_class else clip(hint)
             what = f"is not of the declared type {declared}; {there}"
         elif rule is None:
-            cls = _like(old, None)
-            name = "int" if cls is _Number else class_name(cls)
-            what = f"is not {with_article(name)}; {there}"
+            what = f"is not {with_article(class_name(types[0]))}; {there}"
         else:
             where = f"{place.path.where()}, {clip(old)}"
             what = f"cannot replace the {type_name(old)} at {where}"

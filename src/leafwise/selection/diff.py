@@ -46,8 +46,8 @@ from .align import (
     rows_of,
 )
 from .difference import FEW, Detail, difference
+from .edit import Delete, Edit, Insert, Move, Set, at_places, rebuild
 from .patch import operations, patched
-from .rebuild import Delete, Edit, Insert, Move, Set, at_places, rebuild
 from .select import (
     DEPTH_IN_DOUBT,
     Selector,

@@ -1,34 +1,30 @@
 """Read and edit the nodes and leaves that a selector picks; the tree is not changed.
 
 Owns `at`, and the functions that edit several places at once, move, rename or point.
-Every edit gives a new tree, which shares with the old one all that was not touched.
-What a single edit does to a node is defined in `rebuild`.
+Edits at many places are applied in one pass. Only the nodes above an edit are rebuilt;
+everything else is shared with the given tree. Owns also what can be done to each kind
+of node, how a node like another one is made of given children, and when objects whose
+classes validate are validated: once, after all edits of a call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import copy
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, MutableSequence
+from itertools import islice
+from operator import delitem, getitem, is_, itemgetter, setitem
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
-from ..core.keypath import KeyPath, path_below
+from ..core.keypath import KeyPath, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.registry import GLOBAL
+from ..core.node import Rule, Shaped
+from ..core.registry import GLOBAL, lookup
 from ..errors import EditError, PathError
+from ..kinds import Kind, Marked
 from ..lazy import Shown
-from ..ops.context import Context, context_of
+from ..ops.context import Context, context_of, path_of
 from ..safely import MISSING, type_name
-from .rebuild import (
-    Delete,
-    Edit,
-    Edited,
-    Insert,
-    Rename,
-    Set,
-    edited,
-    item_key,
-    rebuild,
-)
 from .select import (
     ANY,
     DEEP,
@@ -64,6 +60,484 @@ D = TypeVar("D")
 T = TypeVar("T")
 
 
+# ------------------------------------------------------------------------- the edits
+
+
+class Set(NamedTuple):
+    """Replace what is there by a value."""
+
+    value: Any
+
+
+class Insert(NamedTuple):
+    """Insert a value where there is nothing; in a list, before what is there.
+
+    Attributes:
+        target: Its position among the keys of a mapping, counted from 0; None for the
+            end. In a list, its position when all edits of the list are made.
+    """
+
+    value: Any
+    target: int | None = None
+
+
+class Delete(NamedTuple):
+    """Delete what is there."""
+
+
+class Move(NamedTuple):
+    """Move an item of a list, or a tuple.
+
+    Attributes:
+        target: Its position when all edits of the list are made; None takes it out.
+    """
+
+    target: int | None
+
+
+class Rename(NamedTuple):
+    """Move what is there to another key of the same node."""
+
+    name: Any
+
+
+Edit = Set | Insert | Delete | Move | Rename
+"""An edit at one key of a node."""
+Edits = Iterable[tuple[KeyPath, Edit]]
+"""Paths from the root, each with the edit to make there."""
+
+
+# ------------------------------------------------------------------ edited objects
+
+
+class Edited:
+    """The objects that edits made, to be completed when all edits are done.
+
+    Each is validated once, with all of its new values, and its children before it.
+
+    Attributes:
+        validate: Whether to run the validation of their classes.
+    """
+
+    __slots__ = ("_made", "validate")
+
+    def __init__(self, validate: bool) -> None:
+        self.validate = validate
+        self._made: dict[int, tuple[Place, Any, Rule, frozenset[str]]] = {}
+
+    def add(
+        self, link: Any, node: Any, made: Any, rule: Rule, edits: Iterable[Any]
+    ) -> None:
+        """Note that an object was made of another one, after all that are in it.
+
+        Args:
+            link: Where it is, as a linked list.
+            node: The object before.
+            made: The object.
+            rule: The rule of both.
+            edits: The edits at its keys.
+        """
+        changed = frozenset(
+            edit.name if type(edit) is Rename else key.name
+            for key, edit in edits
+            if isinstance(key, GetAttrKey) and type(edit) is not Delete
+        )
+        if id(node) in self._made:  # by an edit before this one
+            _, node, _, before = self._made.pop(id(node))
+            changed |= before
+        self._made[id(made)] = Place(link, made), node, rule, changed
+
+    def complete(self) -> None:
+        """Complete the objects.
+
+        Raises:
+            Exception: What the validation of a class raises, with a note of the path.
+        """
+        for place, node, rule, changed in self._made.values():
+            complete: Any = rule.edited
+            call_at(complete, (node, place.value, changed, self.validate), place)
+
+
+def edited(tree: Tree, edits: Edits, context: Context, validate: bool) -> Tree:
+    """Return a tree with edits applied, and the objects that they changed completed.
+
+    Args:
+        tree: The tree.
+        edits: The edits.
+        context: What is a leaf.
+        validate: Whether the objects run the validation of their classes.
+
+    Raises:
+        EditError: As `rebuild`.
+        Exception: What the validation of a class raises, with a note of the path.
+    """
+    record = Edited(validate)
+    made = rebuild(tree, edits, context, record)
+    record.complete()
+    return made
+
+
+# ---------------------------------------------------------------------- many edits
+
+
+class _Step(NamedTuple):
+    """A node above edits.
+
+    Attributes:
+        link: Where it is, as a linked list.
+        node: The node.
+        rule: Its rule.
+        above: The step of the node above it, None for the root.
+        below: The steps of its children that have edits below them, by key.
+        edits: The edits at its keys. Several at one key are insertions, but for one.
+    """
+
+    link: Any
+    node: Any
+    rule: Any
+    above: Any
+    below: dict[Any, Any]
+    edits: dict[Any, list[Edit]]
+
+
+def rebuild(
+    tree: Tree, edits: Edits, context: Context, record: Edited | None = None
+) -> Tree:
+    """Return a tree with edits applied.
+
+    Args:
+        tree: The tree.
+        edits: The edits.
+        context: What is a leaf.
+        record: Is told of the objects that are made, which the caller then completes.
+
+    Raises:
+        EditError: Two edits are at one place, or one is inside another; or a node does
+            not allow one.
+        Exception: What a class raises where rebuilding runs its code, with a note of
+            the path.
+    """
+    listed = [*edits]
+    if not listed:
+        return tree
+    if len(listed) == 1 and not listed[0][0] and type(listed[0][1]) is Set:
+        root: Tree = listed[0][1].value
+        return root
+    made: Any = tree
+    for link, node, rule, above, _, table in reversed(_steps(tree, listed, context)):
+        flat = [(key, one) for key, some in table.items() for one in some]
+        made = call_at(changed_node, (link, node, rule, flat), Place(link, node))
+        if record is not None and rule.edited is not None:
+            record.add(link, node, made, rule, flat)
+        if above is not None:
+            above.edits.setdefault(link[1], []).append(Set(made))
+    return made  # type: ignore[no-any-return]
+
+
+def _steps(tree: Any, edits: Edits, context: Context) -> list[_Step]:
+    """Return the nodes above edits, each after the one above it.
+
+    Raises:
+        EditError: Two edits are at one place, one is inside another, or one is of the
+            root.
+    """
+    resolve = context.view.resolve
+    steps = [_Step((), tree, resolve(type(tree)), None, {}, {})]
+    for path, edit in edits:
+        if not path:
+            raise EditError(
+                "the root can only be replaced, by a single edit", path=path
+            )
+        step = steps[0]
+        *above, last = path
+        for depth, key in enumerate(above):
+            below = step.below.get(key)
+            if below is None:
+                if not all(map(_leaves, step.edits.get(key, ()))):
+                    raise _overlap(path[: depth + 1])
+                node, reads = step.node, step.rule.reads_items
+                child = node[key.entry] if reads else read(key, node, context.view)
+                rule = resolve(type(child))
+                below = _Step((step.link, key), child, rule, step, {}, {})
+                step.below[key] = below
+                steps.append(below)
+            step = below
+        known = step.edits.setdefault(last, [])
+        if last in step.below and not _leaves(edit):
+            raise _overlap(path)
+        if not (_leaves(edit) or all(map(_leaves, known))):
+            raise EditError(f"cannot edit {path.where()} twice", path=path)
+        known.append(edit)
+    return steps
+
+
+def _leaves(edit: Edit) -> bool:
+    """Return whether an edit leaves what is at its key as it is."""
+    return type(edit) is Insert or (type(edit) is Move and edit.target is not None)
+
+
+def _overlap(path: KeyPath) -> EditError:
+    where = path.where()
+    return EditError(f"cannot edit both {where} and something inside it", path=path)
+
+
+def _refusal(link: Any, text: str) -> EditError:
+    """Return an error about a node; `{where}` in the text is replaced by its place."""
+    path = path_of(link)
+    return EditError(text.replace("{where}", path.where()), path=path)
+
+
+# ------------------------------------------------------------------------ one node
+
+
+def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]]) -> Any:
+    """Return a node with edits applied, each with its key.
+
+    Args:
+        link: Where the node is, as a linked list.
+        node: The node.
+        rule: Its rule.
+        flat: The edits.
+
+    Raises:
+        EditError: The node does not allow one.
+    """
+    if rule.is_mapping:
+        items = _changed_mapping(link, rule.items(node), flat)
+        return rule.from_items(rule.rest(node), items)
+    if rule.is_sequence and (not rule.is_fixed or any(map(_is_final, flat))):
+        items = _change_items(link, rule.items(node), flat)
+        size = len(items)
+        made = rule.from_items(rule.rest(node), items)
+        if len(made) == size:
+            return made
+        told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
+        raise _refusal(link, told)
+    return _changed_object(link, node, rule, flat)
+
+
+def _is_final(one: tuple[Any, Edit]) -> bool:
+    """Return whether an edit says at which position an item is in the end."""
+    edit = one[1]
+    return type(edit) is Move or (type(edit) is Insert and edit.target is not None)
+
+
+def _changed_mapping(
+    link: Any, items: dict[Any, Any], edits: list[tuple[Any, Edit]]
+) -> dict[Any, Any]:
+    """Return the items of a mapping after some edits."""
+    made = items.copy()
+    renamed: dict[Any, Any] = {}
+    placed: list[tuple[int, Any]] = []
+    for key, edit in edits:
+        match edit:
+            case Insert() if key.key in items:
+                raise _exists(link, key)
+            case Insert(value, index):
+                made[key.key] = value
+                if index is not None:
+                    placed.append((index, key.key))
+            case Set(value):
+                made[key.key] = value
+            case Delete():
+                del made[key.key]
+            case Rename(name):
+                renamed[key.key] = name
+    if placed:
+        moved = {key for _, key in placed}
+        order = at_places((key for key in made if key not in moved), placed)
+        made = {key: made[key] for key in order}
+    if renamed:
+        taken = {key for key in made if key not in renamed}
+        for name in renamed.values():
+            if name in taken:
+                raise _exists(link, DictKey(name))
+            taken.add(name)
+        made = {renamed.get(key, key): value for key, value in made.items()}
+    return made
+
+
+def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
+    """Insert keys among others.
+
+    Args:
+        keys: The keys, in their order.
+        placed: Further keys, each with its position in the result.
+    """
+    rest = iter(keys)
+    made: list[Any] = []
+    for index, key in sorted(placed, key=itemgetter(0)):
+        made += islice(rest, index - len(made))
+        made.append(key)
+    return [*made, *rest]
+
+
+def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
+    """Return the items of a sequence, in which edits are made in place.
+
+    Insertions are before the old items, unless an edit has a final position.
+    """
+    is_final = any(map(_is_final, edits))
+    before: dict[int, list[Any]] = {}
+    gone: set[int] = set()
+    placed: list[tuple[int, Any]] = []
+    moved: list[tuple[int, int]] = []
+    for key, edit in edits:
+        match edit:
+            case Insert(value, index) if is_final:
+                placed.append((key.idx if index is None else index, value))
+            case Insert(value):
+                before.setdefault(key.idx, []).append(value)
+            case Set(value):
+                items[key.idx] = value
+            case Rename():
+                raise _refusal(link, "positions at {where} cannot be renamed")
+            case _:
+                gone.add(key.idx)
+                if isinstance(edit, Move) and edit.target is not None:
+                    moved.append((edit.target, key.idx))
+    if is_final:
+        placed += [(index, items[place]) for index, place in moved]
+        return at_places((x for n, x in enumerate(items) if n not in gone), placed)
+    for place in sorted({*before, *gone}, reverse=True):
+        if place in gone:
+            del items[place]
+        for value in reversed(before.get(place, ())):
+            items.insert(place, value)
+    return items
+
+
+def _changed_object(
+    link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
+) -> Any:
+    """Return an object with edits applied to its children and static values."""
+    children, aux = rule.flatten(node)
+    children = [*children]
+    places = {key: n for n, key in enumerate(rule.keys(aux, len(children)))}
+    rest: list[tuple[Any, Edit]] = []
+    for key, edit in edits:
+        if type(edit) is Set and key in places:
+            children[places[key]] = edit.value
+        else:
+            rest.append((key, edit))
+    made = rule.unflatten(aux, children)
+    extras = None if rule.extras is None else rule.extras(made)
+    refusal = _refusal(
+        link,
+        f"the {type_name(node)} at {{where}} has a fixed number of children: they can "
+        "be set, but not deleted, inserted or renamed",
+    )
+    grows = extras is not None or has_kinds(node)
+    if not grows and any(type(edit) is not Set for _, edit in rest):
+        raise refusal
+    _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
+    for key, edit in rest:
+        if type(key) is SequenceKey:
+            continue
+        old, is_item = key.entry, type(key) is DictKey
+        new = edit.name if type(edit) is Rename else old
+        exists = new in made if is_item else hasattr(made, new)
+        if exists and type(edit) in (Insert, Rename):
+            raise _exists(link, type(key)(new))
+        store: Any = made if is_item or extras is None else extras
+        get, put, drop = _ATTRIBUTES if store is made and not is_item else _ITEMS
+        if not isinstance(edit, Set | Insert):
+            if store is extras and old not in extras:
+                raise refusal
+            value = get(store, old)
+            if isinstance(rule.form, Shaped) and not is_item:
+                value = Marked(rule.flatten(node)[1].fields.kind_of(old), value)
+            elif has_kinds(node) and key in places:
+                value = Marked(Kind.DATA, value)
+            drop(store, old)
+            if type(edit) is Rename:
+                put(store, new, value)
+        elif type(edit) is Set and not is_item and not has_kinds(node):
+            object.__setattr__(made, old, edit.value)  # a static field
+        else:
+            put(store, new, edit.value)
+    return made
+
+
+_ATTRIBUTES: Any = (getattr, setattr, delattr)
+_ITEMS: Any = (getitem, setitem, delitem)
+
+
+def _exists(link: Any, key: Any) -> EditError:
+    there = path_below(path_of(link), key)
+    return EditError(f"{there.where()} already exists", path=there)
+
+
+# ---------------------------------------------------- nodes taken apart and remade
+
+
+def item_key(node: Any, rule: Rule) -> type | None:
+    """Return the type of the keys of a node's items.
+
+    That is `DictKey` for a mapping and `SequenceKey` for a sequence, if there can be
+    such nodes with other items; None for any other node.
+    """
+    if rule.is_mapping or isinstance(node, MutableMapping):
+        return DictKey
+    return (
+        SequenceKey if rule.is_sequence or isinstance(node, MutableSequence) else None
+    )
+
+
+def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
+    """Return the items of a mapping or sequence by key or position, as it has them."""
+    if rule.is_mapping or rule.is_sequence:
+        return rule.entries(node)
+    return dict(node) if isinstance(node, Mapping) else dict(enumerate(node))
+
+
+def remade(
+    node: Any, rule: Rule, old: dict[Any, Any], entries: dict[Any, Any], *others: Any
+) -> Any:
+    """Return a mapping or sequence of the type of a node with other items.
+
+    It is the node if it has exactly these. Comparing values is not enough: None and
+    other shared objects may be under any key. A key that is only equal to the old one,
+    as True is to 1, is another key.
+
+    Args:
+        node: The node.
+        rule: Its rule.
+        old: Its items, as `entries_of` returns them.
+        entries: The new items by key, in a dict that may be kept; those of a sequence
+            in their order.
+        *others: Where items are from; those that are data there are data here.
+    """
+    is_table = item_key(node, rule) is DictKey
+    if not is_table:
+        entries = dict(enumerate(entries.values()))
+    has_values = all(map(is_, entries.values(), old.values()))
+    has_keys = not is_table or all(map(is_, entries, old))
+    if len(old) == len(entries) and has_values and has_keys:
+        return node
+    if rule.is_mapping or rule.is_sequence:
+        return rule.remade(node, entries)
+    made, known = copy.copy(node), [x for x in others if has_kinds(x)]
+    rules: list[Any] = [lookup(type(other)) for other in known]
+    data = {
+        id(x)
+        for r, other in zip(rules, known, strict=True)
+        for x in r.flatten(other)[0]
+    }
+    for key in [key for key in old if key not in entries][::-1]:
+        del made[key]
+    for key, value in entries.items():
+        item = Marked(Kind.DATA, value) if id(value) in data else value
+        if key not in old and not is_table:
+            made.append(item)
+        elif key not in old or made[key] is not value:
+            made[key] = item
+    return made
+
+
+# ----------------------------------------------------------------- what is selected
+
+
 class Selection(Shown, Generic[Tree, Value]):
     """The selected nodes and leaves of a tree, to read or edit; `at` returns it.
 
@@ -87,15 +561,10 @@ class Selection(Shown, Generic[Tree, Value]):
         __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(
-        self,
-        tree: Tree,
-        selectors: tuple[Selector, ...],
-        context: Context,
-        *,
-        missing_ok: bool,
+        self, tree: Tree, chain: Any, context: Context, missing_ok: bool = False
     ) -> None:
         self.tree = tree
-        self._selectors = selectors
+        self._selectors: tuple[Selector, ...] = chain
         self._context = context
         self._missing_ok = missing_ok
         self._places: list[Place] | None = None
@@ -116,7 +585,7 @@ class Selection(Shown, Generic[Tree, Value]):
     def __getitem__(self, what: Any) -> Any:
         """Continue with another selector from each place."""
         chain = (*self._selectors, read_selector(what, self._context.view))
-        return Selection(self.tree, chain, self._context, missing_ok=self._missing_ok)
+        return Selection(self.tree, chain, self._context, self._missing_ok)
 
     def __repr__(self) -> str:
         chain = "".join(f"[{part.text}]" for part in self._selectors)
@@ -135,12 +604,10 @@ class Selection(Shown, Generic[Tree, Value]):
         if self._places is not None:
             return self._places
         places = [Place((), self.tree)]
-        is_level = True
         for part in self._selectors:
             below = [p for above in places for p in follow(above, part, self._context)]
-            if not is_level:  # one place may be inside another
+            if len(places) > 1:  # one place may be inside another
                 below = unique(below)
-            is_level = is_level and part.is_level
             if not (below or self._missing_ok or part.may_be_empty):
                 raise no_match(part, places[0], self._context)
             places = below
@@ -255,7 +722,7 @@ class Selection(Shown, Generic[Tree, Value]):
     def _edited(self, make: Callable[[Place], Edit], validate: bool) -> Tree:
         places = self.places()
         edits = [(place.path, call_at(make, (place,), place)) for place in places]
-        return edited(self.tree, edits, self._context, validate=validate)
+        return edited(self.tree, edits, self._context, validate)
 
     def set(self, value: Any, *, validate: bool = True) -> Tree:
         """Return the tree with each match replaced by a value.
@@ -307,7 +774,7 @@ class Selection(Shown, Generic[Tree, Value]):
         values = [place.value for place in self.places()]
         results = map(Set, parallel._run(f, [values], self.paths))
         edits = zip(self.paths(), results, strict=True)
-        return edited(self.tree, edits, self._context, validate=validate)
+        return edited(self.tree, edits, self._context, validate)
 
     def delete(self, *, validate: bool = True) -> Tree:
         """Return the tree without the matches.
@@ -348,13 +815,13 @@ class Selection(Shown, Generic[Tree, Value]):
             {'a': [1, 3], 'b': 2}
         """
         edits = self._insertions(value)
-        return edited(self.tree, edits, self._context, validate=validate)
+        return edited(self.tree, edits, self._context, validate)
 
     def _insertions(self, value: Any) -> list[tuple[KeyPath, Edit]]:
         *outer, last = self._selectors
         steps = last.steps or (ANY._replace(text=last.text),)
         chain = (*outer, along(last.text, steps[:-1]))
-        above = Selection(self.tree, chain, self._context, missing_ok=self._missing_ok)
+        above = Selection(self.tree, chain, self._context, self._missing_ok)
         return insertions(above.places(), steps[-1], value, self._context)
 
 
@@ -445,7 +912,7 @@ def at(
     Modelled on `sepes.at` and `penzai.select`.
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return Selection(tree, (), context, missing_ok=missing_ok)
+    return Selection(tree, (), context, missing_ok)
 
 
 # ----------------------------------------------- many edits at once, moves and names
@@ -491,7 +958,7 @@ def tree_update(
         chosen = read_selector(what, context.view)
         places = require(chosen, tree, context, missing_ok=missing_ok)
         listed += [(place.path, Set(value)) for place in places]
-    return edited(tree, listed, context, validate=validate)
+    return edited(tree, listed, context, validate)
 
 
 def tree_move(
@@ -526,15 +993,13 @@ def tree_move(
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
     record = Edited(validate)
-    place = Selection(tree, (), context, missing_ok=False)[source]
-    value = place.one()
-    removal = [(path, Delete()) for path in place.paths()]
-    without = rebuild(tree, removal, context, record)
-    there = Selection(without, (), context, missing_ok=False)[target]
-    insertions = there._insertions(value)
-    moved = rebuild(without, insertions, context, record)
+    moved = Selection(tree, (), context)[source]
+    value, deletions = moved.one(), [(path, Delete()) for path in moved.paths()]
+    without = rebuild(tree, deletions, context, record)
+    inserted = Selection(without, (), context)[target]._insertions(value)
+    made = rebuild(without, inserted, context, record)
     record.complete()
-    return moved
+    return made
 
 
 def tree_rename(
@@ -572,15 +1037,13 @@ def tree_rename(
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
 
-    def renamed(path: KeyPath) -> Rename:
+    places = require(read_selector(what, context.view), tree, context)
+    calls, edits = is_function(name, context.view), []
+    for path in (place.path for place in places):
         if not path:
             raise EditError("the root has no key to rename", path=path)
-        old = path[-1].entry
-        return Rename(name(old) if is_function(name, context.view) else name)
-
-    places = require(read_selector(what, context.view), tree, context)
-    edits = [(place.path, renamed(place.path)) for place in places]
-    return edited(tree, edits, context, validate=validate)
+        edits.append((path, Rename(name(path[-1].entry) if calls else name)))
+    return edited(tree, edits, context, validate)
 
 
 def tree_at(
@@ -634,22 +1097,20 @@ def tree_at(
     pointed: Any = where(marked)
     several = isinstance(pointed, tuple | list) and id(pointed) not in known
     chosen = []
-    for number, one in enumerate(pointed if several else [pointed]):
+    for one in pointed if several else [pointed]:
         found = known.get(id(one), [])
         if len(found) != 1:
-            which = f"item {number} of the" if several else "the"
             places = ", ".join(path.where() for path in found[:3])
             wrong = f"occurs several times: {places}" if found else "is not in the tree"
-            raise EditError(f"{which} result of where ({type_name(one)}) {wrong}")
+            raise EditError(f"where returned a {type_name(one)} that {wrong}")
         chosen.append(found[0])
-    values = [path(tree, namespace=namespace) for path in chosen]
     if replace_fn is not None:
-        new = [*map(replace_fn, values)]
+        new = [replace_fn(path(tree, namespace=namespace)) for path in chosen]
     else:
         new = [*replace] if several else [replace]
     if len(new) != len(chosen):
         raise ValueError(
             f"where returned {len(chosen)} results, but there are {len(new)} values"
         )
-    edits = [*zip(chosen, map(Set, new), strict=True)]
-    return edited(tree, edits, context, validate=validate)
+    edits = zip(chosen, map(Set, new), strict=True)
+    return edited(tree, edits, context, validate)

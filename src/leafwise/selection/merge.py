@@ -36,14 +36,13 @@ from ..ops.traversal import DELETE
 from ..safely import MISSING, brief, class_name, clip, nearest, printed, type_name
 from .align import Numbering, numbers_by_key
 from .diff import differ
-from .rebuild import (
+from .edit import (
     Delete,
     Edit,
     Edited,
     Insert,
     Set,
     changed_node,
-    data_keys,
     entries_of,
     item_key,
     rebuild,
@@ -210,9 +209,7 @@ def tree_map_outer(
                     made[key] = value
             if key_type is None:
                 return _with_values(link, first, rule, tables[0], made)[0]
-            return call_at(
-                remade, (first, rule, tables[0], made, set), Place(link, None)
-            )
+            return call_at(remade, (first, rule, tables[0], made), Place(link, None))
         path = path_of(link)
         kinds = dict.fromkeys(_described(node, context) for node in nodes)
         raise EditError(
@@ -553,7 +550,6 @@ class _Merging:
         """Return the merge of two mappings, or of two sequences."""
         mine, theirs = entries_of(below, rule), entries_of(above, other)
         pairs: Sequence[Sequence[Any]] = ()
-        data = lambda: data_keys([below, above])  # noqa: E731
         key_type: Any = item_key(below, rule)
         by, lists = spot.policy.pairs, spot.policy.lists
         if key_type is SequenceKey and by is not None:
@@ -567,12 +563,11 @@ class _Merging:
         elif key_type is SequenceKey and lists == "extend":
             more, size = self.cleaned(spot, above), len(mine)
             added = {size + n: x for n, x in entries_of(more, other).items()}
-            data = lambda: {size + n for n in data_keys([more])}  # noqa: E731
-            return remade(below, rule, mine, {**mine, **added}, data)
+            return remade(below, rule, mine, {**mine, **added}, more)
         elif key_type is SequenceKey and lists == "replace":
             return self.chosen(spot, below, above, fits=True)
         made = yield from self.children(spot, mine, theirs, pairs, key_type)
-        return call_at(remade, (below, rule, mine, made, data), spot)
+        return call_at(remade, (below, rule, mine, made, above), spot)
 
     def nodes(self, spot: Spot, below: Any, above: Any, rule: Rule) -> Walk:
         """Return the merge of two nodes of one type that have the same keys."""

@@ -28,8 +28,7 @@ from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of, path_of
 from ..safely import clip, printed, type_name
-from .edit import insertions
-from .rebuild import Delete, Edit, Edited, Set, rebuild
+from .edit import Delete, Edit, Edited, Set, insertions, rebuild
 from .select import (
     ANY,
     DEPTH_IN_DOUBT,

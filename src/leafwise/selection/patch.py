@@ -19,7 +19,7 @@ from ..core.keys import DictKey, SequenceKey
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..safely import clip, type_name
-from .rebuild import Delete, Edit, Insert, Move, Set, entries_of, rebuild
+from .edit import Delete, Edit, Insert, Move, Set, entries_of, rebuild
 
 
 if TYPE_CHECKING:

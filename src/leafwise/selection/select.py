@@ -45,7 +45,7 @@ from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
 from ..equality.exact import is_array_like
-from ..errors import PathError
+from ..errors import EditError, PathError
 from ..ops.context import Context, link_key, path_of, plain_context, stopping_context
 from ..ops.inspect import how_to_register
 from ..safely import (
@@ -172,13 +172,10 @@ def _exactly(wanted: Any, kind: str = "key") -> Test:
     def test(found: str, value: Any, place: int, count: int) -> bool:
         if cls is int and found == "position":
             return place == (wanted + count if wanted < 0 else wanted)
-        if (
-            found != kind
-            or not isinstance(value, cls)
-            or type(value) is bool is not cls
-        ):
+        fits = isinstance(value, cls) and isinstance(value, bool) is (cls is bool)
+        if not fits or found != kind:
             return False
-        return bool(value == wanted) or (text is not None and literal(value) == text)
+        return bool(value == wanted or (text and literal(value) == text))
 
     return test
 
@@ -346,7 +343,7 @@ class Place:
     __slots__ = ("_link", "value")
 
     def __init__(self, link: Any, value: Any) -> None:
-        """Take a path, a linked list of keys, or what makes a path of nothing."""
+        """Take a path, or a linked list of keys."""
         self._link = link
         self.value = value
 
@@ -355,20 +352,14 @@ class Place:
         """The path from the root, made on demand."""
         link = self._link
         if type(link) is not KeyPath:
-            link = self._link = (
-                link() if type(link) is functools.partial else path_of(link)
-            )
-        return link  # type: ignore[no-any-return]
+            link = self._link = path_of(link)
+        return link
 
 
-def leaf_places(
-    leaves: Sequence[Any], treedef: PyTreeDef, chosen: Iterable[int]
-) -> list[Place]:
-    """Return the places of some leaves, by their numbers."""
-    path_at = lambda number: treedef.paths()[number]  # noqa: E731
-    return [
-        Place(functools.partial(path_at, number), leaves[number]) for number in chosen
-    ]
+def leaves_of(tree: Any, context: Context) -> Iterable[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree with their paths."""
+    leaves, treedef = context.flatten(tree)
+    return zip(treedef.paths(), leaves, strict=True)
 
 
 def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
@@ -381,6 +372,8 @@ def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
     """
     try:
         return f(*values)
+    except EditError:  # which names its path
+        raise
     except Exception as error:  # of the user's function, which is told where
         locate(error, [*reversed(place.path)])
         raise
@@ -514,7 +507,7 @@ def _one_step(
         found = [pair for pair in found if link_key(pair[0]) == wanted]
     if not found and step.key is not None:
         names = [name for name in static_names(node, rule) if name == step.name]
-        statics = [(GetAttrKey(name), getattr(node, name)) for name in names]
+        statics: list[Any] = [(GetAttrKey(name), getattr(node, name)) for name in names]
         if has_kinds(node) and isinstance(node, Mapping):
             statics += [(DictKey(key), value) for key, value in node.items()]
         elif has_kinds(node) and isinstance(node, Sequence):
@@ -600,8 +593,6 @@ class Selector:
         targets: Returns the targets in a tree; takes the tree and the context.
         steps: The steps of a pattern or path; None for any other selector.
         is_single: Whether its form allows at most one match.
-        is_level: Whether all targets have the same depth, so that none is inside
-            another.
         may_be_empty: Whether it may have no match.
 
     Example:
@@ -613,7 +604,7 @@ class Selector:
         [3]
     """
 
-    __slots__ = ("is_level", "is_single", "may_be_empty", "steps", "targets", "text")
+    __slots__ = ("is_single", "may_be_empty", "steps", "targets", "text")
 
     def __init__(
         self,
@@ -627,7 +618,6 @@ class Selector:
         self.targets = targets
         self.steps = steps
         self.is_single = steps is not None and all(x.key is not None for x in steps)
-        self.is_level = steps is not None and DEEP not in steps
         self.may_be_empty = may_be_empty
 
     def __and__(self, other: Any) -> Selector:
@@ -654,8 +644,7 @@ class Selector:
 
         def found(tree: Any, context: Context) -> list[Place]:
             region = Region(self.targets(tree, context))
-            leaves, treedef = context.flatten(tree)
-            pairs = zip(treedef.paths(), leaves, strict=True)
+            pairs = leaves_of(tree, context)
             return [Place(path, leaf) for path, leaf in pairs if path not in region]
 
         return Selector(f"~({self.text})", found)
@@ -676,12 +665,10 @@ def _leaves(text: str, test: Callable[..., object], *, takes_path: bool) -> Sele
     """Return the selector of leaves that pass a test, of value or of path and value."""
 
     def found(tree: Any, context: Context) -> list[Place]:
-        leaves, treedef = context.flatten(tree)
-        if not takes_path:
-            chosen = [number for number, leaf in enumerate(leaves) if test(leaf)]
-            return leaf_places(leaves, treedef, chosen)
-        pairs, root = zip(treedef.paths(), leaves, strict=True), context.root
-        return [Place(path, leaf) for path, leaf in pairs if test(root + path, leaf)]
+        pairs, root = leaves_of(tree, context), context.root
+        if takes_path:
+            return [Place(path, x) for path, x in pairs if test(root + path, x)]
+        return [Place(path, x) for path, x in pairs if test(x)]
 
     return Selector(text, found)
 
@@ -695,9 +682,8 @@ def _of_types(types: tuple[type, ...]) -> Selector:
             context = stopping_context(context.view, types)
         else:
             context = context.also_stopping(lambda node: isinstance(node, types))
-        leaves, treedef = context.flatten(tree)
-        chosen = [n for n, leaf in enumerate(leaves) if isinstance(leaf, types)]
-        return leaf_places(leaves, treedef, chosen)
+        pairs = leaves_of(tree, context)
+        return [Place(path, x) for path, x in pairs if isinstance(x, types)]
 
     return Selector(f"of type {names}", found)
 

@@ -25,7 +25,7 @@ from ..core.node import Rule
 from ..errors import EditError, PathError
 from ..ops.context import Context
 from ..safely import FAULTS, class_name, clip, type_name
-from .rebuild import data_keys, entries_of, item_key, remade
+from .edit import entries_of, item_key, remade
 from .select import Place, with_article
 
 
@@ -278,8 +278,7 @@ def cast(
     if rule is None or not isinstance(made, _ITEMS_OF.get(key_type, ())):
         return made
     pairs = made.items() if key_type is DictKey else enumerate(made)
-    data = lambda: data_keys([old])  # noqa: E731
-    return remade(old, rule, entries_of(old, rule), dict(pairs), data)
+    return remade(old, rule, entries_of(old, rule), dict(pairs))
 
 
 _ITEMS_OF: Final[dict[Any, Any]] = {DictKey: dict, SequenceKey: (list, tuple)}

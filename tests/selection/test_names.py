@@ -292,10 +292,10 @@ int=007 | is not an int; the value at ['int'] is 3
 float=007 | is not a float; the value at ['float'] is 0.5
 float=true | is not a float; the value at ['float'] is 0.5
 mode=SLOW | is not a Mode; the value at ['mode'] is <Mode.FAST: 'fast'>
-widths=[a] | cannot replace the list at ['widths'], [64, 32]
-widths=64 | cannot replace the list at ['widths'], [64, 32]
-widths=wide | cannot replace the list at ['widths'], [64, 32]
-table={"a": "x"} | cannot replace the dict at ['table'], {'a': 1, 'b': 'x'}
+widths=[a] | cannot replace the list; the value at ['widths'] is [64, 32]
+widths=64 | cannot replace the list; the value at ['widths'] is [64, 32]
+widths=wide | cannot replace the list; the value at ['widths'] is [64, 32]
+table={"a": "x"} | cannot replace the dict; the value at ['table'] is {'a': 1, 'b': 'x'}
 array=[1, 2] | is not a ndarray; the value at ['array'] is array([0., 0.])
 """
 

@@ -57,7 +57,7 @@ DEEP = pytest.mark.needs("stack")
 def test_anything_else_is_a_string(text):
     """As it is written, when it is added; an error where a list is to be replaced."""
     assert guess(text) == text
-    with pytest.raises(EditError, match="cannot replace the list at"):
+    with pytest.raises(EditError, match="cannot replace the list;"):
         lw.selection.override({"a": ["b"]}, f"a={text}")
 
 

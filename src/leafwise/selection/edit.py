@@ -10,6 +10,7 @@ classes validate are validated: once, after all edits of a call.
 from __future__ import annotations
 
 import copy
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, MutableMapping, MutableSequence
 from itertools import islice
 from operator import delitem, getitem, is_, itemgetter, setitem
@@ -35,6 +36,7 @@ from .select import (
     Step,
     along,
     call_at,
+    few,
     find,
     follow,
     has_kinds,
@@ -373,37 +375,32 @@ def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
 
 
 def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
-    """Return the items of a sequence, in which edits are made in place.
-
-    Insertions are before the old items, unless an edit has a final position.
-    """
-    is_final = any(map(_is_final, edits))
-    before: dict[int, list[Any]] = {}
-    gone: set[int] = set()
+    """Return the items of a sequence after some edits, which may be made in place."""
+    gone = sorted(key.idx for key, edit in edits if isinstance(edit, Delete | Move))
+    before: list[tuple[int, Any]] = []
     placed: list[tuple[int, Any]] = []
-    moved: list[tuple[int, int]] = []
     for key, edit in edits:
         match edit:
-            case Insert(value, index) if is_final:
-                placed.append((key.idx if index is None else index, value))
-            case Insert(value):
-                before.setdefault(key.idx, []).append(value)
             case Set(value):
                 items[key.idx] = value
+            case Insert(value, None):
+                before.append((key.idx, value))
+            case Insert(value, int(index)):
+                placed.append((index, value))
             case Rename():
                 raise _refusal(link, "positions at {where} cannot be renamed")
-            case _:
-                gone.add(key.idx)
-                if isinstance(edit, Move) and edit.target is not None:
-                    moved.append((edit.target, key.idx))
-    if is_final:
-        placed += [(index, items[place]) for index, place in moved]
-        return at_places((x for n, x in enumerate(items) if n not in gone), placed)
-    for place in sorted({*before, *gone}, reverse=True):
-        if place in gone:
-            del items[place]
-        for value in reversed(before.get(place, ())):
-            items.insert(place, value)
+    for key, edit in edits:  # after what is set at the same key
+        if isinstance(edit, Move) and edit.target is not None:
+            placed.append((edit.target, items[key.idx]))
+    for number, (place, value) in enumerate(sorted(before, key=itemgetter(0))):
+        placed.append((place - bisect_left(gone, place) + number, value))
+    if isinstance(items, list):
+        taken = {*gone}
+        return at_places((x for n, x in enumerate(items) if n not in taken), placed)
+    for place in reversed(gone):
+        del items[place]
+    for place, value in sorted(placed, key=itemgetter(0)):
+        items.insert(place, value)
     return items
 
 
@@ -422,14 +419,13 @@ def _changed_object(
             rest.append((key, edit))
     made = rule.unflatten(aux, children)
     extras = None if rule.extras is None else rule.extras(made)
-    refusal = _refusal(
-        link,
+    refusal = (
         f"the {type_name(node)} at {{where}} has a fixed number of children: they can "
-        "be set, but not deleted, inserted or renamed",
+        "be set, but not deleted, inserted or renamed"
     )
     grows = extras is not None or has_kinds(node)
     if not grows and any(type(edit) is not Set for _, edit in rest):
-        raise refusal
+        raise _refusal(link, refusal)
     _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
     for key, edit in rest:
         if type(key) is SequenceKey:
@@ -443,7 +439,7 @@ def _changed_object(
         get, put, drop = _ATTRIBUTES if store is made and not is_item else _ITEMS
         if not isinstance(edit, Set | Insert):
             if store is extras and old not in extras:
-                raise refusal
+                raise _refusal(link, refusal)
             value = get(store, old)
             if isinstance(rule.form, Shaped) and not is_item:
                 value = Marked(rule.flatten(node)[1].fields.kind_of(old), value)
@@ -664,9 +660,8 @@ class Selection(Shown, Generic[Tree, Value]):
         """
         places = self.places()
         if len(places) != 1:
-            shown = ", ".join(place.path.where() for place in places[:5])
-            more = f" and {len(places) - 5} more" if len(places) > 5 else ""
-            found = f"{len(places)}: {shown}{more}" if places else "none"
+            shown = few([place.path.where() for place in places])
+            found = f"{len(places)}: {shown}" if places else "none"
             raise PathError(f"expected one match, found {found}")
         value: Value = places[0].value
         return value

@@ -11,24 +11,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Final,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
-from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
-from ..ops.context import Context, context_of, path_of
+from ..ops.context import Context, context_of
 from ..safely import clip, printed, type_name
-from .edit import Delete, Edit, Edited, Set, insertions, rebuild
+from .edit import Delete, Edited, Edits, Set, insertions, rebuild
 from .select import (
     ANY,
     DEPTH_IN_DOUBT,
@@ -37,6 +27,7 @@ from .select import (
     Place,
     check_cycles,
     children_of,
+    few,
     find,
     no_match,
     parse,
@@ -48,7 +39,7 @@ from .values import cast, guess
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import FlatOptions, Leaf, Level
+    from ..hints import FlatOptions, Tree
 
 
 # ---------------------------------------------------------------------------- names
@@ -56,10 +47,8 @@ if TYPE_CHECKING:
 
 def _checked(sep: str) -> str:
     if not sep or any(letter in "[]'\"" for letter in sep):
-        raise ValueError(
-            "a separator must not be empty or contain quotes or brackets, got "
-            f"{clip(sep)}"
-        )
+        rule = "a separator must not be empty or contain quotes or brackets"
+        raise ValueError(f"{rule}, got {clip(sep)}")
     return sep
 
 
@@ -92,19 +81,6 @@ def _is_plain(name: str, sep: str) -> bool:
 # ---------------------------------------------------------------------- to flat tables
 
 
-@overload
-def to_flat(
-    tree: Level[Leaf], sep: str = ..., *, strict: bool = ..., namespace: str = ...
-) -> dict[str, Leaf]: ...
-@overload
-def to_flat(
-    tree: object,
-    sep: str = ...,
-    *,
-    strict: bool = ...,
-    is_leaf: IsLeaf = ...,
-    namespace: str = ...,
-) -> dict[str, Any]: ...
 def to_flat(
     tree: Any,
     sep: str = ".",
@@ -173,21 +149,19 @@ def _rows(
         link, node, depth = stack.pop()
         if depth == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
-        rule = context.rule_of(node, link)
+        rule, place = context.rule_of(node), Place(link, node)
         pairs = [] if rule is None else [*children_of(node, rule).items()]
         has_names = type(node) is dict and {str}.issuperset(map(type, node))
         if strict and rule is not None and type(node) is not list and not has_names:
-            path = path_of(link)
             other = " with keys that are no strings" * (type(node) is dict)
             raise EditError(
                 f"from_flat could not restore the {type_name(node)}{other} at "
-                f"{path.where()}; pass strict=False if from_flat will get a tree like "
-                "this one",
-                path=path,
+                f"{place.path.where()}; pass strict=False if from_flat will get a tree "
+                "like this one",
+                path=place.path,
             )
         stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
         if not pairs:
-            place = Place(link, node)
             yield name_of(place.path, sep), place
 
 
@@ -222,9 +196,7 @@ class FlatReport(NamedTuple):
 
 Renaming = Mapping[str, str | None] | Callable[[str], str | None]
 Items = Mapping[str, Any] | Iterable[tuple[str, Any]]
-_NO_TREE: Final = object()
-
-Tree = TypeVar("Tree")
+_NO_TREE = object()
 
 
 @overload
@@ -315,12 +287,11 @@ extra: 'a.c'; partial=True takes what matches
     tree, report = _filled(table, like, sep, context)
     if partial:
         return tree, report
-    told = []
-    for what in ("missing", "extra", "changed"):
-        names = getattr(report, what)
-        if names:
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            told.append(f"{what}: {', '.join(map(repr, names[:_SHOWN]))}{more}")
+    told = [
+        f"{what}: {few([*map(repr, names)])}"
+        for what, names in report._asdict().items()
+        if names and what != "matched"
+    ]
     if told:
         raise EditError(
             f"the items do not match the tree: {'; '.join(told)}; partial=True takes "
@@ -329,21 +300,16 @@ extra: 'a.c'; partial=True takes what matches
     return tree
 
 
-_SHOWN: Final = 5
-
-
 def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | None]:
     """Return the function from old names to new ones that `rename` stands for.
 
     See `from_flat`.
     """
-    if rename is None:
-        return lambda name: name
     if callable(rename):
         return rename
     word = rf"((?:(?!{re.escape(sep)})[^\[\]])+)"
     ends = rf"(?=\Z|{re.escape(sep)}|\[)"
-    table = sorted(dict(rename).items(), key=lambda item: -len(item[0]))
+    table = sorted(dict(rename or {}).items(), key=lambda item: -len(item[0]))
     patterns = [
         (re.compile(word.join(map(re.escape, old.split("*"))) + ends, re.DOTALL), new)
         for old, new in table
@@ -351,16 +317,13 @@ def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | N
 
     def renamed(name: str) -> str | None:
         for pattern, new in patterns:
-            found = pattern.match(name)
-            if found is None:
-                continue
-            if new is None:
-                return None
-            first, *pieces = new.split("*")  # those beyond the words stay
-            words = [*found.groups(), *"*" * len(pieces)]
-            pairs = zip(words, pieces, strict=False)
-            filled = first + "".join(word + piece for word, piece in pairs)
-            return (filled + name[found.end() :]).removeprefix(sep)
+            if found := pattern.match(name):
+                if new is None:
+                    return None
+                first, *pieces = new.split("*")  # those beyond the words stay
+                words = [*found.groups(), *"*" * len(pieces)]
+                filled = first + "".join(map("".join, zip(words, pieces, strict=False)))
+                return (filled + name[found.end() :]).removeprefix(sep)
         return name
 
     return renamed
@@ -409,30 +372,25 @@ def _filled(
     table: Mapping[str, Any], like: Any, sep: str, context: Context
 ) -> tuple[Any, FlatReport]:
     """Return the tree with the values that match, and a report."""
-    matched, missing, changed, edits = [], [], [], []
+
+    def fits(old: Any, new: Any) -> bool:
+        nodes = [x for x in (old, new) if context.rule_of(x) is not None]
+        if nodes and not (old is None and nodes == [None]):
+            return type(old) is type(new)
+        forms = [(getattr(old, x, 0), getattr(new, x, 0)) for x in ("shape", "dtype")]
+        return all(one == other for one, other in forms)
+
     known = dict(_rows(like, sep, context))
-    for name, place in known.items():
-        if name not in table:
-            missing.append(name)
-            continue
-        old, new, path = place.value, table[name], place.path
-        old_rule, new_rule = context.rule_of(old, path), context.rule_of(new, path)
-        if old_rule is not None or (new_rule is not None and old is not None):
-            fits = type(old) is type(new)
-        else:
-            forms = ((getattr(old, x, None), getattr(new, x, None)) for x in _FORM)
-            fits = all(one == other for one, other in forms)
-        if fits:
-            matched.append(name)
-            edits.append((path, Set(new)))
-        else:
-            changed.append(name)
-    extra = [name for name in table if name not in known]
-    report = FlatReport(*map(tuple, (matched, missing, extra, changed)))
+    both = [name for name in known if name in table]
+    matched = [name for name in both if fits(known[name].value, table[name])]
+    report = FlatReport(
+        matched=(*matched,),
+        missing=tuple(name for name in known if name not in table),
+        extra=tuple(name for name in table if name not in known),
+        changed=tuple(name for name in both if name not in {*matched}),
+    )
+    edits = [(known[name].path, Set(table[name])) for name in matched]
     return rebuild(like, edits, context), report
-
-
-_FORM: Final = ("shape", "dtype")
 
 
 # ---------------------------------------------------------------------------- overrides
@@ -504,9 +462,7 @@ the value at ['widths'][0] is 64
     return tree
 
 
-def _edits_of(
-    tree: Any, text: str, context: Context, validate: bool
-) -> list[tuple[KeyPath, Edit]]:
+def _edits_of(tree: Any, text: str, context: Context, validate: bool) -> Edits:
     """Return the edits that an override stands for."""
     if text.startswith("~"):
         there = require(selector(text[1:]), tree, context)
@@ -518,24 +474,19 @@ def _edits_of(
     chosen = selector(where)
     there = [] if adds else chosen.targets(tree, context)
     if there:
-        new = [
-            cast(value, tree, place, context, forces=forces, validate=validate)
-            for place in there
-        ]
+        new = [cast(value, tree, x, context, forces, validate) for x in there]
         return [(place.path, Set(x)) for place, x in zip(there, new, strict=True)]
     if adds or forces:
-        return _added(tree, where, value, context, forces=forces)
+        return _added(tree, where, value, context, forces)
     error = no_match(chosen, Place((), tree), context)
     try:
-        rebuild(tree, _added(tree, where, value, context), context)
+        rebuild(tree, _added(tree, where, value, context, False), context)
     except (EditError, PathError):
         raise error from None
     raise PathError(f"{error}; use +{text} to add it")
 
 
-_OVERRIDE: Final = re.compile(
-    rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL
-)
+_OVERRIDE = re.compile(rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL)
 
 
 def split_override(text: str) -> tuple[str, str]:
@@ -550,9 +501,7 @@ def split_override(text: str) -> tuple[str, str]:
     return found[1].strip(), found[2].strip()
 
 
-def _added(
-    tree: Any, where: str, text: str, context: Context, *, forces: bool = False
-) -> list[tuple[KeyPath, Edit]]:
+def _added(tree: Any, where: str, text: str, context: Context, forces: bool) -> Edits:
     """Return the edits that insert a value, and dicts for the missing parents.
 
     None is an empty dict. A number stays a text beside texts alone, unless `forces` is

@@ -171,7 +171,7 @@ def _exactly(wanted: Any, kind: str = "key") -> Test:
 
     def test(found: str, value: Any, place: int, count: int) -> bool:
         if cls is int and found == "position":
-            return place == (wanted + count if wanted < 0 else wanted)
+            return bool(place == (wanted + count if wanted < 0 else wanted))
         fits = isinstance(value, cls) and isinstance(value, bool) is (cls is bool)
         if not fits or found != kind:
             return False
@@ -581,6 +581,9 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
 # ------------------------------------------------------------------- selectors
 
 
+Targets: TypeAlias = "Callable[[Any, Context], list[Place]]"
+
+
 class Selector:
     """A selector picks nodes or leaves of a tree; combine them with `&`, `|` and `~`.
 
@@ -604,21 +607,13 @@ class Selector:
         [3]
     """
 
-    __slots__ = ("is_single", "may_be_empty", "steps", "targets", "text")
+    may_be_empty = False
 
-    def __init__(
-        self,
-        text: str,
-        targets: Callable[[Any, Context], list[Place]],
-        steps: Sequence[Step] | None = None,
-        *,
-        may_be_empty: bool = False,
-    ) -> None:
+    def __init__(self, text: str, targets: Targets, steps: Any = None) -> None:
         self.text = text
         self.targets = targets
-        self.steps = steps
+        self.steps: Sequence[Step] | None = steps
         self.is_single = steps is not None and all(x.key is not None for x in steps)
-        self.may_be_empty = may_be_empty
 
     def __and__(self, other: Any) -> Selector:
         parts = self, selector(other)
@@ -678,7 +673,7 @@ def _of_types(types: tuple[type, ...]) -> Selector:
     names = " or ".join(class_name(cls, qualified=False) for cls in types)
 
     def found(tree: Any, context: Context) -> list[Place]:
-        if context.stop is None and all(type(cls) is type for cls in types):
+        if context.stop is None:
             context = stopping_context(context.view, types)
         else:
             context = context.also_stopping(lambda node: isinstance(node, types))
@@ -715,8 +710,9 @@ def _either(parts: Sequence[Selector]) -> Selector:
     def found(tree: Any, context: Context) -> list[Place]:
         return unique([x for part in parts for x in part.targets(tree, context)])
 
-    text = " | ".join(part.text for part in parts)
-    return Selector(text, found, may_be_empty=not parts)
+    made = Selector(" | ".join(part.text for part in parts), found)
+    made.may_be_empty = not parts
+    return made
 
 
 # ------------------------------------------------------------------------- regions
@@ -865,14 +861,8 @@ def _is_flag(value: Any) -> bool:
 
 
 def _no_selector(what: Any, wrong: Any) -> TypeError:
-    name = type(what).__name__
-    hint = ""
-    if callable(what):
-        hint = (
-            f"; {name} is a node type, so this is read as a tree and not as a "
-            "predicate: to use a predicate, pass a function that calls it"
-        )
-    got = clip(what) if wrong is what else f"{name} that contains {clip(wrong)}"
+    got = clip(what) if wrong is what else f"{type_name(what)} that has {clip(wrong)}"
+    hint = "; it is a node, so it is read as a tree and not called" * callable(what)
     return TypeError(
         "a selector is a pattern, a KeyPath, a regular expression, a type, a "
         f"predicate, or a tree of bools and predicates; got {got}{hint}"
@@ -927,26 +917,30 @@ _SHOWN: Final = 5
 _SEARCHED: Final = 2000
 
 
+def few(names: Sequence[str]) -> str:
+    """Return the first names in one text, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return brief(names[:_SHOWN]) + more
+
+
 def _nearest_keys(steps: Sequence[Step], tree: Any, context: Context) -> str:
     """Describe the node where the first step has no match."""
     place, done = Place((), tree), 0
     while found := find(tree, steps[: done + 1], context):
         place, done = found[0], done + 1
     node, where = place.value, (context.root + place.path).where()
-    rule = context.rule_of(node, place.path)
+    rule = context.rule_of(node)
     if rule is None:
         hint = how_to_register(type(node))
         return f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")
     keys = [printed(key) for key in keys_of(node, rule)]
     keys += [f".{name}" for name in static_names(node, rule)]
-    kind = type_name(node)
     if not keys:
-        return f"the {kind} at {where} is empty"
-    near = nearest(steps[done].text, keys)
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
+        return f"the {type_name(node)} at {where} is empty"
+    shown = few(nearest(steps[done].text, keys))
     quoted = f"[{'.'.join(step.text for step in steps[done:])!r}]"
     hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
-    return f"the {kind} at {where} has {brief(near[:_SHOWN])}{more}{hint}"
+    return f"the {type_name(node)} at {where} has {shown}{hint}"
 
 
 def with_article(name: str) -> str:

@@ -106,18 +106,12 @@ def _members(hint: Any) -> tuple[Any, ...]:
 
 def _say_how(members: Iterable[Any]) -> bool:
     """Return whether types say how to read a text."""
+    known = {typing.Literal, NoneType, *_CONTAINERS, *_READERS}
+    unknown = [cls for cls in map(_class, members) if cls not in known]
     return all(
-        cls in (typing.Literal, NoneType)
-        or cls in _CONTAINERS
-        or cls in _READERS
-        or (
-            isinstance(cls, type)
-            and (
-                issubclass(cls, enum.Enum)
-                or cls.__module__.partition(".")[0] in _TEXTUAL
-            )
-        )
-        for cls in map(_class, members)
+        isinstance(cls, type)
+        and (issubclass(cls, enum.Enum) or cls.__module__.split(".")[0] in _TEXTUAL)
+        for cls in unknown
     )
 
 
@@ -229,13 +223,7 @@ def _fitted(value: Any, text: str | None, members: Iterable[Any]) -> Any:
 
 
 def cast(
-    text: str,
-    tree: Any,
-    place: Place,
-    context: Context,
-    *,
-    forces: bool,
-    validate: bool,
+    text: str, tree: Any, place: Place, context: Context, forces: bool, validate: bool
 ) -> Any:
     """Return a text as a value of the declared type, or of that which it replaces.
 
@@ -263,17 +251,16 @@ def cast(
     except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
         if forces or (converts and validate):
             return value
-        there = f"the value at {place.path.where()} is {clip(old)}"
         if is_declared:
             is_class = isinstance(hint, type)
             declared = class_name(hint, qualified=False) if is_class else clip(hint)
-            what = f"is not of the declared type {declared}; {there}"
+            what = f"is not of the declared type {declared}"
         elif rule is None:
-            what = f"is not {with_article(class_name(types[0]))}; {there}"
+            what = f"is not {with_article(class_name(types[0]))}"
         else:
-            where = f"{place.path.where()}, {clip(old)}"
-            what = f"cannot replace the {type_name(old)} at {where}"
-        raise EditError(f"{clip(text)} {what}", path=place.path) from error
+            what = f"cannot replace the {type_name(old)}"
+        there = f"the value at {place.path.where()} is {clip(old)}"
+        raise EditError(f"{clip(text)} {what}; {there}", path=place.path) from error
     key_type = None if rule is None else item_key(old, rule)
     if rule is None or not isinstance(made, _ITEMS_OF.get(key_type, ())):
         return made

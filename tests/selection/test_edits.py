@@ -107,6 +107,7 @@ def test_slices_and_positions_in_brackets(case):
     tree = [1, 2, 3]
     assert lw.at(tree)[what].get() == expected
     assert lw.at({"a": tree})["a"][what].get() == expected
+    assert expected or lw.at(tree)[what]["x"].get() == []
     assert lw.at(tree)[what].set(0) == [0 if x in expected else x for x in tree]
     assert lw.at(tree)[what].delete() == [x for x in tree if x not in expected]
 
@@ -224,7 +225,7 @@ def test_dataclasses_and_named_tuples():
                 "set, but not deleted, inserted or renamed"
             )
             assert str(caught.value.path) == where
-    with pytest.raises(EditError, match="cannot insert into the leaf at"):
+    with pytest.raises(EditError, match=r"cannot insert at .* into the leaf at"):
         lw.at({"a": 1})["a.b"].insert(1)
 
 
@@ -296,7 +297,7 @@ def test_pointing():
         lw.selection.tree_at(lambda t: (t["a"], t["a"]), tree, (1, 2))
     with pytest.raises(EditError, match=r"cannot edit both .* inside it"):
         lw.selection.tree_at(lambda t: (t["a"], t["a"][0]), tree, (1, 2))
-    with pytest.raises(ValueError, match="returned 2 results, but there are 3 values"):
+    with pytest.raises(ValueError, match="longer than argument 1"):
         lw.selection.tree_at(lambda t: (t["a"], t["b"]), tree, (1, 2, 3))
     for options in ({}, {"replace": 1, "replace_fn": str}):
         with pytest.raises(TypeError, match="either replace or replace_fn"):

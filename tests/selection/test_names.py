@@ -317,7 +317,7 @@ def test_what_is_not_of_the_sort_is_refused(text, shown):
         ("flag", "expected path=value, +path=value, ++path=value or ~path"),
         ("+flag=1", "['flag'] already exists"),
         ("+new.*.x=1", "'*' has no match and is not a name for a new key"),
-        ("+int.x=1", "cannot insert into the leaf at ['int']"),
+        ("+int.x=1", "cannot insert at 'x' into the leaf at ['int']"),
     ],
 )
 def test_what_is_no_override_is_refused(text, shown):

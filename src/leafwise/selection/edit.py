@@ -44,22 +44,18 @@ from .select import (
     is_number,
     no_match,
     read_selector,
-    require,
     unique,
 )
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Tree, Value
+    from ..hints import T, Tree, Value
     from ..ops.parallel import Parallel
     from ..typing import PyTree
 else:
     Tree = TypeVar("Tree")
     Value = TypeVar("Value")
-
-D = TypeVar("D")
-T = TypeVar("T")
 
 
 # ------------------------------------------------------------------------- the edits
@@ -226,8 +222,16 @@ def rebuild(
         root: Tree = listed[0][1].value
         return root
     made: Any = tree
-    for link, node, rule, above, _, table in reversed(_steps(tree, listed, context)):
+    for link, node, rule, above, below, table in reversed(
+        _steps(tree, listed, context)
+    ):
         flat = [(key, one) for key, some in table.items() for one in some]
+        for key, some in table.items():
+            if len(some) > 1 and len([one for one in some if not _leaves(one)]) > 1:
+                path = path_below(path_of(link), key)
+                both = f"both {path.where()} and something inside it"
+                what = both if key in below else f"{path.where()} twice"
+                raise EditError(f"cannot edit {what}", path=path)
         made = call_at(changed_node, (link, node, rule, flat), Place(link, node))
         if record is not None and rule.edited is not None:
             record.add(link, node, made, rule, flat)
@@ -240,8 +244,7 @@ def _steps(tree: Any, edits: Edits, context: Context) -> list[_Step]:
     """Return the nodes above edits, each after the one above it.
 
     Raises:
-        EditError: Two edits are at one place, one is inside another, or one is of the
-            root.
+        EditError: One is of the root, and there are others.
     """
     resolve = context.view.resolve
     steps = [_Step((), tree, resolve(type(tree)), None, {}, {})]
@@ -252,11 +255,9 @@ def _steps(tree: Any, edits: Edits, context: Context) -> list[_Step]:
             )
         step = steps[0]
         *above, last = path
-        for depth, key in enumerate(above):
+        for key in above:
             below = step.below.get(key)
             if below is None:
-                if not all(map(_leaves, step.edits.get(key, ()))):
-                    raise _overlap(path[: depth + 1])
                 node, reads = step.node, step.rule.reads_items
                 child = node[key.entry] if reads else read(key, node, context.view)
                 rule = resolve(type(child))
@@ -264,23 +265,13 @@ def _steps(tree: Any, edits: Edits, context: Context) -> list[_Step]:
                 step.below[key] = below
                 steps.append(below)
             step = below
-        known = step.edits.setdefault(last, [])
-        if last in step.below and not _leaves(edit):
-            raise _overlap(path)
-        if not (_leaves(edit) or all(map(_leaves, known))):
-            raise EditError(f"cannot edit {path.where()} twice", path=path)
-        known.append(edit)
+        step.edits.setdefault(last, []).append(edit)
     return steps
 
 
 def _leaves(edit: Edit) -> bool:
     """Return whether an edit leaves what is at its key as it is."""
     return type(edit) is Insert or (type(edit) is Move and edit.target is not None)
-
-
-def _overlap(path: KeyPath) -> EditError:
-    where = path.where()
-    return EditError(f"cannot edit both {where} and something inside it", path=path)
 
 
 def _refusal(link: Any, text: str) -> EditError:
@@ -475,9 +466,8 @@ def item_key(node: Any, rule: Rule) -> type | None:
     """
     if rule.is_mapping or isinstance(node, MutableMapping):
         return DictKey
-    return (
-        SequenceKey if rule.is_sequence or isinstance(node, MutableSequence) else None
-    )
+    is_list = rule.is_sequence or isinstance(node, MutableSequence)
+    return SequenceKey if is_list else None
 
 
 def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
@@ -513,13 +503,11 @@ def remade(
         return node
     if rule.is_mapping or rule.is_sequence:
         return rule.remade(node, entries)
-    made, known = copy.copy(node), [x for x in others if has_kinds(x)]
-    rules: list[Any] = [lookup(type(other)) for other in known]
-    data = {
-        id(x)
-        for r, other in zip(rules, known, strict=True)
-        for x in r.flatten(other)[0]
-    }
+    made, data = copy.copy(node), set()
+    for other in others:
+        known = lookup(type(other))
+        if known is not None and has_kinds(other):
+            data |= {*map(id, known.flatten(other)[0])}
     for key in [key for key in old if key not in entries][::-1]:
         del made[key]
     for key, value in entries.items():
@@ -604,7 +592,7 @@ class Selection(Shown, Generic[Tree, Value]):
             below = [p for above in places for p in follow(above, part, self._context)]
             if len(places) > 1:  # one place may be inside another
                 below = unique(below)
-            if not (below or self._missing_ok or part.may_be_empty):
+            if places and not (below or self._missing_ok or part.may_be_empty):
                 raise no_match(part, places[0], self._context)
             places = below
         self._places = places
@@ -616,7 +604,7 @@ class Selection(Shown, Generic[Tree, Value]):
     def get(self) -> Value: ...
 
     @overload
-    def get(self, default: D) -> Value | D: ...
+    def get(self, default: T) -> Value | T: ...
 
     def get(self, default: Any = MISSING) -> Any:
         """Return the selected value, or a list of values.
@@ -841,17 +829,15 @@ def insertions(
     edits: list[tuple[KeyPath, Edit]] = []
     for holder in holders:
         node, path, key = holder.value, holder.path, step.key
-        where = path.where()
-        rule = context.rule_of(node, path)
-        if rule is None:
-            raise EditError(f"cannot insert into the leaf at {where}", path=path)
-        cls: Any = item_key(node, rule) or GetAttrKey
+        rule, where = context.rule_of(node), path.where()
+        cls: Any = GetAttrKey if rule is None else item_key(node, rule) or GetAttrKey
         if type(key) is str and (cls is not SequenceKey or is_number(key)):
             key = cls(int(key) if cls is SequenceKey else key)
         elif type(key) is SequenceKey and cls is DictKey and key is not END:
             key = DictKey(key.idx)
-        if type(key) is not cls and not (type(key) is GetAttrKey and has_kinds(node)):
-            kind = type(node).__name__
+        fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
+        if rule is None or not fits:
+            kind = "leaf" if rule is None else type_name(node)
             raise EditError(
                 f"cannot insert at {step.text!r} into the {kind} at {where}", path=path
             )
@@ -948,11 +934,10 @@ def tree_update(
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    listed: list[tuple[KeyPath, Edit]] = []
-    for what, value in edits.items():
-        chosen = read_selector(what, context.view)
-        places = require(chosen, tree, context, missing_ok=missing_ok)
-        listed += [(place.path, Set(value)) for place in places]
+    root = Selection(tree, (), context, missing_ok)
+    listed = [
+        (path, Set(x)) for what, x in edits.items() for path in root[what].paths()
+    ]
     return edited(tree, listed, context, validate)
 
 
@@ -1032,9 +1017,8 @@ def tree_rename(
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
 
-    places = require(read_selector(what, context.view), tree, context)
     calls, edits = is_function(name, context.view), []
-    for path in (place.path for place in places):
+    for path in Selection(tree, (), context)[what].paths():
         if not path:
             raise EditError("the root has no key to rename", path=path)
         edits.append((path, Rename(name(path[-1].entry) if calls else name)))
@@ -1103,9 +1087,5 @@ def tree_at(
         new = [replace_fn(path(tree, namespace=namespace)) for path in chosen]
     else:
         new = [*replace] if several else [replace]
-    if len(new) != len(chosen):
-        raise ValueError(
-            f"where returned {len(chosen)} results, but there are {len(new)} values"
-        )
     edits = zip(chosen, map(Set, new), strict=True)
     return edited(tree, edits, context, validate)

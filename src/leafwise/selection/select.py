@@ -439,9 +439,12 @@ def _linked(node: Any, rule: Rule) -> Iterable[tuple[Any, Any]]:
     return zip(keys, children, strict=True)
 
 
-def _raw(pairs: Sequence[Any], count: int) -> Iterator[tuple[Any, Any, Raw]]:
+def _children(node: Any, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any, Raw]]:
     """Yield each child after its key in a linked list, and with what tests take."""
-    for place, (key, child) in enumerate(pairs):
+    listed = [*pairs]
+    has_statics = has_kinds(node) and isinstance(node, Sequence)
+    count = len(node) if has_statics else len(listed)
+    for place, (key, child) in enumerate(listed):
         kind, value, at = "key", key, place
         if type(key) is int:
             kind = "position"
@@ -450,13 +453,6 @@ def _raw(pairs: Sequence[Any], count: int) -> Iterator[tuple[Any, Any, Raw]]:
             value = key if kind == "other" else key.entry
             at = key.idx if type(key) is SequenceKey else place
         yield key, child, (kind, value, at, count)
-
-
-def _children(node: Any, rule: Rule) -> Iterator[tuple[Any, Any, Raw]]:
-    """Yield the children of a node as `_raw` does."""
-    pairs = [*_linked(node, rule)]
-    has_statics = has_kinds(node) and isinstance(node, Sequence)
-    return _raw(pairs, len(node) if has_statics else len(pairs))
 
 
 # ------------------------------------------------------------------------- the walk
@@ -483,24 +479,22 @@ def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
         for link, node in places:
             rule = rules.get(type(node)) if name is not None else None
             if rule is None or not (rule.reads_items and rule.is_mapping):
-                below += _one_step(link, node, step, context)
+                below += [((link, key), x) for key, x in _one_step(node, step, context)]
             elif name in node:
                 below.append(((link, name), node[name]))
         places = below
     return [Place(link, value) for link, value in places]
 
 
-def _one_step(
-    link: Any, node: Any, step: Step, context: Context
-) -> list[tuple[Any, Any]]:
-    """Return the children of a node that a step matches, with their links."""
-    rule = context.rule_of(node, link)
+def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
+    """Return the children of a node that a step matches, as `_linked` does."""
+    rule = context.rule_of(node)
     if rule is None:
         return []
     is_any_item = step.test is _any_item and step.having is None
     if step.test is _any or (is_any_item and rule.reads_items):
-        return [((link, key), child) for key, child in _linked(node, rule)]
-    rows = _children(node, rule)
+        return [*_linked(node, rule)]
+    rows = _children(node, _linked(node, rule))
     found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
     if len(found) > 1 and step.name is not None and rule.is_mapping:
         wanted = DictKey(step.name)  # rather than the number with these digits
@@ -512,9 +506,9 @@ def _one_step(
             statics += [(DictKey(key), value) for key, value in node.items()]
         elif has_kinds(node) and isinstance(node, Sequence):
             statics += enumerate(node)
-        rows = _raw(statics, len(statics))
+        rows = _children(node, statics)
         found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
-    return [((link, key), child) for key, child in found]
+    return found
 
 
 def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
@@ -524,9 +518,7 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
     come next: `**` stays in a state, and the step after it may come as well.
     """
     end, leaves_only = len(steps), steps[-1] is DEEP
-    leaf_types: Any = (
-        frozenset() if context.stop is not None else context.view.leaf_types
-    )
+    leaf_types: Any = context.view.leaf_types if context.stop is None else frozenset()
 
     @functools.cache
     def opened(states: tuple[int, ...]) -> tuple[int, ...]:
@@ -554,7 +546,7 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
     stack: list[tuple[Any, Any, tuple[int, ...], int]] = [((), tree, opened((0,)), 0)]
     while stack:
         link, node, states, depth = stack.pop()
-        rule = None if type(node) in leaf_types else context.rule_of(node, link)
+        rule = None if type(node) in leaf_types else context.rule_of(node)
         if end in states and (rule is None or not leaves_only):
             found.append(Place(link, node))
         if rule is None or states == (end,):
@@ -569,7 +561,7 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
                 found.append(Place((link, name), node[name]))
             continue
         below = []
-        for key, child, raw in _children(node, rule):
+        for key, child, raw in _children(node, _linked(node, rule)):
             moved = [after for step, after in moves if step.matches(child, raw)]
             after = opened((*stay, *moved)) if moved else stay
             if after and (type(child) not in leaf_types or end in after):
@@ -656,14 +648,16 @@ def along(text: str, steps: Sequence[Step]) -> Selector:
     return Selector(text, lambda tree, context: find(tree, steps, context), steps)
 
 
-def _leaves(text: str, test: Callable[..., object], *, takes_path: bool) -> Selector:
-    """Return the selector of leaves that pass a test, of value or of path and value."""
+def _leaves(text: str, test: Callable[[KeyPath, Any], object]) -> Selector:
+    """Return the selector of leaves that pass a test, of path and value."""
 
     def found(tree: Any, context: Context) -> list[Place]:
         pairs, root = leaves_of(tree, context), context.root
-        if takes_path:
-            return [Place(path, x) for path, x in pairs if test(root + path, x)]
-        return [Place(path, x) for path, x in pairs if test(x)]
+        return [
+            Place(path, x)
+            for path, x in pairs
+            if test(root + path if root else path, x)
+        ]
 
     return Selector(text, found)
 
@@ -689,7 +683,6 @@ def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
     It picks all of a subtree for True, nothing for False, and what a selector picks in
     the subtree.
     """
-    also = " and predicates" * any(isinstance(part, Selector) for part in parts)
 
     def found(tree: Any, context: Context) -> list[Place]:
         values = treedef.flatten_up_to(tree)
@@ -701,7 +694,7 @@ def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
                 places.append(Place(path, value))
         return places
 
-    return Selector(f"a tree of bools{also}", found)
+    return Selector("a tree of bools", found)
 
 
 def _either(parts: Sequence[Selector]) -> Selector:
@@ -815,13 +808,14 @@ def read_selector(what: Any, view: View) -> Selector:
     if isinstance(what, KeyPath):
         return along(what.where(), [step_of(key) for key in what])
     if isinstance(what, re.Pattern):
-        found = lambda path, _leaf: what.search(str(path))  # noqa: E731
-        return _leaves(repr(what.pattern), found, takes_path=True)
+        return _leaves(repr(what.pattern), lambda path, _: what.search(str(path)))
     if isinstance(what, type):
         return _of_types((what,))
     if callable(what):
         name = getattr(what, "__name__", type(what).__name__)
-        return _leaves(f"where {name}", what, takes_path=_takes_path(what))
+        takes_path = _takes_path(what)
+        test = what if takes_path else lambda _, leaf: what(leaf)
+        return _leaves(f"where {name}", test)
     raise _no_selector(what, what)
 
 

@@ -22,11 +22,11 @@ from typing import Any, Final
 from ..core.keypath import parse_literal, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..errors import EditError, PathError
+from ..errors import EditError
 from ..ops.context import Context
 from ..safely import FAULTS, class_name, clip, type_name
 from .edit import entries_of, item_key, remade
-from .select import Place, with_article
+from .select import QUOTED, Place, with_article
 
 
 # --------------------------------------------------------------- texts of one type
@@ -285,7 +285,7 @@ def guess(text: str) -> Any:
         (0.001, ['a', {'x': 2, 'y': 'b, c'}], 'a b')
     """
     for reader in (json.loads, _python_literal, _words):
-        with contextlib.suppress(ValueError, RecursionError, PathError):
+        with contextlib.suppress(*FAULTS, SyntaxError, MemoryError):
             return reader(text)
     return text
 
@@ -293,16 +293,12 @@ def guess(text: str) -> Any:
 def _python_literal(text: str) -> Any:
     import ast
 
-    from ..core.literals import NO_LITERAL, parse
+    from ..core.literals import parse
 
-    try:
-        return ast.literal_eval(parse(text.lstrip(" \t")))
-    except NO_LITERAL as error:
-        raise ValueError(text) from error
+    return ast.literal_eval(parse(text.lstrip(" \t")))
 
 
-_QUOTED: Final = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
-_WORD: Final = rf"({_QUOTED})|((?!['\"\s])(?:\\.|\$\{{[^}}]*\}}|[^\\,[\]{{}}()"
+_WORD: Final = rf"({QUOTED})|((?!['\"\s])(?:\\.|\$\{{[^}}]*\}}|[^\\,[\]{{}}()"
 _KEY: Final = re.compile(rf"\s*(?:{_WORD}:])+?))\s*:", re.DOTALL)
 _VALUE: Final = re.compile(rf"\s*(?:{_WORD}])+?))(?=\s*[,\]}}])", re.DOTALL)
 _OPENING: Final = re.compile(r"\s*([\[{]?)")
@@ -336,10 +332,7 @@ def _words(text: str) -> Any:
             return parse_literal(quoted)
         if "\\" in bare:
             return _ESCAPED.sub(r"\1", bare)
-        for reader in (json.loads, _python_literal):
-            with contextlib.suppress(ValueError):
-                return reader(bare)
-        return bare
+        return guess(bare)
 
     def value() -> Any:
         opening = take(_OPENING)[1]

@@ -249,6 +249,7 @@ CONFIG = {
     "yes": np.bool_(True),
     "widths": [64, 32],
     "mixed": [1, "a"],
+    "versions": ["3.9"],
     "pair": (0.1, 0.2),
     "table": {"a": 1, "b": "x"},
     "optim": Optim(0.1),
@@ -293,6 +294,7 @@ float=007 | is not a float; the value at ['float'] is 0.5
 float=true | is not a float; the value at ['float'] is 0.5
 mode=SLOW | is not a Mode; the value at ['mode'] is <Mode.FAST: 'fast'>
 widths=[a] | cannot replace the list; the value at ['widths'] is [64, 32]
+versions=[3.10] | cannot replace the list; the value at ['versions'] is ['3.9']
 widths=64 | cannot replace the list; the value at ['widths'] is [64, 32]
 widths=wide | cannot replace the list; the value at ['widths'] is [64, 32]
 table={"a": "x"} | cannot replace the dict; the value at ['table'] is {'a': 1, 'b': 'x'}

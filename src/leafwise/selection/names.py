@@ -17,7 +17,7 @@ from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
-from ..safely import clip, printed, type_name
+from ..safely import MISSING, clip, printed, type_name
 from .edit import Delete, Edited, Edits, Set, insertions, rebuild
 from .select import (
     ANY,
@@ -196,7 +196,6 @@ class FlatReport(NamedTuple):
 
 Renaming = Mapping[str, str | None] | Callable[[str], str | None]
 Items = Mapping[str, Any] | Iterable[tuple[str, Any]]
-_NO_TREE = object()
 
 
 @overload
@@ -213,15 +212,11 @@ def from_flat(
 ) -> Tree: ...
 @overload
 def from_flat(
-    items: Items,
-    like: Tree,
-    *,
-    partial: Literal[True],
-    **options: Unpack[FlatOptions],
+    items: Items, like: Tree, *, partial: Literal[True], **options: Unpack[FlatOptions]
 ) -> tuple[Tree, FlatReport]: ...
 def from_flat(
     items: Items,
-    like: Any = _NO_TREE,
+    like: Any = MISSING,
     *,
     sep: str = ".",
     rename: Renaming | None = None,
@@ -271,15 +266,14 @@ def from_flat(
 extra: 'a.c'; partial=True takes what matches
     """
     renamed = renaming(rename, _checked(sep))
-    pairs: Any = items.items() if isinstance(items, Mapping) else items
     table: dict[str, Any] = {}
-    for old, value in pairs:
+    for old, value in items.items() if isinstance(items, Mapping) else items:
         name = renamed(old)
         if name in table:
             raise EditError(f"two items have the name {name!r}")
         if name is not None:
             table[name] = value
-    if like is _NO_TREE:
+    if like is MISSING:
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
         return _grown(table, sep)
@@ -430,8 +424,8 @@ def override(
         The changed tree, which shares unchanged subtrees with the old one.
 
     Raises:
-        EditError: A value cannot be cast, a dict in a value has equal keys, a string is
-            not an override, or a value to add exists already.
+        EditError: A value cannot be cast, a string is not an override, or a value to
+            add exists already.
         PathError: A pattern has no match or is malformed.
 
     Example:

@@ -33,13 +33,7 @@ from operator import index
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from ..core.keypath import KeyPath, keystr, parse_literal
-from ..core.keys import (
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
-    SequenceKey,
-    literal,
-)
+from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from ..core.node import Fields, Rule, Shaped
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
@@ -48,16 +42,7 @@ from ..equality.exact import is_array_like
 from ..errors import EditError, PathError
 from ..ops.context import Context, link_key, path_of, plain_context, stopping_context
 from ..ops.inspect import how_to_register
-from ..safely import (
-    FAULTS,
-    MISSING,
-    brief,
-    class_name,
-    clip,
-    nearest,
-    printed,
-    type_name,
-)
+from ..safely import FAULTS, brief, class_name, clip, nearest, printed, type_name
 
 
 KINDS: Final[dict[Any, str]] = {
@@ -109,7 +94,7 @@ class Step(NamedTuple):
             return True
         key, text = self.having
         is_mapping = isinstance(child, Mapping)
-        found = child.get(key, MISSING) if is_mapping else getattr(child, key, MISSING)
+        found = child.get(key, ...) if is_mapping else getattr(child, key, ...)
         if found is None or type(found) is bool:
             return text == {None: "null", False: "false", True: "true"}[found]
         return isinstance(found, str | int | float) and str(found) == text

@@ -199,7 +199,10 @@ def _as(member: Any, value: Any, text: str | None) -> tuple[int, Any]:
         return 0, value
     if type(value) in _WIDER.get(cls, ()):
         return 1, cls(value)
-    return 2, _read(cls, value if text is None else text)
+    text = value if text is None else text
+    if not isinstance(text, str):
+        raise TypeError(value)
+    return 2, _read(cls, text)
 
 
 def _fitted(value: Any, text: str | None, members: Iterable[Any]) -> Any:

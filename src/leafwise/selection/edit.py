@@ -105,6 +105,11 @@ Edits = Iterable[tuple[KeyPath, Edit]]
 """Paths from the root, each with the edit to make there."""
 
 
+def is_placed(edit: Edit) -> bool:
+    """Return whether an edit says at which position an item is in the end."""
+    return getattr(edit, "target", None) is not None
+
+
 # ------------------------------------------------------------------ edited objects
 
 
@@ -221,13 +226,29 @@ def rebuild(
     if len(listed) == 1 and not listed[0][0] and type(listed[0][1]) is Set:
         root: Tree = listed[0][1].value
         return root
+    resolve = context.view.resolve
+    steps = [_Step((), tree, resolve(type(tree)), None, {}, {})]
+    for path, edit in listed:
+        if not path:
+            what = "the root can only be replaced, by a single edit"
+            raise EditError(what, path=path)
+        step = steps[0]
+        *keys, last = path
+        for key in keys:
+            if key not in step.below:
+                node, reads = step.node, step.rule.reads_items
+                child = node[key.entry] if reads else read(key, node, context.view)
+                rule = resolve(type(child))
+                steps.append(_Step((step.link, key), child, rule, step, {}, {}))
+                step.below[key] = steps[-1]
+            step = step.below[key]
+        step.edits.setdefault(last, []).append(edit)
     made: Any = tree
-    for link, node, rule, above, below, table in reversed(
-        _steps(tree, listed, context)
-    ):
-        flat = [(key, one) for key, some in table.items() for one in some]
-        for key, some in table.items():
-            if len(some) > 1 and len([one for one in some if not _leaves(one)]) > 1:
+    for link, node, rule, above, below, edits_at in reversed(steps):
+        flat = [(key, one) for key, some in edits_at.items() for one in some]
+        for key, some in edits_at.items():
+            stays = [type(x) is Insert or is_placed(x) for x in some]  # what is there
+            if stays.count(False) > 1:
                 path = path_below(path_of(link), key)
                 both = f"both {path.where()} and something inside it"
                 what = both if key in below else f"{path.where()} twice"
@@ -238,40 +259,6 @@ def rebuild(
         if above is not None:
             above.edits.setdefault(link[1], []).append(Set(made))
     return made  # type: ignore[no-any-return]
-
-
-def _steps(tree: Any, edits: Edits, context: Context) -> list[_Step]:
-    """Return the nodes above edits, each after the one above it.
-
-    Raises:
-        EditError: One is of the root, and there are others.
-    """
-    resolve = context.view.resolve
-    steps = [_Step((), tree, resolve(type(tree)), None, {}, {})]
-    for path, edit in edits:
-        if not path:
-            raise EditError(
-                "the root can only be replaced, by a single edit", path=path
-            )
-        step = steps[0]
-        *above, last = path
-        for key in above:
-            below = step.below.get(key)
-            if below is None:
-                node, reads = step.node, step.rule.reads_items
-                child = node[key.entry] if reads else read(key, node, context.view)
-                rule = resolve(type(child))
-                below = _Step((step.link, key), child, rule, step, {}, {})
-                step.below[key] = below
-                steps.append(below)
-            step = below
-        step.edits.setdefault(last, []).append(edit)
-    return steps
-
-
-def _leaves(edit: Edit) -> bool:
-    """Return whether an edit leaves what is at its key as it is."""
-    return type(edit) is Insert or (type(edit) is Move and edit.target is not None)
 
 
 def _refusal(link: Any, text: str) -> EditError:
@@ -298,7 +285,8 @@ def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]])
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)
-    if rule.is_sequence and (not rule.is_fixed or any(map(_is_final, flat))):
+    is_final = any(type(edit) is Move or is_placed(edit) for _, edit in flat)
+    if rule.is_sequence and (is_final or not rule.is_fixed):
         items = _change_items(link, rule.items(node), flat)
         size = len(items)
         made = rule.from_items(rule.rest(node), items)
@@ -307,12 +295,6 @@ def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]])
         told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
         raise _refusal(link, told)
     return _changed_object(link, node, rule, flat)
-
-
-def _is_final(one: tuple[Any, Edit]) -> bool:
-    """Return whether an edit says at which position an item is in the end."""
-    edit = one[1]
-    return type(edit) is Move or (type(edit) is Insert and edit.target is not None)
 
 
 def _changed_mapping(
@@ -415,6 +397,7 @@ def _changed_object(
         "be set, but not deleted, inserted or renamed"
     )
     grows = extras is not None or has_kinds(node)
+    grows = grows or isinstance(node, MutableMapping | MutableSequence)
     if not grows and any(type(edit) is not Set for _, edit in rest):
         raise _refusal(link, refusal)
     _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
@@ -832,7 +815,8 @@ def insertions(
         rule, where = context.rule_of(node), path.where()
         cls: Any = GetAttrKey if rule is None else item_key(node, rule) or GetAttrKey
         if type(key) is str and (cls is not SequenceKey or is_number(key)):
-            key = cls(int(key) if cls is SequenceKey else key)
+            entry: Any = int(key) if cls is SequenceKey else key
+            key = cls(entry)
         elif type(key) is SequenceKey and cls is DictKey and key is not END:
             key = DictKey(key.idx)
         fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))

@@ -266,8 +266,9 @@ def from_flat(
 extra: 'a.c'; partial=True takes what matches
     """
     renamed = renaming(rename, _checked(sep))
+    pairs: Any = items.items() if isinstance(items, Mapping) else items
     table: dict[str, Any] = {}
-    for old, value in items.items() if isinstance(items, Mapping) else items:
+    for old, value in pairs:
         name = renamed(old)
         if name in table:
             raise EditError(f"two items have the name {name!r}")
@@ -278,7 +279,25 @@ extra: 'a.c'; partial=True takes what matches
             raise TypeError("partial=True needs a tree to compare with: give `like`")
         return _grown(table, sep)
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
-    tree, report = _filled(table, like, sep, context)
+
+    def fits(old: Any, new: Any) -> bool:
+        nodes = [x for x in (old, new) if context.rule_of(x) is not None]
+        if nodes and not (old is None and nodes == [None]):
+            return type(old) is type(new)
+        forms = [(getattr(old, x, 0), getattr(new, x, 0)) for x in ("shape", "dtype")]
+        return all(one == other for one, other in forms)
+
+    known = dict(_rows(like, sep, context))
+    both = [name for name in known if name in table]
+    matched = [name for name in both if fits(known[name].value, table[name])]
+    report = FlatReport(
+        matched=(*matched,),
+        missing=tuple(name for name in known if name not in table),
+        extra=tuple(name for name in table if name not in known),
+        changed=tuple(name for name in both if name not in {*matched}),
+    )
+    edits = [(known[name].path, Set(table[name])) for name in matched]
+    tree = rebuild(like, edits, context)
     if partial:
         return tree, report
     told = [
@@ -360,31 +379,6 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
             shown = ", ".join(map(clip, [*branch][:4]))
             raise EditError(f"expected names, or all positions from 0 on: {shown}")
     return root.get("", {})
-
-
-def _filled(
-    table: Mapping[str, Any], like: Any, sep: str, context: Context
-) -> tuple[Any, FlatReport]:
-    """Return the tree with the values that match, and a report."""
-
-    def fits(old: Any, new: Any) -> bool:
-        nodes = [x for x in (old, new) if context.rule_of(x) is not None]
-        if nodes and not (old is None and nodes == [None]):
-            return type(old) is type(new)
-        forms = [(getattr(old, x, 0), getattr(new, x, 0)) for x in ("shape", "dtype")]
-        return all(one == other for one, other in forms)
-
-    known = dict(_rows(like, sep, context))
-    both = [name for name in known if name in table]
-    matched = [name for name in both if fits(known[name].value, table[name])]
-    report = FlatReport(
-        matched=(*matched,),
-        missing=tuple(name for name in known if name not in table),
-        extra=tuple(name for name in table if name not in known),
-        changed=tuple(name for name in both if name not in {*matched}),
-    )
-    edits = [(known[name].path, Set(table[name])) for name in matched]
-    return rebuild(like, edits, context), report
 
 
 # ---------------------------------------------------------------------------- overrides

@@ -45,7 +45,7 @@ from ..ops.inspect import how_to_register
 from ..safely import FAULTS, brief, class_name, clip, nearest, printed, type_name
 
 
-KINDS: Final[dict[Any, str]] = {
+_KINDS: Final[dict[Any, str]] = {
     SequenceKey: "position",
     DictKey: "key",
     GetAttrKey: "attribute",
@@ -55,7 +55,7 @@ KINDS: Final[dict[Any, str]] = {
 
 def key_kind(key: Any) -> str:
     """Return the kind of a key: `position`, `key`, `attribute` or `other`."""
-    return KINDS.get(type(key), "other")
+    return _KINDS.get(type(key), "other")
 
 
 Raw: TypeAlias = "tuple[str, Any, int, int]"
@@ -827,7 +827,7 @@ def _takes_path(what: Callable[..., object]) -> bool:
     except (TypeError, ValueError):
         return False
     kinds = [p.kind for p in parameters if p.default is p.empty]
-    return kinds.count(inspect.Parameter.POSITIONAL_OR_KEYWORD) >= 2
+    return sum(kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) >= 2
 
 
 def _is_flag(value: Any) -> bool:
@@ -868,19 +868,35 @@ def require(
 
 def no_match(what: Selector, start: Place, context: Context) -> PathError:
     """Return the error for a selector that has no match below a place."""
-    below = context.below(start.path)
-    if what.steps is not None and DEEP not in what.steps:
-        why = _nearest_keys(what.steps, start.value, below)
-    else:
-        paths = below.flatten(start.value)[1].paths()
+    context, steps = context.below(start.path), what.steps
+    if steps is None or DEEP in steps:
+        paths = context.flatten(start.value)[1].paths()
         why = f"the tree has {len(paths)} {'leaf' if len(paths) == 1 else 'leaves'}"
-        if what.steps is None:
+        if steps is None:
             why += ", no match among them"
         elif paths:
-            last = what.steps[-1].text.strip("[]'\"@*")
+            last = steps[-1].text.strip("[]'\"@*")
             names = {keystr(p[-1:], simple=True): p for p in paths[_SEARCHED::-1]}
             shown = [str(names[x]) or "the root" for x in nearest(last, names)]
             why += f"; nearest: {brief(shown[:_SHOWN])}"
+        return PathError(f"no match for {what.text!r}: {why}")
+    place, done = Place((), start.value), 0
+    while found := find(start.value, steps[: done + 1], context):
+        place, done = found[0], done + 1
+    node, where = place.value, (context.root + place.path).where()
+    rule = context.rule_of(node)
+    keys = [] if rule is None else [printed(key) for key in keys_of(node, rule)]
+    keys += [] if rule is None else [f".{name}" for name in static_names(node, rule)]
+    if rule is None:
+        hint = how_to_register(type(node))
+        why = f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")
+    elif not keys:
+        why = f"the {type_name(node)} at {where} is empty"
+    else:
+        near = few(nearest(steps[done].text, keys))
+        quoted = f"[{'.'.join(step.text for step in steps[done:])!r}]"
+        hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
+        why = f"the {type_name(node)} at {where} has {near}{hint}"
     return PathError(f"no match for {what.text!r}: {why}")
 
 
@@ -900,26 +916,6 @@ def few(names: Sequence[str]) -> str:
     """Return the first names in one text, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
     return brief(names[:_SHOWN]) + more
-
-
-def _nearest_keys(steps: Sequence[Step], tree: Any, context: Context) -> str:
-    """Describe the node where the first step has no match."""
-    place, done = Place((), tree), 0
-    while found := find(tree, steps[: done + 1], context):
-        place, done = found[0], done + 1
-    node, where = place.value, (context.root + place.path).where()
-    rule = context.rule_of(node)
-    if rule is None:
-        hint = how_to_register(type(node))
-        return f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")
-    keys = [printed(key) for key in keys_of(node, rule)]
-    keys += [f".{name}" for name in static_names(node, rule)]
-    if not keys:
-        return f"the {type_name(node)} at {where} is empty"
-    shown = few(nearest(steps[done].text, keys))
-    quoted = f"[{'.'.join(step.text for step in steps[done:])!r}]"
-    hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
-    return f"the {type_name(node)} at {where} has {shown}{hint}"
 
 
 def with_article(name: str) -> str:

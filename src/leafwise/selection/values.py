@@ -47,17 +47,13 @@ def _float(text: str) -> float:
     return number
 
 
-def _text(text: str) -> str:
-    value = guess(text)  # in quotes, what is between them
-    return value if type(value) is str else text
-
-
 _READERS: Final[dict[Any, Callable[[str], Any]]] = {
     bool: lambda text: _FLAGS[text.lower()],
     int: lambda text: int(text, 0),  # which refuses 0600: octal for some
     float: _float,
     complex: complex,
-    str: _text,
+    # in quotes, what is between them
+    str: lambda text: str(value) if type(value := guess(text)) is str else text,
 }
 
 

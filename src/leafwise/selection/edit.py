@@ -202,6 +202,11 @@ class _Step(NamedTuple):
     below: dict[Any, Any]
     edits: dict[Any, list[Edit]]
 
+    @property
+    def path(self) -> KeyPath:
+        """Where it is."""
+        return path_of(self.link)
+
 
 def rebuild(
     tree: Tree, edits: Edits, context: Context, record: Edited | None = None
@@ -235,25 +240,28 @@ def rebuild(
         step = steps[0]
         *keys, last = path
         for key in keys:
-            if key not in step.below:
+            below = step.below.get(key)
+            if below is None:
                 node, reads = step.node, step.rule.reads_items
                 child = node[key.entry] if reads else read(key, node, context.view)
                 rule = resolve(type(child))
-                steps.append(_Step((step.link, key), child, rule, step, {}, {}))
-                step.below[key] = steps[-1]
-            step = step.below[key]
+                below = _Step((step.link, key), child, rule, step, {}, {})
+                step.below[key] = below
+                steps.append(below)
+            step = below
         step.edits.setdefault(last, []).append(edit)
     made: Any = tree
-    for link, node, rule, above, below, edits_at in reversed(steps):
+    for step in reversed(steps):
+        link, node, rule, above, below, edits_at = step
         flat = [(key, one) for key, some in edits_at.items() for one in some]
-        for key, some in edits_at.items():
+        for key, some in edits_at.items() if len(flat) > len(edits_at) else ():
             stays = [type(x) is Insert or is_placed(x) for x in some]  # what is there
             if stays.count(False) > 1:
-                path = path_below(path_of(link), key)
+                path = path_below(step.path, key)
                 both = f"both {path.where()} and something inside it"
                 what = both if key in below else f"{path.where()} twice"
                 raise EditError(f"cannot edit {what}", path=path)
-        made = call_at(changed_node, (link, node, rule, flat), Place(link, node))
+        made = call_at(changed_node, (link, node, rule, flat), step)
         if record is not None and rule.edited is not None:
             record.add(link, node, made, rule, flat)
         if above is not None:
@@ -270,7 +278,7 @@ def _refusal(link: Any, text: str) -> EditError:
 # ------------------------------------------------------------------------ one node
 
 
-def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]]) -> Any:
+def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Any]]) -> Any:
     """Return a node with edits applied, each with its key.
 
     Args:
@@ -282,6 +290,11 @@ def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Edit]])
     Raises:
         EditError: The node does not allow one.
     """
+    if rule.reads_items and {type(edit) for _, edit in flat} == {Set}:
+        items = rule.items(node)
+        for key, edit in flat:
+            items[key.entry] = edit.value
+        return rule.from_items(rule.rest(node), items)
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)
@@ -685,11 +698,6 @@ class Selection(Shown, Generic[Tree, Value]):
 
     # -------------------------------------------------------------------- editing
 
-    def _edited(self, make: Callable[[Place], Edit], validate: bool) -> Tree:
-        places = self.places()
-        edits = [(place.path, call_at(make, (place,), place)) for place in places]
-        return edited(self.tree, edits, self._context, validate)
-
     def set(self, value: Any, *, validate: bool = True) -> Tree:
         """Return the tree with each match replaced by a value.
 
@@ -706,7 +714,8 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at([1, [2, 3]])["[1]"].set("x")
             [1, 'x']
         """
-        return self._edited(lambda _place: Set(value), validate)
+        edits = [(path, Set(value)) for path in self.paths()]
+        return edited(self.tree, edits, self._context, validate)
 
     def apply(
         self,
@@ -735,11 +744,12 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": 1, "b": 0})["*"].apply(lambda x: 1 / x, parallel=slow)
             {'a': 1.0, 'b': ZeroDivisionError('division by zero')}
         """
+        places = self.places()
         if parallel is None:
-            return self._edited(lambda place: Set(f(place.value)), validate)
-        values = [place.value for place in self.places()]
-        results = map(Set, parallel._run(f, [values], self.paths))
-        edits = zip(self.paths(), results, strict=True)
+            made = [call_at(f, (place.value,), place) for place in places]
+        else:
+            made = parallel._run(f, [[place.value for place in places]], self.paths)
+        edits = zip(self.paths(), map(Set, made), strict=True)
         return edited(self.tree, edits, self._context, validate)
 
     def delete(self, *, validate: bool = True) -> Tree:
@@ -756,7 +766,8 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": [1, 2, 3], "b": 4})["a[0:2]"].delete()
             {'a': [3], 'b': 4}
         """
-        return self._edited(lambda _place: Delete(), validate)
+        edits = [(path, Delete()) for path in self.paths()]
+        return edited(self.tree, edits, self._context, validate)
 
     def insert(self, value: Any, *, validate: bool = True) -> Tree:
         """Return the tree with a value inserted at a path that does not exist yet.

@@ -902,7 +902,7 @@ def no_match(what: Selector, start: Place, context: Context) -> PathError:
 
 def follow(start: Place, what: Selector, context: Context) -> list[Place]:
     """Return the targets of a selector below a place, with paths from the root."""
-    if not start.path:
+    if not start._link:  # the root
         return what.targets(start.value, context)
     found = what.targets(start.value, context.below(start.path))
     return [Place(start.path + place.path, place.value) for place in found]

@@ -83,6 +83,7 @@ _CONTAINERS: Final[dict[Any, Any]] = {
     Mapping: dict,
 }
 """The built-in container that is made where one of these types is declared."""
+_KNOWN: Final = {typing.Literal, NoneType, *_CONTAINERS, *_READERS}
 _TEXTUAL: Final = frozenset(
     {"datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid"}
 )
@@ -102,8 +103,7 @@ def _members(hint: Any) -> tuple[Any, ...]:
 
 def _say_how(members: Iterable[Any]) -> bool:
     """Return whether types say how to read a text."""
-    known = {typing.Literal, NoneType, *_CONTAINERS, *_READERS}
-    unknown = [cls for cls in map(_class, members) if cls not in known]
+    unknown = [cls for cls in map(_class, members) if cls not in _KNOWN]
     return all(
         isinstance(cls, type)
         and (issubclass(cls, enum.Enum) or cls.__module__.split(".")[0] in _TEXTUAL)
@@ -154,6 +154,7 @@ def _declared(tree: Any, path: Iterable[Any], context: Context) -> tuple[Any, bo
     """
     node, hint, converts = tree, Any, False
     for key in path:
+        above, hint, converts = hint, Any, False
         if isinstance(key, GetAttrKey):
             cls, rule = type(node), context.view.resolve(type(node))
             own = {} if rule is None or rule.declared is None else rule.declared(cls)
@@ -161,9 +162,9 @@ def _declared(tree: Any, path: Iterable[Any], context: Context) -> tuple[Any, bo
             if key.name not in own:
                 with contextlib.suppress(*FAULTS, SyntaxError):  # of names in texts
                     hint = typing.get_type_hints(cls).get(key.name, Any)
-        else:
-            types = [_item_type(member, key.entry) for member in _members(hint)]
-            hint, converts = next((x for x in types if x is not Any), Any), False
+        elif above is not Any:
+            types = [_item_type(member, key.entry) for member in _members(above)]
+            hint = next((x for x in types if x is not Any), Any)
         node = read(key, node, context.view)
     return hint, converts
 

@@ -151,8 +151,19 @@ def test_mappings(kind):
     assert [*EDITABLE[kind]] == ["b", "a"]
 
 
+class Items(list):
+    """A list of a user, who registers it by functions."""
+
+
+lw.register_pytree_node(
+    Items,
+    lambda node: ([*node], None, [*map(lw.SequenceKey, range(len(node)))]),
+    lambda _, children: Items(children),
+)
+
+
 @pytest.mark.parametrize(
-    "made", [list, deque, lambda items: nn.List(map(lw.data, items))]
+    "made", [list, deque, Items, lambda items: nn.List(map(lw.data, items))]
 )
 def test_sequences(made):
     """Deleting and inserting at several positions, all said of the old ones."""

@@ -380,7 +380,7 @@ def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
             placed.append((edit.target, items[key.idx]))
     for number, (place, value) in enumerate(sorted(before, key=itemgetter(0))):
         placed.append((place - bisect_left(gone, place) + number, value))
-    if isinstance(items, list):
+    if type(items) is list:
         taken = {*gone}
         return at_places((x for n, x in enumerate(items) if n not in taken), placed)
     for place in reversed(gone):

@@ -289,12 +289,12 @@ extra: 'a.c'; partial=True takes what matches
 
     known = dict(_rows(like, sep, context))
     both = [name for name in known if name in table]
-    matched = [name for name in both if fits(known[name].value, table[name])]
+    matched = {x: None for x in both if fits(known[x].value, table[x])}
     report = FlatReport(
         matched=(*matched,),
         missing=tuple(name for name in known if name not in table),
         extra=tuple(name for name in table if name not in known),
-        changed=tuple(name for name in both if name not in {*matched}),
+        changed=tuple(name for name in both if name not in matched),
     )
     edits = [(known[name].path, Set(table[name])) for name in matched]
     tree = rebuild(like, edits, context)

@@ -132,7 +132,8 @@ def _like(value: Any, rule: Rule | None) -> Any:
         ValueError: It is a node and no container.
     """
     if rule is None:
-        cls = getattr(type(value), "plain", type(value))  # as a number with its text
+        plain = getattr(type(value), "plain", None)  # of a number that knows its text
+        cls = plain if plain in (int, float) else type(value)
         return int | float if cls is int else cls
     if item_key(value, rule) is None:
         raise ValueError(value)

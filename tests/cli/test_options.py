@@ -126,7 +126,7 @@ def test_files_of_arrays():
     numpy = pytest.importorskip("numpy")
     lw.save("a.npz", {"w": numpy.zeros((2, 3)), "steps": 10})
     lw.save("b.npz", {"w": numpy.ones((2, 3)), "steps": 10})
-    refused = "leafwise: a.npz: files of arrays are not edited here\n[exit status 2]"
+    refused = "leafwise: a.npz: files of arrays cannot be edited\n[exit status 2]"
     for line, shown in (
         ("show a.npz w steps", "['w'] = float64[2, 3]\n['steps'] = 10"),
         ("get a.npz steps", "10"),

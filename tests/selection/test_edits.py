@@ -107,6 +107,7 @@ def test_slices_and_positions_in_brackets(case):
     tree = [1, 2, 3]
     assert lw.at(tree)[what].get() == expected
     assert lw.at({"a": tree})["a"][what].get() == expected
+    assert expected or lw.at(tree)[what]["x"].get() == []
     assert lw.at(tree)[what].set(0) == [0 if x in expected else x for x in tree]
     assert lw.at(tree)[what].delete() == [x for x in tree if x not in expected]
 
@@ -150,8 +151,19 @@ def test_mappings(kind):
     assert [*EDITABLE[kind]] == ["b", "a"]
 
 
+class Items(list):
+    """A list of a user, who registers it by functions."""
+
+
+lw.register_pytree_node(
+    Items,
+    lambda node: ([*node], None, [*map(lw.SequenceKey, range(len(node)))]),
+    lambda _, children: Items(children),
+)
+
+
 @pytest.mark.parametrize(
-    "made", [list, deque, lambda items: nn.List(map(lw.data, items))]
+    "made", [list, deque, Items, lambda items: nn.List(map(lw.data, items))]
 )
 def test_sequences(made):
     """Deleting and inserting at several positions, all said of the old ones."""
@@ -224,7 +236,7 @@ def test_dataclasses_and_named_tuples():
                 "set, but not deleted, inserted or renamed"
             )
             assert str(caught.value.path) == where
-    with pytest.raises(EditError, match="cannot insert into the leaf at"):
+    with pytest.raises(EditError, match=r"cannot insert at .* into the leaf at"):
         lw.at({"a": 1})["a.b"].insert(1)
 
 
@@ -232,7 +244,7 @@ def test_overlaps():
     """One place twice, or a place inside another one, is an error; nothing happens."""
     tree = {"a": {"w": 1}, "b": 2}
     for edits, text in {
-        ("a", "a.w"): "cannot edit both ['a'] and ['a']['w'] inside it",
+        ("a", "a.w"): "cannot edit both ['a'] and something inside it",
         ("a.w", "a"): "cannot edit both ['a'] and something inside it",
         ("b", "['b']"): "cannot edit ['b'] twice",
         ("", "b"): "the root can only be replaced, by a single edit",
@@ -289,14 +301,14 @@ def test_pointing():
     assert lw.selection.tree_at(lambda t: t["p"], tree, (3,))["p"] == (3,)
     assert lw.selection.tree_at(lambda t: [t["a"]], tree, ["x"])["a"] == "x"
     with pytest.raises(
-        EditError, match=r"item 1 of the result of where \(list\) is not in"
+        EditError, match="where returned a list that is not in the tree"
     ):
         lw.selection.tree_at(lambda t: (t["a"], [1]), tree, (1, 2))
     with pytest.raises(EditError, match=r"cannot edit .* twice"):
         lw.selection.tree_at(lambda t: (t["a"], t["a"]), tree, (1, 2))
     with pytest.raises(EditError, match=r"cannot edit both .* inside it"):
         lw.selection.tree_at(lambda t: (t["a"], t["a"][0]), tree, (1, 2))
-    with pytest.raises(ValueError, match="returned 2 results, but there are 3 values"):
+    with pytest.raises(ValueError, match="longer than argument 1"):
         lw.selection.tree_at(lambda t: (t["a"], t["b"]), tree, (1, 2, 3))
     for options in ({}, {"replace": 1, "replace_fn": str}):
         with pytest.raises(TypeError, match="either replace or replace_fn"):
@@ -309,7 +321,7 @@ def test_pointing_at_one_object_in_two_places_is_an_error():
     with pytest.raises(EditError) as caught:
         lw.selection.tree_at(lambda t: t["a"], {"a": same, "b": same}, 2)
     assert str(caught.value) == (
-        "the result of where (GraphDef) occurs several times: ['a'], ['b']"
+        "where returned a GraphDef that occurs several times: ['a'], ['b']"
     )
 
 
@@ -335,9 +347,9 @@ def test_static_items_of_containers():
     [
         ([1], "a", "'a' into the list"),
         ([1], "\N{SUPERSCRIPT TWO}", "'²' into the list"),
-        ([1], "@a", "'.a' into the list"),
+        ([1], "@a", "'@a' into the list"),
         ([1], "[1.5]", "'[1.5]' into the list"),
-        ({"a": 1}, "@b", "'.b' into the dict"),
+        ({"a": 1}, "@b", "'@b' into the dict"),
         ({"a": 1}, "[<flat index 0>]", "'[<flat index 0>]' into the dict"),
         (nn.List([1]), "x", "'x' into the List"),
     ],

@@ -282,7 +282,7 @@ def test_a_declared_type_decides(text, value):
         ("ints=[0.5]", "list[int]"), ("ints=5", "list[int]"), ("ints[0]=0.5", "int"),
         ("table.a=x", "float"), ("table={a: x}", "dict[str, float]"),
         ("pair[0]=a", "int"), ("wide=x", "Sequence[float]"),
-        ("deep={a: 1}", "Mapping[str, list[float]]"), ("count=0.5", "Count"),
+        ("deep={a: 1}", "Mapping[str, list[float]]"),
         ("noted=x", "float"), ("static=x", "float"),
     ],
 )  # fmt: skip
@@ -308,8 +308,7 @@ def test_types_that_say_nothing_leave_it_to_the_value():
     cls = lw.register_dataclass(plain)
     made = override(cls(), ["a=0.5", "b=2", "c=0.5", "d=3"])
     assert (made.a, made.b, made.c, made.d) == (0.5, 2, 0.5, 3)
-    with pytest.raises(EditError, match="declared type int"):
-        override(cls(), "b=0.5")
+    assert override(cls(), "b=0.5").b == 0.5  # one name is not there
     lw.unregister_pytree_node(cls)
 
 

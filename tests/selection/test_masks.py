@@ -128,9 +128,8 @@ def test_a_node_with_something_else_in_it_is_no_selector():
         lw.at(PAIR)[Pair(1.5, True)]
     assert str(caught.value) == (
         "a selector is a pattern, a KeyPath, a regular expression, a type, a "
-        "predicate, or a tree of bools and predicates; got Pair that contains 1.5; "
-        "Pair is a node type, so this is read as a tree and not as a predicate: to use "
-        "a predicate, pass a function that calls it"
+        "predicate, or a tree of bools and predicates; got Pair that has 1.5; it is "
+        "a node, so it is read as a tree and not called"
     )
     for wrong in ({"a": "b"}, {"a": 1}, 1.5, np.array([True]), [1, True]):
         with pytest.raises(TypeError, match="a selector is a pattern, "):

@@ -134,8 +134,8 @@ def set_in_file():
     ("run", "files", "functions"),
     [
         (lambda: lw.tree_diff(A, B), 10, 45),
-        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 10, 45),
-        (set_in_file, 26, 115),
+        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 9, 42),
+        (set_in_file, 25, 106),
     ],
     ids=["diff", "edit", "file"],
 )

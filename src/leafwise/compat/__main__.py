@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         epilog=f"There are: {', '.join(STANDINS)}.",
     )
     add = parser.add_argument
-    add("--force", action="store_true", help="replace the library even if it is installed")
+    add("--force", action="store_true", help="replace installed libraries")
     add("names", help="the libraries, with commas between them")
     add("program", nargs=argparse.REMAINDER, help="SCRIPT [ARGS], or -m MODULE [ARGS]")
     given = parser.parse_args(arguments)

@@ -13,7 +13,6 @@ import keyword
 import math
 import unicodedata
 import warnings
-from collections.abc import Callable
 from typing import Any, Final
 
 from ..safely import Guard, named_object
@@ -49,30 +48,6 @@ def read_literal(text: str) -> Any:
     if value is ...:
         raise ValueError("no literal")
     hash(value)  # or it is no key
-    return value
-
-
-def read_python(text: str, check: Callable[[list[tuple[Any, None]]], object]) -> Any:
-    """Return the value of a Python literal, which may be a container.
-
-    Args:
-        text: The text.
-        check: Called for each dict in it, with pairs of its keys and None.
-
-    Raises:
-        Exception: One of `NO_LITERAL`: the text is not a literal; or what `check` says.
-
-    Example:
-        >>> from leafwise.core.literals import read_python
-        >>> read_python("{'a': (1, {2, 3})}", print)
-        [('a', None)]
-        {'a': (1, {2, 3})}
-    """
-    tree = parse(text.lstrip(" \t"))
-    value = ast.literal_eval(tree)
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            check([(ast.literal_eval(key), None) for key in node.keys if key])
     return value
 
 

@@ -29,8 +29,8 @@ from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
 from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
 from .difference import FEW, Detail, counted, difference, lines_of, lines_of_all
+from .edit import Delete, Edit, Insert, Move, Set, rebuild
 from .patch import mismatch, operations, patched
-from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
 from .select import (
     DEPTH_IN_DOUBT,
     check_cycles,

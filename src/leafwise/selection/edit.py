@@ -1,66 +1,521 @@
 """Read and edit the nodes and leaves that a selector picks; the tree is not changed.
 
 Owns `at`, and the functions that edit several places at once, move, rename or point.
-Every edit gives a new tree, which shares with the old one all that was not touched.
-What a single edit does to a node is defined in `rebuild`.
+Edits at many places are applied in one pass. Only the nodes above an edit are rebuilt;
+everything else is shared with the given tree. Owns also what can be done to each kind
+of node, how a node like another one is made of given children, and when objects whose
+classes validate are validated: once, after all edits of a call.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import copy
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, MutableSequence
+from itertools import islice
+from operator import delitem, getitem, is_, itemgetter, setitem
 from types import GenericAlias
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
-from ..core.keypath import KeyPath, path_below
+from ..core.keypath import KeyPath, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
-from ..core.registry import GLOBAL
+from ..core.node import Rule, Shaped
+from ..core.registry import GLOBAL, lookup
 from ..errors import EditError, PathError
+from ..kinds import Kind, Marked
 from ..lazy import Shown
-from ..ops.context import Context, context_of
+from ..ops.context import Context, context_of, path_of
 from ..safely import MISSING, type_name
-from .rebuild import (
-    Delete,
-    Edit,
-    Edited,
-    Insert,
-    Rename,
-    Set,
-    check_apart,
-    edited,
-    item_key,
-    rebuild,
-)
 from .select import (
+    ANY,
     DEEP,
     END,
     Place,
     Region,
     Selector,
+    Step,
+    along,
     call_at,
-    fail,
+    few,
     find,
     follow,
     has_kinds,
     is_function,
-    parse,
+    is_number,
+    no_match,
     read_selector,
-    require,
     unique,
 )
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Tree, Value
+    from ..hints import T, Tree, Value
     from ..ops.parallel import Parallel
     from ..typing import PyTree
 else:
     Tree = TypeVar("Tree")
     Value = TypeVar("Value")
 
-D = TypeVar("D")
-T = TypeVar("T")
+
+# ------------------------------------------------------------------------- the edits
+
+
+class Set(NamedTuple):
+    """Replace what is there by a value."""
+
+    value: Any
+
+
+class Insert(NamedTuple):
+    """Insert a value where there is nothing; in a list, before what is there.
+
+    Attributes:
+        target: Its position among the keys of a mapping, counted from 0; None for the
+            end. In a list, its position when all edits of the list are made.
+    """
+
+    value: Any
+    target: int | None = None
+
+
+class Delete(NamedTuple):
+    """Delete what is there."""
+
+
+class Move(NamedTuple):
+    """Move an item of a list, or a tuple.
+
+    Attributes:
+        target: Its position when all edits of the list are made; None takes it out.
+    """
+
+    target: int | None
+
+
+class Rename(NamedTuple):
+    """Move what is there to another key of the same node."""
+
+    name: Any
+
+
+Edit = Set | Insert | Delete | Move | Rename
+"""An edit at one key of a node."""
+Edits = Iterable[tuple[KeyPath, Edit]]
+"""Paths from the root, each with the edit to make there."""
+
+
+def is_placed(edit: Edit) -> bool:
+    """Return whether an edit says at which position an item is in the end."""
+    return getattr(edit, "target", None) is not None
+
+
+# ------------------------------------------------------------------ edited objects
+
+
+class Edited:
+    """The objects that edits made, to be completed when all edits are done.
+
+    Each is validated once, with all of its new values, and its children before it.
+
+    Attributes:
+        validate: Whether to run the validation of their classes.
+    """
+
+    __slots__ = ("_made", "validate")
+
+    def __init__(self, validate: bool) -> None:
+        self.validate = validate
+        self._made: dict[int, tuple[Place, Any, Rule, frozenset[str]]] = {}
+
+    def add(
+        self, link: Any, node: Any, made: Any, rule: Rule, edits: Iterable[Any]
+    ) -> None:
+        """Note that an object was made of another one, after all that are in it.
+
+        Args:
+            link: Where it is, as a linked list.
+            node: The object before.
+            made: The object.
+            rule: The rule of both.
+            edits: The edits at its keys.
+        """
+        changed = frozenset(
+            edit.name if type(edit) is Rename else key.name
+            for key, edit in edits
+            if isinstance(key, GetAttrKey) and type(edit) is not Delete
+        )
+        if id(node) in self._made:  # by an edit before this one
+            _, node, _, before = self._made.pop(id(node))
+            changed |= before
+        self._made[id(made)] = Place(link, made), node, rule, changed
+
+    def complete(self) -> None:
+        """Complete the objects.
+
+        Raises:
+            Exception: What the validation of a class raises, with a note of the path.
+        """
+        for place, node, rule, changed in self._made.values():
+            complete: Any = rule.edited
+            call_at(complete, (node, place.value, changed, self.validate), place)
+
+
+def edited(tree: Tree, edits: Edits, context: Context, validate: bool) -> Tree:
+    """Return a tree with edits applied, and the objects that they changed completed.
+
+    Args:
+        tree: The tree.
+        edits: The edits.
+        context: What is a leaf.
+        validate: Whether the objects run the validation of their classes.
+
+    Raises:
+        EditError: As `rebuild`.
+        Exception: What the validation of a class raises, with a note of the path.
+    """
+    record = Edited(validate)
+    made = rebuild(tree, edits, context, record)
+    record.complete()
+    return made
+
+
+# ---------------------------------------------------------------------- many edits
+
+
+class _Step(NamedTuple):
+    """A node above edits.
+
+    Attributes:
+        link: Where it is, as a linked list.
+        node: The node.
+        rule: Its rule.
+        above: The step of the node above it, None for the root.
+        below: The steps of its children that have edits below them, by key.
+        edits: The edits at its keys. Several at one key are insertions, but for one.
+    """
+
+    link: Any
+    node: Any
+    rule: Any
+    above: Any
+    below: dict[Any, Any]
+    edits: dict[Any, list[Edit]]
+
+    @property
+    def path(self) -> KeyPath:
+        """Where it is."""
+        return path_of(self.link)
+
+
+def rebuild(
+    tree: Tree, edits: Edits, context: Context, record: Edited | None = None
+) -> Tree:
+    """Return a tree with edits applied.
+
+    Args:
+        tree: The tree.
+        edits: The edits.
+        context: What is a leaf.
+        record: Is told of the objects that are made, which the caller then completes.
+
+    Raises:
+        EditError: Two edits are at one place, or one is inside another; or a node does
+            not allow one.
+        Exception: What a class raises where rebuilding runs its code, with a note of
+            the path.
+    """
+    listed = [*edits]
+    if not listed:
+        return tree
+    if len(listed) == 1 and not listed[0][0] and type(listed[0][1]) is Set:
+        root: Tree = listed[0][1].value
+        return root
+    resolve = context.view.resolve
+    steps = [_Step((), tree, resolve(type(tree)), None, {}, {})]
+    for path, edit in listed:
+        if not path:
+            what = "the root can only be replaced, by a single edit"
+            raise EditError(what, path=path)
+        step = steps[0]
+        *keys, last = path
+        for key in keys:
+            below = step.below.get(key)
+            if below is None:
+                node, reads = step.node, step.rule.reads_items
+                child = node[key.entry] if reads else read(key, node, context.view)
+                rule = resolve(type(child))
+                below = _Step((step.link, key), child, rule, step, {}, {})
+                step.below[key] = below
+                steps.append(below)
+            step = below
+        step.edits.setdefault(last, []).append(edit)
+    made: Any = tree
+    for step in reversed(steps):
+        link, node, rule, above, below, edits_at = step
+        flat = [(key, one) for key, some in edits_at.items() for one in some]
+        for key, some in edits_at.items() if len(flat) > len(edits_at) else ():
+            stays = [type(x) is Insert or is_placed(x) for x in some]  # what is there
+            if stays.count(False) > 1:
+                path = path_below(step.path, key)
+                both = f"both {path.where()} and something inside it"
+                what = both if key in below else f"{path.where()} twice"
+                raise EditError(f"cannot edit {what}", path=path)
+        made = call_at(changed_node, (link, node, rule, flat), step)
+        if record is not None and rule.edited is not None:
+            record.add(link, node, made, rule, flat)
+        if above is not None:
+            above.edits.setdefault(link[1], []).append(Set(made))
+    return made  # type: ignore[no-any-return]
+
+
+def _refusal(link: Any, text: str) -> EditError:
+    """Return an error about a node; `{where}` in the text is replaced by its place."""
+    path = path_of(link)
+    return EditError(text.replace("{where}", path.where()), path=path)
+
+
+# ------------------------------------------------------------------------ one node
+
+
+def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Any]]) -> Any:
+    """Return a node with edits applied, each with its key.
+
+    Args:
+        link: Where the node is, as a linked list.
+        node: The node.
+        rule: Its rule.
+        flat: The edits.
+
+    Raises:
+        EditError: The node does not allow one.
+    """
+    if rule.reads_items and {type(edit) for _, edit in flat} == {Set}:
+        items = rule.items(node)
+        for key, edit in flat:
+            items[key.entry] = edit.value
+        return rule.from_items(rule.rest(node), items)
+    if rule.is_mapping:
+        items = _changed_mapping(link, rule.items(node), flat)
+        return rule.from_items(rule.rest(node), items)
+    is_final = any(type(edit) is Move or is_placed(edit) for _, edit in flat)
+    if rule.is_sequence and (is_final or not rule.is_fixed):
+        items = _change_items(link, rule.items(node), flat)
+        size = len(items)
+        made = rule.from_items(rule.rest(node), items)
+        if len(made) == size:
+            return made
+        told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
+        raise _refusal(link, told)
+    return _changed_object(link, node, rule, flat)
+
+
+def _changed_mapping(
+    link: Any, items: dict[Any, Any], edits: list[tuple[Any, Edit]]
+) -> dict[Any, Any]:
+    """Return the items of a mapping after some edits."""
+    made = items.copy()
+    renamed: dict[Any, Any] = {}
+    placed: list[tuple[int, Any]] = []
+    for key, edit in edits:
+        match edit:
+            case Insert() if key.key in items:
+                raise _exists(link, key)
+            case Insert(value, index):
+                made[key.key] = value
+                if index is not None:
+                    placed.append((index, key.key))
+            case Set(value):
+                made[key.key] = value
+            case Delete():
+                del made[key.key]
+            case Rename(name):
+                renamed[key.key] = name
+    if placed:
+        moved = {key for _, key in placed}
+        order = at_places((key for key in made if key not in moved), placed)
+        made = {key: made[key] for key in order}
+    if renamed:
+        taken = {key for key in made if key not in renamed}
+        for name in renamed.values():
+            if name in taken:
+                raise _exists(link, DictKey(name))
+            taken.add(name)
+        made = {renamed.get(key, key): value for key, value in made.items()}
+    return made
+
+
+def at_places(keys: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
+    """Insert keys among others.
+
+    Args:
+        keys: The keys, in their order.
+        placed: Further keys, each with its position in the result.
+    """
+    rest = iter(keys)
+    made: list[Any] = []
+    for index, key in sorted(placed, key=itemgetter(0)):
+        made += islice(rest, index - len(made))
+        made.append(key)
+    return [*made, *rest]
+
+
+def _change_items(link: Any, items: Any, edits: list[tuple[Any, Edit]]) -> Any:
+    """Return the items of a sequence after some edits, which may be made in place."""
+    gone = sorted(key.idx for key, edit in edits if isinstance(edit, Delete | Move))
+    before: list[tuple[int, Any]] = []
+    placed: list[tuple[int, Any]] = []
+    for key, edit in edits:
+        match edit:
+            case Set(value):
+                items[key.idx] = value
+            case Insert(value, None):
+                before.append((key.idx, value))
+            case Insert(value, int(index)):
+                placed.append((index, value))
+            case Rename():
+                raise _refusal(link, "positions at {where} cannot be renamed")
+    for key, edit in edits:  # after what is set at the same key
+        if isinstance(edit, Move) and edit.target is not None:
+            placed.append((edit.target, items[key.idx]))
+    for number, (place, value) in enumerate(sorted(before, key=itemgetter(0))):
+        placed.append((place - bisect_left(gone, place) + number, value))
+    if type(items) is list:
+        taken = {*gone}
+        return at_places((x for n, x in enumerate(items) if n not in taken), placed)
+    for place in reversed(gone):
+        del items[place]
+    for place, value in sorted(placed, key=itemgetter(0)):
+        items.insert(place, value)
+    return items
+
+
+def _changed_object(
+    link: Any, node: Any, rule: Rule, edits: list[tuple[Any, Edit]]
+) -> Any:
+    """Return an object with edits applied to its children and static values."""
+    children, aux = rule.flatten(node)
+    children = [*children]
+    places = {key: n for n, key in enumerate(rule.keys(aux, len(children)))}
+    rest: list[tuple[Any, Edit]] = []
+    for key, edit in edits:
+        if type(edit) is Set and key in places:
+            children[places[key]] = edit.value
+        else:
+            rest.append((key, edit))
+    made = rule.unflatten(aux, children)
+    extras = None if rule.extras is None else rule.extras(made)
+    refusal = (
+        f"the {type_name(node)} at {{where}} has a fixed number of children: they can "
+        "be set, but not deleted, inserted or renamed"
+    )
+    grows = extras is not None or has_kinds(node)
+    grows = grows or isinstance(node, MutableMapping | MutableSequence)
+    if not grows and any(type(edit) is not Set for _, edit in rest):
+        raise _refusal(link, refusal)
+    _change_items(link, made, [one for one in rest if type(one[0]) is SequenceKey])
+    for key, edit in rest:
+        if type(key) is SequenceKey:
+            continue
+        old, is_item = key.entry, type(key) is DictKey
+        new = edit.name if type(edit) is Rename else old
+        exists = new in made if is_item else hasattr(made, new)
+        if exists and type(edit) in (Insert, Rename):
+            raise _exists(link, type(key)(new))
+        store: Any = made if is_item or extras is None else extras
+        get, put, drop = _ATTRIBUTES if store is made and not is_item else _ITEMS
+        if not isinstance(edit, Set | Insert):
+            if store is extras and old not in extras:
+                raise _refusal(link, refusal)
+            value = get(store, old)
+            if isinstance(rule.form, Shaped) and not is_item:
+                value = Marked(rule.flatten(node)[1].fields.kind_of(old), value)
+            elif has_kinds(node) and key in places:
+                value = Marked(Kind.DATA, value)
+            drop(store, old)
+            if type(edit) is Rename:
+                put(store, new, value)
+        elif type(edit) is Set and not is_item and not has_kinds(node):
+            object.__setattr__(made, old, edit.value)  # a static field
+        else:
+            put(store, new, edit.value)
+    return made
+
+
+_ATTRIBUTES: Any = (getattr, setattr, delattr)
+_ITEMS: Any = (getitem, setitem, delitem)
+
+
+def _exists(link: Any, key: Any) -> EditError:
+    there = path_below(path_of(link), key)
+    return EditError(f"{there.where()} already exists", path=there)
+
+
+# ---------------------------------------------------- nodes taken apart and remade
+
+
+def item_key(node: Any, rule: Rule) -> type | None:
+    """Return the type of the keys of a node's items.
+
+    That is `DictKey` for a mapping and `SequenceKey` for a sequence, if there can be
+    such nodes with other items; None for any other node.
+    """
+    if rule.is_mapping or isinstance(node, MutableMapping):
+        return DictKey
+    is_list = rule.is_sequence or isinstance(node, MutableSequence)
+    return SequenceKey if is_list else None
+
+
+def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
+    """Return the items of a mapping or sequence by key or position, as it has them."""
+    if rule.is_mapping or rule.is_sequence:
+        return rule.entries(node)
+    return dict(node) if isinstance(node, Mapping) else dict(enumerate(node))
+
+
+def remade(
+    node: Any, rule: Rule, old: dict[Any, Any], entries: dict[Any, Any], *others: Any
+) -> Any:
+    """Return a mapping or sequence of the type of a node with other items.
+
+    It is the node if it has exactly these. Comparing values is not enough: None and
+    other shared objects may be under any key. A key that is only equal to the old one,
+    as True is to 1, is another key.
+
+    Args:
+        node: The node.
+        rule: Its rule.
+        old: Its items, as `entries_of` returns them.
+        entries: The new items by key, in a dict that may be kept; those of a sequence
+            in their order.
+        *others: Where items are from; those that are data there are data here.
+    """
+    is_table = item_key(node, rule) is DictKey
+    if not is_table:
+        entries = dict(enumerate(entries.values()))
+    has_values = all(map(is_, entries.values(), old.values()))
+    has_keys = not is_table or all(map(is_, entries, old))
+    if len(old) == len(entries) and has_values and has_keys:
+        return node
+    if rule.is_mapping or rule.is_sequence:
+        return rule.remade(node, entries)
+    made, data = copy.copy(node), set()
+    for other in others:
+        known = lookup(type(other))
+        if known is not None and has_kinds(other):
+            data |= {*map(id, known.flatten(other)[0])}
+    for key in [key for key in old if key not in entries][::-1]:
+        del made[key]
+    for key, value in entries.items():
+        item = Marked(Kind.DATA, value) if id(value) in data else value
+        if key not in old and not is_table:
+            made.append(item)
+        elif key not in old or made[key] is not value:
+            made[key] = item
+    return made
+
+
+# ----------------------------------------------------------------- what is selected
 
 
 class Selection(Shown, Generic[Tree, Value]):
@@ -86,15 +541,10 @@ class Selection(Shown, Generic[Tree, Value]):
         __class_getitem__ = classmethod(GenericAlias)
 
     def __init__(
-        self,
-        tree: Tree,
-        selectors: tuple[Selector, ...],
-        context: Context,
-        *,
-        missing_ok: bool,
+        self, tree: Tree, chain: Any, context: Context, missing_ok: bool = False
     ) -> None:
         self.tree = tree
-        self._selectors = selectors
+        self._selectors: tuple[Selector, ...] = chain
         self._context = context
         self._missing_ok = missing_ok
         self._places: list[Place] | None = None
@@ -115,7 +565,7 @@ class Selection(Shown, Generic[Tree, Value]):
     def __getitem__(self, what: Any) -> Any:
         """Continue with another selector from each place."""
         chain = (*self._selectors, read_selector(what, self._context.view))
-        return Selection(self.tree, chain, self._context, missing_ok=self._missing_ok)
+        return Selection(self.tree, chain, self._context, self._missing_ok)
 
     def __repr__(self) -> str:
         chain = "".join(f"[{part.text}]" for part in self._selectors)
@@ -134,14 +584,12 @@ class Selection(Shown, Generic[Tree, Value]):
         if self._places is not None:
             return self._places
         places = [Place((), self.tree)]
-        is_level = True
         for part in self._selectors:
             below = [p for above in places for p in follow(above, part, self._context)]
-            if not is_level:  # one place may be inside another
+            if len(places) > 1:  # one place may be inside another
                 below = unique(below)
-            is_level = is_level and part.is_level
-            if not (below or self._missing_ok or part.may_be_empty):
-                fail(part, places[0], self._context)
+            if places and not (below or self._missing_ok or part.may_be_empty):
+                raise no_match(part, places[0], self._context)
             places = below
         self._places = places
         return places
@@ -152,7 +600,7 @@ class Selection(Shown, Generic[Tree, Value]):
     def get(self) -> Value: ...
 
     @overload
-    def get(self, default: D) -> Value | D: ...
+    def get(self, default: T) -> Value | T: ...
 
     def get(self, default: Any = MISSING) -> Any:
         """Return the selected value, or a list of values.
@@ -196,9 +644,8 @@ class Selection(Shown, Generic[Tree, Value]):
         """
         places = self.places()
         if len(places) != 1:
-            shown = ", ".join(place.path.where() for place in places[:5])
-            more = f" and {len(places) - 5} more" if len(places) > 5 else ""
-            found = f"{len(places)}: {shown}{more}" if places else "none"
+            shown = few([place.path.where() for place in places])
+            found = f"{len(places)}: {shown}" if places else "none"
             raise PathError(f"expected one match, found {found}")
         value: Value = places[0].value
         return value
@@ -251,11 +698,6 @@ class Selection(Shown, Generic[Tree, Value]):
 
     # -------------------------------------------------------------------- editing
 
-    def _edited(self, make: Callable[[Place], Edit], validate: bool) -> Tree:
-        places = self.places()
-        edits = [(place.path, call_at(make, (place,), place)) for place in places]
-        return edited(self.tree, edits, self._context, validate=validate)
-
     def set(self, value: Any, *, validate: bool = True) -> Tree:
         """Return the tree with each match replaced by a value.
 
@@ -272,7 +714,8 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at([1, [2, 3]])["[1]"].set("x")
             [1, 'x']
         """
-        return self._edited(lambda _place: Set(value), validate)
+        edits = [(path, Set(value)) for path in self.paths()]
+        return edited(self.tree, edits, self._context, validate)
 
     def apply(
         self,
@@ -301,15 +744,13 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": 1, "b": 0})["*"].apply(lambda x: 1 / x, parallel=slow)
             {'a': 1.0, 'b': ZeroDivisionError('division by zero')}
         """
-        if parallel is not None:
-            places = self.places()
-            paths = [place.path for place in places]
-            check_apart(self.tree, paths, self._context)
-            values = [place.value for place in places]
-            results = map(Set, parallel._run(f, [values], lambda: paths))
-            edits = zip(paths, results, strict=True)
-            return edited(self.tree, edits, self._context, validate=validate)
-        return self._edited(lambda place: Set(f(place.value)), validate)
+        places = self.places()
+        if parallel is None:
+            made = [call_at(f, (place.value,), place) for place in places]
+        else:
+            made = parallel._run(f, [[place.value for place in places]], self.paths)
+        edits = zip(self.paths(), map(Set, made), strict=True)
+        return edited(self.tree, edits, self._context, validate)
 
     def delete(self, *, validate: bool = True) -> Tree:
         """Return the tree without the matches.
@@ -325,7 +766,8 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": [1, 2, 3], "b": 4})["a[0:2]"].delete()
             {'a': [3], 'b': 4}
         """
-        return self._edited(lambda _place: Delete(), validate)
+        edits = [(path, Delete()) for path in self.paths()]
+        return edited(self.tree, edits, self._context, validate)
 
     def insert(self, value: Any, *, validate: bool = True) -> Tree:
         """Return the tree with a value inserted at a path that does not exist yet.
@@ -350,65 +792,62 @@ class Selection(Shown, Generic[Tree, Value]):
             {'a': [1, 3], 'b': 2}
         """
         edits = self._insertions(value)
-        return edited(self.tree, edits, self._context, validate=validate)
+        return edited(self.tree, edits, self._context, validate)
 
     def _insertions(self, value: Any) -> list[tuple[KeyPath, Edit]]:
         *outer, last = self._selectors
-        above, key_in = last.split_last()
-        holders = Selection(
-            self.tree, (*outer, above), self._context, missing_ok=self._missing_ok
-        )
-        edits: list[tuple[KeyPath, Edit]] = []
-        for place in holders.places():
-            rule = self._context.rule_of(place.value, place.path)
-            key = _new_key(place.value, rule, key_in, place.path)
-            edits.append((path_below(place.path, key), Insert(value)))
-        return edits
+        steps = last.steps or (ANY._replace(text=last.text),)
+        chain = (*outer, along(last.text, steps[:-1]))
+        above = Selection(self.tree, chain, self._context, self._missing_ok)
+        return insertions(above.places(), steps[-1], value, self._context)
 
 
-def _new_key(node: Any, rule: Rule | None, wanted: Any, path: KeyPath) -> Any:
-    """Return the key that a new child would have in a node.
+def insertions(
+    holders: Iterable[Place], step: Step, value: Any, context: Context
+) -> list[tuple[KeyPath, Edit]]:
+    """Return the edits that insert a value into some nodes.
 
     Args:
-        node: The node.
-        rule: Its rule.
-        wanted: A key; or a name, whose kind of key depends on the node.
-        path: The path of the node.
+        holders: The nodes.
+        step: The last step to the new child, of which the node decides the kind of key.
+        value: The value.
+        context: What is a leaf.
 
     Raises:
         EditError: There can be no such child.
     """
-    if rule is None:
-        raise EditError(f"cannot insert into the leaf at {path.where()}", path=path)
-    cls: Any = item_key(node, rule) or GetAttrKey
-    key: Any = wanted
-    size = len(node) if cls is SequenceKey else 0
-    if wanted is END and cls is SequenceKey:
-        key = SequenceKey(size)
-    elif cls is DictKey and type(wanted) is SequenceKey:
-        key = DictKey(wanted.idx)
-    elif isinstance(wanted, str) and cls is not SequenceKey:
-        key = DictKey(wanted) if cls is DictKey else GetAttrKey(wanted)
-    elif isinstance(wanted, str) and wanted.isascii() and wanted.isdigit():
-        key = SequenceKey(int(wanted))
-    fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
-    if not fits or (wanted is END and cls is not SequenceKey):
-        what = "[+]" if wanted is END else str(wanted)
+    if step.key is None:
         raise EditError(
-            f"cannot insert at {what!r} into the {type(node).__name__} at "
-            f"{path.where()}",
-            path=path,
+            f"cannot insert at {step.text!r}: its last step is not a single key"
         )
-    if type(key) is SequenceKey:
-        index = key.idx + size if key.idx < 0 else key.idx
-        if not 0 <= index <= size:
+    edits: list[tuple[KeyPath, Edit]] = []
+    for holder in holders:
+        node, path, key = holder.value, holder.path, step.key
+        rule, where = context.rule_of(node), path.where()
+        cls: Any = GetAttrKey if rule is None else item_key(node, rule) or GetAttrKey
+        if type(key) is str and (cls is not SequenceKey or is_number(key)):
+            entry: Any = int(key) if cls is SequenceKey else key
+            key = cls(entry)
+        elif type(key) is SequenceKey and cls is DictKey and key is not END:
+            key = DictKey(key.idx)
+        fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
+        if rule is None or not fits:
+            kind = "leaf" if rule is None else type_name(node)
             raise EditError(
-                f"cannot insert at position {key.idx}: {path.where()} has {size} "
-                f"item{'s' * (size != 1)}",
-                path=path,
+                f"cannot insert at {step.text!r} into the {kind} at {where}", path=path
             )
-        key = SequenceKey(index)
-    return key
+        if type(key) is SequenceKey:
+            size = len(node)
+            place = size if key is END else key.idx + size * (key.idx < 0)
+            if not 0 <= place <= size:
+                raise EditError(
+                    f"cannot insert at position {key.idx}: {where} has {size} "
+                    f"item{'s' * (size != 1)}",
+                    path=path,
+                )
+            key = SequenceKey(place)
+        edits.append((path_below(path, key), Insert(value)))
+    return edits
 
 
 # ------------------------------------------------------------------------ functions
@@ -449,7 +888,7 @@ def at(
     Modelled on `sepes.at` and `penzai.select`.
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return Selection(tree, (), context, missing_ok=missing_ok)
+    return Selection(tree, (), context, missing_ok)
 
 
 # ----------------------------------------------- many edits at once, moves and names
@@ -490,12 +929,11 @@ def tree_update(
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    listed: list[tuple[KeyPath, Edit]] = []
-    for what, value in edits.items():
-        chosen = read_selector(what, context.view)
-        places = require(chosen, tree, context, missing_ok=missing_ok)
-        listed += [(place.path, Set(value)) for place in places]
-    return edited(tree, listed, context, validate=validate)
+    root = Selection(tree, (), context, missing_ok)
+    listed = [
+        (path, Set(x)) for what, x in edits.items() for path in root[what].paths()
+    ]
+    return edited(tree, listed, context, validate)
 
 
 def tree_move(
@@ -530,15 +968,13 @@ def tree_move(
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
     record = Edited(validate)
-    place = Selection(tree, (), context, missing_ok=False)[source]
-    value = place.one()
-    removal = [(path, Delete()) for path in place.paths()]
-    without = rebuild(tree, removal, context, record)
-    there = Selection(without, (), context, missing_ok=False)[target]
-    insertions = there._insertions(value)
-    moved = rebuild(without, insertions, context, record)
-    record.complete_in(moved, context)
-    return moved
+    moved = Selection(tree, (), context)[source]
+    value, deletions = moved.one(), [(path, Delete()) for path in moved.paths()]
+    without = rebuild(tree, deletions, context, record)
+    inserted = Selection(without, (), context)[target]._insertions(value)
+    made = rebuild(without, inserted, context, record)
+    record.complete()
+    return made
 
 
 def tree_rename(
@@ -576,15 +1012,12 @@ def tree_rename(
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
 
-    def renamed(path: KeyPath) -> Rename:
+    calls, edits = is_function(name, context.view), []
+    for path in Selection(tree, (), context)[what].paths():
         if not path:
             raise EditError("the root has no key to rename", path=path)
-        old = path[-1].entry
-        return Rename(name(old) if is_function(name, context.view) else name)
-
-    places = require(read_selector(what, context.view), tree, context)
-    edits = [(place.path, renamed(place.path)) for place in places]
-    return edited(tree, edits, context, validate=validate)
+        edits.append((path, Rename(name(path[-1].entry) if calls else name)))
+    return edited(tree, edits, context, validate)
 
 
 def tree_at(
@@ -633,27 +1066,21 @@ def tree_at(
     leaves, treedef = context.flatten(tree)
     marked = treedef.unflatten([object() for _ in leaves])
     known: dict[int, list[KeyPath]] = {id(marked): [KeyPath()]}
-    for place in find(marked, (DEEP, *parse("*")), context.plain):
+    for place in find(marked, (DEEP, ANY), context.plain):
         known.setdefault(id(place.value), []).append(place.path)
     pointed: Any = where(marked)
     several = isinstance(pointed, tuple | list) and id(pointed) not in known
     chosen = []
-    for number, one in enumerate(pointed if several else [pointed]):
+    for one in pointed if several else [pointed]:
         found = known.get(id(one), [])
         if len(found) != 1:
-            which = f"item {number} of the" if several else "the"
             places = ", ".join(path.where() for path in found[:3])
             wrong = f"occurs several times: {places}" if found else "is not in the tree"
-            raise EditError(f"{which} result of where ({type_name(one)}) {wrong}")
+            raise EditError(f"where returned a {type_name(one)} that {wrong}")
         chosen.append(found[0])
-    values = [path(tree, namespace=namespace) for path in chosen]
     if replace_fn is not None:
-        new = [*map(replace_fn, values)]
+        new = [replace_fn(path(tree, namespace=namespace)) for path in chosen]
     else:
         new = [*replace] if several else [replace]
-    if len(new) != len(chosen):
-        raise ValueError(
-            f"where returned {len(chosen)} results, but there are {len(new)} values"
-        )
-    edits = [*zip(chosen, map(Set, new), strict=True)]
-    return edited(tree, edits, context, validate=validate)
+    edits = zip(chosen, map(Set, new), strict=True)
+    return edited(tree, edits, context, validate)

@@ -27,14 +27,13 @@ from ..ops.traversal import DELETE
 from ..safely import MISSING, brief, clip, nearest, printed, type_name
 from .align import Numbering, key_of, paths_of, placed
 from .diff import differ
-from .rebuild import (
+from .edit import (
     Delete,
     Edit,
     Edited,
     Insert,
     Set,
     changed_node,
-    data_keys,
     entries_of,
     item_key,
     rebuild,
@@ -201,7 +200,7 @@ def tree_map_outer(
                 made[key] = value
         if key_type is None:
             return _with_values(place, *pairs[0], tables[0], made)[0]
-        return call_at(remade, (*pairs[0], tables[0], made, set), place)
+        return call_at(remade, (*pairs[0], tables[0], made), place)
 
     return run(joined((), trees), trees, context)
 
@@ -367,7 +366,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
         merged = run(merging.merged(spot, *trees), trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
-    record.complete_in(merged, context)
+    record.complete()
     return merged
 
 
@@ -476,7 +475,7 @@ class _Merging:
     ) -> Walk:
         """Return the merge of two mappings, or of two sequences."""
         mine, theirs = entries_of(below, rule), entries_of(above, other)
-        is_list, shift = item_key(below, rule) is SequenceKey, 0
+        is_list = item_key(below, rule) is SequenceKey
         pairs: list[Any] = [(key, key) for key in {**mine, **theirs}]
         if is_list and spot.pairs is not None:
             rows = [
@@ -489,16 +488,11 @@ class _Merging:
         elif is_list and spot.lists == "replace":
             return self.chosen(spot, below, above, fits=True)
         elif is_list and spot.lists == "extend":
-            spot, shift = spot._replace(join="outer"), len(mine)
+            spot = spot._replace(join="outer")
             pairs = [(n, -1) for n in mine] + [(-1, n) for n in theirs]
         as_key = key_of if is_list else lambda key, _: DictKey(key)
         made = yield from self.children(spot, mine, theirs, pairs, as_key)
-
-        def data() -> set[Any]:
-            new = data_keys([above])
-            return data_keys([below]) | ({n + shift for n in new} if shift else new)
-
-        return call_at(remade, (below, rule, mine, made, data), spot)
+        return call_at(remade, (below, rule, mine, made, above), spot)
 
     def fields(
         self, spot: Spot, below: Any, above: Any, rule: Rule, known: dict[Any, Any]

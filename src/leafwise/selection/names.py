@@ -11,45 +11,35 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Final,
-    Literal,
-    NamedTuple,
-    TypeVar,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
-from ..core.keypath import KeyPath, end_of_quote
-from ..core.keys import DictKey, GetAttrKey, SequenceKey, literal
+from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
-from ..core.walk import unlink
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
-from ..safely import FAULTS, MISSING, class_name, clip, printed, shown, type_name
-from .edit import Selection
-from .rebuild import Delete, Edit, Edited, Set, rebuild
+from ..safely import MISSING, clip, printed, type_name
+from .edit import Delete, Edited, Edits, Set, insertions, rebuild
 from .select import (
+    ANY,
     DEPTH_IN_DOUBT,
     END,
+    QUOTED,
     Place,
-    along,
     check_cycles,
     children_of,
+    few,
     find,
+    no_match,
     parse,
     require,
     selector,
-    with_article,
 )
-from .values import as_declared, as_replaced, declared_at, guess, number_type
+from .values import cast, guess
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import FlatOptions, Leaf, Level
+    from ..hints import FlatOptions, Tree
 
 
 # ---------------------------------------------------------------------------- names
@@ -57,10 +47,8 @@ if TYPE_CHECKING:
 
 def _checked(sep: str) -> str:
     if not sep or any(letter in "[]'\"" for letter in sep):
-        raise ValueError(
-            "a separator must not be empty or contain quotes or brackets, got "
-            f"{clip(sep)}"
-        )
+        rule = "a separator must not be empty or contain quotes or brackets"
+        raise ValueError(f"{rule}, got {clip(sep)}")
     return sep
 
 
@@ -68,19 +56,13 @@ def name_of(path: Iterable[Any], sep: str = ".") -> str:
     """Return the name that flat tables have for a path: a pattern that leads there."""
     texts = []
     for key in path:
-        match key:
-            case SequenceKey(place):
-                texts.append(f"[{place}]")
-            case DictKey(name) | GetAttrKey(name) if type(name) is str:
-                if _is_plain(name, sep):
-                    texts.append(f"{sep}{name}")
-                else:
-                    is_item = type(key) is DictKey
-                    texts.append(f"[{shown(name)}]" if is_item else sep + shown(name))
-            case DictKey(name):
-                texts.append(f"[{literal(name)}]")
-            case _:
-                texts.append(printed(key))
+        name = key.entry if type(key) in (DictKey, GetAttrKey) else None
+        if type(name) is not str:
+            texts.append(printed(key))
+        elif _is_plain(name, sep):
+            texts.append(sep + name)
+        else:
+            texts.append(f"[{name!r}]" if type(key) is DictKey else f"{sep}{name!r}")
     return "".join(texts).removeprefix(sep)
 
 
@@ -96,40 +78,9 @@ def _is_plain(name: str, sep: str) -> bool:
     return is_open and is_path and name[0] not in "+~"
 
 
-def _keys(name: str, sep: str) -> list[Any]:
-    """Return the keys of a name: strings, or ints for positions.
-
-    Raises:
-        PathError: The name cannot be read, or has other keys.
-    """
-    keys = []
-    for step in parse(name, sep):
-        key = getattr(step.key, "entry", step.key)
-        if type(step.key) is GetAttrKey or type(key) not in (int, str):
-            raise PathError(
-                f"{name!r} has the key {step.text}; without `like`, keys must be "
-                "strings or positions"
-            )
-        keys.append(key)
-    return keys
-
-
 # ---------------------------------------------------------------------- to flat tables
 
 
-@overload
-def to_flat(
-    tree: Level[Leaf], sep: str = ..., *, strict: bool = ..., namespace: str = ...
-) -> dict[str, Leaf]: ...
-@overload
-def to_flat(
-    tree: object,
-    sep: str = ...,
-    *,
-    strict: bool = ...,
-    is_leaf: IsLeaf = ...,
-    namespace: str = ...,
-) -> dict[str, Any]: ...
 def to_flat(
     tree: Any,
     sep: str = ".",
@@ -198,28 +149,19 @@ def _rows(
         link, node, depth = stack.pop()
         if depth == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
-        rule = context.rule_of(node, link)
-        pairs: Any = ()
-        if rule is not None and rule.is_mapping:
-            pairs = [(DictKey(key), x) for key, x in rule.items(node).items()]
-        elif rule is not None:
-            pairs = [*children_of(node, rule).items()]
-        if strict and rule is not None:
-            keys = [key.key for key, _ in pairs if type(key) is DictKey]
-            wrong = [key for key in keys if type(key) is not str]
-            what = f"the key {clip(wrong[0])} of the dict" if wrong else ""
-            if type(node) not in (dict, list):
-                what = f"the {type_name(node)}"
-            if what:
-                path = KeyPath(unlink(link))
-                raise EditError(
-                    f"from_flat could not restore {what} at {path.where()}; pass "
-                    "strict=False if from_flat will get a tree like this one",
-                    path=path,
-                )
+        rule, place = context.rule_of(node), Place(link, node)
+        pairs = [] if rule is None else [*children_of(node, rule).items()]
+        has_names = type(node) is dict and {str}.issuperset(map(type, node))
+        if strict and rule is not None and type(node) is not list and not has_names:
+            other = " with keys that are no strings" * (type(node) is dict)
+            raise EditError(
+                f"from_flat could not restore the {type_name(node)}{other} at "
+                f"{place.path.where()}; pass strict=False if from_flat will get a tree "
+                "like this one",
+                path=place.path,
+            )
         stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
         if not pairs:
-            place = Place(link, node)
             yield name_of(place.path, sep), place
 
 
@@ -254,9 +196,6 @@ class FlatReport(NamedTuple):
 
 Renaming = Mapping[str, str | None] | Callable[[str], str | None]
 Items = Mapping[str, Any] | Iterable[tuple[str, Any]]
-_NO_TREE: Final = object()
-
-Tree = TypeVar("Tree")
 
 
 @overload
@@ -273,15 +212,11 @@ def from_flat(
 ) -> Tree: ...
 @overload
 def from_flat(
-    items: Items,
-    like: Tree,
-    *,
-    partial: Literal[True],
-    **options: Unpack[FlatOptions],
+    items: Items, like: Tree, *, partial: Literal[True], **options: Unpack[FlatOptions]
 ) -> tuple[Tree, FlatReport]: ...
 def from_flat(
     items: Items,
-    like: Any = _NO_TREE,
+    like: Any = MISSING,
     *,
     sep: str = ".",
     rename: Renaming | None = None,
@@ -339,20 +274,37 @@ extra: 'a.c'; partial=True takes what matches
             raise EditError(f"two items have the name {name!r}")
         if name is not None:
             table[name] = value
-    if like is _NO_TREE:
+    if like is MISSING:
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
         return _grown(table, sep)
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
-    tree, report = _filled(table, like, sep, context)
+
+    def fits(old: Any, new: Any) -> bool:
+        nodes = [x for x in (old, new) if context.rule_of(x) is not None]
+        if nodes and not (old is None and nodes == [None]):
+            return type(old) is type(new)
+        forms = [(getattr(old, x, 0), getattr(new, x, 0)) for x in ("shape", "dtype")]
+        return all(one == other for one, other in forms)
+
+    known = dict(_rows(like, sep, context))
+    both = [name for name in known if name in table]
+    matched = {x: None for x in both if fits(known[x].value, table[x])}
+    report = FlatReport(
+        matched=(*matched,),
+        missing=tuple(name for name in known if name not in table),
+        extra=tuple(name for name in table if name not in known),
+        changed=tuple(name for name in both if name not in matched),
+    )
+    edits = [(known[name].path, Set(table[name])) for name in matched]
+    tree = rebuild(like, edits, context)
     if partial:
         return tree, report
-    told = []
-    for what in ("missing", "extra", "changed"):
-        names = getattr(report, what)
-        if names:
-            more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-            told.append(f"{what}: {', '.join(map(repr, names[:_SHOWN]))}{more}")
+    told = [
+        f"{what}: {few([*map(repr, names)])}"
+        for what, names in report._asdict().items()
+        if names and what != "matched"
+    ]
     if told:
         raise EditError(
             f"the items do not match the tree: {'; '.join(told)}; partial=True takes "
@@ -361,21 +313,16 @@ extra: 'a.c'; partial=True takes what matches
     return tree
 
 
-_SHOWN: Final = 5
-
-
 def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | None]:
     """Return the function from old names to new ones that `rename` stands for.
 
     See `from_flat`.
     """
-    if rename is None:
-        return lambda name: name
     if callable(rename):
         return rename
     word = rf"((?:(?!{re.escape(sep)})[^\[\]])+)"
     ends = rf"(?=\Z|{re.escape(sep)}|\[)"
-    table = sorted(dict(rename).items(), key=lambda item: -len(item[0]))
+    table = sorted(dict(rename or {}).items(), key=lambda item: -len(item[0]))
     patterns = [
         (re.compile(word.join(map(re.escape, old.split("*"))) + ends, re.DOTALL), new)
         for old, new in table
@@ -383,16 +330,13 @@ def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | N
 
     def renamed(name: str) -> str | None:
         for pattern, new in patterns:
-            found = pattern.match(name)
-            if found is None:
-                continue
-            if new is None:
-                return None
-            first, *pieces = new.split("*")  # those beyond the words stay
-            words = [*found.groups(), *"*" * len(pieces)]
-            pairs = zip(words, pieces, strict=False)
-            filled = first + "".join(word + piece for word, piece in pairs)
-            return (filled + name[found.end() :]).removeprefix(sep)
+            if found := pattern.match(name):
+                if new is None:
+                    return None
+                first, *pieces = new.split("*")  # those beyond the words stay
+                words = [*found.groups(), *"*" * len(pieces)]
+                filled = first + "".join(map("".join, zip(words, pieces, strict=False)))
+                return (filled + name[found.end() :]).removeprefix(sep)
         return name
 
     return renamed
@@ -408,7 +352,13 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
     grown: list[tuple[_Branch, Any]] = []
     for name, value in table.items():
         branch, last = root, ""
-        for key in _keys(name, sep):
+        for step in parse(name, sep):
+            key = getattr(step.key, "entry", step.key)
+            if type(step.key) is GetAttrKey or type(key) not in (int, str):
+                raise PathError(
+                    f"{name!r} has the key {step.text}; without `like`, keys must be "
+                    "strings or positions"
+                )
             if last not in branch:
                 branch[last] = _Branch()
                 grown.append((branch, last))
@@ -420,47 +370,15 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
         branch[last] = value
     for above, key in reversed(grown):  # a branch comes after the one above it
         branch = above[key]
-        kinds = {*map(type, branch)}
-        if len(kinds) > 1:
+        positions = range(len(branch))
+        if {str}.issuperset(map(type, branch)):
+            above[key] = {**branch}
+        elif {*branch} == {*positions}:
+            above[key] = [branch[position] for position in positions]
+        else:
             shown = ", ".join(map(clip, [*branch][:4]))
-            raise EditError(f"names and positions are mixed at one level: {shown}")
-        missing = next((n for n in range(len(branch)) if n not in branch), None)
-        if int in kinds and missing is not None:
-            shown = ", ".join(map(str, sorted(branch)[:4]))
-            raise EditError(f"position {missing} is missing; the positions are {shown}")
-        is_list = int in kinds
-        above[key] = [*map(branch.get, range(len(branch)))] if is_list else {**branch}
+            raise EditError(f"expected names, or all positions from 0 on: {shown}")
     return root.get("", {})
-
-
-def _filled(
-    table: Mapping[str, Any], like: Any, sep: str, context: Context
-) -> tuple[Any, FlatReport]:
-    """Return the tree with the values that match, and a report."""
-    matched, missing, changed, edits = [], [], [], []
-    known = dict(_rows(like, sep, context))
-    for name, place in known.items():
-        if name not in table:
-            missing.append(name)
-            continue
-        old, new, path = place.value, table[name], place.path
-        old_rule, new_rule = context.rule_of(old, path), context.rule_of(new, path)
-        if old_rule is not None or (new_rule is not None and old is not None):
-            fits = type(old) is type(new)
-        else:
-            forms = ((getattr(old, x, None), getattr(new, x, None)) for x in _FORM)
-            fits = all(one == other for one, other in forms)
-        if fits:
-            matched.append(name)
-            edits.append((path, Set(new)))
-        else:
-            changed.append(name)
-    extra = [name for name in table if name not in known]
-    report = FlatReport(*map(tuple, (matched, missing, extra, changed)))
-    return rebuild(like, edits, context), report
-
-
-_FORM: Final = ("shape", "dtype")
 
 
 # ---------------------------------------------------------------------------- overrides
@@ -500,8 +418,8 @@ def override(
         The changed tree, which shares unchanged subtrees with the old one.
 
     Raises:
-        EditError: A value cannot be cast, a dict in a value has equal keys, a string is
-            not an override, or a value to add exists already.
+        EditError: A value cannot be cast, a string is not an override, or a value to
+            add exists already.
         PathError: A pattern has no match or is malformed.
 
     Example:
@@ -528,13 +446,11 @@ the value at ['widths'][0] is 64
             made = type(error)(f"override {clip(text)}: {error}")
             made.path = error.path
             raise made from None
-    record.complete_in(tree, context)
+    record.complete()
     return tree
 
 
-def _edits_of(
-    tree: Any, text: str, context: Context, validate: bool
-) -> list[tuple[KeyPath, Edit]]:
+def _edits_of(tree: Any, text: str, context: Context, validate: bool) -> Edits:
     """Return the edits that an override stands for."""
     if text.startswith("~"):
         there = require(selector(text[1:]), tree, context)
@@ -545,121 +461,57 @@ def _edits_of(
     where = where.removeprefix("++" if forces else "+")
     chosen = selector(where)
     there = [] if adds else chosen.targets(tree, context)
-    if forces or adds or there:
-        if not there:
-            return _added(tree, where, value, context, forces=forces)
-        edits: list[tuple[KeyPath, Edit]] = []
-        for place in there:
-            hint, converts = declared_at(tree, place.path, context)
-            any_type = forces or (converts and validate)  # else the class casts it
-            new = _cast(place, value, context, hint, any_type)
-            edits.append((place.path, Set(new)))
-        return edits
+    if there:
+        new = [cast(value, tree, x, context, forces, validate) for x in there]
+        return [(place.path, Set(x)) for place, x in zip(there, new, strict=True)]
+    if adds or forces:
+        return _added(tree, where, value, context, forces)
+    error = no_match(chosen, Place((), tree), context)
     try:
-        require(chosen, tree, context)
-    except PathError as error:
-        can_add = chosen.is_single and "; write [" not in str(error)
-        try:
-            rebuild(tree, _added(tree, where, value, context), context)
-        except (EditError, PathError):
-            can_add = False
-        if not can_add:
-            raise
-        raise PathError(f"{error}; use +{text} to add it") from None
-    return []
+        rebuild(tree, _added(tree, where, value, context, False), context)
+    except (EditError, PathError):
+        raise error from None
+    raise PathError(f"{error}; use +{text} to add it")
+
+
+_OVERRIDE = re.compile(rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL)
 
 
 def split_override(text: str) -> tuple[str, str]:
-    """Split a text at the first `=` outside of quotes and brackets.
+    """Split a text at the first `=` outside of brackets.
 
     Raises:
         EditError: There is no such `=`.
     """
-    depth = place = 0
-    while 0 <= place < len(text):
-        letter = text[place]
-        if letter in "'\"" and depth:
-            place = end_of_quote(text, place)
-            continue
-        if letter == "=" and not depth:
-            return text[:place].strip(), text[place + 1 :].strip()
-        depth += {"[": 1, "]": -1}.get(letter, 0)
-        place += 1
-    raise EditError("expected path=value, +path=value, ++path=value or ~path")
+    found = _OVERRIDE.fullmatch(text)
+    if found is None:
+        raise EditError("expected path=value, +path=value, ++path=value or ~path")
+    return found[1].strip(), found[2].strip()
 
 
-def _added(
-    tree: Any, where: str, text: str, context: Context, *, forces: bool = False
-) -> list[tuple[KeyPath, Edit]]:
+def _added(tree: Any, where: str, text: str, context: Context, forces: bool) -> Edits:
     """Return the edits that insert a value, and dicts for the missing parents.
 
     None is an empty dict. A number stays a text beside texts alone, unless `forces` is
     set.
     """
-    steps = parse(where)
-    value = guess(text)
-    for count in range(len(steps) - 1, -1, -1):
+    steps, value = parse(where), guess(text)
+    for count in reversed(range(len(steps))):
         holders = find(tree, steps[:count], context)
         if not holders:
             continue
-        is_number = isinstance(value, int | float) and type(value) is not bool
-        if is_number and not forces and count + 1 == len(steps):
-            nodes = [(x.value, context.rule_of(x.value)) for x in holders]
-            rows = [rule.flatten(x)[0] if rule else () for x, rule in nodes]
-            if all(row and all(isinstance(x, str) for x in row) for row in rows):
+        if type(value) in (int, float) and not forces and count + 1 == len(steps):
+            siblings = find(tree, (*steps[:count], ANY), context)
+            if siblings and all(isinstance(x.value, str) for x in siblings):
                 value = text
         are_none = all(holder.value is None for holder in holders)
         for step in reversed(steps[count + (not are_none) :]):
-            if step.key is END:
-                value = [value]
-            elif step.name is not None:
-                value = {step.name: value}
-            else:
+            if step.key is not END and step.name is None:
                 raise EditError(
                     f"{clip(step.text)} has no match and is not a name for a new key"
                 )
+            value = [value] if step.key is END else {step.name: value}
         if are_none:
             return [(holder.path, Set(value)) for holder in holders]
-        chosen = along(steps[: count + 1])
-        there = Selection(tree, (chosen,), context, missing_ok=False)
-        return there._insertions(value)
+        return insertions(holders, steps[count], value, context)
     raise EditError("the root already exists; name what to add: +name=value")
-
-
-def _cast(place: Place, text: str, context: Context, hint: Any, any_type: bool) -> Any:
-    """Return a text as a value of the declared type, or of that which it replaces.
-
-    Args:
-        place: What is replaced.
-        text: The text.
-        context: What is a leaf.
-        hint: The declared type; `Any` if there is none.
-        any_type: Whether a text that cannot be cast is read as a value of its own type.
-
-    Raises:
-        EditError: It cannot be cast.
-    """
-    old, rule = place.value, context.rule_of(place.value)
-    try:
-        declared = as_declared(text, hint, old, rule)
-        if declared is not MISSING:
-            return declared
-        hint = Any  # which does not say how to read a text
-        return as_replaced(text, old, rule)
-    except EditError:
-        raise
-    except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
-        if any_type:
-            return guess(text)
-        there = f"the value at {place.path.where()} is {clip(old)}"
-        if hint is not Any:
-            is_class = isinstance(hint, type)
-            declared = class_name(hint, qualified=False) if is_class else clip(hint)
-            what = f"is not of the declared type {declared}; {there}"
-        elif rule is None:
-            name = with_article(class_name(number_type(old)))
-            what = f"is not {name}; {there}"
-        else:
-            where = f"{place.path.where()}, {clip(old)}"
-            what = f"cannot replace the {type_name(old)} at {where}"
-        raise EditError(f"{clip(text)} {what}", path=place.path) from error

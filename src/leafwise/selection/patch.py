@@ -20,7 +20,7 @@ from ..core.keys import DictKey, SequenceKey
 from ..errors import EditError
 from ..ops.context import Context, context_of
 from ..safely import MISSING, clip, type_name
-from .rebuild import Delete, Edit, Insert, Move, Set, rebuild
+from .edit import Delete, Edit, Insert, Move, Set, rebuild
 
 
 if TYPE_CHECKING:

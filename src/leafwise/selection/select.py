@@ -30,16 +30,10 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
-from typing import Any, Final, NamedTuple, NoReturn, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
-from ..core.keypath import KeyPath, end_of_quote, keystr, parse_literal
-from ..core.keys import (
-    DictKey,
-    FlattenedIndexKey,
-    GetAttrKey,
-    SequenceKey,
-    literal,
-)
+from ..core.keypath import KeyPath, keystr, parse_literal
+from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from ..core.node import Fields, Rule, Shaped
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
@@ -48,19 +42,10 @@ from ..equality.exact import is_array_like
 from ..errors import EditError, PathError
 from ..ops.context import Context, link_key, path_of, plain_context, stopping_context
 from ..ops.inspect import how_to_register
-from ..safely import (
-    FAULTS,
-    MISSING,
-    brief,
-    class_name,
-    clip,
-    nearest,
-    printed,
-    type_name,
-)
+from ..safely import FAULTS, brief, class_name, clip, nearest, printed, type_name
 
 
-KINDS: Final[dict[Any, str]] = {
+_KINDS: Final[dict[Any, str]] = {
     SequenceKey: "position",
     DictKey: "key",
     GetAttrKey: "attribute",
@@ -70,7 +55,7 @@ KINDS: Final[dict[Any, str]] = {
 
 def key_kind(key: Any) -> str:
     """Return the kind of a key: `position`, `key`, `attribute` or `other`."""
-    return KINDS.get(type(key), "other")
+    return _KINDS.get(type(key), "other")
 
 
 Raw: TypeAlias = "tuple[str, Any, int, int]"
@@ -86,16 +71,20 @@ class Step(NamedTuple):
         test: Takes the parts of a `Raw`; returns whether the step matches that key.
         key: The only key that it matches, a str if its kind is open, else None.
         having: The key and the text of a value that the child must have, or None.
-        name: The only name that it matches, else None.
-        is_direct: Whether a dict may be asked for the name.
+        is_direct: Whether a dict may be asked for its key.
     """
 
     text: str
     test: Test
     key: Any = None
     having: tuple[str, str] | None = None
-    name: str | None = None
     is_direct: bool = False
+
+    @property
+    def name(self) -> str | None:
+        """The only name that it matches, else None."""
+        name = getattr(self.key, "name", self.key)
+        return name if type(name) is str else None
 
     def matches(self, child: Any, raw: Raw) -> bool:
         """Return whether it matches a child with this key."""
@@ -105,7 +94,7 @@ class Step(NamedTuple):
             return True
         key, text = self.having
         is_mapping = isinstance(child, Mapping)
-        found = child.get(key, MISSING) if is_mapping else getattr(child, key, MISSING)
+        found = child.get(key, ...) if is_mapping else getattr(child, key, ...)
         if found is None or type(found) is bool:
             return text == {None: "null", False: "false", True: "true"}[found]
         return isinstance(found, str | int | float) and str(found) == text
@@ -115,8 +104,14 @@ def _any(_kind: str, _value: Any, _place: int, _count: int) -> bool:
     return True
 
 
+def _any_item(kind: str, _value: Any, _place: int, _count: int) -> bool:
+    return kind != "attribute"
+
+
 DEEP: Final = Step("**", _any)
 """Any number of keys."""
+ANY: Final = Step("*", _any)
+"""Any key."""
 END: Final = SequenceKey(sys.maxsize)
 """The key of `[+]`, where nothing is."""
 
@@ -124,12 +119,24 @@ END: Final = SequenceKey(sys.maxsize)
 # ------------------------------------------------------------------------ tests
 
 
-def _any_item(kind: str, _value: Any, _place: int, _count: int) -> bool:
-    return kind != "attribute"
+def is_number(name: str) -> bool:
+    """Return whether a name has only digits, as a position has."""
+    return name.isascii() and name.isdigit() and len(name) < 4000
 
 
 def _named(name: str) -> Test:
-    number = int(name) if _is_number(name) else None
+    """Return the test of a name, which may have wildcards."""
+    if "*" in name or "?" in name:  # not brackets, which a name cannot have
+        matches = re.compile(fnmatch.translate(name)).match
+
+        def is_like(_kind: str, value: Any, _place: int, _count: int) -> bool:
+            try:
+                return matches(str(value)) is not None
+            except FAULTS:  # a key that has no text matches no name
+                return False
+
+        return is_like
+    number = int(name) if is_number(name) else None
 
     def test(kind: str, value: Any, _place: int, _count: int) -> bool:
         if isinstance(value, str):
@@ -139,67 +146,47 @@ def _named(name: str) -> Test:
     return test
 
 
-def _is_number(name: str) -> bool:
-    return name.isascii() and name.isdigit()
+def _exactly(wanted: Any, kind: str = "key") -> Test:
+    """Return the test of what one key has: its kind, and what is in it.
 
+    An int is a position or a key. NaN equals nothing, so its text counts.
+    """
+    cls = type(wanted)
+    text = literal(wanted) if cls in (float, complex, tuple) else None
 
-def _like(glob: str) -> Test:
-    # without brackets, which a name with wildcards cannot have
-    matches = re.compile(fnmatch.translate(glob)).match
-
-    def test(_kind: str, value: Any, _place: int, _count: int) -> bool:
-        try:
-            return matches(str(value)) is not None
-        except FAULTS:  # a key that has no text matches no name
+    def test(found: str, value: Any, place: int, count: int) -> bool:
+        if cls is int and found == "position":
+            return bool(place == (wanted + count if wanted < 0 else wanted))
+        fits = isinstance(value, cls) and isinstance(value, bool) is (cls is bool)
+        if not fits or found != kind:
             return False
+        return bool(value == wanted or (text and literal(value) == text))
 
     return test
 
 
-def _item(wanted: Any) -> Test:
-    if type(wanted) is not int:
-        shown = literal(wanted) if type(wanted) in _WITH_NAN else ""
-        has_nan = "nan" in shown  # which equals nothing, so its text has to do
-        return lambda kind, value, _place, _count: (
-            kind == "key"
-            and isinstance(value, type(wanted))
-            and (value == wanted or (has_nan and literal(value) == shown))
-        )
-
-    def test(kind: str, value: Any, place: int, count: int) -> bool:
-        if kind == "position":
-            return place == (wanted + count if wanted < 0 else wanted)
-        return kind == "key" and type(value) is int and bool(value == wanted)
-
-    return test
+def _one_of(tests: Iterable[Test]) -> Test:
+    known = [*tests]
+    return lambda *key: any(test(*key) for test in known)
 
 
-_WITH_NAN: Final = frozenset({float, complex, tuple})
-
-
-def _one_of(tests: Sequence[Test]) -> Test:
-    return lambda *key: any(test(*key) for test in tests)
-
-
-def _attribute(text: str, key: GetAttrKey) -> Step:
-    test: Test = lambda kind, value, *_: kind == "attribute" and value == key.name  # noqa: E731
-    return Step(text, test, key, name=key.name)
-
-
-def step_of(key: Any) -> Step:
-    """Return the step that matches only this key."""
+def step_of(key: Any, text: str | None = None) -> Step:
+    """Return the step that matches only this key, as it was written or is printed."""
     kind = key_kind(key)
-    if kind == "attribute":
-        return _attribute(str(key), key)
-    if kind == "other":
-        return Step(str(key), lambda _kind, found, *_: bool(found == key), key)
-    return Step(str(key), _item(key.entry), key)
+    test = _exactly(getattr(key, "entry", key), "key" if kind == "position" else kind)
+    return Step(str(key) if text is None else text, test, key)
 
 
 # ---------------------------------------------------------------------- parsing
 
-_BOUND: Final = re.compile(r"(-?[0-9]+)?")
-_FLAT: Final = "<flat index "
+QUOTED: Final = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+"""A string in quotes, as a regular expression."""
+_STRING: Final = re.compile(QUOTED, re.DOTALL)
+_BRACES: Final = re.compile(r"\{[^\[\].{}@,]+(?:,[^\[\].{}@,]+)*\}")
+_BRACKETS: Final = re.compile(rf"\[((?:[^\[\]'\"]|{QUOTED})*)(\]?)", re.DOTALL)
+_BOUND: Final = r"\s*(-?[0-9]{1,4000})?\s*"
+_RANGE: Final = re.compile(rf"{_BOUND}:{_BOUND}(?::\s*(-?[1-9][0-9]{{,3999}})?\s*)?")
+_FLAT: Final = re.compile(r"<flat index ([0-9]{1,4000})>")
 _HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
 
 
@@ -226,132 +213,85 @@ def parse(text: str, sep: str = ".") -> tuple[Step, ...]:
     """
     steps = []
     place = 0
+    word = re.compile(rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*")
     while place < len(text):
-        start = place
-        is_separated = text.startswith(sep, place)
-        if place and text[place] != "[" and not is_separated:
-            why = f"a step begins with {sep} or [; other keys need quotes: ['a@b']"
-            raise _error(text, place, why)
-        try:
-            if text[place] == "[":
-                step, place = _bracket(text, place)
-            else:
-                step, place = _name(text, place + is_separated * len(sep), sep)
-        except PathError:
-            raise
-        except ValueError:  # of `int`
-            raise _error(text, start, "this number has too many digits") from None
+        if text[place] == "[":
+            step, place = _in_brackets(text, place)
+        else:
+            is_separated = text.startswith(sep, place)
+            if place and not is_separated:
+                why = f"a step begins with {sep} or [; other keys need quotes: ['a@b']"
+                raise _error(text, place, why)
+            step, place = _name(text, place + is_separated * len(sep), word)
         steps.append(step)
     return tuple(steps)
 
 
-def _name(text: str, start: int, sep: str) -> tuple[Step, int]:
-    """Read the name, or the names in braces, that begin at a place."""
+def _name(text: str, start: int, word: re.Pattern[str]) -> tuple[Step, int]:
+    """Read the name, or the names in braces, that begin at a place.
+
+    Args:
+        text: The pattern.
+        start: The place.
+        word: Matches up to what is special.
+    """
     first = text[start : start + 1]
-    if first == "{":
-        return _braces(text, start)
-    if first in ("'", '"'):
-        end = _end_of_string(text, start)
-        key = GetAttrKey(_literal(text, start, end))
-        return _attribute(text[start:end], key), end
-    begin = start + (first == "@")
-    word = rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*"  # up to what is special
-    found: Any = re.compile(word).match(text, begin)
+    start += first == "@"
+    form = {"'": _STRING, '"': _STRING, "{": _BRACES}.get(first, word)
+    found = form.match(text, start)
+    if not found or not found[0]:
+        braces = "braces hold names, separated by commas"
+        whys = {_STRING: "this quote is not closed", _BRACES: braces}
+        raise _error(text, start, whys.get(form, "a name is missing here"))
     name, end = found[0], found.end()
-    if not name:
-        raise _error(text, begin, "a name is missing here")
+    if form is _STRING:
+        return step_of(GetAttrKey(_literal(text, start, end)), name), end
     if first == "@":
-        return _attribute(text[start:end], GetAttrKey(name)), end
+        return step_of(GetAttrKey(name), f"@{name}"), end
     if name in ("*", "**"):
-        return (DEEP if name == "**" else Step("*", _any)), end
-    test = _test_of(name, text, begin + max(name.find("**"), 0))
-    if "*" in name or "?" in name:
-        return Step(name, test), end
-    return Step(name, test, name, None, name, not _is_number(name)), end
-
-
-def _test_of(name: str, text: str, place: int) -> Test:
-    """Return the test of a name, which may have wildcards."""
+        return (DEEP if name == "**" else ANY), end
     if "**" in name:
+        place = text.index("**", start)
         raise _error(text, place, "** must be a step of its own, between dots")
-    return _like(name) if "*" in name or "?" in name else _named(name)
+    if form is _BRACES:
+        names = [one.strip() for one in name[1:-1].split(",")]
+        return Step(name, _one_of(map(_named, names))), end
+    is_like = "*" in name or "?" in name
+    is_direct = not is_like and not is_number(name)
+    return Step(name, _named(name), None if is_like else name, None, is_direct), end
 
 
-def _braces(text: str, start: int) -> tuple[Step, int]:
-    end = text.find("}", start)
-    if end < 0:
-        raise _error(text, start, "this { is not closed")
-    names = [name.strip() for name in text[start + 1 : end].split(",")]
-    if not all(names):
-        raise _error(text, start, "these braces have an empty name")
-    if any(letter in "[].{@" for name in names for letter in name):
-        raise _error(text, start, "braces hold names, separated by commas")
-    tests = [_test_of(name, text, start) for name in names]
-    return Step(text[start : end + 1], _one_of(tests)), end + 1
-
-
-def _bracket(text: str, start: int) -> tuple[Step, int]:
-    end = _closing(text, start)
-    inside, shown = text[start + 1 : end], text[start : end + 1]
+def _in_brackets(text: str, start: int) -> tuple[Step, int]:
+    """Read what is in the brackets that begin at a place."""
+    found: Any = _BRACKETS.match(text, start)
+    shown, inside, end = found[0], found[1], found.end()
     bare = inside.strip()
-    having = _HAVING.fullmatch(inside)
-    bounds = [part.strip() for part in inside.split(":", 3)]
-    if not bare:
-        raise _error(text, start, "these brackets are empty")
+    if not found[2]:
+        is_quote = text[end : end + 1] in ("'", '"')
+        what = "quote" if is_quote else "["
+        raise _error(text, end if is_quote else start, f"this {what} is not closed")
     if bare == "*":
-        step = Step(shown, _any_item)
-    elif bare == "+":
-        step = Step(shown, _item(END.idx), END)
-    elif len(bounds) in (2, 3) and all(map(_BOUND.fullmatch, bounds)):
-        numbers = [int(part) if part else None for part in bounds]
-        if numbers[2:] == [0]:
-            raise _error(text, start, "the step of a range cannot be 0")
-        span = slice(*numbers)
-        step = Step(
-            shown,
-            lambda kind, _, place, count: (
-                kind == "position" and place in range(*span.indices(count))
-            ),
+        return Step(shown, _any_item), end
+    if bare == "+":
+        return step_of(END, shown), end
+    if flat := _FLAT.fullmatch(inside):
+        return step_of(FlattenedIndexKey(int(flat[1])), shown), end
+    if bounds := _RANGE.fullmatch(inside):
+        span = slice(*[int(bound) if bound else None for bound in bounds.groups()])
+        test: Test = lambda kind, _, place, count: (  # noqa: E731
+            kind == "position" and place in range(*span.indices(count))
         )
-    elif having is not None:
+        return Step(shown, test), end
+    if having := _HAVING.fullmatch(inside):
         key, value = having.groups()
         if value[:1] in ("'", '"'):
-            value = str(_literal(text, start + 1 + having.start(2), end))
-        step = Step(shown, _any_item, having=(key, value))
-    elif inside.startswith(_FLAT) and inside.endswith(">"):
-        digits = inside[len(_FLAT) : -1]
-        if not _is_number(digits):
-            place = start + 1 + len(_FLAT)
-            raise _error(text, place, "a flat index must be a number")
-        step = Step(shown, _item(int(digits)), FlattenedIndexKey(int(digits)))
-    else:
-        wanted = _literal(text, start + 1, end)
-        if type(wanted) is tuple and not bare.startswith("("):
-            step = Step(shown, _one_of([*map(_item, wanted)]))
-        else:
-            cls: Any = SequenceKey if type(wanted) is int else DictKey
-            step = Step(shown, _item(wanted), cls(wanted))
-    return step, end + 1
-
-
-def _closing(text: str, start: int) -> int:
-    place, open_ = start + 1, 1
-    while place < len(text):
-        if text[place] in "'\"":
-            place = _end_of_string(text, place)
-            continue
-        open_ += {"[": 1, "]": -1}.get(text[place], 0)
-        if not open_:
-            return place
-        place += 1
-    raise _error(text, start, "this [ is not closed")
-
-
-def _end_of_string(text: str, start: int) -> int:
-    end = end_of_quote(text, start)
-    if end < 0:
-        raise _error(text, start, "this quote is not closed")
-    return end
+            value = str(_literal(text, start + 1 + having.start(2), end - 1))
+        return Step(shown, _any_item, having=(key, value)), end
+    wanted = _literal(text, start + 1, end - 1)
+    if type(wanted) is tuple and not bare.startswith("("):
+        return Step(shown, _one_of(map(_exactly, wanted))), end
+    cls: Any = SequenceKey if type(wanted) is int else DictKey
+    return step_of(cls(wanted), shown), end
 
 
 def _literal(text: str, start: int, end: int) -> Any:
@@ -388,7 +328,7 @@ class Place:
     __slots__ = ("_link", "value")
 
     def __init__(self, link: Any, value: Any) -> None:
-        """Take a path, a linked list of keys, or what makes a path of nothing."""
+        """Take a path, or a linked list of keys."""
         self._link = link
         self.value = value
 
@@ -397,20 +337,14 @@ class Place:
         """The path from the root, made on demand."""
         link = self._link
         if type(link) is not KeyPath:
-            link = self._link = (
-                link() if type(link) is functools.partial else path_of(link)
-            )
-        return link  # type: ignore[no-any-return]
+            link = self._link = path_of(link)
+        return link
 
 
-def leaf_places(
-    leaves: Sequence[Any], treedef: PyTreeDef, chosen: Iterable[int]
-) -> list[Place]:
-    """Return the places of some leaves, by their numbers."""
-    path_at = lambda number: treedef.paths()[number]  # noqa: E731
-    return [
-        Place(functools.partial(path_at, number), leaves[number]) for number in chosen
-    ]
+def leaves_of(tree: Any, context: Context) -> Iterable[tuple[KeyPath, Any]]:
+    """Return the leaves of a tree with their paths."""
+    leaves, treedef = context.flatten(tree)
+    return zip(treedef.paths(), leaves, strict=True)
 
 
 def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
@@ -423,6 +357,8 @@ def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
     """
     try:
         return f(*values)
+    except EditError:  # which names its path
+        raise
     except Exception as error:  # of the user's function, which is told where
         locate(error, [*reversed(place.path)])
         raise
@@ -467,7 +403,9 @@ def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
 
 
 def children_of(node: Any, rule: Rule) -> dict[Any, Any]:
-    """Return a node's children by key."""
+    """Return a node's children by key, those of a mapping in its own order."""
+    if rule.is_mapping:
+        return {DictKey(key): child for key, child in rule.items(node).items()}
     children, aux = rule.flatten(node)
     return dict(zip(rule.keys(aux, len(children)), children, strict=True))
 
@@ -486,13 +424,12 @@ def _linked(node: Any, rule: Rule) -> Iterable[tuple[Any, Any]]:
     return zip(keys, children, strict=True)
 
 
-def _children(node: Any, rule: Rule) -> Iterator[tuple[Any, Any, Raw]]:
+def _children(node: Any, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any, Raw]]:
     """Yield each child after its key in a linked list, and with what tests take."""
-    pairs = [*_linked(node, rule)]
-    count = len(pairs)
-    if has_kinds(node) and isinstance(node, Sequence):
-        count = len(node)
-    for place, (key, child) in enumerate(pairs):
+    listed = [*pairs]
+    has_statics = has_kinds(node) and isinstance(node, Sequence)
+    count = len(node) if has_statics else len(listed)
+    for place, (key, child) in enumerate(listed):
         kind, value, at = "key", key, place
         if type(key) is int:
             kind = "position"
@@ -523,49 +460,40 @@ def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
     rules = context.view.rules
     for step in steps:
         below: list[tuple[Any, Any]] = []
-        name = step.name if step.is_direct and context.stop is None else None
+        name = step.key if step.is_direct and context.stop is None else None
         for link, node in places:
             rule = rules.get(type(node)) if name is not None else None
             if rule is None or not (rule.reads_items and rule.is_mapping):
-                below += _one_step(link, node, step, context)
+                below += [((link, key), x) for key, x in _one_step(node, step, context)]
             elif name in node:
                 below.append(((link, name), node[name]))
         places = below
     return [Place(link, value) for link, value in places]
 
 
-def _one_step(
-    link: Any, node: Any, step: Step, context: Context
-) -> list[tuple[Any, Any]]:
-    """Return the children of a node that a step matches, with their links."""
-    rule = context.rule_of(node, link)
+def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
+    """Return the children of a node that a step matches, as `_linked` does."""
+    rule = context.rule_of(node)
     if rule is None:
         return []
-    if step.test is _any or (
-        step.test is _any_item and step.having is None and rule.reads_items
-    ):
-        return [((link, key), child) for key, child in _linked(node, rule)]
-    found = [
-        (key, child)
-        for key, child, raw in _children(node, rule)
-        if step.matches(child, raw)
-    ]
+    is_any_item = step.test is _any_item and step.having is None
+    if step.test is _any or (is_any_item and rule.reads_items):
+        return [*_linked(node, rule)]
+    rows = _children(node, _linked(node, rule))
+    found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
     if len(found) > 1 and step.name is not None and rule.is_mapping:
         wanted = DictKey(step.name)  # rather than the number with these digits
         found = [pair for pair in found if link_key(pair[0]) == wanted]
     if not found and step.key is not None:
-        statics = [(GetAttrKey(name), name) for name in static_names(node, rule)]
-        found = [(k, getattr(node, name)) for k, name in statics if name == step.name]
-    if not found and step.key is not None and has_kinds(node):  # a static item
-        items: list[tuple[Any, Any]] = []
-        if isinstance(node, Mapping):
-            items = [(DictKey(key), value) for key, value in node.items()]
-        elif isinstance(node, Sequence):
-            items = [(SequenceKey(place), value) for place, value in enumerate(node)]
-        for place, (key, child) in enumerate(items):
-            if step.matches(child, (key_kind(key), key.entry, place, len(items))):
-                found = [(key, child)]
-    return [((link, key), child) for key, child in found]
+        names = [name for name in static_names(node, rule) if name == step.name]
+        statics: list[Any] = [(GetAttrKey(name), getattr(node, name)) for name in names]
+        if has_kinds(node) and isinstance(node, Mapping):
+            statics += [(DictKey(key), value) for key, value in node.items()]
+        elif has_kinds(node) and isinstance(node, Sequence):
+            statics += enumerate(node)
+        rows = _children(node, statics)
+        found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
+    return found
 
 
 def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
@@ -575,73 +503,62 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
     come next: `**` stays in a state, and the step after it may come as well.
     """
     end, leaves_only = len(steps), steps[-1] is DEEP
-    leaf_types: set[type] | frozenset[type] = (
-        frozenset() if context.stop is not None else context.view.leaf_types
-    )
+    leaf_types: Any = context.view.leaf_types if context.stop is None else frozenset()
 
     @functools.cache
     def opened(states: tuple[int, ...]) -> tuple[int, ...]:
         """Return the states with those after a `**` included."""
-        found: dict[int, None] = {}
-        for state in states:
-            last = state
-            while last < end and steps[last] is DEEP:
-                last += 1
-            found.update(dict.fromkeys(range(state, last + 1)))
+        found = {*states}
+        for state, step in enumerate(steps):
+            if state in found and step is DEEP:
+                found.add(state + 1)
         return tuple(found)
 
     @functools.cache
     def table(states: tuple[int, ...]) -> Any:
-        """Return where the automaton goes from a state.
+        """Return where the automaton goes from some states.
 
         Returns:
-            The states that stay, as their steps are `**`; the other steps, each before
-            the next state; whether all of these match one name each; and if so, the
-            states after each name.
+            The states that stay, the other steps, each before the state after it, and
+            the only name that leaves can have which are found; None if they have more.
         """
-        stay = tuple([s for s in states if s < end and steps[s] is DEEP])
-        moves = [(steps[s], s + 1) for s in states if s < end and s not in stay]
-        is_named = all(step.is_direct for step, _ in moves)
-        names: dict[Any, tuple[int, ...]] = {}
-        for step, after in moves if is_named else ():
-            names[step.name] = opened((*names.get(step.name, stay), after))
-        return opened(stay), moves, is_named, names
-
-    def below(link: Any, node: Any, rule: Rule, states: tuple[int, ...]) -> list[Any]:
-        """Return the children in which the walk goes on, with their states."""
-        stay, moves, is_named, names = table(states)
-        by_name = is_named and rule.reads_items and rule.is_mapping
-        if by_name and end not in stay:
-            hits = [name for name in names if name in node]
-            if len(hits) < 2 and leaf_types.issuperset(map(type, node.values())):
-                return [((link, name), node[name], names[name]) for name in hits]
-        found = []
-        for key, child, raw in _children(node, rule):
-            if by_name:
-                after = names.get(key, stay)
-            else:
-                moved = [after for step, after in moves if step.matches(child, raw)]
-                after = opened((*stay, *moved)) if moved else stay
-            if after and (type(child) not in leaf_types or end in after):
-                found.append(((link, key), child, after))
-        return found
+        stay = opened(tuple([s for s in states if s < end and steps[s] is DEEP]))
+        moves = [(steps[s], s + 1) for s in states if s < end and steps[s] is not DEEP]
+        is_name = len(moves) == 1 and moves[0][0].is_direct and end not in stay
+        return stay, moves, moves[0][0].key if is_name else None
 
     found, unchecked = [], [tree]
     stack: list[tuple[Any, Any, tuple[int, ...], int]] = [((), tree, opened((0,)), 0)]
     while stack:
         link, node, states, depth = stack.pop()
-        rule = None if type(node) in leaf_types else context.rule_of(node, link)
+        rule = None if type(node) in leaf_types else context.rule_of(node)
         if end in states and (rule is None or not leaves_only):
             found.append(Place(link, node))
         if rule is None or states == (end,):
             continue
         if depth == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
-        stack += [(*one, depth + 1) for one in below(link, node, rule, states)[::-1]]
+        stay, moves, name = table(states)
+        by_name = name is not None and rule.reads_items and rule.is_mapping
+        if by_name and leaf_types.issuperset(map(type, node.values())):
+            after = opened((*stay, moves[0][1]))
+            if name in node and end in after:
+                found.append(Place((link, name), node[name]))
+            continue
+        below = []
+        for key, child, raw in _children(node, _linked(node, rule)):
+            moved = [after for step, after in moves if step.matches(child, raw)]
+            after = opened((*stay, *moved)) if moved else stay
+            if after and (type(child) not in leaf_types or end in after):
+                below.append(((link, key), child, after, depth + 1))
+        stack += reversed(below)
     return found
 
 
 # ------------------------------------------------------------------- selectors
+
+
+Targets: TypeAlias = "Callable[[Any, Context], list[Place]]"
 
 
 class Selector:
@@ -654,9 +571,8 @@ class Selector:
     Attributes:
         text: The selector as it was written, or a description.
         targets: Returns the targets in a tree; takes the tree and the context.
+        steps: The steps of a pattern or path; None for any other selector.
         is_single: Whether its form allows at most one match.
-        is_level: Whether all targets have the same depth, so that none is inside
-            another.
         may_be_empty: Whether it may have no match.
 
     Example:
@@ -668,39 +584,13 @@ class Selector:
         [3]
     """
 
-    __slots__ = ("is_level", "is_single", "may_be_empty", "targets", "text")
+    may_be_empty = False
 
-    def __init__(
-        self,
-        text: str,
-        targets: Callable[[Any, Context], list[Place]],
-        *,
-        may_be_empty: bool = False,
-    ) -> None:
+    def __init__(self, text: str, targets: Targets, steps: Any = None) -> None:
         self.text = text
         self.targets = targets
-        self.is_single = self.is_level = False
-        self.may_be_empty = may_be_empty
-
-    def split_last(self) -> tuple[Selector, Any]:
-        """Return the selector of the parents, and the last key (a str for a name).
-
-        Raises:
-            EditError: The selector does not end in a single key.
-        """
-        raise EditError(
-            f"cannot insert at {self.text!r}: its last step is not a single key"
-        )
-
-    def explain_miss(self, start: Place, context: Context) -> str:
-        """Describe the tree at and below a place where the selector has no match.
-
-        Args:
-            start: The place.
-            context: The context below it.
-        """
-        leaves, _ = context.flatten(start.value)
-        return f"the tree has {_count(len(leaves))}, no match among them"
+        self.steps: Sequence[Step] | None = steps
+        self.is_single = steps is not None and all(x.key is not None for x in steps)
 
     def __and__(self, other: Any) -> Selector:
         parts = self, selector(other)
@@ -726,8 +616,7 @@ class Selector:
 
         def found(tree: Any, context: Context) -> list[Place]:
             region = Region(self.targets(tree, context))
-            leaves, treedef = context.flatten(tree)
-            pairs = zip(treedef.paths(), leaves, strict=True)
+            pairs = leaves_of(tree, context)
             return [Place(path, leaf) for path, leaf in pairs if path not in region]
 
         return Selector(f"~({self.text})", found)
@@ -739,50 +628,21 @@ class Selector:
 # ----------------------------------------------------------------- kinds of selectors
 
 
-class _Path(Selector):
-    """Places whose path matches a pattern."""
-
-    __slots__ = ("steps",)
-
-    def __init__(self, text: str, steps: Sequence[Step]) -> None:
-        super().__init__(text, lambda tree, context: find(tree, steps, context))
-        self.steps = steps
-        self.is_single = all(step.key is not None for step in steps)
-        self.is_level = DEEP not in steps
-
-    def split_last(self) -> tuple[Selector, Any]:
-        if not self.steps or self.steps[-1].key is None:
-            return super().split_last()
-        return _Path(self.text, self.steps[:-1]), self.steps[-1].key
-
-    def explain_miss(self, start: Place, context: Context) -> str:
-        if DEEP in self.steps:
-            paths = context.flatten(start.value)[1].paths()
-            last = self.text.rpartition(".")[2].strip("[]'\"@*")
-            names = {keystr(p[-1:], simple=True): p for p in paths[_SEARCHED::-1]}
-            near = nearest(last, names)[:_SHOWN]
-            shown = brief(str(names[name]) or "the root" for name in near)
-            return f"the tree has {_count(len(paths))}{shown and f'; nearest: {shown}'}"
-        above = [Place((), start.value)]
-        for done, step in enumerate(self.steps, start=1):
-            below = find(start.value, self.steps[:done], context)
-            if not below:
-                rest = ".".join(one.text for one in self.steps[done - 1 :])
-                return _nearest_keys(step.text, rest, above[0], context)
-            above = below
-        return "the tree is empty"
+def along(text: str, steps: Sequence[Step]) -> Selector:
+    """Return the selector of the places whose paths match a pattern."""
+    return Selector(text, lambda tree, context: find(tree, steps, context), steps)
 
 
-def _leaves(text: str, test: Callable[..., object], *, takes_path: bool) -> Selector:
-    """Return the selector of leaves that pass a test, of value or of path and value."""
+def _leaves(text: str, test: Callable[[KeyPath, Any], object]) -> Selector:
+    """Return the selector of leaves that pass a test, of path and value."""
 
     def found(tree: Any, context: Context) -> list[Place]:
-        leaves, treedef = context.flatten(tree)
-        if not takes_path:
-            chosen = [number for number, leaf in enumerate(leaves) if test(leaf)]
-            return leaf_places(leaves, treedef, chosen)
-        pairs, root = zip(treedef.paths(), leaves, strict=True), context.root
-        return [Place(path, leaf) for path, leaf in pairs if test(root + path, leaf)]
+        pairs, root = leaves_of(tree, context), context.root
+        return [
+            Place(path, x)
+            for path, x in pairs
+            if test(root + path if root else path, x)
+        ]
 
     return Selector(text, found)
 
@@ -792,13 +652,12 @@ def _of_types(types: tuple[type, ...]) -> Selector:
     names = " or ".join(class_name(cls, qualified=False) for cls in types)
 
     def found(tree: Any, context: Context) -> list[Place]:
-        if context.stop is None and all(type(cls) is type for cls in types):
+        if context.stop is None:
             context = stopping_context(context.view, types)
         else:
             context = context.also_stopping(lambda node: isinstance(node, types))
-        leaves, treedef = context.flatten(tree)
-        chosen = [n for n, leaf in enumerate(leaves) if isinstance(leaf, types)]
-        return leaf_places(leaves, treedef, chosen)
+        pairs = leaves_of(tree, context)
+        return [Place(path, x) for path, x in pairs if isinstance(x, types)]
 
     return Selector(f"of type {names}", found)
 
@@ -809,7 +668,6 @@ def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
     It picks all of a subtree for True, nothing for False, and what a selector picks in
     the subtree.
     """
-    also = " and predicates" * any(isinstance(part, Selector) for part in parts)
 
     def found(tree: Any, context: Context) -> list[Place]:
         values = treedef.flatten_up_to(tree)
@@ -821,7 +679,7 @@ def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
                 places.append(Place(path, value))
         return places
 
-    return Selector(f"a tree of bools{also}", found)
+    return Selector("a tree of bools", found)
 
 
 def _either(parts: Sequence[Selector]) -> Selector:
@@ -830,8 +688,9 @@ def _either(parts: Sequence[Selector]) -> Selector:
     def found(tree: Any, context: Context) -> list[Place]:
         return unique([x for part in parts for x in part.targets(tree, context)])
 
-    text = " | ".join(part.text for part in parts)
-    return Selector(text, found, may_be_empty=not parts)
+    made = Selector(" | ".join(part.text for part in parts), found)
+    made.may_be_empty = not parts
+    return made
 
 
 # ------------------------------------------------------------------------- regions
@@ -903,8 +762,8 @@ def read_selector(what: Any, view: View) -> Selector:
         PathError: The string is not a valid pattern.
         TypeError: The value cannot be a selector.
     """
-    if type(what) is str:
-        return _of_text(what)
+    if isinstance(what, str):
+        return _of_text(str.__str__(what))
     if isinstance(what, Selector):
         return what
     if type(what) is tuple or type(what) is list:
@@ -916,36 +775,32 @@ def read_selector(what: Any, view: View) -> Selector:
         leaves, treedef = plain_context(view).flatten(what)
         parts: list[bool | Selector] = []
         for leaf in leaves:
-            if type(leaf) is bool:
-                parts.append(leaf)
-            elif isinstance(leaf, Selector | re.Pattern) or callable(leaf):
+            if callable(leaf) or isinstance(leaf, Selector | re.Pattern):
                 parts.append(read_selector(leaf, view))
             elif leaf is None or _is_flag(leaf):  # None where it is a leaf of the tree
                 parts.append(bool(leaf))
             else:
                 raise _no_selector(what, leaf)
         return _mask(treedef, parts)
-    if isinstance(what, str):
-        return _of_text(str.__str__(what))
-    if isinstance(what, int) and type(what) is not bool:
-        return _of_text(f"[{literal(int(what))}]")
+    if _is_flag(what):
+        return _mask(PyTreeDef.leaf(), [bool(what)])
+    if isinstance(what, int):
+        return _of_text(f"[{int(what)}]")
     if isinstance(what, slice):
         bounds = [what.start, what.stop, what.step]
-        if all(x is None or hasattr(type(x), "__index__") for x in bounds):
-            texts = ["" if x is None else str(index(x)) for x in bounds]
-            return _of_text(f"[{':'.join(texts)}]")
+        texts = ["" if x is None else str(index(x)) for x in bounds]
+        return _of_text(f"[{':'.join(texts)}]")
     if isinstance(what, KeyPath):
-        return _Path(what.where(), [step_of(key) for key in what])
+        return along(what.where(), [step_of(key) for key in what])
     if isinstance(what, re.Pattern):
-        found = lambda path, _leaf: what.search(str(path))  # noqa: E731
-        return _leaves(repr(what.pattern), found, takes_path=True)
+        return _leaves(repr(what.pattern), lambda path, _: what.search(str(path)))
     if isinstance(what, type):
         return _of_types((what,))
     if callable(what):
         name = getattr(what, "__name__", type(what).__name__)
-        return _leaves(f"where {name}", what, takes_path=_takes_path(what))
-    if _is_flag(what):
-        return _mask(PyTreeDef.leaf(), [bool(what)])
+        takes_path = _takes_path(what)
+        test = what if takes_path else lambda _, leaf: what(leaf)
+        return _leaves(f"where {name}", test)
     raise _no_selector(what, what)
 
 
@@ -960,12 +815,7 @@ def is_function(what: Any, view: View) -> bool:
 @functools.lru_cache(maxsize=1024)
 def _of_text(text: str) -> Selector:
     """Return the selector of a pattern, the same one each time."""
-    return _Path(text, parse(text))
-
-
-def along(steps: Sequence[Step]) -> Selector:
-    """Return the selector of some steps of a pattern."""
-    return _Path(".".join(step.text for step in steps), steps)
+    return along(text, parse(text))
 
 
 def _takes_path(what: Callable[..., object]) -> bool:
@@ -976,10 +826,8 @@ def _takes_path(what: Callable[..., object]) -> bool:
         parameters = inspect.signature(what).parameters.values()
     except (TypeError, ValueError):
         return False
-    positional = (
-        p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-    )
-    return sum(p.default is p.empty for p in positional) >= 2
+    kinds = [p.kind for p in parameters if p.default is p.empty]
+    return sum(kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) >= 2
 
 
 def _is_flag(value: Any) -> bool:
@@ -992,14 +840,8 @@ def _is_flag(value: Any) -> bool:
 
 
 def _no_selector(what: Any, wrong: Any) -> TypeError:
-    name = type(what).__name__
-    hint = ""
-    if callable(what):
-        hint = (
-            f"; {name} is a node type, so this is read as a tree and not as a "
-            "predicate: to use a predicate, pass a function that calls it"
-        )
-    got = clip(what) if wrong is what else f"{name} that contains {clip(wrong)}"
+    got = clip(what) if wrong is what else f"{type_name(what)} that has {clip(wrong)}"
+    hint = "; it is a node, so it is read as a tree and not called" * callable(what)
     return TypeError(
         "a selector is a pattern, a KeyPath, a regular expression, a type, a "
         f"predicate, or a tree of bools and predicates; got {got}{hint}"
@@ -1020,23 +862,47 @@ def require(
     """
     found = what.targets(tree, context)
     if not (found or missing_ok or what.may_be_empty):
-        fail(what, Place((), tree), context)
+        raise no_match(what, Place((), tree), context)
     return found
 
 
-def fail(what: Selector, start: Place, context: Context) -> NoReturn:
-    """Raise the error for a selector that has no match below a place.
-
-    Raises:
-        PathError: Always.
-    """
-    reason = what.explain_miss(start, context.below(start.path))
-    raise PathError(f"no match for {what.text!r}: {reason}")
+def no_match(what: Selector, start: Place, context: Context) -> PathError:
+    """Return the error for a selector that has no match below a place."""
+    context, steps = context.below(start.path), what.steps
+    if steps is None or DEEP in steps:
+        paths = context.flatten(start.value)[1].paths()
+        why = f"the tree has {len(paths)} {'leaf' if len(paths) == 1 else 'leaves'}"
+        if steps is None:
+            why += ", no match among them"
+        elif paths:
+            last = steps[-1].text.strip("[]'\"@*")
+            names = {keystr(p[-1:], simple=True): p for p in paths[_SEARCHED::-1]}
+            shown = [str(names[x]) or "the root" for x in nearest(last, names)]
+            why += f"; nearest: {brief(shown[:_SHOWN])}"
+        return PathError(f"no match for {what.text!r}: {why}")
+    place, done = Place((), start.value), 0
+    while found := find(start.value, steps[: done + 1], context):
+        place, done = found[0], done + 1
+    node, where = place.value, (context.root + place.path).where()
+    rule = context.rule_of(node)
+    keys = [] if rule is None else [printed(key) for key in keys_of(node, rule)]
+    keys += [] if rule is None else [f".{name}" for name in static_names(node, rule)]
+    if rule is None:
+        hint = how_to_register(type(node))
+        why = f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")
+    elif not keys:
+        why = f"the {type_name(node)} at {where} is empty"
+    else:
+        near = few(nearest(steps[done].text, keys))
+        quoted = f"[{'.'.join(step.text for step in steps[done:])!r}]"
+        hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
+        why = f"the {type_name(node)} at {where} has {near}{hint}"
+    return PathError(f"no match for {what.text!r}: {why}")
 
 
 def follow(start: Place, what: Selector, context: Context) -> list[Place]:
     """Return the targets of a selector below a place, with paths from the root."""
-    if not start.path:
+    if not start._link:  # the root
         return what.targets(start.value, context)
     found = what.targets(start.value, context.below(start.path))
     return [Place(start.path + place.path, place.value) for place in found]
@@ -1046,26 +912,10 @@ _SHOWN: Final = 5
 _SEARCHED: Final = 2000
 
 
-def _nearest_keys(text: str, rest: str, place: Place, context: Context) -> str:
-    node, where = place.value, (context.root + place.path).where()
-    rule = context.rule_of(node, place.path)
-    if rule is None:
-        hint = how_to_register(type(node))
-        return f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")
-    keys = [printed(key) for key in keys_of(node, rule)]
-    keys += [f".{name}" for name in static_names(node, rule)]
-    kind = type_name(node)
-    if not keys:
-        return f"the {kind} at {where} is empty"
-    near = nearest(text, keys)
-    more = f" and {len(keys) - _SHOWN} more" if len(keys) > _SHOWN else ""
-    quoted = f"[{rest!r}]"
-    hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
-    return f"the {kind} at {where} has {brief(near[:_SHOWN])}{more}{hint}"
-
-
-def _count(number: int) -> str:
-    return "one leaf" if number == 1 else f"{number} leaves"
+def few(names: Sequence[str]) -> str:
+    """Return the first names in one text, and how many more there are."""
+    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return brief(names[:_SHOWN]) + more
 
 
 def with_article(name: str) -> str:

@@ -184,8 +184,13 @@ def test_n18_4_split_by_filters():
         nn.merge(params, graphdef)
     with pytest.raises(TypeError, match="got a bare int"):
         nn.split(3)
-    with pytest.raises(TypeError, match="got a bare Param"):
-        nn.state(nn.Param(3))
+    bare = nn.Param(3)
+    structure, part, rest = nn.split(bare, nn.Param, ...)
+    assert (part is bare, nn.state(bare) is bare, rest) == (True, True, nn.State())
+    assert nn.graphdef(bare) == structure
+    assert nn.merge(structure, nn.Param(4)).value == 4
+    nn.update(bare, nn.Param(5))
+    assert bare.value == 5
     with pytest.raises(TypeError, match="expected a state or nested mappings"):
         nn.merge(graphdef, 3)
 

@@ -74,9 +74,9 @@ class List(Pytree, MutableSequence[T], Generic[T]):
         return size
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, list):
-            return [*self] == other
-        return self is other or NotImplemented
+        if isinstance(other, list | List):
+            return self is other or [*self] == [*other]
+        return NotImplemented
 
     def __hash__(self) -> int:
         return object.__hash__(self)
@@ -242,9 +242,9 @@ class Dict(Pytree, MutableMapping[str, T], Generic[T]):
     _leafwise_brackets = "({", "})"
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, dict):
-            return dict(self) == other
-        return self is other or NotImplemented
+        if isinstance(other, dict | Dict):
+            return self is other or dict(self) == dict(other)
+        return NotImplemented
 
     def __hash__(self) -> int:
         return object.__hash__(self)

@@ -9,6 +9,7 @@ A bare parameter is frozen by the kind of its attribute, a variable by its metad
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import (
@@ -37,11 +38,20 @@ from .graph import (
     is_node,
     iter_graph,
     kinds_of,
-    unflatten_graph,
     write,
 )
-from .instance import assign, below, check, drop, kinds_in, part_of, rule_of, set_kind
-from .pytree import EVALUATING, Pytree, name_to_kind
+from .instance import (
+    assign,
+    below,
+    check,
+    decide,
+    drop,
+    kinds_in,
+    part_of,
+    rule_of,
+    set_kind,
+)
+from .pytree import MODE, Pytree, name_to_kind
 from .states import State, from_flat_state, unknown, walk_state
 from .variables import Intermediate, Perturbation, Variable, make_variable
 from .variables import variable_type as named_type
@@ -73,10 +83,17 @@ with a variable for each type that is wanted, whose value is a dict by name."""
 
 
 class _Mode:
-    """Return whether a module is in training mode; an attribute goes first."""
+    """Whether a module is in training mode: it is, unless it has an attribute False."""
 
     def __get__(self, obj: Any, _cls: Any = None) -> Any:
-        return self if obj is None else EVALUATING not in vars(obj)
+        return self if obj is None else vars(obj).get(MODE, True)
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        if value is not True:
+            vars(obj)[MODE] = value
+            set_kind(obj, MODE, decide(obj, MODE, value))
+        elif MODE in vars(obj):
+            drop(obj, MODE)
 
 
 class Module(Pytree, order="insertion", kind=Kind.MODULE):
@@ -202,6 +219,18 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         """
         _set_modes(self, False, attributes)
         return self
+
+    def set_attributes(
+        self, *filters: Filter, raise_if_not_found: bool = True, **attributes: Any
+    ) -> None:
+        """Set attributes of all objects in the module that have them, in place.
+
+        Args:
+            *filters, raise_if_not_found, **attributes: See
+                :func:`~leafwise.nn.set_attributes`.
+        """
+        given = {"raise_if_not_found": raise_if_not_found, **attributes}
+        set_attributes(self, *filters, **given)
 
     # ------------------------------------------------------------------ as a tree
 
@@ -759,20 +788,9 @@ def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
     is_training = bool(modes["is_training"])
     for _, value in [*iter_graph(tree)]:
         if isinstance(value, Pytree) and value._leafwise_is_module:
-            _set_mode(value, is_training)
-
-
-def _set_mode(module: Any, is_training: bool) -> None:
-    """Put a module into a mode, if it has no attribute of its own for it."""
-    held, bodies = vars(module), map(vars, type(module).__mro__)
-    said = next(body["is_training"] for body in bodies if "is_training" in body)
-    if not hasattr(said, "__get__"):  # a value in the body of the class
-        assign(module, "is_training", is_training)
-    if is_training or "is_training" in held:
-        if EVALUATING in held:
-            drop(module, EVALUATING)
-    elif EVALUATING not in held:
-        assign(module, EVALUATING, Marked(Kind.STATIC, True))
+            said = inspect.getattr_static(type(value), MODE)
+            if type(said) is _Mode or not hasattr(said, "__get__"):
+                assign(value, MODE, is_training)
 
 
 def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
@@ -875,8 +893,7 @@ def _changed(tree: T, only: Filter, wanted: Kind, verb: str) -> T:
             f"{type_name(tree)}"
         )
     meant, is_found = predicate(only), only is ...
-    copied = flatten_graph(tree, copying=True)
-    fresh: T = unflatten_graph(copied.code, copied.leaves, copying=True)
+    fresh = clone(tree)
     flat = flatten_graph(fresh)
     for value, path, kind in zip(
         flat.leaves, flat.paths, kinds_of(flat.code), strict=True

@@ -55,9 +55,8 @@ __all__ = [
     "replace",
 ]
 
-EVALUATING: Final = "_leafwise_evaluating"
-"""The attribute that a module has in the mode for evaluation, unless it has a flag of
-its own for it."""
+MODE: Final = "is_training"
+"""The attribute that a module has in the mode for evaluation."""
 
 _STATIC: Final = Kind.STATIC
 _NEW: Final = object()
@@ -209,7 +208,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
                     self.__dict__[name] = value
                     set_kind(self, name, None)
                     return
-            elif cls in (
+            elif name != MODE and cls in (
                 learned.plain if kind is None or kind is _STATIC else learned.settled
             ):
                 self.__dict__[name] = value
@@ -230,6 +229,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def __getstate__(self) -> Any:
         return dict(settle(self)[0])
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
 
     @staticmethod
     def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind]:

@@ -35,7 +35,7 @@ from ..safely import clip, is_near, printed, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode
 from .filters import Filter, partition
-from .variables import Variable
+from .variables import Variable, bare
 
 
 __all__ = [
@@ -77,6 +77,8 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
     Raises:
         TypeError: It is no state, and no mapping; an object is neither.
     """
+    if isinstance(state, Variable):
+        return iter([((), state)])
     found: list[tuple[Path, Any]] = []
     _add_values(found, as_state(state)._leafwise_items, ())
     return iter(found)
@@ -205,17 +207,20 @@ def from_flat_state(
         State({0: 1.0})
     """
     root: dict[Any, Any] = {}
-    level, above = root, ()
+    levels, above = [root], ()  # those around the value before
     for path, value in flat.items() if isinstance(flat, Mapping) else flat:
-        if path[:-1] != above or not path:  # values of one object come together
-            level, above = root, path[:-1]
-            for key in above:
-                level = level.setdefault(key, {})
-                if type(level) is not dict:
-                    raise ValueError(f"path {path} continues below a value")
-        if not path or type(level.get(path[-1])) is dict:
+        while path[:-1][: len(above)] != above:
+            levels.pop()
+            above = above[:-1]
+        for key in path[len(above) : -1]:
+            level = levels[-1].setdefault(key, {})
+            if type(level) is not dict:
+                raise ValueError(f"path {path} continues below a value")
+            levels.append(level)
+        above = path[:-1]
+        if not path or type(levels[-1].get(path[-1])) is dict:
             raise ValueError(f"path {path} does not name a single value")
-        level[path[-1]] = value
+        levels[-1][path[-1]] = value
     return view(root)
 
 
@@ -230,12 +235,7 @@ def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
         >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
         {'a': {0: 1.0}}
     """
-    bare = map_state(lambda _, value: _bare(value), state)
-    return bare._leafwise_items
-
-
-def _bare(value: Any) -> Any:
-    return value.get_raw_value() if isinstance(value, Variable) else value
+    return map_state(lambda _, value: bare(value), state)._leafwise_items
 
 
 def as_pure(tree: T) -> T:

@@ -53,7 +53,7 @@ from ..graph import (
 from ..instance import below, rule_of
 from ..pytree import Pytree
 from ..states import State, from_flat_state
-from ..variables import Param, Variable, make_variable
+from ..variables import Param, Variable, bare, make_variable
 from .calls import (
     ARGS,
     HELD,
@@ -64,7 +64,6 @@ from .calls import (
     Groups,
     Path,
     Roots,
-    bare,
     call_on_copies,
     dressed,
     has_objects,
@@ -653,7 +652,7 @@ def value_and_grad(
     @dressed(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         jax = need("jax", "nn.grad")
-        flat = flatten_graph((args, kwargs, held))
+        flat = flatten_graph((args, kwargs, held), traced=True)
         graphdef = flat.graphdef
         given = [*map(bare, flat.leaves)]
         targets = _targets(flat, args, chosen)
@@ -910,7 +909,7 @@ def vmap(
 def _mapped(call: Call, roots: Roots, groups: AxisGroups, options: VmapOptions) -> Any:
     """Return the result of a mapped function, and write back what it changed."""
     jax = need("jax", "nn.vmap")
-    flat = flatten_graph(roots)
+    flat = flatten_graph(roots, traced=True)
     given = [*map(bare, flat.leaves)]
     places = groups.of_call(roots)
     axes = [groups.inputs[places(path)] for path in flat.paths]

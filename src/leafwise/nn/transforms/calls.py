@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -22,10 +23,11 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 from ...core.register import StaticRule
 from ...core.registry import install
 from ...errors import TraceError
-from ...safely import class_name, described
-from ..checks import DataNode, check_level, levels
+from ...safely import class_name, described, shown
+from ..checks import DataNode, check_level, find_data, levels
 from ..graph import (
     LEAF,
+    NODE,
     VARIABLE,
     Entry,
     FlatGraph,
@@ -36,7 +38,7 @@ from ..graph import (
     unflatten_graph,
 )
 from ..pytree import Pytree
-from ..variables import Variable, make_variable, metadata_in
+from ..variables import Variable, bare, make_variable, metadata_in
 
 
 __all__ = ["pure"]
@@ -185,18 +187,13 @@ def pure(function: Callable[P, R]) -> Callable[P, R]:
 # -------------------------------------------------------------- calling on copies
 
 
-def bare(leaf: Any) -> Any:
-    """Return a value, without the variable around it."""
-    return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
-
-
 def with_variables(code: Iterable[Entry], values: Iterable[Any]) -> list[Any]:
     """Return the leaves of a graph: values, those of variables in new variables."""
     rest = iter(values)
     return [
         next(rest)
         if tag == LEAF
-        else make_variable(rule.cls, next(rest), metadata_in(aux))
+        else make_variable(rule.cls, next(rest), metadata_in(aux.renewed()))
         for tag, rule, _, aux in code
         if tag in (LEAF, VARIABLE)
     ]
@@ -280,20 +277,21 @@ def call_on_copies(
         What is not flattened, the changes, and the values that came out, in lists.
 
     Raises:
-        TraceError: The function returns an object that is captured.
+        TraceError: The function returns an object that is captured, or leaves a
+            traced value in something static.
     """
     leaves = with_variables(graphdef._code, values)
     roots: Roots = unflatten_graph(graphdef._code, leaves)
     args, kwargs, held = roots
-    before = flatten_graph(roots)
-    watched = flatten_graph((before.tracked, None))
+    before = flatten_graph(roots, traced=True)
+    watched = flatten_graph((before.tracked, None), traced=True)
     list_of_call = groups.of_call(roots)
 
     result = call(held, *args, **kwargs)
 
     alone, result = (None, result) if split_result is None else split_result(result)
     list_of_result = groups.of_result(result)
-    after = flatten_graph((before.tracked, result))
+    after = flatten_graph((before.tracked, result), traced=True)
 
     def owned(path: Path) -> Path:
         """Return the path in the arguments, or in the result."""
@@ -301,7 +299,7 @@ def call_on_copies(
         return (RESULT, *rest) if is_result else (*before.first[rest[0]], *rest[1:])
 
     indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
-    _refuse_captured(after, indexes, lambda path: named(owned(path)))
+    _refuse_leaks(after, indexes, lambda path: named(owned(path)))
     paths = [*map(owned, after.paths)]
     lists_of = [
         (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
@@ -334,27 +332,37 @@ def call_on_copies(
     return alone, changes, lists
 
 
-def _refuse_captured(
+def _refuse_leaks(
     flat: FlatGraph, indexes: dict[int, int], name_of: Callable[[Any], str]
 ) -> None:
-    """Refuse objects from outside of the transform that are not arguments.
+    """Refuse objects from outside that are no arguments, and static traced values.
 
     Raises:
-        TraceError: There is one; only a copy of it could come back.
+        TraceError: There is one; only a copy, or a tracer, could come back.
     """
     if levels.token is None:
         return
     level, base = levels.token(), levels.base
-    for obj, path in zip(flat.tracked, flat.first, strict=True):
+    entries = (entry for entry in flat.code if entry[0] in (NODE, VARIABLE))
+    for obj, path, entry in zip(flat.tracked, flat.first, entries, strict=True):
+        kind = class_name(type(obj))
         if id(obj) not in indexes and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {class_name(type(obj))} in {name_of(path)} is captured: "
+                f"the {kind} in {name_of(path)} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and the function could only return a copy of it.\n"
                 "Do one of these:\n"
                 "  1. pass the object to the function as an argument\n"
                 "  2. return its values, or a copy: leafwise.nn.clone(...)"
             )
+        for name, value in entry[3]:
+            tracer = sys.modules["jax"].core.Tracer
+            if any(isinstance(held.value, tracer) for held in find_data(value)):
+                raise TraceError(
+                    f"{shown(name)} of the {kind} in {name_of(path)} is static, or "
+                    "metadata, and holds a value that is being traced. Return the "
+                    "value, or store it in a variable or another attribute"
+                )
 
 
 def _locations(graph: FlatGraph) -> list[Any]:

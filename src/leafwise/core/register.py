@@ -410,9 +410,9 @@ KeyedFlatten = Callable[[Any], "tuple[Iterable[tuple[Any, Any]], Any]"]
 
 def register_pytree_node(
     cls: C,
-    flatten: FlattenFunc,
-    unflatten: UnflattenFunc,
-    flatten_with_keys: KeyedFlatten | None = None,
+    flatten_func: FlattenFunc,
+    unflatten_func: UnflattenFunc,
+    flatten_with_keys_func: KeyedFlatten | None = None,
     *,
     namespace: str = GLOBAL,
     inherit: bool = False,
@@ -423,13 +423,13 @@ def register_pytree_node(
 
     Args:
         cls: The class; dispatch is on the exact class.
-        flatten: Takes a node, returns `(children, aux_data)`, or
+        flatten_func: Takes a node, returns `(children, aux_data)`, or
             `(children, aux_data, keys)` with a key for each child: a key
             object, a str for an attribute or an int for a position.
-        unflatten: Takes `(aux_data, children)`, returns a node. The children
+        unflatten_func: Takes `(aux_data, children)`, returns a node. The children
             are passed as a tuple and may be any objects.
-        flatten_with_keys: Takes a node, returns `((key, child) pairs,
-            aux_data)`. If given, it is used instead of `flatten`, so that
+        flatten_with_keys_func: Takes a node, returns `((key, child) pairs,
+            aux_data)`. If given, it is used instead of `flatten_func`, so that
             keys and children cannot disagree.
         namespace: Where to register; `""` is the global registry.
         inherit: Whether this also registers subclasses without a registration of their
@@ -461,16 +461,16 @@ def register_pytree_node(
         ["['i'].low", "['i'].high"]
     """
     check_class(cls)
-    check_callable(flatten, "the flatten function", cls)
-    check_callable(unflatten, "the unflatten function", cls)
-    if flatten_with_keys is not None:
-        check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
+    check_callable(flatten_func, "the flatten function", cls)
+    check_callable(unflatten_func, "the unflatten function", cls)
+    if flatten_with_keys_func is not None:
+        check_callable(flatten_with_keys_func, "the flatten_with_keys function", cls)
 
     def make(of: type, **given: Any) -> Rule:
-        read = flatten
-        if flatten_with_keys is not None:
-            read = partial(_split_pairs, of, flatten_with_keys)
-        return FunctionRule(of, read, unflatten, **given)
+        read = flatten_func
+        if flatten_with_keys_func is not None:
+            read = partial(_split_pairs, of, flatten_with_keys_func)
+        return FunctionRule(of, read, unflatten_func, **given)
 
     return install(cls, make, namespace, inherit, exist_ok, bridge)
 
@@ -478,8 +478,8 @@ def register_pytree_node(
 def register_pytree_with_keys(
     cls: C,
     flatten_with_keys: KeyedFlatten,
-    unflatten: UnflattenFunc,
-    flatten: FlattenFunc | None = None,
+    unflatten_func: UnflattenFunc,
+    flatten_func: FlattenFunc | None = None,
     *,
     namespace: str = GLOBAL,
     inherit: bool = False,
@@ -493,9 +493,9 @@ def register_pytree_with_keys(
         flatten_with_keys: Takes a node, returns `((key, child) pairs,
             aux_data)`; a key is a key object, a str for an attribute or an
             int for a position.
-        unflatten: Takes `(aux_data, children)`, returns a node.
-        flatten: Accepted for compatibility with jax, and checked; keys and children
-            both come from `flatten_with_keys`.
+        unflatten_func: Takes `(aux_data, children)`, returns a node.
+        flatten_func: Accepted for compatibility with jax, and checked; keys and
+            children both come from `flatten_with_keys`.
         namespace: Where to register; `""` is the global registry.
         inherit: Whether this also registers subclasses without a registration of their
             own.
@@ -524,8 +524,8 @@ def register_pytree_with_keys(
     check_callable(flatten_with_keys, "the flatten_with_keys function", cls)
     return register_pytree_node(
         cls,
-        flatten_with_keys if flatten is None else flatten,
-        unflatten,
+        flatten_with_keys if flatten_func is None else flatten_func,
+        unflatten_func,
         flatten_with_keys,
         namespace=namespace,
         inherit=inherit,

@@ -196,18 +196,13 @@ _IS: Final = (
     ("jax", "Ref", True),
     ("jax.core", "Ref", True),
     ("jax", "ShapeDtypeStruct", False),
-    ("numpy", "ndarray", True),
     ("numpy", "generic", False),
-    ("torch", "Tensor", True),
-    ("tensorflow", "Tensor", True),
-    ("tensorflow", "Variable", True),
-    ("cupy", "ndarray", True),
-    ("mlx.core", "array", True),
     ("pandas", "DataFrame", False),
     ("pandas", "Series", False),
     ("pandas", "Index", False),
 )
-"""Classes by module and name, and whether their instances are data."""
+"""Classes that look like arrays and are none, or the other way round, by module and
+name, and whether their instances are data."""
 
 
 def looks_like_array(value: Any) -> bool:

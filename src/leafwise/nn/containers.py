@@ -89,8 +89,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
 
     def insert(self, index: int, value: T) -> None:
         """Insert an item before a position; the items after it keep their kinds."""
-        if levels.token is not None:
-            check_level(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         bare, mark = unmarked(value)
         pairs = self._pairs()
         pairs.insert(index, (bare, decide(self, len(self), bare, mark)))
@@ -116,8 +115,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
         return values[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if levels.token is not None:
-            check_level(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         if not isinstance(index, slice):
             assign(self, self._place(index), value)
             return
@@ -132,8 +130,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
             assign(self, place, item)
 
     def __delitem__(self, index: int | slice) -> None:
-        if levels.token is not None:
-            check_level(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         pairs = self._pairs()
         del pairs[index]
         self._refill(pairs)

@@ -541,21 +541,15 @@ def find_duplicates(tree: Any, *, only: Filter = ...) -> list[list[Path]]:
 
     Modelled on `flax.nnx.find_duplicates`.
     """
+    flat = flatten_graph(tree)
+    places = [*zip(flat.tracked, flat.first, strict=True)]
+    places += [(flat.tracked[number], path) for number, path, _ in flat.again]
+    for leaf, path in zip(flat.leaves, flat.paths, strict=True):
+        inside = (*path, "value") if isinstance(leaf, Variable) else path
+        places += [(bare(leaf), inside)] if is_data(bare(leaf)) else []
     found: dict[int, tuple[Any, list[Path]]] = {}
-
-    def visit(value: Any, path: Path, around: tuple[int, ...]) -> None:
-        is_leaf = rule_of(type(value)) is None
-        if is_node(value) or (is_leaf and is_data(value)):
-            paths = found.setdefault(id(value), (value, []))[1]
-            paths.append(path)
-            if len(paths) > 1:
-                return
-        elif id(value) in around:
-            raise CycleError(f"the {type_name(value)} at {path} contains itself")
-        for part, child in below(value):
-            visit(child, (*path, part), (*around, id(value)))
-
-    visit(tree, (), ())
+    for value, path in places:
+        found.setdefault(id(value), (value, []))[1].append(path)
     meant = predicate(only)
     return [
         paths
@@ -664,7 +658,7 @@ class LastGraph:
     """The graph that was flattened last, which is known once it was met twice."""
 
     def __init__(self) -> None:
-        self._last: GraphDef | None = None
+        self._last = GraphDef(())
         self._known: KnownGraph | None = None
 
     def flatten(self, root: Any) -> tuple[GraphDef, list[Any], list[Any]]:
@@ -675,12 +669,11 @@ class LastGraph:
             return known.graphdef, *found
         flat = flatten_graph(root, traced=True)
         last, graphdef = self._last, flat.graphdef
-        before = () if last is None else last._code
-        is_same = len(before) == len(flat.code) and all(
-            map(identical_entry, before, flat.code)
+        is_same = len(last._code) == len(flat.code) and all(
+            map(identical_entry, last._code, flat.code)
         )
         values = [*map(bare, flat.leaves)]
-        if last is None or not is_same:
+        if not is_same:
             self._last, self._known = graphdef, None
             return graphdef, values, flat.tracked
         is_marked = not any(
@@ -1053,16 +1046,13 @@ def write(holder: Any, key: Any, value: Any) -> None:
         assign(holder, name, value)
     elif not isinstance(holder, Variable):
         holder[key] = value
-    elif not isinstance(value, Variable):
-        metadata = holder._leafwise_metadata
-        holder.update_from_state(make_variable(Variable, value, metadata))
-    elif holder._leafwise_metadata or value._leafwise_metadata:
-        frozen = {FROZEN: True} if holder._leafwise_is_frozen else {}
-        metadata = {n: x for n, x in value.get_metadata().items() if n != FROZEN}
-        raw = value.get_raw_value()
-        holder.update_from_state(make_variable(Variable, raw, metadata | frozen))
     else:
-        holder.update_from_state(value)
+        metadata = holder._leafwise_metadata
+        if isinstance(value, Variable):
+            frozen = {FROZEN: True} if holder._leafwise_is_frozen else {}
+            given = value._leafwise_metadata.items()
+            metadata = {name: x for name, x in given if name != FROZEN} | frozen
+        holder.update_from_state(make_variable(Variable, bare(value), metadata))
 
 
 def _content(holder: Any) -> Any:

@@ -111,12 +111,9 @@ class Fields:
         self.child_kinds = tuple([kinds[name] or Kind.STATIC for name in data])
         values = tuple([kind._value_ for kind in self.child_kinds])
         self.signature = cls, self.data, values, self.static
-        self.children: Callable[[Mapping[Any, Any]], tuple[Any, ...]]
         self.children = picker(self.data)
-        self.statics: Callable[[Mapping[Any, Any]], tuple[Any, ...]]
         self.statics = picker(self.static)
         places = {name: i for i, name in enumerate((*self.data, *self.static))}
-        self.ordered: Callable[[tuple[Any, ...]], tuple[Any, ...]]
         self.ordered = picker([places[name] for name in self.names])
         self.last: Any = None
         self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
@@ -336,7 +333,12 @@ _SEQUENCES: Final = frozenset({list, deque})
 _MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict, Counter})
 
 
-_ORDERS: Final = ("name", "insertion")
+_DEFAULTS: Final[dict[str, Any]] = {
+    "pytree": True,
+    "order": "name",
+    "strict": True,
+    "kind": Kind.DATA,
+}
 _BY_NAME: Final = {"Data": Kind.DATA, "Static": Kind.STATIC}
 
 
@@ -354,29 +356,23 @@ class ClassSpec:
             cached properties.
     """
 
-    def __init__(
-        self,
-        cls: type,
-        base: ClassSpec | None,
-        *,
-        pytree: bool | None,
-        order: Order | None,
-        strict: bool | None,
-        kind: Kind | None,
-    ) -> None:
-        def chosen(value: Any, name: str, default: Any) -> Any:
-            if value is not None:
-                return value
-            return default if base is None else getattr(base, name)
+    pytree: bool
+    order: Order
+    strict: bool
+    kind: Kind
 
-        if order not in (None, *_ORDERS):
-            raise ValueError(f"order must be 'name' or 'insertion', got {clip(order)}")
+    def __init__(
+        self, cls: type, base: ClassSpec | None, options: Mapping[str, Any]
+    ) -> None:
+        if options["order"] not in (None, "name", "insertion"):
+            raise ValueError(
+                f"order must be 'name' or 'insertion', got {clip(options['order'])}"
+            )
         self.cls = cls
         cls._leafwise_known = {}  # type: ignore[attr-defined]  # see `fields_of`
-        self.pytree: bool = chosen(pytree, "pytree", True)
-        self.order: Order = chosen(order, "order", "name")
-        self.strict: bool = chosen(strict, "strict", True)
-        self.kind: Kind = chosen(kind, "kind", Kind.DATA)
+        for name, default in _DEFAULTS.items():
+            inherited = default if base is None else getattr(base, name)
+            setattr(self, name, inherited if options[name] is None else options[name])
         self.hidden = frozenset(
             name
             for base_cls in cls.__mro__
@@ -563,8 +559,7 @@ def set_kind(obj: Any, name: Any, kind: Kind | None) -> None:
 
 def drop(obj: Any, name: Any) -> None:
     """Remove an entry and its kind."""
-    if levels.token is not None:
-        check_level(obj, str(key_of(name)))
+    check_level(obj, str(key_of(name)))
     del obj.__dict__[name]
     kinds = dict(kinds_in(obj))
     kinds.pop(name, None)

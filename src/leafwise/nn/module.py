@@ -13,7 +13,6 @@ import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import (
-    TYPE_CHECKING,
     Any,
     ClassVar,
     Final,
@@ -27,9 +26,8 @@ from typing import (
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
-from ..lazy import real
 from ..ops.map import tree_map
-from ..safely import MISSING, class_name, shown, type_name
+from ..safely import MISSING, class_name, clip, shown, type_name
 from .filters import FROZEN, Filter, judge, predicate
 from .graph import (
     Path,
@@ -94,6 +92,9 @@ class _Mode:
             set_kind(obj, MODE, decide(obj, MODE, value))
         elif MODE in vars(obj):
             drop(obj, MODE)
+
+
+_MODE: Final[Any] = _Mode()
 
 
 class Module(Pytree, order="insertion", kind=Kind.MODULE):
@@ -178,10 +179,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
     # --------------------------------------------------------------------- modes
 
-    if TYPE_CHECKING:
-        is_training: bool
-    else:
-        is_training = _Mode()
+    is_training: bool = _MODE
 
     def train(self, **attributes: Any) -> Self:
         """Switch this module and all objects in it to training mode, in place.
@@ -397,10 +395,17 @@ def _put(box: Variable, held: dict[str, Any]) -> None:
 
 
 def type_of(variable_type: type[Variable] | str) -> type[Variable]:
-    """Return a type of variables, given by name or as the type."""
+    """Return a type of variables, given by name or as the type.
+
+    Raises:
+        TypeError: It is another type.
+    """
     if isinstance(variable_type, str):
         return named_type(variable_type)
-    return get_origin(variable_type) or variable_type
+    cls: Any = get_origin(variable_type) or variable_type
+    if isinstance(cls, type) and issubclass(cls, Variable):
+        return cls
+    raise TypeError(f"expected a type of variables, got {clip(variable_type)}")
 
 
 def zeros_like(leaf: Any) -> Any:
@@ -410,9 +415,6 @@ def zeros_like(leaf: Any) -> Any:
     namespace = getattr(leaf, "__array_namespace__", None)
     if namespace is not None:
         return namespace().zeros_like(leaf)
-    torch = real("torch")
-    if torch is not None and isinstance(leaf, torch.Tensor):
-        return torch.zeros_like(leaf)
     return leaf * 0
 
 
@@ -513,7 +515,7 @@ def capture(
     """
     if isinstance(function, type) and issubclass(function, Variable):
         return lambda decorated: capture(decorated, function, *types, init=init)
-    wanted = tuple(map(_checked_type, types))
+    wanted = tuple(map(type_of, types))
     if not types and init is None:
         wanted = (Intermediate,)
     bound = getattr(function, "__self__", function)
@@ -548,13 +550,6 @@ def capture(
         return (result, *states) if states else result
 
     return captured
-
-
-def _checked_type(wanted: Any) -> type[Variable]:
-    cls = type_of(wanted)
-    if isinstance(cls, type) and issubclass(cls, Variable):
-        return cls
-    raise TypeError(f"capture takes variable types, got {wanted!r}")
 
 
 def _initial(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Any:
@@ -723,10 +718,6 @@ def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
             value.set_metadata(**metadata)
 
 
-_TRAINING: Final = ("training", "is_training")
-_EVALUATING: Final = ("deterministic", "use_running_average")
-
-
 def train(tree: Any, **attributes: Any) -> None:
     """Switch all objects in a tree to training mode, in place.
 
@@ -780,12 +771,11 @@ def eval(tree: Any, **attributes: Any) -> None:
 
 
 def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
-    modes = dict.fromkeys(_TRAINING, training) | dict.fromkeys(
-        _EVALUATING, not training
-    )
-    modes |= attributes
+    modes = {"training": training, MODE: training, **attributes}
+    for flag in ("deterministic", "use_running_average"):
+        modes.setdefault(flag, not training)
     set_attributes(tree, raise_if_not_found=False, **modes)
-    is_training = bool(modes["is_training"])
+    is_training = bool(modes[MODE])
     for _, value in [*iter_graph(tree)]:
         if isinstance(value, Pytree) and value._leafwise_is_module:
             said = inspect.getattr_static(type(value), MODE)

@@ -162,7 +162,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
-        _adopt(cls, pytree=pytree, order=order, strict=strict, kind=kind)
+        _adopt(cls, {"pytree": pytree, "order": order, "strict": strict, "kind": kind})
 
     @classmethod
     def _leafwise_rule(cls, where: str) -> Rule:
@@ -216,8 +216,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
             assign(self, name, value)
 
         def __delattr__(self, name: str) -> None:
-            if levels.token is not None:
-                check_level(self, f".{name}")
+            check_level(self, f".{name}")
             object.__delattr__(self, name)
             settle(self)
 
@@ -246,17 +245,12 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def _leafwise_sketch(self) -> Sketch:
         values, fields = settle(self)
-        items = [name for name in values if type(name) is not str]
-        shown = [
-            n
-            for n in values
-            if n not in items and (n[0] != "_" or fields.kind_of(n).is_data)
-        ]
-        rows = [(key_of(n), values[n], fields.kind_of(n)) for n in items + shown]
-        children = [
-            Child(label_of(key), key if kind.is_data else None, value, kind.value)
-            for key, value, kind in rows
-        ]
+        children = []
+        for name in sorted(values, key=lambda name: type(name) is str):  # items first
+            key, kind = key_of(name), fields.kind_of(name)
+            if kind.is_data or type(name) is not str or name[0] != "_":
+                at = key if kind.is_data else None
+                children.append(Child(label_of(key), at, values[name], kind.value))
         opening, closing = self._leafwise_brackets
         return Sketch(children, f"{type_name(self)}{opening}", closing)
 
@@ -267,7 +261,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
 # --------------------------------------------------------------------- classes
 
 
-def _adopt(cls: Any, **options: Any) -> None:
+def _adopt(cls: Any, options: Mapping[str, Any]) -> None:
     """Read what a new class says of its objects."""
     slots = vars(cls).get("__slots__", ())
     listed = (slots,) if isinstance(slots, str) else slots
@@ -278,7 +272,7 @@ def _adopt(cls: Any, **options: Any) -> None:
         )
     bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
     base = next((spec for spec in bases if spec is not None), None)
-    cls._leafwise_spec = ClassSpec(cls, base, **options)
+    cls._leafwise_spec = ClassSpec(cls, base, options)
     if cls._leafwise_spec.pytree:
         announced.tell(cls)
 
@@ -286,7 +280,7 @@ def _adopt(cls: Any, **options: Any) -> None:
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
-_adopt(Pytree, pytree=None, order=None, strict=None, kind=None)
+_adopt(Pytree, dict.fromkeys(("pytree", "order", "strict", "kind")))
 install(Pytree, lambda cls, **given: cls._leafwise_rule(_PACKAGE), inherit=True)
 
 

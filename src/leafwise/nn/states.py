@@ -6,7 +6,6 @@ How a state is taken out of an object and put back is owned by `graph`.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import (
     Callable,
     Iterable,
@@ -395,13 +394,8 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
         >>> nn.diff_state({"a": 1, "b": 2}, {"a": 0})
         State({'b': 2})
     """
-    known = {_exact(path) for path, _ in walk_state(other)}
-    pairs = walk_state(state)
-    return from_flat_state(pair for pair in pairs if _exact(pair[0]) not in known)
-
-
-def _exact(path: Path) -> Path:
-    return tuple((type(key), key) for key in path)
+    known = to_flat_state(other)
+    return from_flat_state(pair for pair in walk_state(state) if pair[0] not in known)
 
 
 def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -448,12 +442,8 @@ def stored(value: Any) -> Any:
 
 def unknown(key: Any, known: Mapping[Any, Any]) -> str:
     """Return the message for a missing key."""
-    near = [
-        other
-        for other in known
-        if printed(other) == printed(key)
-        or (isinstance(other, str) and isinstance(key, str) and is_near(key, other))
-    ]
+    name = printed(key)
+    near = [x for x in known if printed(x) == name or is_near(printed(x), name)]
     if near:
         return f"no item {shown(key)}; did you mean {shown(near[0])}?"
     listed = ", ".join(map(clip, [*known][:5])) or "none"
@@ -462,10 +452,8 @@ def unknown(key: Any, known: Mapping[Any, Any]) -> str:
 
 def _number_of(key: Any) -> Any:
     """Return the number that a key is in text, else the key."""
-    if isinstance(key, str) and key.isascii() and key.isdecimal():
-        with contextlib.suppress(ValueError):  # it may have too many digits
-            return int(key)
-    return key
+    is_number = isinstance(key, str) and key.isascii() and key.isdecimal()
+    return int(key) if is_number else key
 
 
 # ------------------------------------------------------------------------ the mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import EllipsisType
 from typing import (
     TYPE_CHECKING,
@@ -331,20 +331,14 @@ class Variable(DataNode, Generic[T]):
         function: Any = self.get_value()
         return function(*args, **kwargs)
 
-    def __iter__(self) -> Iterator[Any]:
-        value: Any = self.get_value()
-        return iter(value)
-
     def __bool__(self) -> bool:
         """Return True, as for other objects: the value is not asked."""
         return True
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the value as a NumPy array."""
-        value: Any = self.get_value()
-        if not hasattr(value, "__array__"):
-            value = sys.modules["numpy"].asarray(value)
-        return value.__array__(*args, **kwargs)
+        array: Any = sys.modules["numpy"].asarray(self.get_value())
+        return array.__array__(*args, **kwargs)
 
     def __jax_array__(self) -> Any:
         """Return the value, for functions of jax."""
@@ -379,7 +373,7 @@ class Variable(DataNode, Generic[T]):
     __abs__, __invert__ = _unary(abs), _unary(operator.invert)
     __int__, __float__ = _unary(int), _unary(float)
     __complex__, __index__ = _unary(complex), _unary(operator.index)
-    __len__, __round__ = _unary(len), _unary(round)
+    __len__, __round__, __iter__ = _unary(len), _unary(round), _unary(iter)
 
     def _leafwise_sketch(self) -> Sketch:
         metadata = self._leafwise_metadata

@@ -70,7 +70,6 @@ from .calls import (
     named,
     pure,
     put_back,
-    titled,
     unbind,
 )
 
@@ -265,7 +264,8 @@ class _Plan:
         def inside(*inputs: Any) -> Any:
             return self.run(*inputs)
 
-        self.inside = titled(inside, function)
+        self.inside = inside
+        inside.__name__ = getattr(function, "__name__", type(function).__name__)
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, whole: bool = False
@@ -893,7 +893,7 @@ def vmap(
     if function is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    groups = AxisGroups(in_axes, out_axes, kwargs=0)
+    groups = AxisGroups(in_axes, out_axes)
     call, held = unbind(function)
 
     @dressed(function)
@@ -1087,18 +1087,17 @@ class AxisGroups(Groups):
         args: The axes of positional arguments; if it is a tuple, with an entry for
             each.
         out: The axes of results.
-        kwargs: The axis of keyword arguments.
 
     Attributes:
         inputs: For each list of values from arguments, the axis.
         outputs: For each list of values from results, the axis.
     """
 
-    def __init__(self, args: Any, out: Any, *, kwargs: Any = None) -> None:
+    def __init__(self, args: Any, out: Any) -> None:
         self._args = args
         self._out = out
         self.inputs = [leaf for _, leaf in prefix_leaves("in_axes", args)]
-        self.inputs += [kwargs, None]
+        self.inputs += [0, None]  # of keyword arguments, and of what is bound
         self.outputs = [leaf for _, leaf in prefix_leaves("out_axes", out)]
         self.count = len(self.inputs) + len(self.outputs)
 

@@ -88,15 +88,6 @@ def dressed(function: Call) -> Callable[[Call], Call]:
     return functools.wraps(function, updated=updated)
 
 
-def titled(inner: Call, function: Call) -> Call:
-    """Give a function the name of another one, which is shown in jax's logs."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__name__", None) or type(function).__name__
-    inner.__name__ = inner.__qualname__ = name
-    return inner
-
-
 # ------------------------------------------------------------------ bound functions
 
 
@@ -327,7 +318,8 @@ def call_on_copies(
         for index, obj in enumerate(after.tracked)
         if id(obj) in indexes
     )
-    stores = _stores(before, after, sources, indexes) if is_same else None
+    is_same = is_same and all(map(_is_writable, before.tracked))
+    stores = _stores(after, sources, indexes) if is_same else None
     changes = Changes(GraphDef(after.code), links, tuple(sources), stores, start)
     return alone, changes, lists
 
@@ -381,45 +373,27 @@ def _locations(graph: FlatGraph) -> list[Any]:
 def _kept(
     values: Sequence[Any], before: FlatGraph, after: FlatGraph
 ) -> list[int | None]:
-    """Return for each value the index of the one that went in, if it is the same.
+    """Return for each value the index of the one that went in and is still there.
 
-    Each is kept in one place only, where it was if it is still there: an array in two
-    places could not be donated afterwards. Values of the result come out.
+    One that moved is not kept: an array in two places could not be donated afterwards.
     """
     index_at = {location: index for index, location in enumerate(_locations(before))}
-    kept: list[int | None] = []
-    for leaf, location in zip(after.leaves, _locations(after), strict=True):
-        index = index_at.get(location)
-        is_there = index is not None and values[index] is bare(leaf)
-        kept.append(index if is_there else None)
-    index_of, used = {id(value): i for i, value in enumerate(values)}, {*kept}
-    for place, (leaf, path) in enumerate(zip(after.leaves, after.paths, strict=True)):
-        moved = index_of.get(id(bare(leaf)))
-        if kept[place] is None and path[0] == 0 and moved not in used:
-            kept[place] = moved
-            used.add(moved)
-    return kept
+    indexes = [index_at.get(location) for location in _locations(after)]
+    return [
+        index if index is not None and values[index] is bare(leaf) else None
+        for index, leaf in zip(indexes, after.leaves, strict=True)
+    ]
 
 
 def _stores(
-    before: FlatGraph, after: FlatGraph, sources: list[int], indexes: dict[int, int]
+    after: FlatGraph, sources: list[int], indexes: dict[int, int]
 ) -> tuple[Store, ...] | None:
     """Return the values to be written; None if objects have to be filled anew."""
-    if not all(map(_is_writable, before.tracked)):
-        return None
-    index_at = {location: index for index, location in enumerate(_locations(before))}
     stores: list[Store] = []
-    for leaf, path, holder, location, source in zip(
-        after.leaves,
-        after.paths,
-        after.holders,
-        _locations(after),
-        sources,
-        strict=True,
+    for leaf, path, holder, source in zip(
+        after.leaves, after.paths, after.holders, sources, strict=True
     ):
-        if path[0] == 1:
-            break
-        if location in index_at and source == ~index_at[location]:
+        if path[0] == 1 or source < 0:
             continue
         if isinstance(leaf, Variable):
             stores.append((indexes[id(leaf)], None, source))

@@ -15,7 +15,7 @@ structure by now: another class, key, static value, or other shared references.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import is_
 from types import MappingProxyType
@@ -260,26 +260,25 @@ def kinds_of(code: Iterable[Entry]) -> list[Kind]:
     variable there may be of a closer kind, which is that of all in it.
     """
     found: list[Kind] = []
-    _add_kinds(iter(code), Kind.DATA, False, found)
+    entries = iter(code)
+
+    def add(kind: Kind, is_final: bool) -> None:
+        tag, rule, arity, aux = next(entries)
+        if tag == LEAF:
+            found.append(kind)
+            return
+        kinds = [kind] * arity
+        if type(aux) is Statics and not is_final:
+            kinds = rule.cls._leafwise_kinds(aux, kind)
+            is_final = issubclass(rule.cls, Variable) and kinds[0] is not Kind.DATA
+        if tag == VARIABLE:
+            found.extend(kinds)
+            return
+        for inner in kinds:
+            add(inner, is_final)
+
+    add(Kind.DATA, False)
     return found
-
-
-def _add_kinds(
-    code: Iterator[Entry], kind: Kind, is_final: bool, found: list[Kind]
-) -> None:
-    tag, rule, arity, aux = next(code)
-    if tag == LEAF:
-        found.append(kind)
-        return
-    kinds = [kind] * arity
-    if type(aux) is Statics and not is_final:
-        kinds = rule.cls._leafwise_kinds(aux, kind)
-        is_final = issubclass(rule.cls, Variable) and kinds[0] is not Kind.DATA
-    if tag == VARIABLE:
-        found += kinds
-        return
-    for inner in kinds:
-        _add_kinds(code, inner, is_final, found)
 
 
 # ------------------------------------------------------------------- flattening
@@ -434,41 +433,36 @@ def unflatten_graph(
         tracked: A list that gets what was counted, by number.
         reuse: By number, objects and variables that are filled anew rather than made.
     """
-    tracked = [] if tracked is None else tracked
-    return _built(iter(code), iter(leaves), tracked, reuse)
+    entries, values = iter(code), iter(leaves)
+    objects: list[Any] = [] if tracked is None else tracked
 
+    def built() -> Any:
+        tag, rule, arity, aux = next(entries)
+        if tag == LEAF:
+            return next(values)
+        if tag == FIXED:
+            return snapshot(aux)
+        if tag == REF:
+            return objects[aux]
+        node = reuse.get(len(objects))
+        if tag == VARIABLE:
+            variable = next(values)
+            if node is not None:
+                node.update_from_state(variable)
+            objects.append(variable if node is None else node)
+            return objects[-1]
+        if tag == NODE:
+            aux = aux.renewed(node)
+            node = object.__new__(rule.cls) if node is None else node
+            objects.append(node)
+        children = []
+        for _ in range(arity):  # no comprehension, which is a frame of its own
+            children.append(built())  # noqa: PERF401  # see above
+        if tag == NODE:
+            return rule.unflatten_into(node, aux, children)
+        return rule.unflatten(aux, children)
 
-def _built(
-    code: Iterator[Entry],
-    leaves: Iterator[Any],
-    tracked: list[Any],
-    reuse: Mapping[int, Any],
-) -> Any:
-    """Return what the next entries stand for."""
-    tag, rule, arity, aux = next(code)
-    if tag == LEAF:
-        return next(leaves)
-    if tag == FIXED:
-        return snapshot(aux)
-    if tag == REF:
-        return tracked[aux]
-    node = reuse.get(len(tracked))
-    if tag == VARIABLE:
-        variable = next(leaves)
-        if node is not None:
-            node.update_from_state(variable)
-        tracked.append(variable if node is None else node)
-        return tracked[-1]
-    if tag == NODE:
-        aux = aux.renewed(node)
-        node = object.__new__(rule.cls) if node is None else node
-        tracked.append(node)
-    children = []
-    for _ in range(arity):  # no comprehension, which is a frame of its own
-        children.append(_built(code, leaves, tracked, reuse))  # noqa: PERF401  # see above
-    if tag == NODE:
-        return rule.unflatten_into(node, aux, children)
-    return rule.unflatten(aux, children)
+    return built()
 
 
 install(GraphDef, StaticRule, bridge=True, where=_PACKAGE)
@@ -505,19 +499,18 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
 
     Modelled on `flax.nnx.iter_graph`.
     """
-    yield from _inside_out(tree, (), {})
+    seen: dict[int, Any] = {}
 
+    def visit(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+        if rule_of(type(value)) is not None:
+            if id(value) in seen:
+                return
+            seen[id(value)] = value
+            for part, child in below(value):
+                yield from visit(child, (*path, part))
+        yield path, value
 
-def _inside_out(
-    value: Any, path: Path, seen: dict[int, Any]
-) -> Iterator[tuple[Path, Any]]:
-    if rule_of(type(value)) is not None:
-        if id(value) in seen:
-            return
-        seen[id(value)] = value
-        for part, child in below(value):
-            yield from _inside_out(child, (*path, part), seen)
-    yield path, value
+    yield from visit(tree, ())
 
 
 def find_duplicates(tree: Any, *, only: Filter = ...) -> list[list[Path]]:
@@ -967,13 +960,13 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     if _plan(node, given._leafwise_items, (), steps) is not node:
         raise StructureError(f"a {type_name(node)} cannot be changed")
     holders = {id(holder): holder for holder, *_ in steps}.values()
-    before = [*map(_content, holders)]
+    undo = [*map(_undoing, holders)]
     try:
         for holder, part, value in steps:
             write(holder, part, value)
     except BaseException:  # of a setter of the user; it is raised again
-        for holder, content in zip(holders, before, strict=True):
-            _restore(holder, content)
+        for restore in undo:
+            restore()
         raise
 
 
@@ -1047,32 +1040,31 @@ def write(holder: Any, key: Any, value: Any) -> None:
     elif not isinstance(holder, Variable):
         holder[key] = value
     else:
-        metadata = holder._leafwise_metadata
-        if isinstance(value, Variable):
-            frozen = {FROZEN: True} if holder._leafwise_is_frozen else {}
-            given = value._leafwise_metadata.items()
-            metadata = {name: x for name, x in given if name != FROZEN} | frozen
-        holder.update_from_state(make_variable(Variable, bare(value), metadata))
+        if not isinstance(value, Variable):
+            value = make_variable(Variable, value, holder._leafwise_metadata)
+        elif value._leafwise_is_frozen is not holder._leafwise_is_frozen:
+            metadata = value.get_metadata()
+            if metadata.pop(FROZEN, None) is not True:
+                metadata[FROZEN] = True
+            value = make_variable(Variable, bare(value), metadata)
+        holder.update_from_state(value)
 
 
-def _content(holder: Any) -> Any:
-    """Return what is in a variable, an object or a container."""
+def _undoing(holder: Any) -> Callable[[], None]:
+    """Return a function that brings back what is in a holder now."""
     if isinstance(holder, Variable):
-        return holder._leafwise_value, holder._leafwise_metadata
+        before = make_variable(Variable, bare(holder), holder._leafwise_metadata)
+        return lambda: holder.update_from_state(before)
     if isinstance(holder, Pytree):
-        return dict(vars(holder)), dict(kinds_in(holder))
-    return dict(holder) if isinstance(holder, dict) else [*holder]
+        values, kinds = dict(vars(holder)), dict(kinds_in(holder))
+        return lambda: refill(holder, values, kinds)
+    items = holder.copy()
 
-
-def _restore(holder: Any, content: Any) -> None:
-    """Bring back what was in a variable, an object or a container."""
-    if isinstance(holder, Variable):
-        holder.update_from_state(make_variable(Variable, *content))
-    elif isinstance(holder, Pytree):
-        refill(holder, *content)
-    else:
+    def restore() -> None:
         holder.clear()
-        (holder.update if isinstance(holder, dict) else holder.extend)(content)
+        (holder.update if isinstance(holder, dict) else holder.extend)(items)
+
+    return restore
 
 
 # -------------------------------------------------------------------------- pop
@@ -1173,13 +1165,19 @@ def clone(tree: T, variables: bool = True) -> T:
 
     Modelled on `flax.nnx.clone`.
     """
+    made: T = copy_graph(tree, variables, _copied_leaf if variables else lambda x: x)
+    return made
+
+
+def copy_graph(tree: Any, variables: bool, copy_leaf: Callable[[Any], Any]) -> Any:
+    """Return a copy of nested objects and containers; shared references are kept."""
     copies: dict[int, Any] = {}
     kept: list[Any] = []  # so that no id is that of another one later
 
     def copied(value: Any) -> Any:
         rule = rule_of(type(value))
         if rule is None or (not variables and isinstance(value, Variable)):
-            return _copied_leaf(value) if variables else value
+            return copy_leaf(value)
         if id(value) in copies:
             if copies[id(value)] is MISSING:
                 raise CycleError("a cycle contains an immutable container")
@@ -1193,11 +1191,9 @@ def clone(tree: T, variables: bool = True) -> T:
         if made is None:
             copies[id(value)] = rule.unflatten(aux, inside)
             return copies[id(value)]
-        aux = aux.renewed() if is_whole else aux
-        return rule.unflatten_into(made, aux, inside)
+        return rule.unflatten_into(made, aux.renewed() if is_whole else aux, inside)
 
-    made: T = copied(tree)
-    return made
+    return copied(tree)
 
 
 def _copied_leaf(leaf: Any) -> Any:

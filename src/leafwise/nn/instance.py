@@ -36,6 +36,7 @@ from ..kinds import KIND, Kind, Marked
 from ..safely import class_name, clip, shown, type_name
 from .checks import (
     DataNode,
+    Found,
     check_level,
     find,
     holds_data,
@@ -223,7 +224,9 @@ class Statics:
                 else snapshot(seen)
                 for name, seen in self
             )
-        return Statics(self.fields, values, self.seen)
+        return (
+            self if values is self.values else Statics(self.fields, values, self.seen)
+        )
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Statics:
@@ -589,11 +592,11 @@ def decide(
     cls = type(obj)
     spec: ClassSpec = cls._leafwise_spec
     found = sort(value)
-    inside = [*find(value)]
+    inside = [*find(value)] if found == "container" else [Found((), value)]
     for one in inside if spec.pytree else ():
         if type(one.value) is Marked:
             raise stray_marks(cls, key_of(name), one)
-    is_plain = all(type(one.value) is Marked for one in inside)
+    is_plain = found == "plain" or all(type(one.value) is Marked for one in inside)
     if mark is not None:
         if mark is Kind.STATIC and spec.pytree and not is_plain:
             after = " was assigned static(...) around data"

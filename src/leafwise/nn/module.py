@@ -32,6 +32,7 @@ from .filters import FROZEN, Filter, judge, predicate
 from .graph import (
     Path,
     clone,
+    copy_graph,
     flatten_graph,
     is_node,
     iter_graph,
@@ -81,20 +82,76 @@ with a variable for each type that is wanted, whose value is a dict by name."""
 
 
 class _Mode:
-    """Whether a module is in training mode: it is, unless it has an attribute False."""
+    """Whether a module is in training mode, which is the default, and is not stored.
+
+    A flag that the `__init__` of a module sets is an attribute as any other, and is
+    stored; that of a module without one is marked as static.
+    """
 
     def __get__(self, obj: Any, _cls: Any = None) -> Any:
         return self if obj is None else vars(obj).get(MODE, True)
 
     def __set__(self, obj: Any, value: Any) -> None:
-        if value is not True:
+        is_new = MODE not in vars(obj)
+        is_building = getattr(obj, "_leafwise_building", False)
+        is_own = is_building if is_new else kinds_in(obj)[MODE] is not Kind.STATIC
+        if is_own or value is not True:
+            kind = decide(obj, MODE, value) or (None if is_own else Kind.STATIC)
             vars(obj)[MODE] = value
-            set_kind(obj, MODE, decide(obj, MODE, value))
-        elif MODE in vars(obj):
+            set_kind(obj, MODE, kind)
+        elif not is_new:
             drop(obj, MODE)
 
 
 _MODE: Final[Any] = _Mode()
+
+
+def set_attributes(
+    tree: Any, *filters: Filter, raise_if_not_found: bool = True, **attributes: Any
+) -> None:
+    """Set attributes of all objects in a tree that have them, in place.
+
+    Args:
+        tree: An object, or a container with objects in it.
+        *filters: Which objects to change; all by default.
+        raise_if_not_found: Whether each attribute must exist on at least one object.
+        **attributes: The values, by name.
+
+    Raises:
+        ValueError: No object has an attribute of a given name; nothing is changed.
+        KindError: An attribute cannot hold its value; nothing is changed.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Dropout(nn.Module):
+        ...     def __init__(self):
+        ...         self.active = True
+        >>> model = nn.List([Dropout(), Dropout()])
+        >>> nn.set_attributes(model, active=False)
+        >>> [layer.active for layer in model]
+        [False, False]
+
+    Modelled on `flax.nnx.Module.set_attributes`.
+    """
+    meant = predicate(filters or ...)
+    steps = []
+    missing = {*attributes}
+    for path, value in iter_graph(tree):
+        if not isinstance(value, Pytree) or not meant(path, value):
+            continue
+        for name, new in attributes.items():
+            if name in kinds_in(value):
+                check(value, name, new)
+                missing.discard(name)
+                steps.append((value, name, new))
+    if missing and raise_if_not_found:
+        raise ValueError(
+            "Could not find at least one instance of the following attributes: "
+            f"{', '.join(sorted(missing))}"
+        )
+    for holder, name, new in steps:
+        write(holder, name, new)
 
 
 class Module(Pytree, order="insertion", kind=Kind.MODULE):
@@ -218,17 +275,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         _set_modes(self, False, attributes)
         return self
 
-    def set_attributes(
-        self, *filters: Filter, raise_if_not_found: bool = True, **attributes: Any
-    ) -> None:
-        """Set attributes of all objects in the module that have them, in place.
-
-        Args:
-            *filters, raise_if_not_found, **attributes: See
-                :func:`~leafwise.nn.set_attributes`.
-        """
-        given = {"raise_if_not_found": raise_if_not_found, **attributes}
-        set_attributes(self, *filters, **given)
+    set_attributes = set_attributes
 
     # ------------------------------------------------------------------ as a tree
 
@@ -648,54 +695,6 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     return made
 
 
-def set_attributes(
-    tree: Any, *filters: Filter, raise_if_not_found: bool = True, **attributes: Any
-) -> None:
-    """Set attributes of all objects in a tree that have them, in place.
-
-    Args:
-        tree: An object, or a container with objects in it.
-        *filters: Which objects to change; all by default.
-        raise_if_not_found: Whether each attribute must exist on at least one object.
-        **attributes: The values, by name.
-
-    Raises:
-        ValueError: No object has an attribute of a given name; nothing is changed.
-        KindError: An attribute cannot hold its value; nothing is changed.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Dropout(nn.Module):
-        ...     def __init__(self):
-        ...         self.active = True
-        >>> model = nn.List([Dropout(), Dropout()])
-        >>> nn.set_attributes(model, active=False)
-        >>> [layer.active for layer in model]
-        [False, False]
-
-    Modelled on `flax.nnx.Module.set_attributes`.
-    """
-    meant = predicate(filters or ...)
-    steps = []
-    missing = {*attributes}
-    for path, value in iter_graph(tree):
-        if not isinstance(value, Pytree) or not meant(path, value):
-            continue
-        for name, new in attributes.items():
-            if name in kinds_in(value):
-                check(value, name, new)
-                missing.discard(name)
-                steps.append((value, name, new))
-    if missing and raise_if_not_found:
-        raise ValueError(
-            "Could not find at least one instance of the following attributes: "
-            f"{', '.join(sorted(missing))}"
-        )
-    for holder, name, new in steps:
-        write(holder, name, new)
-
-
 def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
     """Set metadata of all variables in a tree, in place.
 
@@ -883,7 +882,7 @@ def _changed(tree: T, only: Filter, wanted: Kind, verb: str) -> T:
             f"{type_name(tree)}"
         )
     meant, is_found = predicate(only), only is ...
-    fresh = clone(tree)
+    fresh: T = copy_graph(tree, True, lambda leaf: leaf)
     flat = flatten_graph(fresh)
     for value, path, kind in zip(
         flat.leaves, flat.paths, kinds_of(flat.code), strict=True

@@ -38,6 +38,7 @@ from .instance import (
     kinds_in,
     look_through,
     object_rule,
+    put,
     put_fields,
     set_building,
     set_fields,
@@ -230,7 +231,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         return dict(settle(self)[0])
 
     def __setstate__(self, state: Any) -> None:
-        self.__dict__.update(state)
+        put(self, "__dict__", dict(state))
 
     @staticmethod
     def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind]:

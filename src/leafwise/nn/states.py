@@ -208,7 +208,7 @@ def from_flat_state(
     root: dict[Any, Any] = {}
     levels, above = [root], ()  # those around the value before
     for path, value in flat.items() if isinstance(flat, Mapping) else flat:
-        while path[:-1][: len(above)] != above:
+        while path[:-1] != above and path[:-1][: len(above)] != above:
             levels.pop()
             above = above[:-1]
         for key in path[len(above) : -1]:

@@ -53,7 +53,7 @@ from ..graph import (
 from ..instance import below, rule_of
 from ..pytree import Pytree
 from ..states import State, from_flat_state
-from ..variables import Param, Variable, bare, make_variable
+from ..variables import Param, Variable, bare
 from .calls import (
     ARGS,
     HELD,
@@ -686,9 +686,7 @@ def value_and_grad(
 
 def _like(leaf: Any, gradient: Any) -> Any:
     """Return a gradient, in a variable if that is what the value is in."""
-    if not isinstance(leaf, Variable):
-        return gradient
-    return make_variable(type(leaf), gradient, leaf.get_metadata())
+    return leaf.replace(gradient) if isinstance(leaf, Variable) else gradient
 
 
 Target: TypeAlias = tuple[list[int], Callable[[list[Any]], Any]]

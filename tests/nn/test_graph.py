@@ -228,12 +228,12 @@ def test_n18_5_update():
         ),
         ({"l": {1: {3: 1}}}, lw.StructureError, r"\('l', 1, 3\) does not exist"),
         ({"s": np.ones(1)}, lw.errors.KindError, "Cannot assign data to Node.s"),
+        ({"n": {"x": 1}}, ValueError, "continues below a value"),
     ]
     for state, error, text in cases:
         with pytest.raises(error, match=text):
-            nn.update(tree, {"a": 0, "n": nn.Param(1)}, state)
-        assert nn.to_pure_dict(nn.state(tree)).keys() == before.keys()
-        assert nn.to_pure_dict(nn.state(tree))["a"] == 7
+            nn.update(tree, {"l": {0: 0}, "n": nn.Param(1)}, state)
+        assert nn.to_pure_dict(nn.state(tree)) == before
 
 
 def test_an_update_that_fails_while_writing_is_taken_back():

@@ -376,10 +376,7 @@ def merge_state(*states: Mapping[Any, Any]) -> State:
         >>> nn.merge_state({"a": {"x": 1}}, {"a": {"y": 2}}).a.y
         2
     """
-    merged: dict[Any, Any] = {}
-    for state in states:
-        _merge_into(merged, as_state(state)._leafwise_items)
-    return view(merged)
+    return from_flat_state(pair for state in states for pair in walk_state(state))
 
 
 def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
@@ -411,17 +408,6 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
     """
     pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
     return from_flat_state(pairs)._leafwise_items
-
-
-def _merge_into(level: dict[Any, Any], items: dict[Any, Any]) -> None:
-    """Put values into nested dicts, which do not share any with the values."""
-    for key, value in items.items():
-        if type(value) is not dict:
-            level[key] = value
-            continue
-        if type(level.get(key)) is not dict:
-            level[key] = {}
-        _merge_into(level[key], value)
 
 
 def view(items: dict[Any, Any]) -> State:

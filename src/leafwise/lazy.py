@@ -41,8 +41,14 @@ replaced: Final[dict[str, ModuleType]] = {}
 """The modules whose place was taken by a stand-in, by name."""
 
 
+whole: Final[set[str]] = set()
+"""Modules that are all there, though their import may not have returned yet."""
+
+
 def is_loading(name: str) -> bool:
     """Return whether a module is being imported: it is there, but not all of it."""
+    if name in whole:
+        return False
     spec = getattr(sys.modules.get(name), "__spec__", None)
     return bool(getattr(spec, "_initializing", False))
 

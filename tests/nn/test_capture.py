@@ -116,7 +116,7 @@ def test_functions_of_a_module():
         nn.capture(len)([])
     with pytest.raises(TypeError, match=r"first argument .* a module, got NoneType"):
         nn.capture(len)()
-    with pytest.raises(TypeError, match="takes variable types, got Ellipsis"):
+    with pytest.raises(TypeError, match="expected a type of variables, got Ellipsis"):
         nn.capture(model, ...)
     with pytest.raises(ValueError, match="no type of variables is named 'nothing'"):
         nn.capture(model, "nothing")
@@ -130,7 +130,7 @@ def test_a_value_for_no_module_is_refused_before_anything_runs():
         nn.capture(lambda model: ran.append(1), init={"iner": {"at": 1.0}})(model)
     assert str(caught.value) == (
         "init has a value at ('iner', 'at'), but there is no module at ('iner',): "
-        "no item ('iner',); there are: ('inner',), ()"
+        "no item ('iner',); did you mean ('inner',)?"
     )
     assert not ran
 

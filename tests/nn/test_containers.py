@@ -120,7 +120,7 @@ def test_dicts_keep_their_order_and_compare_without_it():
     assert [*lw.tree_map(str, one)] == ["b", "a"]
     assert lw.tree_structure(one) == lw.tree_structure(other)
     assert lw.tree_map(lambda x, y: x + y, one, other)["b"] == 5
-    assert one != nn.Dict(one)
+    assert one == nn.Dict(one)
     assert len({one, one, other}) == 2
 
 
@@ -165,12 +165,14 @@ def test_large_lists():
 
 
 def test_equality_with_plain_containers():
-    """By content; among themselves they are other objects."""
+    """By content, and so are those of one kind."""
     assert nn.Dict(a=1) == {"a": 1}
     assert nn.Dict(a=1) != {"a": 2}
     assert nn.List([1, 2]) == [1, 2]
     assert nn.List([1]) != [2]
-    assert nn.List([1]) != nn.List([1])
+    assert nn.List([1]) == nn.List([1]) != nn.List([2])
+    assert nn.Dict(a=1) == nn.Dict(a=1) != nn.Dict(a=2)
+    assert nn.List([]) != nn.Dict()
 
 
 class Grid(lw.Pytree):

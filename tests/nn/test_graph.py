@@ -184,8 +184,13 @@ def test_n18_4_split_by_filters():
         nn.merge(params, graphdef)
     with pytest.raises(TypeError, match="got a bare int"):
         nn.split(3)
-    with pytest.raises(TypeError, match="got a bare Param"):
-        nn.state(nn.Param(3))
+    bare = nn.Param(3)
+    structure, part, rest = nn.split(bare, nn.Param, ...)
+    assert (part is bare, nn.state(bare) is bare, rest) == (True, True, nn.State())
+    assert nn.graphdef(bare) == structure
+    assert nn.merge(structure, nn.Param(4)).value == 4
+    nn.update(bare, nn.Param(5))
+    assert bare.value == 5
     with pytest.raises(TypeError, match="expected a state or nested mappings"):
         nn.merge(graphdef, 3)
 
@@ -223,12 +228,12 @@ def test_n18_5_update():
         ),
         ({"l": {1: {3: 1}}}, lw.StructureError, r"\('l', 1, 3\) does not exist"),
         ({"s": np.ones(1)}, lw.errors.KindError, "Cannot assign data to Node.s"),
+        ({"n": {"x": 1}}, ValueError, "continues below a value"),
     ]
     for state, error, text in cases:
         with pytest.raises(error, match=text):
-            nn.update(tree, {"a": 0, "n": nn.Param(1)}, state)
-        assert nn.to_pure_dict(nn.state(tree)).keys() == before.keys()
-        assert nn.to_pure_dict(nn.state(tree))["a"] == 7
+            nn.update(tree, {"l": {0: 0}, "n": nn.Param(1)}, state)
+        assert nn.to_pure_dict(nn.state(tree)) == before
 
 
 def test_an_update_that_fails_while_writing_is_taken_back():

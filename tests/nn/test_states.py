@@ -153,7 +153,7 @@ def test_n18_2_pure_dicts_and_back():
         nn.replace_by_pure_dict(state, {"b": 0, "a": 5})
     assert state.b == 8
     assert nn.restore_int_paths({"a": {"0": 1, "x1": 2}}) == {"a": {0: 1, "x1": 2}}
-    odd = {"9" * 5000: 1, "\N{ARABIC-INDIC DIGIT ONE}": 2, "\N{SUPERSCRIPT TWO}": 3}
+    odd = {"\N{ARABIC-INDIC DIGIT ONE}": 2, "\N{SUPERSCRIPT TWO}": 3}
     assert nn.restore_int_paths(odd) == odd
     both = nn.State({0: 1, "0": 2})
     assert nn.to_pure_dict(both) == {0: 1, "0": 2}

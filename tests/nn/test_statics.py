@@ -19,6 +19,15 @@ class Point(lw.Pytree):
         self.x = lw.data(x)
 
 
+Named = collections.namedtuple("Named", "x")  # nobody reads its types
+
+
+@lw.dataclass
+class Registered:
+    rate: float = 0.5
+    names: list = lw.static(default_factory=list)
+
+
 def treedef(value):
     return lw.tree_structure(Point(value))
 
@@ -142,6 +151,10 @@ def test_objects_are_explained():
         (lambda: collections.defaultdict(list), lambda value: value["a"]),
         (collections.Counter, lambda value: value.update("a")),
         (collections.deque, lambda value: value.append(1)),
+        (lambda: ["a", "b"], lambda value: value.__setitem__(0, "b")),
+        (lambda: Named([]), lambda value: value.x.append(1)),
+        (Registered, lambda value: setattr(value, "rate", 1)),
+        (Registered, lambda value: value.names.append("a")),
     ],
 )
 def test_f3_changed_in_place(make, change):

@@ -113,7 +113,32 @@ def failing(jit, library):
     return np.asarray(one.w[...]).tolist(), one.size, hasattr(one, "new")
 
 
+def lists_that_grow(jit, library):
+    def f(m):
+        m.log.append(len(m.log))
+
+    one, other = layer(library, log=[]), layer(library, log=[])
+    jitted = jit(f)
+    for m in (one, other):
+        jitted(m)
+    return one.log, other.log, one.log is other.log
+
+
+def texts_in_containers(jit, library):
+    def f(m):
+        m.held["name"] += "y"
+        return m.held["w"] * 2
+
+    one = layer(library)
+    one.held = library.data({"name": "x", "none": None, "w": np.ones(2)})
+    jitted = jit(f)
+    found = [np.asarray(jitted(one)).tolist() for _ in range(3)]
+    return found, one.held["name"], one.held["none"]
+
+
 CASES = [
+    lists_that_grow,
+    texts_in_containers,
     identity,
     tied_arguments,
     new_and_deleted_attributes,
@@ -132,6 +157,33 @@ def test_jit_as_in_flax(case, nnx):
     assert case(nn.jit, nn) == case(nnx.jit, nnx)
 
 
+def test_statics_stay_those_of_their_module():
+    """Also where the function changes something else."""
+    one, other = (layer(nn, config={"a": [1]}, old=1) for _ in range(2))
+    configs = one.config, other.config
+    f = nn.jit(lambda m: delattr(m, "old"))
+    f(one)
+    f(other)
+    assert (one.config is configs[0], other.config is configs[1]) == (True, True)
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda m, x: m.w.set_metadata("seen", x),
+        lambda m, x: m.w.set_metadata(seen=[x]),
+        lambda m, x: m.log.append({"x": x}),
+    ],
+)
+def test_a_traced_value_in_something_static_is_refused(keep, jax):
+    """It would be there after the call; nothing is changed."""
+    one = layer(nn, log=[])
+    for transform in (nn.jit, nn.grad):
+        with pytest.raises(lw.errors.TraceError, match="holds a value that is being"):
+            transform(lambda m, x: (keep(m, m.w.sum()), m.w.sum())[1])(one, 1.0)
+        assert (one.log, one.w.get_metadata()) == ([], {})
+
+
 def test_no_tracer_leaks(jax):
     """What is written back is concrete."""
     one = layer(nn)
@@ -144,7 +196,7 @@ def test_no_tracer_leaks(jax):
 def test_vmap(jax):
     """Changes come back along the axis of the argument; ties are refused."""
     batched = layer(nn)
-    batched.w[...] = jax.numpy.arange(6.0).reshape(3, 2)
+    batched.w.value = jax.numpy.arange(6.0).reshape(3, 2)
     fixed, x = layer(nn), jax.numpy.ones((2, 3))
 
     def f(batched, fixed, x):

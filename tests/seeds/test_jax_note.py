@@ -1,5 +1,6 @@
 """Every example of jax's pytree note, as far as trees alone go."""
 
+import inspect
 from collections import namedtuple
 
 import numpy as np
@@ -32,8 +33,8 @@ class RegisteredSpecial(Special):
 
 lw.register_pytree_node(
     RegisteredSpecial,
-    lambda value: ((value.x, value.y), None),
-    lambda _, children: RegisteredSpecial(*children),
+    flatten_func=lambda value: ((value.x, value.y), None),
+    unflatten_func=lambda _, children: RegisteredSpecial(*children),
 )
 
 
@@ -95,3 +96,13 @@ def test_axes_of_the_jax_note_under_vmap(axes, whole, jax):
         results += [nn.vmap(f, whole)(*args), jax.vmap(f, whole)(*args)]
     for result in results:
         np.testing.assert_allclose(result, results[0], rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["register_pytree_node", "register_pytree_with_keys"])
+def test_functions_are_named_as_in_jax(name, jax):
+    """The arguments that have no default, and those of jax that have one."""
+    ours, theirs = (
+        [*inspect.signature(getattr(library, name)).parameters]
+        for library in (lw.namespace(""), jax.tree_util)
+    )
+    assert ours[1:4] == theirs[1:4]

@@ -323,9 +323,9 @@ KeyedFlatten = Callable[[Any], "tuple[Iterable[tuple[Any, Any]], Any]"]
 
 def register_pytree_node(
     cls: C,
-    flatten: FlattenFunc,
-    unflatten: UnflattenFunc,
-    flatten_with_keys: KeyedFlatten | None = None,
+    flatten_func: FlattenFunc,
+    unflatten_func: UnflattenFunc,
+    flatten_with_keys_func: KeyedFlatten | None = None,
     *,
     namespace: str = GLOBAL,
     inherit: bool = False,
@@ -336,13 +336,13 @@ def register_pytree_node(
 
     Args:
         cls: The class; dispatch is on the exact class.
-        flatten: Takes a node, returns `(children, aux_data)`, or
+        flatten_func: Takes a node, returns `(children, aux_data)`, or
             `(children, aux_data, keys)` with a key for each child: a key
             object, a str for an attribute or an int for a position.
-        unflatten: Takes `(aux_data, children)`, returns a node. The children
+        unflatten_func: Takes `(aux_data, children)`, returns a node. The children
             are passed as a tuple and may be any objects.
-        flatten_with_keys: Takes a node, returns `((key, child) pairs,
-            aux_data)`. If given, it is used instead of `flatten`, so that
+        flatten_with_keys_func: Takes a node, returns `((key, child) pairs,
+            aux_data)`. If given, it is used instead of `flatten_func`, so that
             keys and children cannot disagree.
         namespace: Where to register; `""` is the global registry.
         inherit: Whether this also registers subclasses without a registration of their
@@ -374,14 +374,16 @@ def register_pytree_node(
         ["['i'].low", "['i'].high"]
     """
     how = namespace, inherit, exist_ok, bridge
-    return _by_functions(cls, flatten, unflatten, flatten_with_keys, *how)
+    return _by_functions(
+        cls, flatten_func, unflatten_func, flatten_with_keys_func, *how
+    )
 
 
 def register_pytree_with_keys(
     cls: C,
     flatten_with_keys: KeyedFlatten,
-    unflatten: UnflattenFunc,
-    flatten: FlattenFunc | None = None,
+    unflatten_func: UnflattenFunc,
+    flatten_func: FlattenFunc | None = None,
     *,
     namespace: str = GLOBAL,
     inherit: bool = False,
@@ -395,9 +397,9 @@ def register_pytree_with_keys(
         flatten_with_keys: Takes a node, returns `((key, child) pairs,
             aux_data)`; a key is a key object, a str for an attribute or an
             int for a position.
-        unflatten: Takes `(aux_data, children)`, returns a node.
-        flatten: Accepted for compatibility with jax, and checked; keys and children
-            both come from `flatten_with_keys`.
+        unflatten_func: Takes `(aux_data, children)`, returns a node.
+        flatten_func: Accepted for compatibility with jax, and checked; keys and
+            children both come from `flatten_with_keys`.
         namespace: Where to register; `""` is the global registry.
         inherit: Whether this also registers subclasses without a registration of their
             own.
@@ -423,8 +425,8 @@ def register_pytree_with_keys(
         ['.x', '.y[0]']
     """
     how = namespace, inherit, exist_ok, bridge
-    reads = flatten or flatten_with_keys
-    return _by_functions(cls, reads, unflatten, flatten_with_keys, *how)
+    reads = flatten_func or flatten_with_keys
+    return _by_functions(cls, reads, unflatten_func, flatten_with_keys, *how)
 
 
 def _by_functions(

@@ -1126,6 +1126,7 @@ def reading_text(fields: Any, memory: str) -> Text:
     )
     expected = [
         f"aux.fields is {text.name(fields)}",
+        "aux.seen is known",
         f"len(values) == {len(fields.names)}",
         *[f"{value} is known[{index}]" for index, value in enumerate(static)],
     ]

@@ -25,7 +25,7 @@ from weakref import WeakKeyDictionary
 
 from ..core.node import Rule
 from ..core.registry import GLOBAL, announced, current, lookup
-from ..lazy import is_loading, real
+from ..lazy import is_loading, real, whole
 from ..safely import Guard, living, shown
 
 
@@ -107,14 +107,8 @@ class _Loader:
         if spec is not None:
             spec.loader = self._loader
         self._loader.exec_module(module)
-        initializing = getattr(spec, "_initializing", False)
-        if spec is not None:
-            spec._initializing = False  # type: ignore[attr-defined]  # it is done
-        try:
-            self._finder.loaded(module.__name__)
-        finally:
-            if spec is not None:
-                spec._initializing = initializing  # type: ignore[attr-defined]  # as it was
+        whole.add(module.__name__)
+        self._finder.loaded(module.__name__)
 
 
 _guard: Final = Guard()

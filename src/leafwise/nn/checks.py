@@ -185,7 +185,9 @@ def _classify(value: Any) -> tuple[bool, bool]:
         known = getattr(sys.modules.get(module), name, None)
         if isinstance(known, type) and isinstance(value, known):
             return data, known in cls.__mro__
-    return looks_like_array(cls), not is_loading(cls.__module__.partition(".")[0])
+    is_lasting = not _speaks_array(cls) or is_array_like(cls)
+    is_whole = not is_loading(cls.__module__.partition(".")[0])
+    return looks_like_array(value), is_lasting and is_whole
 
 
 _IS: Final = (
@@ -194,31 +196,26 @@ _IS: Final = (
     ("jax", "Ref", True),
     ("jax.core", "Ref", True),
     ("jax", "ShapeDtypeStruct", False),
-    ("numpy", "ndarray", True),
     ("numpy", "generic", False),
-    ("torch", "Tensor", True),
-    ("tensorflow", "Tensor", True),
-    ("tensorflow", "Variable", True),
-    ("cupy", "ndarray", True),
-    ("mlx.core", "array", True),
     ("pandas", "DataFrame", False),
     ("pandas", "Series", False),
     ("pandas", "Index", False),
 )
-"""Classes by module and name, and whether their instances are data."""
+"""Classes that look like arrays and are none, or the other way round, by module and
+name, and whether their instances are data."""
 
 
-def looks_like_array(cls: type) -> bool:
-    """Return whether a type has the attributes of an array, even of a single number."""
-    return (
-        hasattr(cls, "shape")
-        and hasattr(cls, "dtype")
-        and any(
-            hasattr(cls, name)
-            for name in ("__array_namespace__", "__dlpack__", "__array__")
-        )
-    )
+def looks_like_array(value: Any) -> bool:
+    """Return whether a value has what arrays have, even if it is a single number."""
+    return _speaks_array(type(value)) and is_array_like(value)
 
+
+def _speaks_array(cls: type) -> bool:
+    """Return whether a class has one of the protocols of arrays."""
+    return any(hasattr(cls, name) for name in _PROTOCOLS)
+
+
+_PROTOCOLS: Final = ("__array_namespace__", "__dlpack__", "__array__")
 
 _SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
 
@@ -306,30 +303,30 @@ def items_in(value: Any) -> Iterable[tuple[Any, Any]]:
 
 
 def find(value: Any) -> Iterator[Found]:
-    """Yield the data and the marks inside a container, each once, with its path."""
-    seen = {id(value): value}
+    """Yield the data and the marks that a value is or contains, each once."""
+    seen: dict[int, Any] = {}
 
     def visit(value: Any, path: tuple[Any, ...]) -> Iterator[Found]:
-        for key, child in items_in(value):
-            found = sort(child)
-            if found == "data" or type(child) is Marked:
-                yield Found((*path, key), child)
-            elif found == "container" and id(child) not in seen:
-                seen[id(child)] = child
-                yield from visit(child, (*path, key))
+        found = sort(value)
+        if found == "data" or type(value) is Marked:
+            yield Found(path, value)
+        elif found == "container" and id(value) not in seen:
+            seen[id(value)] = value
+            for key, child in items_in(value):
+                if type(child) not in learned.plain:
+                    yield from visit(child, (*path, key))
 
     return visit(value, ())
 
 
 def find_data(value: Any) -> Iterator[Found]:
-    """Yield the data inside a container, each once, with its path."""
+    """Yield the data that a value is or contains, each once, with its path."""
     return (found for found in find(value) if type(found.value) is not Marked)
 
 
 def holds_data(value: Any) -> bool:
     """Return whether a value is data or contains data."""
-    found = sort(value)
-    return found == "data" or (found == "container" and any(find_data(value)))
+    return any(find_data(value))
 
 
 # ----------------------------------------------------------------------- texts
@@ -357,8 +354,8 @@ def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindE
         before: What was tried, or found, up to the name of the attribute or item.
         after: The rest of that.
     """
-    is_whole, kind = sort(value) == "data", type_name(value)
-    found = [Found((), value)] if is_whole else [*find_data(value)]
+    found, kind = [*find_data(value)], type_name(value)
+    is_whole = not found[0].path
     path, known = KeyPath((key, *found[0].path)), framework_of(value)
     whole = "it" if is_whole else f"the whole {kind}"
     ways = [f"mark {whole} as data:  obj{key} = data(...)"]

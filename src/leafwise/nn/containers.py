@@ -70,9 +70,9 @@ class List(Pytree, MutableSequence[T], Generic[T]):
         return size
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, list):
-            return [*self] == other
-        return self is other or NotImplemented
+        if isinstance(other, list | List):
+            return self is other or [*self] == [*other]
+        return NotImplemented
 
     def __hash__(self) -> int:
         return object.__hash__(self)
@@ -85,8 +85,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
 
     def insert(self, index: int, value: T) -> None:
         """Insert an item before a position; the items after it keep their kinds."""
-        if levels.token is not None:
-            check_level(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         bare, mark = unmarked(value)
         pairs = self._pairs()
         pairs.insert(index, (bare, decide(self, len(self), bare, mark)))
@@ -112,8 +111,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
         return values[index]
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        if levels.token is not None:
-            check_level(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         if not isinstance(index, slice):
             assign(self, self._place(index), value)
             return
@@ -128,8 +126,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
             assign(self, place, item)
 
     def __delitem__(self, index: int | slice) -> None:
-        if levels.token is not None:
-            check_level(self, f"[{index}]")
+        check_level(self, f"[{index}]")
         pairs = self._pairs()
         del pairs[index]
         self._refill(pairs)
@@ -238,9 +235,9 @@ class Dict(Pytree, MutableMapping[str, T], Generic[T]):
     _leafwise_brackets = "({", "})"
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, dict):
-            return dict(self) == other
-        return self is other or NotImplemented
+        if isinstance(other, dict | Dict):
+            return self is other or dict(self) == dict(other)
+        return NotImplemented
 
     def __hash__(self) -> int:
         return object.__hash__(self)

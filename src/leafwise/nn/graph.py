@@ -15,7 +15,7 @@ structure by now: another class, key, static value, or other shared references.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from operator import is_
 from types import MappingProxyType
@@ -55,7 +55,7 @@ from .instance import (
 )
 from .pytree import Pytree
 from .states import State, as_state, from_flat_state, left_over, merge_state, walk_state
-from .variables import Variable, make_variable, metadata_in, metadata_of
+from .variables import Variable, bare, make_variable, metadata_in, metadata_of
 
 
 __all__ = [
@@ -260,26 +260,25 @@ def kinds_of(code: Iterable[Entry]) -> list[Kind]:
     variable there may be of a closer kind, which is that of all in it.
     """
     found: list[Kind] = []
-    _add_kinds(iter(code), Kind.DATA, False, found)
+    entries = iter(code)
+
+    def add(kind: Kind, is_final: bool) -> None:
+        tag, rule, arity, aux = next(entries)
+        if tag == LEAF:
+            found.append(kind)
+            return
+        kinds = [kind] * arity
+        if type(aux) is Statics and not is_final:
+            kinds = rule.cls._leafwise_kinds(aux, kind)
+            is_final = issubclass(rule.cls, Variable) and kinds[0] is not Kind.DATA
+        if tag == VARIABLE:
+            found.extend(kinds)
+            return
+        for inner in kinds:
+            add(inner, is_final)
+
+    add(Kind.DATA, False)
     return found
-
-
-def _add_kinds(
-    code: Iterator[Entry], kind: Kind, is_final: bool, found: list[Kind]
-) -> None:
-    tag, rule, arity, aux = next(code)
-    if tag == LEAF:
-        found.append(kind)
-        return
-    kinds = [kind] * arity
-    if type(aux) is Statics and not is_final:
-        kinds = rule.cls._leafwise_kinds(aux, kind)
-        is_final = issubclass(rule.cls, Variable) and kinds[0] is not Kind.DATA
-    if tag == VARIABLE:
-        found += kinds
-        return
-    for inner in kinds:
-        _add_kinds(code, inner, is_final, found)
 
 
 # ------------------------------------------------------------------- flattening
@@ -299,7 +298,7 @@ class FlatGraph:
         first: For each of these, its first path.
     """
 
-    def __init__(self, copying: bool, keep: tuple[type, ...]) -> None:
+    def __init__(self, traced: bool) -> None:
         self.code: list[Entry] = []
         self.leaves: list[Any] = []
         self.paths: list[Path] = []
@@ -310,8 +309,7 @@ class FlatGraph:
         self._entered: set[int] = set()  # the ids of the containers around
         self._numbers: dict[int, int] = {}
         self._sorts: dict[type, tuple[Rule | None, str]] = {}
-        self._copying = copying
-        self._keep = keep
+        self._traced = traced
 
     @property
     def graphdef(self) -> GraphDef[Any]:
@@ -320,11 +318,13 @@ class FlatGraph:
 
     def visit(self, value: Any, path: Path, holder: Any, place: int) -> None:
         """Add what stands at a path of the graph."""
-        cls, copying = type(value), self._copying
+        cls = type(value)
         rule, sort = self._sorts.get(cls) or self._sort(cls)
         if rule is None:
-            is_inside = place == _INSIDE and not copying
-            if is_inside and not (looks_like_array(cls) or holds_data(value)):
+            is_fixed = (self._traced and place and not is_traceable(cls)) or (
+                place == _INSIDE and not (looks_like_array(value) or holds_data(value))
+            )
+            if is_fixed:
                 self.code.append((FIXED, _CONSTANT, 0, snapshot(value)))
             else:
                 self.code.append(_LEAF)
@@ -338,22 +338,21 @@ class FlatGraph:
             self.code.append((VARIABLE, rule, 1, metadata_of(value)))
             self._add_value(value, path, holder)
         else:
-            if sort == TREE and not copying:
-                if id(value) in self._entered:
-                    raise CycleError(
-                        f"the {type_name(value)} at {path} contains itself, with no "
-                        "object in between",
-                        again=KeyPath(()),
-                    )
+            if sort == NODE:
+                self._count(value, path)
+                inside = _UNCHECKED if is_unchecked(cls) else _MARKED
+            elif id(value) in self._entered:
+                raise CycleError(
+                    f"the {type_name(value)} at {path} contains itself, with no "
+                    "object in between",
+                    again=KeyPath(()),
+                )
+            else:
                 self._entered.add(id(value))
+                inside = place if place < _UNCHECKED else _INSIDE
             children, aux = rule.flatten(value)
             arity = len(children)
-            if sort == NODE or (copying and _is_counted(rule, arity)):
-                self._count(value, path)
             self.code.append((sort, rule, arity, aux))
-            inside = _INSIDE if place else _MARKED
-            if sort == NODE:
-                inside = _UNCHECKED if is_unchecked(cls) else _MARKED
             for part, child in zip(parts_of(rule, aux, arity), children, strict=True):
                 self.visit(child, (*path, part), value, inside)
             self._entered.discard(id(value))
@@ -361,11 +360,8 @@ class FlatGraph:
     def _sort(self, cls: type) -> tuple[Rule | None, str]:
         """Return the rule of a type, None for values, and the tag of its nodes."""
         rule, sort = rule_of(cls), TREE
-        if issubclass(cls, self._keep):
-            rule = None
-        elif rule is not None and is_object(rule):
-            is_variable = issubclass(cls, Variable) and not self._copying
-            sort = VARIABLE if is_variable else NODE
+        if rule is not None and is_object(rule):
+            sort = VARIABLE if issubclass(cls, Variable) else NODE
         self._sorts[cls] = rule, sort
         return rule, sort
 
@@ -380,9 +376,7 @@ class FlatGraph:
         self.holders.append(holder)
 
 
-def flatten_graph(
-    root: Any, *, copying: bool = False, keep: tuple[type, ...] = ()
-) -> FlatGraph:
+def flatten_graph(root: Any, *, traced: bool = False) -> FlatGraph:
     """Flatten a graph, visiting each object and each variable once.
 
     In the plain containers of an object with `pytree=False`, whose attributes nobody
@@ -391,32 +385,34 @@ def flatten_graph(
 
     Args:
         root: An object, or a container with objects in it.
-        copying: Whether containers are counted too, and variables are nodes.
-        keep: Types of what is a value, though it could be flattened.
+        traced: Whether what jax cannot trace, such as a text in an object, is
+            structure.
 
     Raises:
         CycleError: A container contains itself, with no object in between.
     """
-    flat = FlatGraph(copying, keep)
-    flat.visit(root, (), None, _MARKED)
+    flat = FlatGraph(traced)
+    flat.visit(root, (), None, _OUTSIDE)
     return flat
 
 
-_MARKED: Final = 0
-_UNCHECKED: Final = 1
-_INSIDE: Final = 2
-"""Where a value stands: under an object that marks its attributes, or nowhere in one;
-right in one that does not; in a container in such a one."""
+_OUTSIDE, _MARKED, _UNCHECKED, _INSIDE = range(4)
+"""Where a value stands: in no object; under one that marks its attributes; right in one
+that does not; in a container in such a one."""
+
+
+def is_traceable(cls: type) -> bool:
+    """Return whether values of a type are numbers or arrays to jax."""
+    return (
+        issubclass(cls, int | float | complex)
+        or hasattr(cls, "dtype")
+        or hasattr(cls, "__jax_array__")
+    )
 
 
 def is_object(rule: Rule) -> bool:
     """Return whether the nodes of a rule are objects or variables."""
     return rule.unflatten_into is not None and issubclass(rule.cls, DataNode)
-
-
-def _is_counted(rule: Rule, arity: int) -> bool:
-    """Return whether a container is one that could stand twice: not None, not ()."""
-    return arity > 0 or rule.unflatten_into is not None
 
 
 # ----------------------------------------------------------------- unflattening
@@ -426,7 +422,6 @@ def unflatten_graph(
     code: Iterable[Entry],
     leaves: Iterable[Any],
     *,
-    copying: bool = False,
     tracked: list[Any] | None = None,
     reuse: Mapping[int, Any] = MappingProxyType({}),
 ) -> Any:
@@ -435,65 +430,39 @@ def unflatten_graph(
     Args:
         code: The code.
         leaves: The values, variables included, in the order of the code.
-        copying: Whether static containers are copied, and containers are counted.
         tracked: A list that gets what was counted, by number.
         reuse: By number, objects and variables that are filled anew rather than made.
-
-    Raises:
-        CycleError: A cycle goes through a container that cannot be made empty.
     """
-    tracked = [] if tracked is None else tracked
-    return _built(iter(code), iter(leaves), copying, tracked, reuse)
+    entries, values = iter(code), iter(leaves)
+    objects: list[Any] = [] if tracked is None else tracked
 
+    def built() -> Any:
+        tag, rule, arity, aux = next(entries)
+        if tag == LEAF:
+            return next(values)
+        if tag == FIXED:
+            return snapshot(aux)
+        if tag == REF:
+            return objects[aux]
+        node = reuse.get(len(objects))
+        if tag == VARIABLE:
+            variable = next(values)
+            if node is not None:
+                node.update_from_state(variable)
+            objects.append(variable if node is None else node)
+            return objects[-1]
+        if tag == NODE:
+            aux = aux.renewed(node)
+            node = object.__new__(rule.cls) if node is None else node
+            objects.append(node)
+        children = []
+        for _ in range(arity):  # no comprehension, which is a frame of its own
+            children.append(built())  # noqa: PERF401  # see above
+        if tag == NODE:
+            return rule.unflatten_into(node, aux, children)
+        return rule.unflatten(aux, children)
 
-def _built(
-    code: Iterator[Entry],
-    leaves: Iterator[Any],
-    copying: bool,
-    tracked: list[Any],
-    reuse: Mapping[int, Any],
-) -> Any:
-    """Return what the next entries stand for."""
-    tag, rule, arity, aux = next(code)
-    if tag == LEAF:
-        return next(leaves)
-    if tag == FIXED:
-        return snapshot(aux)
-    if tag == REF:
-        if tracked[aux] is _UNMADE:
-            raise CycleError("a cycle contains an immutable container")
-        return tracked[aux]
-    index = len(tracked)
-    value = reuse.get(index)
-    if tag == VARIABLE:
-        variable = next(leaves)
-        if value is None:
-            value = variable
-        else:
-            value.update_from_state(variable)
-        tracked.append(value)
-        return value
-    if tag == NODE:
-        value = object.__new__(rule.cls) if value is None else value
-        aux = Statics(aux.fields, aux.seen) if copying else aux
-    else:
-        empty = rule.empty(aux) if copying else None
-        value = _UNMADE if empty is None else empty
-    is_counted = tag == NODE or (copying and _is_counted(rule, arity))
-    if is_counted:
-        tracked.append(value)
-    children = []
-    for _ in range(arity):  # no comprehension, which is a frame of its own
-        children.append(_built(code, leaves, copying, tracked, reuse))  # noqa: PERF401  # see above
-    if value is not _UNMADE:
-        return rule.unflatten_into(value, aux, children)
-    value = rule.unflatten(aux, children)
-    if is_counted:
-        tracked[index] = value
-    return value
-
-
-_UNMADE: Final = object()
+    return built()
 
 
 install(GraphDef, StaticRule, bridge=True, where=_PACKAGE)
@@ -530,19 +499,18 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
 
     Modelled on `flax.nnx.iter_graph`.
     """
-    yield from _inside_out(tree, (), {})
+    seen: dict[int, Any] = {}
 
+    def visit(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+        if rule_of(type(value)) is not None:
+            if id(value) in seen:
+                return
+            seen[id(value)] = value
+            for part, child in below(value):
+                yield from visit(child, (*path, part))
+        yield path, value
 
-def _inside_out(
-    value: Any, path: Path, seen: dict[int, Any]
-) -> Iterator[tuple[Path, Any]]:
-    if rule_of(type(value)) is not None:
-        if id(value) in seen:
-            return
-        seen[id(value)] = value
-        for part, child in below(value):
-            yield from _inside_out(child, (*path, part), seen)
-    yield path, value
+    yield from visit(tree, ())
 
 
 def find_duplicates(tree: Any, *, only: Filter = ...) -> list[list[Path]]:
@@ -566,21 +534,15 @@ def find_duplicates(tree: Any, *, only: Filter = ...) -> list[list[Path]]:
 
     Modelled on `flax.nnx.find_duplicates`.
     """
+    flat = flatten_graph(tree)
+    places = [*zip(flat.tracked, flat.first, strict=True)]
+    places += [(flat.tracked[number], path) for number, path, _ in flat.again]
+    for leaf, path in zip(flat.leaves, flat.paths, strict=True):
+        inside = (*path, "value") if isinstance(leaf, Variable) else path
+        places += [(bare(leaf), inside)] if is_data(bare(leaf)) else []
     found: dict[int, tuple[Any, list[Path]]] = {}
-
-    def visit(value: Any, path: Path, around: tuple[int, ...]) -> None:
-        is_leaf = rule_of(type(value)) is None
-        if is_node(value) or (is_leaf and is_data(value)):
-            paths = found.setdefault(id(value), (value, []))[1]
-            paths.append(path)
-            if len(paths) > 1:
-                return
-        elif id(value) in around:
-            raise CycleError(f"the {type_name(value)} at {path} contains itself")
-        for part, child in below(value):
-            visit(child, (*path, part), (*around, id(value)))
-
-    visit(tree, (), ())
+    for value, path in places:
+        found.setdefault(id(value), (value, []))[1].append(path)
     meant = predicate(only)
     return [
         paths
@@ -612,6 +574,7 @@ class KnownGraph:
         self._tracked: list[Place] = []
         self._values: list[tuple[Place, bool]] = []
         self._again: list[tuple[Place, int]] = []
+        self._fixed: list[tuple[Place, Any]] = []
         stack = [(0, iter(range(1)))]  # the index of a node, and its children to come
         for tag, rule, number, aux in graphdef._code:
             while (child := next(stack[-1][1], None)) is None:
@@ -625,6 +588,8 @@ class KnownGraph:
                 self._variables.append((len(self._tracked), rule, aux))
             elif tag == REF:
                 self._again.append((place, aux))
+            elif tag == FIXED:
+                self._fixed.append((place, aux))
             if tag in (NODE, VARIABLE):
                 self._tracked.append(place)
             if tag in (LEAF, VARIABLE):
@@ -663,6 +628,11 @@ class KnownGraph:
             for (parent, index), number in self._again
         ):
             return None
+        if not all(
+            exact.same(children[parent][index], value, typed=True)
+            for (parent, index), value in self._fixed
+        ):
+            return None
         leaves = [(children[i][j], is_variable) for (i, j), is_variable in self._values]
         types = {type(leaf) for leaf, is_variable in leaves if not is_variable}
         if not all(map(self._is_leaf, types - self._leaf_types)):
@@ -671,7 +641,7 @@ class KnownGraph:
         return values, tracked
 
     def _is_leaf(self, cls: type) -> bool:
-        if rule_of(cls) is not None:
+        if rule_of(cls) is not None or not is_traceable(cls):
             return False
         add_lasting(self._leaf_types, cls)
         return True
@@ -681,7 +651,7 @@ class LastGraph:
     """The graph that was flattened last, which is known once it was met twice."""
 
     def __init__(self) -> None:
-        self._last: GraphDef | None = None
+        self._last = GraphDef(())
         self._known: KnownGraph | None = None
 
     def flatten(self, root: Any) -> tuple[GraphDef, list[Any], list[Any]]:
@@ -690,22 +660,17 @@ class LastGraph:
         found = None if known is None else known.read(root)
         if known is not None and found is not None:
             return known.graphdef, *found
-        flat = flatten_graph(root)
+        flat = flatten_graph(root, traced=True)
         last, graphdef = self._last, flat.graphdef
-        before = () if last is None else last._code
-        is_same = len(before) == len(flat.code) and all(
-            map(identical_entry, before, flat.code)
+        is_same = len(last._code) == len(flat.code) and all(
+            map(identical_entry, last._code, flat.code)
         )
-        values = [
-            leaf._leafwise_value if isinstance(leaf, Variable) else leaf
-            for leaf in flat.leaves
-        ]
-        if last is None or not is_same:
+        values = [*map(bare, flat.leaves)]
+        if not is_same:
             self._last, self._known = graphdef, None
             return graphdef, values, flat.tracked
-        is_marked = all(
-            tag != FIXED and not (tag == NODE and is_unchecked(rule.cls))
-            for tag, rule, *_ in flat.code
+        is_marked = not any(
+            tag == NODE and is_unchecked(rule.cls) for tag, rule, *_ in flat.code
         )
         self._known = KnownGraph(last) if is_marked else None
         return last, values, flat.tracked
@@ -854,12 +819,12 @@ def flatten_whole(node: Any) -> FlatGraph:
 
 
 def require_whole(node: Any) -> None:
-    """Raise an error for a bare value or a bare variable.
+    """Raise an error for a bare value.
 
     Raises:
         TypeError: It is one.
     """
-    if rule_of(type(node)) is None or isinstance(node, Variable):
+    if rule_of(type(node)) is None:
         raise TypeError(
             "expected an object or a container with objects, got a bare "
             f"{type_name(node)}"
@@ -879,8 +844,10 @@ def select(
     return partition(rows, filters)
 
 
-def part_of(flat: FlatGraph, indexes: Iterable[int]) -> State:
-    """Return some values of a graph as a state."""
+def part_of(flat: FlatGraph, indexes: Sequence[int]) -> Any:
+    """Return some values of a graph as a state; a bare variable is its own."""
+    if flat.paths == [()] and indexes:
+        return flat.leaves[0]
     return from_flat_state((flat.paths[i], flat.leaves[i]) for i in indexes)
 
 
@@ -984,18 +951,22 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     Modelled on `flax.nnx.update`.
     """
     require_whole(node)
+    if isinstance(node, Variable):
+        for value in states:
+            write(node, None, value)
+        return
     steps: list[tuple[Any, Any, Any]] = []
     given = as_state(states[0]) if len(states) == 1 else merge_state(*states)
     if _plan(node, given._leafwise_items, (), steps) is not node:
         raise StructureError(f"a {type_name(node)} cannot be changed")
     holders = {id(holder): holder for holder, *_ in steps}.values()
-    before = [*map(_content, holders)]
+    undo = [*map(_undoing, holders)]
     try:
         for holder, part, value in steps:
             write(holder, part, value)
     except BaseException:  # of a setter of the user; it is raised again
-        for holder, content in zip(holders, before, strict=True):
-            _restore(holder, content)
+        for restore in undo:
+            restore()
         raise
 
 
@@ -1068,36 +1039,32 @@ def write(holder: Any, key: Any, value: Any) -> None:
         assign(holder, name, value)
     elif not isinstance(holder, Variable):
         holder[key] = value
-    elif not isinstance(value, Variable):
-        metadata = holder._leafwise_metadata
-        holder.update_from_state(make_variable(Variable, value, metadata))
-    elif holder._leafwise_metadata or value._leafwise_metadata:
-        frozen = {FROZEN: True} if holder._leafwise_is_frozen else {}
-        metadata = {n: x for n, x in value.get_metadata().items() if n != FROZEN}
-        raw = value.get_raw_value()
-        holder.update_from_state(make_variable(Variable, raw, metadata | frozen))
     else:
+        if not isinstance(value, Variable):
+            value = make_variable(Variable, value, holder._leafwise_metadata)
+        elif value._leafwise_is_frozen is not holder._leafwise_is_frozen:
+            metadata = value.get_metadata()
+            if metadata.pop(FROZEN, None) is not True:
+                metadata[FROZEN] = True
+            value = make_variable(Variable, bare(value), metadata)
         holder.update_from_state(value)
 
 
-def _content(holder: Any) -> Any:
-    """Return what is in a variable, an object or a container."""
+def _undoing(holder: Any) -> Callable[[], None]:
+    """Return a function that brings back what is in a holder now."""
     if isinstance(holder, Variable):
-        return holder._leafwise_value, holder._leafwise_metadata
+        before = make_variable(Variable, bare(holder), holder._leafwise_metadata)
+        return lambda: holder.update_from_state(before)
     if isinstance(holder, Pytree):
-        return dict(vars(holder)), dict(kinds_in(holder))
-    return dict(holder) if isinstance(holder, dict) else [*holder]
+        values, kinds = dict(vars(holder)), dict(kinds_in(holder))
+        return lambda: refill(holder, values, kinds)
+    items = holder.copy()
 
-
-def _restore(holder: Any, content: Any) -> None:
-    """Bring back what was in a variable, an object or a container."""
-    if isinstance(holder, Variable):
-        holder.update_from_state(make_variable(Variable, *content))
-    elif isinstance(holder, Pytree):
-        refill(holder, *content)
-    else:
+    def restore() -> None:
         holder.clear()
-        (holder.update if isinstance(holder, dict) else holder.extend)(content)
+        (holder.update if isinstance(holder, dict) else holder.extend)(items)
+
+    return restore
 
 
 # -------------------------------------------------------------------------- pop
@@ -1198,10 +1165,35 @@ def clone(tree: T, variables: bool = True) -> T:
 
     Modelled on `flax.nnx.clone`.
     """
-    flat = flatten_graph(tree, copying=True, keep=() if variables else (Variable,))
-    leaves = map(_copied_leaf, flat.leaves) if variables else flat.leaves
-    made: T = unflatten_graph(flat.code, leaves, copying=True)
+    made: T = copy_graph(tree, variables, _copied_leaf if variables else lambda x: x)
     return made
+
+
+def copy_graph(tree: Any, variables: bool, copy_leaf: Callable[[Any], Any]) -> Any:
+    """Return a copy of nested objects and containers; shared references are kept."""
+    copies: dict[int, Any] = {}
+    kept: list[Any] = []  # so that no id is that of another one later
+
+    def copied(value: Any) -> Any:
+        rule = rule_of(type(value))
+        if rule is None or (not variables and isinstance(value, Variable)):
+            return copy_leaf(value)
+        if id(value) in copies:
+            if copies[id(value)] is MISSING:
+                raise CycleError("a cycle contains an immutable container")
+            return copies[id(value)]
+        kept.append(value)
+        children, aux = rule.flatten(value)
+        is_whole = is_object(rule)
+        made = object.__new__(rule.cls) if is_whole else rule.empty(aux)
+        copies[id(value)] = MISSING if made is None else made
+        inside = [*map(copied, children)]
+        if made is None:
+            copies[id(value)] = rule.unflatten(aux, inside)
+            return copies[id(value)]
+        return rule.unflatten_into(made, aux.renewed() if is_whole else aux, inside)
+
+    return copied(tree)
 
 
 def _copied_leaf(leaf: Any) -> Any:

@@ -13,7 +13,6 @@ each in a tuple, so that it differs from a name.
 from __future__ import annotations
 
 import builtins
-import copy
 import dataclasses
 import functools
 import inspect
@@ -113,12 +112,9 @@ class Fields:
         self.child_kinds = tuple([kinds[name] or Kind.STATIC for name in data])
         values = tuple([kind._value_ for kind in self.child_kinds])
         self.signature = cls, self.data, values, self.static
-        self.children: Callable[[Mapping[Any, Any]], tuple[Any, ...]]
         self.children = picker(self.data)
-        self.statics: Callable[[Mapping[Any, Any]], tuple[Any, ...]]
         self.statics = picker(self.static)
         places = {name: i for i, name in enumerate((*self.data, *self.static))}
-        self.ordered: Callable[[tuple[Any, ...]], tuple[Any, ...]]
         self.ordered = picker([places[name] for name in self.names])
         self.last: Any = None
         self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
@@ -184,12 +180,53 @@ class Statics:
         seen: The same, as they were at that time.
     """
 
-    __slots__ = ("fields", "seen", "values")
+    __slots__ = ("_is_flat", "fields", "seen", "values")
 
-    def __init__(self, fields: Fields, values: tuple[Any, ...]) -> None:
+    def __init__(
+        self, fields: Fields, values: tuple[Any, ...], seen: Any = None
+    ) -> None:
         self.fields = fields
         self.values = values
-        self.seen = snapshots(values)
+        self.seen: tuple[Any, ...] = snapshots(values) if seen is None else seen
+        self._is_flat: bool | None = None
+
+    def is_of(self, fields: Fields, values: tuple[Any, ...]) -> bool:
+        """Return whether it is clear at one look that these are still the values.
+
+        Of what can change, this can be said of lists of strings only: other values
+        differ in more than `==` can see.
+        """
+        if self.fields is not fields or not all(map(is_, self.values, values)):
+            return False
+        if self.seen is self.values:
+            return True
+        if self._is_flat is None:
+            self._is_flat = all(
+                seen is value
+                or (type(seen) is list and all(type(text) is str for text in seen))
+                for seen, value in zip(self.seen, self.values, strict=True)
+            )
+        return self._is_flat and self.seen == self.values
+
+    def renewed(self, obj: Any = None) -> Statics:
+        """Return the same with values of its own.
+
+        Args:
+            obj: An object that keeps those of its values that are the same.
+        """
+        if obj is None:
+            values = snapshots(self.seen)
+        else:
+            held = vars(obj)
+            values = tuple(
+                held[name]
+                if exact.same(held.get(name), seen, typed=True) and name in held
+                else snapshot(seen)
+                for name, seen in self
+            )
+        return (
+            self if values is self.values else Statics(self.fields, values, self.seen)
+        )
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Statics:
@@ -218,15 +255,22 @@ class Statics:
         return ", ".join(f"{part_of(name)}={shown(value)}" for name, value in self)
 
 
-def statics_for(fields: Fields, values: tuple[Any, ...]) -> Statics:
-    """Return the static part of an object; the last one made, if it is just that.
+def statics_for(
+    fields: Fields, values: tuple[Any, ...], last: Statics | None = None
+) -> Statics:
+    """Return the static part of an object; if it is just that, one made before.
 
     Numbers and texts that are identical need no look inside, and objects that were
     built alike often share them.
+
+    Args:
+        fields: The fields of the object.
+        values: Its static values.
+        last: The static part that the object had before.
     """
-    last = fields.last
-    if last is not None and all(map(is_, last.values, values)):
-        return last  # type: ignore[no-any-return]  # as many values, by the fields
+    for known in (last, fields.last):
+        if known is not None and known.is_of(fields, values):
+            return known
     made = Statics(fields, values)
     if _SCALARS.issuperset(map(type, values)):
         fields.last = made
@@ -252,12 +296,12 @@ def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def snapshot(value: Any) -> Any:
-    """Return a copy of a value with its lists, dicts and sets copied."""
+    """Return a copy of a value with its containers, and what has a rule, copied."""
     return value if type(value) in _UNCHANGING else _snapshot(value, {}, _MAX_DEPTH)
 
 
 def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
-    cls = type(value)
+    cls: Any = type(value)
     if cls in _UNCHANGING or not depth:
         return value
     if id(value) in copies:
@@ -267,14 +311,24 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
         return value if all(map(is_, seen, value)) else seen
     if cls in _SETS:
         return cls(value)
-    if cls is list and _UNCHANGING.issuperset(map(type, value)):
-        return value.copy()
     if cls in _SEQUENCES or cls in _MAPPINGS:
-        made = copies[id(value)] = copy.copy(value)
-        for key, item in value.items() if cls in _MAPPINGS else enumerate(value):
-            made[key] = _snapshot(item, copies, depth - 1)
+        items = value.values() if cls in _MAPPINGS else value
+        made = copies[id(value)] = value.copy()
+        if not _UNCHANGING.issuperset(map(type, items)):
+            for key, item in value.items() if cls in _MAPPINGS else enumerate(value):
+                made[key] = _snapshot(item, copies, depth - 1)
         return made
-    return value
+    rule = rule_of(cls)
+    if rule is None or cls.__eq__ is object.__eq__:
+        return value
+    children, aux = rule.flatten(value)
+    if aux is value:
+        return value
+    parts = [*children, aux]
+    copied = [_snapshot(part, copies, depth - 1) for part in parts]
+    if cls.__hash__ is not None and all(map(is_, copied, parts)):
+        return value  # it cannot change
+    return rule.unflatten(copied.pop(), copied)
 
 
 _SETS: Final = frozenset({set, bytearray})
@@ -282,7 +336,12 @@ _SEQUENCES: Final = frozenset({list, deque})
 _MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict, Counter})
 
 
-_ORDERS: Final = ("name", "insertion")
+_DEFAULTS: Final[dict[str, Any]] = {
+    "pytree": True,
+    "order": "name",
+    "strict": True,
+    "kind": Kind.DATA,
+}
 _BY_NAME: Final = {"Data": Kind.DATA, "Static": Kind.STATIC}
 
 
@@ -300,29 +359,23 @@ class ClassSpec:
             cached properties.
     """
 
-    def __init__(
-        self,
-        cls: type,
-        base: ClassSpec | None,
-        *,
-        pytree: bool | None,
-        order: Order | None,
-        strict: bool | None,
-        kind: Kind | None,
-    ) -> None:
-        def chosen(value: Any, name: str, default: Any) -> Any:
-            if value is not None:
-                return value
-            return default if base is None else getattr(base, name)
+    pytree: bool
+    order: Order
+    strict: bool
+    kind: Kind
 
-        if order not in (None, *_ORDERS):
-            raise ValueError(f"order must be 'name' or 'insertion', got {clip(order)}")
+    def __init__(
+        self, cls: type, base: ClassSpec | None, options: Mapping[str, Any]
+    ) -> None:
+        if options["order"] not in (None, "name", "insertion"):
+            raise ValueError(
+                f"order must be 'name' or 'insertion', got {clip(options['order'])}"
+            )
         self.cls = cls
         cls._leafwise_known = {}  # type: ignore[attr-defined]  # see `fields_of`
-        self.pytree: bool = chosen(pytree, "pytree", True)
-        self.order: Order = chosen(order, "order", "name")
-        self.strict: bool = chosen(strict, "strict", True)
-        self.kind: Kind = chosen(kind, "kind", Kind.DATA)
+        for name, default in _DEFAULTS.items():
+            inherited = default if base is None else getattr(base, name)
+            setattr(self, name, inherited if options[name] is None else options[name])
         self.hidden = frozenset(
             name
             for base_cls in cls.__mro__
@@ -496,8 +549,7 @@ def set_kind(obj: Any, name: Any, kind: Kind | None) -> None:
 
 def drop(obj: Any, name: Any) -> None:
     """Remove an entry and its kind."""
-    if levels.token is not None:
-        check_level(obj, str(key_of(name)))
+    check_level(obj, str(key_of(name)))
     del obj.__dict__[name]
     kinds = dict(kinds_in(obj))
     kinds.pop(name, None)
@@ -596,6 +648,7 @@ class Shell(DataNode):
 
 set_fields: Final = vars(Shell)["_leafwise_fields"].__set__
 set_stamp: Final = vars(Shell)["_leafwise_stamp"].__set__
+get_statics: Final = vars(Shell)["_leafwise_statics"].__get__
 set_statics: Final = vars(Shell)["_leafwise_statics"].__set__
 set_building: Final = vars(Shell)["_leafwise_building"].__set__
 
@@ -627,7 +680,7 @@ def _is_kept_elsewhere(obj: Any, name: Any) -> bool:
     """Return whether the class has a property, or the like, of this name."""
     if name == "__orig_class__":  # typing sets it, and does not mind if it cannot
         raise AttributeError(name)
-    return name not in kinds_in(obj) and name in type(obj)._leafwise_spec.descriptors
+    return name in type(obj)._leafwise_spec.descriptors
 
 
 def check(obj: Any, name: Any, value: Any) -> None:
@@ -726,12 +779,16 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
             return found
     if not is_settled or values.keys() != fields.kinds.keys():
         values, fields = settle(node)
-    aux = statics_for(fields, fields.statics(values))
-    is_lasting = aux.seen is aux.values and len(fields.names) <= _MAX_SHARED
-    if hooks.reader is not None and is_lasting:
+    try:
+        last = get_statics(node)
+    except AttributeError:
+        last = None
+    aux = statics_for(fields, fields.statics(values), last)
+    if aux is not last:
         set_statics(node, aux)
-        if fields.read is None:
-            fields.read = hooks.reader(fields, "_leafwise_statics")
+    is_lasting = aux.seen is aux.values and len(fields.names) <= _MAX_SHARED
+    if fields.read is None and hooks.reader is not None and is_lasting:
+        fields.read = hooks.reader(fields, "_leafwise_statics")
     return fields.children(values), aux
 
 
@@ -829,6 +886,7 @@ def object_rule(cls: Any, **given: Any) -> Rule:
         values = fields.ordered((*children, *aux.values))
         put_table(node, dict(zip(fields.names, values, strict=True)))
         put_fields(node, fields)
+        set_statics(node, aux)
         return node
 
     form = Shaped("_leafwise_fields", object.__new__, put_table, put_fields, Statics)

@@ -9,10 +9,10 @@ A bare parameter is frozen by the kind of its attribute, a variable by its metad
 from __future__ import annotations
 
 import functools
+import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import (
-    TYPE_CHECKING,
     Any,
     ClassVar,
     Final,
@@ -26,22 +26,31 @@ from typing import (
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..kinds import Kind, Marked
-from ..lazy import real
 from ..ops.map import tree_map
-from ..safely import MISSING, class_name, shown, type_name
+from ..safely import MISSING, class_name, clip, shown, type_name
 from .filters import FROZEN, Filter, judge, predicate
 from .graph import (
     Path,
     clone,
+    copy_graph,
     flatten_graph,
     is_node,
     iter_graph,
     kinds_of,
-    unflatten_graph,
     write,
 )
-from .instance import assign, below, check, drop, kinds_in, part_of, rule_of, set_kind
-from .pytree import EVALUATING, Pytree, name_to_kind
+from .instance import (
+    assign,
+    below,
+    check,
+    decide,
+    drop,
+    kinds_in,
+    part_of,
+    rule_of,
+    set_kind,
+)
+from .pytree import MODE, Pytree, name_to_kind
 from .states import State, from_flat_state, unknown, walk_state
 from .variables import Intermediate, Perturbation, Variable, make_variable
 from .variables import variable_type as named_type
@@ -73,10 +82,76 @@ with a variable for each type that is wanted, whose value is a dict by name."""
 
 
 class _Mode:
-    """Return whether a module is in training mode; an attribute goes first."""
+    """Whether a module is in training mode, which is the default, and is not stored.
+
+    A flag that the `__init__` of a module sets is an attribute as any other, and is
+    stored; that of a module without one is marked as static.
+    """
 
     def __get__(self, obj: Any, _cls: Any = None) -> Any:
-        return self if obj is None else EVALUATING not in vars(obj)
+        return self if obj is None else vars(obj).get(MODE, True)
+
+    def __set__(self, obj: Any, value: Any) -> None:
+        is_new = MODE not in vars(obj)
+        is_building = getattr(obj, "_leafwise_building", False)
+        is_own = is_building if is_new else kinds_in(obj)[MODE] is not Kind.STATIC
+        if is_own or value is not True:
+            kind = decide(obj, MODE, value) or (None if is_own else Kind.STATIC)
+            vars(obj)[MODE] = value
+            set_kind(obj, MODE, kind)
+        elif not is_new:
+            drop(obj, MODE)
+
+
+_MODE: Final[Any] = _Mode()
+
+
+def set_attributes(
+    tree: Any, *filters: Filter, raise_if_not_found: bool = True, **attributes: Any
+) -> None:
+    """Set attributes of all objects in a tree that have them, in place.
+
+    Args:
+        tree: An object, or a container with objects in it.
+        *filters: Which objects to change; all by default.
+        raise_if_not_found: Whether each attribute must exist on at least one object.
+        **attributes: The values, by name.
+
+    Raises:
+        ValueError: No object has an attribute of a given name; nothing is changed.
+        KindError: An attribute cannot hold its value; nothing is changed.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise import nn
+        >>> class Dropout(nn.Module):
+        ...     def __init__(self):
+        ...         self.active = True
+        >>> model = nn.List([Dropout(), Dropout()])
+        >>> nn.set_attributes(model, active=False)
+        >>> [layer.active for layer in model]
+        [False, False]
+
+    Modelled on `flax.nnx.Module.set_attributes`.
+    """
+    meant = predicate(filters or ...)
+    steps = []
+    missing = {*attributes}
+    for path, value in iter_graph(tree):
+        if not isinstance(value, Pytree) or not meant(path, value):
+            continue
+        for name, new in attributes.items():
+            if name in kinds_in(value):
+                check(value, name, new)
+                missing.discard(name)
+                steps.append((value, name, new))
+    if missing and raise_if_not_found:
+        raise ValueError(
+            "Could not find at least one instance of the following attributes: "
+            f"{', '.join(sorted(missing))}"
+        )
+    for holder, name, new in steps:
+        write(holder, name, new)
 
 
 class Module(Pytree, order="insertion", kind=Kind.MODULE):
@@ -161,10 +236,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
     # --------------------------------------------------------------------- modes
 
-    if TYPE_CHECKING:
-        is_training: bool
-    else:
-        is_training = _Mode()
+    is_training: bool = _MODE
 
     def train(self, **attributes: Any) -> Self:
         """Switch this module and all objects in it to training mode, in place.
@@ -202,6 +274,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         """
         _set_modes(self, False, attributes)
         return self
+
+    set_attributes = set_attributes
 
     # ------------------------------------------------------------------ as a tree
 
@@ -368,10 +442,17 @@ def _put(box: Variable, held: dict[str, Any]) -> None:
 
 
 def type_of(variable_type: type[Variable] | str) -> type[Variable]:
-    """Return a type of variables, given by name or as the type."""
+    """Return a type of variables, given by name or as the type.
+
+    Raises:
+        TypeError: It is another type.
+    """
     if isinstance(variable_type, str):
         return named_type(variable_type)
-    return get_origin(variable_type) or variable_type
+    cls: Any = get_origin(variable_type) or variable_type
+    if isinstance(cls, type) and issubclass(cls, Variable):
+        return cls
+    raise TypeError(f"expected a type of variables, got {clip(variable_type)}")
 
 
 def zeros_like(leaf: Any) -> Any:
@@ -381,9 +462,6 @@ def zeros_like(leaf: Any) -> Any:
     namespace = getattr(leaf, "__array_namespace__", None)
     if namespace is not None:
         return namespace().zeros_like(leaf)
-    torch = real("torch")
-    if torch is not None and isinstance(leaf, torch.Tensor):
-        return torch.zeros_like(leaf)
     return leaf * 0
 
 
@@ -484,7 +562,7 @@ def capture(
     """
     if isinstance(function, type) and issubclass(function, Variable):
         return lambda decorated: capture(decorated, function, *types, init=init)
-    wanted = tuple(map(_checked_type, types))
+    wanted = tuple(map(type_of, types))
     if not types and init is None:
         wanted = (Intermediate,)
     bound = getattr(function, "__self__", function)
@@ -519,13 +597,6 @@ def capture(
         return (result, *states) if states else result
 
     return captured
-
-
-def _checked_type(wanted: Any) -> type[Variable]:
-    cls = type_of(wanted)
-    if isinstance(cls, type) and issubclass(cls, Variable):
-        return cls
-    raise TypeError(f"capture takes variable types, got {wanted!r}")
 
 
 def _initial(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Any:
@@ -624,54 +695,6 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     return made
 
 
-def set_attributes(
-    tree: Any, *filters: Filter, raise_if_not_found: bool = True, **attributes: Any
-) -> None:
-    """Set attributes of all objects in a tree that have them, in place.
-
-    Args:
-        tree: An object, or a container with objects in it.
-        *filters: Which objects to change; all by default.
-        raise_if_not_found: Whether each attribute must exist on at least one object.
-        **attributes: The values, by name.
-
-    Raises:
-        ValueError: No object has an attribute of a given name; nothing is changed.
-        KindError: An attribute cannot hold its value; nothing is changed.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise import nn
-        >>> class Dropout(nn.Module):
-        ...     def __init__(self):
-        ...         self.active = True
-        >>> model = nn.List([Dropout(), Dropout()])
-        >>> nn.set_attributes(model, active=False)
-        >>> [layer.active for layer in model]
-        [False, False]
-
-    Modelled on `flax.nnx.Module.set_attributes`.
-    """
-    meant = predicate(filters or ...)
-    steps = []
-    missing = {*attributes}
-    for path, value in iter_graph(tree):
-        if not isinstance(value, Pytree) or not meant(path, value):
-            continue
-        for name, new in attributes.items():
-            if name in kinds_in(value):
-                check(value, name, new)
-                missing.discard(name)
-                steps.append((value, name, new))
-    if missing and raise_if_not_found:
-        raise ValueError(
-            "Could not find at least one instance of the following attributes: "
-            f"{', '.join(sorted(missing))}"
-        )
-    for holder, name, new in steps:
-        write(holder, name, new)
-
-
 def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
     """Set metadata of all variables in a tree, in place.
 
@@ -692,10 +715,6 @@ def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
     for path, value in iter_graph(tree):
         if isinstance(value, Variable) and meant(path, value):
             value.set_metadata(**metadata)
-
-
-_TRAINING: Final = ("training", "is_training")
-_EVALUATING: Final = ("deterministic", "use_running_average")
 
 
 def train(tree: Any, **attributes: Any) -> None:
@@ -751,28 +770,16 @@ def eval(tree: Any, **attributes: Any) -> None:
 
 
 def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
-    modes = dict.fromkeys(_TRAINING, training) | dict.fromkeys(
-        _EVALUATING, not training
-    )
-    modes |= attributes
+    modes = {"training": training, MODE: training, **attributes}
+    for flag in ("deterministic", "use_running_average"):
+        modes.setdefault(flag, not training)
     set_attributes(tree, raise_if_not_found=False, **modes)
-    is_training = bool(modes["is_training"])
+    is_training = bool(modes[MODE])
     for _, value in [*iter_graph(tree)]:
         if isinstance(value, Pytree) and value._leafwise_is_module:
-            _set_mode(value, is_training)
-
-
-def _set_mode(module: Any, is_training: bool) -> None:
-    """Put a module into a mode, if it has no attribute of its own for it."""
-    held, bodies = vars(module), map(vars, type(module).__mro__)
-    said = next(body["is_training"] for body in bodies if "is_training" in body)
-    if not hasattr(said, "__get__"):  # a value in the body of the class
-        assign(module, "is_training", is_training)
-    if is_training or "is_training" in held:
-        if EVALUATING in held:
-            drop(module, EVALUATING)
-    elif EVALUATING not in held:
-        assign(module, EVALUATING, Marked(Kind.STATIC, True))
+            said = inspect.getattr_static(type(value), MODE)
+            if type(said) is _Mode or not hasattr(said, "__get__"):
+                assign(value, MODE, is_training)
 
 
 def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
@@ -875,8 +882,7 @@ def _changed(tree: T, only: Filter, wanted: Kind, verb: str) -> T:
             f"{type_name(tree)}"
         )
     meant, is_found = predicate(only), only is ...
-    copied = flatten_graph(tree, copying=True)
-    fresh: T = unflatten_graph(copied.code, copied.leaves, copying=True)
+    fresh: T = copy_graph(tree, True, lambda leaf: leaf)
     flat = flatten_graph(fresh)
     for value, path, kind in zip(
         flat.leaves, flat.paths, kinds_of(flat.code), strict=True

@@ -38,6 +38,7 @@ from .instance import (
     kinds_in,
     look_through,
     object_rule,
+    put,
     put_fields,
     set_building,
     set_fields,
@@ -55,9 +56,8 @@ __all__ = [
     "replace",
 ]
 
-EVALUATING: Final = "_leafwise_evaluating"
-"""The attribute that a module has in the mode for evaluation, unless it has a flag of
-its own for it."""
+MODE: Final = "is_training"
+"""The attribute that a module has in the mode for evaluation."""
 
 _STATIC: Final = Kind.STATIC
 _NEW: Final = object()
@@ -163,7 +163,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
         **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
-        _adopt(cls, pytree=pytree, order=order, strict=strict, kind=kind)
+        _adopt(cls, {"pytree": pytree, "order": order, "strict": strict, "kind": kind})
 
     @classmethod
     def _leafwise_rule(cls, where: str) -> Rule:
@@ -211,7 +211,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
                     self.__dict__[name] = value
                     set_kind(self, name, None)
                     return
-            elif cls in (
+            elif name != MODE and cls in (
                 learned.plain if kind is None or kind is _STATIC else learned.settled
             ):
                 self.__dict__[name] = value
@@ -219,8 +219,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
             assign(self, name, value)
 
         def __delattr__(self, name: str) -> None:
-            if levels.token is not None:
-                check_level(self, f".{name}")
+            check_level(self, f".{name}")
             object.__delattr__(self, name)
             settle(self)
 
@@ -232,6 +231,9 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def __getstate__(self) -> Any:
         return dict(settle(self)[0])
+
+    def __setstate__(self, state: Any) -> None:
+        put(self, "__dict__", dict(state))
 
     @staticmethod
     def _leafwise_kinds(aux: Any, _around: Kind) -> list[Kind]:
@@ -246,17 +248,12 @@ class Pytree(Shell, metaclass=PytreeMeta):
 
     def _leafwise_sketch(self) -> Sketch:
         values, fields = settle(self)
-        items = [name for name in values if type(name) is not str]
-        shown = [
-            n
-            for n in values
-            if n not in items and (n[0] != "_" or fields.kind_of(n).is_data)
-        ]
-        rows = [(key_of(n), values[n], fields.kind_of(n)) for n in items + shown]
-        children = [
-            Child(label_of(key), key if kind.is_data else None, value, kind.value)
-            for key, value, kind in rows
-        ]
+        children = []
+        for name in sorted(values, key=lambda name: type(name) is str):  # items first
+            key, kind = key_of(name), fields.kind_of(name)
+            if kind.is_data or type(name) is not str or name[0] != "_":
+                at = key if kind.is_data else None
+                children.append(Child(label_of(key), at, values[name], kind.value))
         opening, closing = self._leafwise_brackets
         return Sketch(children, f"{type_name(self)}{opening}", closing)
 
@@ -267,7 +264,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
 # --------------------------------------------------------------------- classes
 
 
-def _adopt(cls: Any, **options: Any) -> None:
+def _adopt(cls: Any, options: Mapping[str, Any]) -> None:
     """Read what a new class says of its objects."""
     slots = vars(cls).get("__slots__", ())
     listed = (slots,) if isinstance(slots, str) else slots
@@ -278,7 +275,7 @@ def _adopt(cls: Any, **options: Any) -> None:
         )
     bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
     base = next((spec for spec in bases if spec is not None), None)
-    cls._leafwise_spec = ClassSpec(cls, base, **options)
+    cls._leafwise_spec = ClassSpec(cls, base, options)
     if cls._leafwise_spec.pytree:
         announced.tell(cls)
 
@@ -286,7 +283,7 @@ def _adopt(cls: Any, **options: Any) -> None:
 _PACKAGE: Final = __name__.partition(".")[0]
 
 
-_adopt(Pytree, pytree=None, order=None, strict=None, kind=None)
+_adopt(Pytree, dict.fromkeys(("pytree", "order", "strict", "kind")))
 install(Pytree, lambda cls, **given: cls._leafwise_rule(_PACKAGE), inherit=True)
 
 

@@ -6,7 +6,6 @@ How a state is taken out of an object and put back is owned by `graph`.
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import (
     Callable,
     Iterable,
@@ -35,7 +34,7 @@ from ..safely import clip, is_near, printed, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode
 from .filters import Filter, partition
-from .variables import Variable
+from .variables import Variable, bare
 
 
 __all__ = [
@@ -77,6 +76,8 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
     Raises:
         TypeError: It is no state, and no mapping; an object is neither.
     """
+    if isinstance(state, Variable):
+        return iter([((), state)])
     found: list[tuple[Path, Any]] = []
     _add_values(found, as_state(state)._leafwise_items, ())
     return iter(found)
@@ -205,17 +206,20 @@ def from_flat_state(
         State({0: 1.0})
     """
     root: dict[Any, Any] = {}
-    level, above = root, ()
+    levels, above = [root], ()  # those around the value before
     for path, value in flat.items() if isinstance(flat, Mapping) else flat:
-        if path[:-1] != above or not path:  # values of one object come together
-            level, above = root, path[:-1]
-            for key in above:
-                level = level.setdefault(key, {})
-                if type(level) is not dict:
-                    raise ValueError(f"path {path} continues below a value")
-        if not path or type(level.get(path[-1])) is dict:
+        while path[:-1] != above and path[:-1][: len(above)] != above:
+            levels.pop()
+            above = above[:-1]
+        for key in path[len(above) : -1]:
+            level = levels[-1].setdefault(key, {})
+            if type(level) is not dict:
+                raise ValueError(f"path {path} continues below a value")
+            levels.append(level)
+        above = path[:-1]
+        if not path or type(levels[-1].get(path[-1])) is dict:
             raise ValueError(f"path {path} does not name a single value")
-        level[path[-1]] = value
+        levels[-1][path[-1]] = value
     return view(root)
 
 
@@ -230,12 +234,7 @@ def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
         >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
         {'a': {0: 1.0}}
     """
-    bare = map_state(lambda _, value: _bare(value), state)
-    return bare._leafwise_items
-
-
-def _bare(value: Any) -> Any:
-    return value.get_raw_value() if isinstance(value, Variable) else value
+    return map_state(lambda _, value: bare(value), state)._leafwise_items
 
 
 def as_pure(tree: T) -> T:
@@ -377,10 +376,7 @@ def merge_state(*states: Mapping[Any, Any]) -> State:
         >>> nn.merge_state({"a": {"x": 1}}, {"a": {"y": 2}}).a.y
         2
     """
-    merged: dict[Any, Any] = {}
-    for state in states:
-        _merge_into(merged, as_state(state)._leafwise_items)
-    return view(merged)
+    return from_flat_state(pair for state in states for pair in walk_state(state))
 
 
 def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
@@ -395,13 +391,8 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
         >>> nn.diff_state({"a": 1, "b": 2}, {"a": 0})
         State({'b': 2})
     """
-    known = {_exact(path) for path, _ in walk_state(other)}
-    pairs = walk_state(state)
-    return from_flat_state(pair for pair in pairs if _exact(pair[0]) not in known)
-
-
-def _exact(path: Path) -> Path:
-    return tuple((type(key), key) for key in path)
+    known = to_flat_state(other)
+    return from_flat_state(pair for pair in walk_state(state) if pair[0] not in known)
 
 
 def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -417,17 +408,6 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
     """
     pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
     return from_flat_state(pairs)._leafwise_items
-
-
-def _merge_into(level: dict[Any, Any], items: dict[Any, Any]) -> None:
-    """Put values into nested dicts, which do not share any with the values."""
-    for key, value in items.items():
-        if type(value) is not dict:
-            level[key] = value
-            continue
-        if type(level.get(key)) is not dict:
-            level[key] = {}
-        _merge_into(level[key], value)
 
 
 def view(items: dict[Any, Any]) -> State:
@@ -448,12 +428,8 @@ def stored(value: Any) -> Any:
 
 def unknown(key: Any, known: Mapping[Any, Any]) -> str:
     """Return the message for a missing key."""
-    near = [
-        other
-        for other in known
-        if printed(other) == printed(key)
-        or (isinstance(other, str) and isinstance(key, str) and is_near(key, other))
-    ]
+    name = printed(key)
+    near = [x for x in known if printed(x) == name or is_near(printed(x), name)]
     if near:
         return f"no item {shown(key)}; did you mean {shown(near[0])}?"
     listed = ", ".join(map(clip, [*known][:5])) or "none"
@@ -462,10 +438,8 @@ def unknown(key: Any, known: Mapping[Any, Any]) -> str:
 
 def _number_of(key: Any) -> Any:
     """Return the number that a key is in text, else the key."""
-    if isinstance(key, str) and key.isascii() and key.isdecimal():
-        with contextlib.suppress(ValueError):  # it may have too many digits
-            return int(key)
-    return key
+    is_number = isinstance(key, str) and key.isascii() and key.isdecimal()
+    return int(key) if is_number else key
 
 
 # ------------------------------------------------------------------------ the mapping

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from types import EllipsisType
 from typing import (
     TYPE_CHECKING,
@@ -99,16 +99,16 @@ class Variable(DataNode, Generic[T]):
     in the metadata, then in the value.
 
     `v[...] = x` and `v[i] = x` change the value in place; an array keeps its shape and
-    dtype. `v += x` raises an error
-    because it is ambiguous: it could change the value, or replace the variable with a
-    bare value.
+    dtype. `v += x` raises an error because it is ambiguous: it could change the value,
+    or replace the variable with a bare value.
 
     Args:
         value: The value. If you pass a variable, its value is used.
         **metadata: Metadata entries of any kind, which are part of the structure. With
             `frozen=True` the variable counts as state, see :func:`~leafwise.nn.freeze`.
-            `on_get_value(variable, value)` and `on_set_value(variable, value)` are
-            called when the value is read or set, and return the value to use.
+            `on_create_value(variable, value)`, `on_get_value` and `on_set_value` are
+            called when the variable is made, or the value is read or set, and return
+            the value to use. A subclass may define them as methods.
 
     Attributes:
         value: The value.
@@ -161,6 +161,12 @@ class Variable(DataNode, Generic[T]):
         _put(self, "_leafwise_metadata", metadata)
         _put(self, "_leafwise_value", value)
         _stamp(self)
+        _put(self, "_leafwise_value", self._hooked("on_create_value", value))
+
+    def _hooked(self, name: str, value: Any) -> Any:
+        """Return what a hook makes of a value: one in the metadata, or a method."""
+        hook = self._leafwise_metadata.get(name) or getattr(type(self), name, None)
+        return value if hook is None else hook(self, value)
 
     @property
     def _leafwise_is_frozen(self) -> bool:
@@ -179,17 +185,15 @@ class Variable(DataNode, Generic[T]):
 
     def get_value(self) -> T:
         """Return the value; subclasses may override this method."""
-        hook = self._leafwise_metadata.get("on_get_value")
-        value: T = self._leafwise_value
-        return value if hook is None else hook(self, value)
+        value: T = self._hooked("on_get_value", self._leafwise_value)
+        return value
 
     def set_value(self, value: T | Variable[T]) -> None:
         """Set the value; subclasses may override this method."""
         check_level(self, ".value")
         if isinstance(value, Variable):
             value = value.get_value()
-        hook = self._leafwise_metadata.get("on_set_value")
-        _put(self, "_leafwise_value", value if hook is None else hook(self, value))
+        _put(self, "_leafwise_value", self._hooked("on_set_value", value))
 
     def get_raw_value(self) -> T:
         """Return the stored value without calling any hook."""
@@ -327,20 +331,14 @@ class Variable(DataNode, Generic[T]):
         function: Any = self.get_value()
         return function(*args, **kwargs)
 
-    def __iter__(self) -> Iterator[Any]:
-        value: Any = self.get_value()
-        return iter(value)
-
     def __bool__(self) -> bool:
         """Return True, as for other objects: the value is not asked."""
         return True
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         """Return the value as a NumPy array."""
-        value: Any = self.get_value()
-        if not hasattr(value, "__array__"):
-            value = sys.modules["numpy"].asarray(value)
-        return value.__array__(*args, **kwargs)
+        array: Any = sys.modules["numpy"].asarray(self.get_value())
+        return array.__array__(*args, **kwargs)
 
     def __jax_array__(self) -> Any:
         """Return the value, for functions of jax."""
@@ -375,7 +373,7 @@ class Variable(DataNode, Generic[T]):
     __abs__, __invert__ = _unary(abs), _unary(operator.invert)
     __int__, __float__ = _unary(int), _unary(float)
     __complex__, __index__ = _unary(complex), _unary(operator.index)
-    __len__, __round__ = _unary(len), _unary(round)
+    __len__, __round__, __iter__ = _unary(len), _unary(round), _unary(iter)
 
     def _leafwise_sketch(self) -> Sketch:
         metadata = self._leafwise_metadata
@@ -408,21 +406,21 @@ class Variable(DataNode, Generic[T]):
 
 def _filled(value: Any, item: Any) -> Any:
     """Return what `variable[...] = item` makes of a value; an array keeps its form."""
-    forms = [
-        (getattr(x, "shape", None), getattr(x, "dtype", None)) for x in (value, item)
-    ]
-    if forms[0] == forms[1]:
-        return item
-    if hasattr(value, "at"):
-        if hasattr(item, "astype") and value.dtype.kind not in "iub":
-            item = item.astype(value.dtype)  # floats of one precision become another
-        return value.at[...].set(item)
     numpy = sys.modules.get("numpy")
-    if numpy is None or type(value) is not numpy.ndarray or hasattr(item, "at"):
-        return item  # NumPy cannot hold what jax traces
-    made = value.copy()
-    made[...] = item
-    return made
+    if numpy is not None and type(value) is numpy.ndarray:
+        if not hasattr(item, "at"):
+            value[...] = item
+            return value
+        value = sys.modules["jax"].numpy.asarray(value)  # it can hold what is traced
+    elif not hasattr(value, "at") or _form(value) == _form(item):
+        return item
+    if hasattr(item, "astype") and value.dtype.kind not in "iub":
+        item = item.astype(value.dtype)  # floats of one precision become another
+    return value.at[...].set(item)
+
+
+def _form(value: Any) -> Any:
+    return getattr(value, "shape", None), getattr(value, "dtype", None)
 
 
 def _adopt(cls: Any) -> None:
@@ -441,6 +439,11 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
     _put(made, "_leafwise_value", value)
     _stamp(made)
     return made
+
+
+def bare(value: Any) -> Any:
+    """Return a value, without the variable around it; no hook is called."""
+    return value._leafwise_value if isinstance(value, Variable) else value
 
 
 def kind_in(attribute: Kind, cls: type[Variable], metadata: Mapping[str, Any]) -> Kind:

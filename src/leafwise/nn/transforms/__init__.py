@@ -53,7 +53,7 @@ from ..graph import (
 from ..instance import below, rule_of
 from ..pytree import Pytree
 from ..states import State, from_flat_state
-from ..variables import Param, Variable, make_variable
+from ..variables import Param, Variable, bare
 from .calls import (
     ARGS,
     HELD,
@@ -64,14 +64,12 @@ from .calls import (
     Groups,
     Path,
     Roots,
-    bare,
     call_on_copies,
     dressed,
     has_objects,
     named,
     pure,
     put_back,
-    titled,
     unbind,
 )
 
@@ -266,7 +264,8 @@ class _Plan:
         def inside(*inputs: Any) -> Any:
             return self.run(*inputs)
 
-        self.inside = titled(inside, function)
+        self.inside = inside
+        inside.__name__ = getattr(function, "__name__", type(function).__name__)
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, whole: bool = False
@@ -653,7 +652,7 @@ def value_and_grad(
     @dressed(function)
     def differentiated(*args: Any, **kwargs: Any) -> Any:
         jax = need("jax", "nn.grad")
-        flat = flatten_graph((args, kwargs, held))
+        flat = flatten_graph((args, kwargs, held), traced=True)
         graphdef = flat.graphdef
         given = [*map(bare, flat.leaves)]
         targets = _targets(flat, args, chosen)
@@ -687,9 +686,7 @@ def value_and_grad(
 
 def _like(leaf: Any, gradient: Any) -> Any:
     """Return a gradient, in a variable if that is what the value is in."""
-    if not isinstance(leaf, Variable):
-        return gradient
-    return make_variable(type(leaf), gradient, leaf.get_metadata())
+    return leaf.replace(gradient) if isinstance(leaf, Variable) else gradient
 
 
 Target: TypeAlias = tuple[list[int], Callable[[list[Any]], Any]]
@@ -894,7 +891,7 @@ def vmap(
     if function is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-    groups = AxisGroups(in_axes, out_axes, kwargs=0)
+    groups = AxisGroups(in_axes, out_axes)
     call, held = unbind(function)
 
     @dressed(function)
@@ -910,7 +907,7 @@ def vmap(
 def _mapped(call: Call, roots: Roots, groups: AxisGroups, options: VmapOptions) -> Any:
     """Return the result of a mapped function, and write back what it changed."""
     jax = need("jax", "nn.vmap")
-    flat = flatten_graph(roots)
+    flat = flatten_graph(roots, traced=True)
     given = [*map(bare, flat.leaves)]
     places = groups.of_call(roots)
     axes = [groups.inputs[places(path)] for path in flat.paths]
@@ -1088,18 +1085,17 @@ class AxisGroups(Groups):
         args: The axes of positional arguments; if it is a tuple, with an entry for
             each.
         out: The axes of results.
-        kwargs: The axis of keyword arguments.
 
     Attributes:
         inputs: For each list of values from arguments, the axis.
         outputs: For each list of values from results, the axis.
     """
 
-    def __init__(self, args: Any, out: Any, *, kwargs: Any = None) -> None:
+    def __init__(self, args: Any, out: Any) -> None:
         self._args = args
         self._out = out
         self.inputs = [leaf for _, leaf in prefix_leaves("in_axes", args)]
-        self.inputs += [kwargs, None]
+        self.inputs += [0, None]  # of keyword arguments, and of what is bound
         self.outputs = [leaf for _, leaf in prefix_leaves("out_axes", out)]
         self.count = len(self.inputs) + len(self.outputs)
 

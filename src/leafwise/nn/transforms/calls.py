@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import sys
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
@@ -22,10 +23,11 @@ from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 from ...core.register import StaticRule
 from ...core.registry import install
 from ...errors import TraceError
-from ...safely import class_name, described
-from ..checks import DataNode, check_level, levels
+from ...safely import class_name, described, shown
+from ..checks import DataNode, check_level, find_data, levels
 from ..graph import (
     LEAF,
+    NODE,
     VARIABLE,
     Entry,
     FlatGraph,
@@ -36,7 +38,7 @@ from ..graph import (
     unflatten_graph,
 )
 from ..pytree import Pytree
-from ..variables import Variable, make_variable, metadata_in
+from ..variables import Variable, bare, make_variable, metadata_in
 
 
 __all__ = ["pure"]
@@ -84,15 +86,6 @@ def dressed(function: Call) -> Callable[[Call], Call]:
         raise TypeError(f"a transform takes a function, got {described(function)}")
     updated = ("__dict__",) if isinstance(function, FunctionType) else ()
     return functools.wraps(function, updated=updated)
-
-
-def titled(inner: Call, function: Call) -> Call:
-    """Give a function the name of another one, which is shown in jax's logs."""
-    while isinstance(function, functools.partial):
-        function = function.func
-    name = getattr(function, "__name__", None) or type(function).__name__
-    inner.__name__ = inner.__qualname__ = name
-    return inner
 
 
 # ------------------------------------------------------------------ bound functions
@@ -185,18 +178,13 @@ def pure(function: Callable[P, R]) -> Callable[P, R]:
 # -------------------------------------------------------------- calling on copies
 
 
-def bare(leaf: Any) -> Any:
-    """Return a value, without the variable around it."""
-    return leaf._leafwise_value if isinstance(leaf, Variable) else leaf
-
-
 def with_variables(code: Iterable[Entry], values: Iterable[Any]) -> list[Any]:
     """Return the leaves of a graph: values, those of variables in new variables."""
     rest = iter(values)
     return [
         next(rest)
         if tag == LEAF
-        else make_variable(rule.cls, next(rest), metadata_in(aux))
+        else make_variable(rule.cls, next(rest), metadata_in(aux.renewed()))
         for tag, rule, _, aux in code
         if tag in (LEAF, VARIABLE)
     ]
@@ -280,20 +268,21 @@ def call_on_copies(
         What is not flattened, the changes, and the values that came out, in lists.
 
     Raises:
-        TraceError: The function returns an object that is captured.
+        TraceError: The function returns an object that is captured, or leaves a
+            traced value in something static.
     """
     leaves = with_variables(graphdef._code, values)
     roots: Roots = unflatten_graph(graphdef._code, leaves)
     args, kwargs, held = roots
-    before = flatten_graph(roots)
-    watched = flatten_graph((before.tracked, None))
+    before = flatten_graph(roots, traced=True)
+    watched = flatten_graph((before.tracked, None), traced=True)
     list_of_call = groups.of_call(roots)
 
     result = call(held, *args, **kwargs)
 
     alone, result = (None, result) if split_result is None else split_result(result)
     list_of_result = groups.of_result(result)
-    after = flatten_graph((before.tracked, result))
+    after = flatten_graph((before.tracked, result), traced=True)
 
     def owned(path: Path) -> Path:
         """Return the path in the arguments, or in the result."""
@@ -301,7 +290,7 @@ def call_on_copies(
         return (RESULT, *rest) if is_result else (*before.first[rest[0]], *rest[1:])
 
     indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
-    _refuse_captured(after, indexes, lambda path: named(owned(path)))
+    _refuse_leaks(after, indexes, lambda path: named(owned(path)))
     paths = [*map(owned, after.paths)]
     lists_of = [
         (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
@@ -329,32 +318,43 @@ def call_on_copies(
         for index, obj in enumerate(after.tracked)
         if id(obj) in indexes
     )
-    stores = _stores(before, after, sources, indexes) if is_same else None
+    is_same = is_same and all(map(_is_writable, before.tracked))
+    stores = _stores(after, sources, indexes) if is_same else None
     changes = Changes(GraphDef(after.code), links, tuple(sources), stores, start)
     return alone, changes, lists
 
 
-def _refuse_captured(
+def _refuse_leaks(
     flat: FlatGraph, indexes: dict[int, int], name_of: Callable[[Any], str]
 ) -> None:
-    """Refuse objects from outside of the transform that are not arguments.
+    """Refuse objects from outside that are no arguments, and static traced values.
 
     Raises:
-        TraceError: There is one; only a copy of it could come back.
+        TraceError: There is one; only a copy, or a tracer, could come back.
     """
     if levels.token is None:
         return
     level, base = levels.token(), levels.base
-    for obj, path in zip(flat.tracked, flat.first, strict=True):
+    entries = (entry for entry in flat.code if entry[0] in (NODE, VARIABLE))
+    for obj, path, entry in zip(flat.tracked, flat.first, entries, strict=True):
+        kind = class_name(type(obj))
         if id(obj) not in indexes and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
-                f"the {class_name(type(obj))} in {name_of(path)} is captured: "
+                f"the {kind} in {name_of(path)} is captured: "
                 "it was made outside of the function that is being traced (by jit, "
                 "grad, vmap, ...), and the function could only return a copy of it.\n"
                 "Do one of these:\n"
                 "  1. pass the object to the function as an argument\n"
                 "  2. return its values, or a copy: leafwise.nn.clone(...)"
             )
+        for name, value in entry[3]:
+            tracer = sys.modules["jax"].core.Tracer
+            if any(isinstance(held.value, tracer) for held in find_data(value)):
+                raise TraceError(
+                    f"{shown(name)} of the {kind} in {name_of(path)} is static, or "
+                    "metadata, and holds a value that is being traced. Return the "
+                    "value, or store it in a variable or another attribute"
+                )
 
 
 def _locations(graph: FlatGraph) -> list[Any]:
@@ -373,45 +373,27 @@ def _locations(graph: FlatGraph) -> list[Any]:
 def _kept(
     values: Sequence[Any], before: FlatGraph, after: FlatGraph
 ) -> list[int | None]:
-    """Return for each value the index of the one that went in, if it is the same.
+    """Return for each value the index of the one that went in and is still there.
 
-    Each is kept in one place only, where it was if it is still there: an array in two
-    places could not be donated afterwards. Values of the result come out.
+    One that moved is not kept: an array in two places could not be donated afterwards.
     """
     index_at = {location: index for index, location in enumerate(_locations(before))}
-    kept: list[int | None] = []
-    for leaf, location in zip(after.leaves, _locations(after), strict=True):
-        index = index_at.get(location)
-        is_there = index is not None and values[index] is bare(leaf)
-        kept.append(index if is_there else None)
-    index_of, used = {id(value): i for i, value in enumerate(values)}, {*kept}
-    for place, (leaf, path) in enumerate(zip(after.leaves, after.paths, strict=True)):
-        moved = index_of.get(id(bare(leaf)))
-        if kept[place] is None and path[0] == 0 and moved not in used:
-            kept[place] = moved
-            used.add(moved)
-    return kept
+    indexes = [index_at.get(location) for location in _locations(after)]
+    return [
+        index if index is not None and values[index] is bare(leaf) else None
+        for index, leaf in zip(indexes, after.leaves, strict=True)
+    ]
 
 
 def _stores(
-    before: FlatGraph, after: FlatGraph, sources: list[int], indexes: dict[int, int]
+    after: FlatGraph, sources: list[int], indexes: dict[int, int]
 ) -> tuple[Store, ...] | None:
     """Return the values to be written; None if objects have to be filled anew."""
-    if not all(map(_is_writable, before.tracked)):
-        return None
-    index_at = {location: index for index, location in enumerate(_locations(before))}
     stores: list[Store] = []
-    for leaf, path, holder, location, source in zip(
-        after.leaves,
-        after.paths,
-        after.holders,
-        _locations(after),
-        sources,
-        strict=True,
+    for leaf, path, holder, source in zip(
+        after.leaves, after.paths, after.holders, sources, strict=True
     ):
-        if path[0] == 1:
-            break
-        if location in index_at and source == ~index_at[location]:
+        if path[0] == 1 or source < 0:
             continue
         if isinstance(leaf, Variable):
             stores.append((indexes[id(leaf)], None, source))

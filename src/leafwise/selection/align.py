@@ -1,7 +1,8 @@
 """Items of two lists that belong together, found in bounded time for any lists.
 
-Owns the numbers that stand for equal values (`Numbering`) and the search for equal
-items (`aligned`). What is a change, and how it is recorded, is not known here.
+Owns the numbers that stand for equal values (`Numbering`), the search for equal items
+(`aligned`), and the paths of what belongs together in two trees (`paths_of`, `placed`).
+What is a change, and how it is recorded, is not known here.
 
 A longest common subsequence is found with the method of Hunt and Szymanski (A fast
 algorithm for computing longest common subsequences, 1977). Its time grows with the

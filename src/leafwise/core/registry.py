@@ -249,8 +249,8 @@ class _State:
     def __init__(self, layers: Mapping[str, Layer]) -> None:
         self.layers = layers
         modes = Mode(GLOBAL, False), Mode(GLOBAL, True)
-        views = {mode: View(mode, (layers[GLOBAL],)) for mode in modes}
-        self.views: dict[tuple[str, bool], View] = {**views}
+        self.views: dict[tuple[str, bool], View] = {}
+        self.views.update((mode, View(mode, (layers[GLOBAL],))) for mode in modes)
 
 
 class _Current:

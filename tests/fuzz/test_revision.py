@@ -16,7 +16,7 @@ KEYS = st.sampled_from(["k", "l", "m", "n"])
 SCALARS = st.sampled_from(["1", "0x1F", "1.20", "on", "'q'", '"d # d"', "~", "-0.0"])
 COMMENTS = st.sampled_from(["", "", "  # c"])
 COMMENT = re.compile("# (?:c|above .)$", re.MULTILINE)
-REFUSED = "comment|<< also gives|undefined alias|other values|for merging"
+REFUSED = "comment|<< also gives|undefined alias|other values|expected a mapping"
 
 
 class Alias:

@@ -489,3 +489,7 @@ def test_an_update_of_objects_in_a_list_or_tuple():
     one, other = Node(x=lw.data(1)), Node(x=lw.data(2))
     nn.update((one, [other]), {0: {"x": 5}, 1: {0: {"x": 6}}})
     assert (one.x, other.x) == (5, 6)
+    nn.update([one, one], {0: {"x": 7}, 1: {"x": 8}})
+    tied = nn.Param(1)
+    nn.update([tied, tied], {0: 2, 1: 3})
+    assert (one.x, tied.value) == (8, 3)

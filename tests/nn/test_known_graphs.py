@@ -2,7 +2,9 @@
 
 import collections
 import functools
+import gc
 import random
+import weakref
 
 import numpy as np
 from hypothesis import given
@@ -158,7 +160,7 @@ def test_what_is_read_is_what_flattening_gives(seed):
     roots = random_graph(draw, SOME_CLASSES)
     for _ in range(12):
         graphdef, values, tracked = last.flatten(roots)
-        flat = flatten_graph(roots)
+        flat = flatten_graph(roots, traced=True)
         boxes = flat.leaves
         expected = [
             x.get_raw_value() if isinstance(x, nn.Variable) else x for x in boxes
@@ -168,6 +170,20 @@ def test_what_is_read_is_what_flattening_gives(seed):
         assert [*map(id, tracked)] == [*map(id, flat.tracked)]
         if draw.random() < 0.4:
             change(draw, roots)
+
+
+def test_one_graph_is_remembered():
+    """Those before it go, with their static values."""
+    last, alive = LastGraph(), weakref.WeakSet()
+    for size in range(20):
+        model = Plain()
+        model.config = Config(size)
+        alive.add(model.config)
+        for _ in range(3):
+            last.flatten((model, nn.Param(1.0)))
+    del model
+    gc.collect()
+    assert len(alive) <= 2
 
 
 def test_the_graphs_are_what_they_should_be():

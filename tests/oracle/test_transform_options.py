@@ -108,6 +108,11 @@ def mapped_prefix_trees(L):
     return found["x"], *found["y"]
 
 
+def mapped_by_keyword(L):
+    f = L.vmap(lambda m, x, y: m.w[...] * x + y, in_axes=(None, 0, None))
+    return f(model(L), x=np.arange(3.0), y=1.0)
+
+
 def mapped_and_returned(L):
     one = model(L, 3)
     f = L.vmap(lambda m, x: (m, x * 2), in_axes=(None, 0), out_axes=(None, 0))
@@ -220,6 +225,7 @@ CASES = [
     donated_object,
     as_decorator,
     mapped_prefix_trees,
+    mapped_by_keyword,
     mapped_and_returned,
     made_inside,
     captured_and_read,

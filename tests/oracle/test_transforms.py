@@ -278,6 +278,10 @@ def test_gradients_of_several_arguments(jax):
     by_filters = nn.grad(loss, argnums=(0, 3), wrt=(nn.Cache, ...))
     assert by_filters(*args)[0].scale.value.tolist() == [0.0, 4.0]
 
+    fixed = nn.Dict(w=nn.Cache(jnp.ones(2)))
+    some = nn.grad(lambda a, b: (a.w * b.w).sum(), argnums=(0, 1))(model, fixed)
+    assert (some[0].w.value.tolist(), some[1]) == ([1.0, 1.0], nn.State())
+
     tied = nn.Param(jnp.ones(1))
     two = nn.grad(lambda a, b: (a[0] * b["k"]).sum(), argnums=(0, 1))
     for gradient in (two([tied], {"k": tied})[0][0], two([tied], {"k": tied})[1]["k"]):

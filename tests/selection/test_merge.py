@@ -168,6 +168,8 @@ def test_items_of_containers_keep_their_kinds():
     )
     assert lw.tree_leaves(paired) == [3, 4]
     assert lw.tree_leaves(items) == [1]
+    with_node = lw.tree_merge(base, {"in": {"b": 5}})
+    assert sorted(lw.tree_leaves(with_node)) == [1, 5]
 
 
 def test_what_a_container_refuses_is_told_with_its_place():

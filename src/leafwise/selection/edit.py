@@ -488,7 +488,8 @@ def remade(
         old: Its items, as `entries_of` returns them.
         entries: The new items by key, in a dict that may be kept; those of a sequence
             in their order.
-        *others: Where items are from; those that are data there are data here.
+        *others: Where items are from. Those that are data there are data here, and so
+            are the nodes in what has no kinds.
     """
     is_table = item_key(node, rule) is DictKey
     if not is_table:
@@ -501,9 +502,10 @@ def remade(
         return rule.remade(node, entries)
     made, data = copy.copy(node), set()
     for other in others:
-        known = lookup(type(other))
-        if known is not None and has_kinds(other):
-            data |= {*map(id, known.flatten(other)[0])}
+        known, is_ours = lookup(type(other)), has_kinds(other)
+        for item in () if known is None else known.flatten(other)[0]:
+            if is_ours or lookup(type(item)) is not None:
+                data.add(id(item))
     for key in [key for key in old if key not in entries][::-1]:
         del made[key]
     for key, value in entries.items():

@@ -1,6 +1,7 @@
 """Classes of trees with protocols, abstract and generic classes as further bases."""
 
 import abc
+import copy
 import typing
 
 import numpy as np
@@ -159,3 +160,19 @@ def test_a_subscripted_type_is_a_filter():
     module = nn.Module()
     module.sow(nn.Intermediate[float], "seen", 1.0)
     assert type(module.seen) is nn.Intermediate
+
+
+class Delegating(nn.Module):
+    """Asks another object for what it has not."""
+
+    def __init__(self):
+        self.inner = nn.Dict(a=1)
+
+    def __getattr__(self, name):
+        return getattr(self.inner, name)
+
+
+@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, nn.clone])
+def test_an_object_that_delegates_is_copied(copied):
+    """Nothing is asked of the copy before it has its attributes."""
+    assert copied(Delegating()).a == 1

@@ -72,6 +72,20 @@ def test_n5_4_registered_types():
     assert nn.is_data(Sub())
 
 
+def test_arrays_that_know_their_form_one_by_one():
+    """Each instance says whether it is one."""
+
+    class Lazy:
+        def __array__(self, dtype=None, copy=None):
+            return np.ones(2)
+
+    one, other = Lazy(), Lazy()
+    assert not nn.is_data(other)
+    one.shape, one.dtype = (2,), np.dtype(float)
+    assert (nn.is_data(one), nn.is_data(other)) == (True, False)
+    assert lw.tree_leaves(nn.Dict(a=one, b=other)) == [one]
+
+
 def test_n5_4_a_type_can_be_kept_out():
     """What looks like an array can be registered as static."""
 

@@ -192,20 +192,24 @@ def test_the_same_training(nnx, jax, optax, name, compiled):
     assert ours[3] == theirs[3] == 4
 
 
+class Net(nn.Module):
+    """Layers, statistics and streams."""
+
+    def __init__(self, seed):
+        self.rngs = nn.Rngs(seed)
+        self.linear = nn.Linear(2, 3, rngs=self.rngs)
+        self.norm = nn.BatchNorm(3, rngs=self.rngs)
+        self.dropout = nn.Dropout(0.5, rngs=self.rngs)
+
+    def __call__(self, x):
+        return nn.relu(self.dropout(self.norm(self.linear(x))))
+
+
 @pytest.mark.parametrize("name", ["state.npz", "state.safetensors"])
-def test_training_is_resumed_from_a_file(jax, optax, tmp_path, name):
+@pytest.mark.parametrize("is_state", [True, False])
+def test_training_is_resumed_from_a_file(jax, optax, tmp_path, name, is_state):
     """Layers with random numbers and statistics, the streams, and optax's state."""
     pytest.importorskip("safetensors")
-
-    class Net(nn.Module):
-        def __init__(self, seed):
-            self.rngs = nn.Rngs(seed)
-            self.linear = nn.Linear(2, 3, rngs=self.rngs)
-            self.norm = nn.BatchNorm(3, rngs=self.rngs)
-            self.dropout = nn.Dropout(0.5, rngs=self.rngs)
-
-        def __call__(self, x):
-            return nn.relu(self.dropout(self.norm(self.linear(x))))
 
     def begin(seed):
         model = Net(seed)
@@ -220,13 +224,17 @@ def test_training_is_resumed_from_a_file(jax, optax, tmp_path, name):
     x = jax.numpy.arange(8.0).reshape(4, 2)
     first, again = begin(0), begin(1)
     step(*first, x)
-    lw.save(tmp_path / name, nn.state(first))
-    nn.update(again, lw.load(tmp_path / name, nn.state(again)))
+    take = nn.state if is_state else lambda model: model
+    saved = take(first[0]), nn.state(first[1])
+    lw.save(tmp_path / name, saved)
+    assert lw.tree_structure(lw.load(tmp_path / name)) == lw.tree_structure(saved)
+    like = take(again[0]), nn.state(again[1])
+    model, state = lw.load(tmp_path / name, like)
+    again = (again[0] if is_state else model), again[1]
+    nn.update(again, {0: model if is_state else {}, 1: state})
     for _ in range(3):
         assert float(step(*first, x)) == float(step(*again, x))
     assert nn.state(first[0], nn.Param) == nn.state(again[0], nn.Param)
-    whole = lw.load(tmp_path / name)
-    assert lw.tree_structure(whole) == lw.tree_structure(nn.state(first))
 
 
 def test_layers_of_flax_are_refused(jax, nnx):

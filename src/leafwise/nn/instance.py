@@ -220,7 +220,7 @@ class Statics:
             held = vars(obj)
             values = tuple(
                 held[name]
-                if exact.same(held.get(name), seen, typed=True) and name in held
+                if name in held and exact.same(held[name], seen, typed=True)
                 else snapshot(seen)
                 for name, seen in self
             )

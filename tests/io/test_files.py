@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from interrupts import run_apart
 from leafwise import nn
 from leafwise.errors import CycleError, FileError, TreeDefError
 from strategies import Box, Color, Layer, Net, Point, every_tree
@@ -451,3 +452,11 @@ def test_namespaces(tmp_path):
     assert lw.load(path)[0].a == 3
     with pytest.raises(FileError, match="Own"):
         lw.save(path, [Own(3)])
+
+
+@pytest.mark.needs("processes")
+def test_a_file_with_a_state_needs_no_import_of_its_classes(tmp_path):
+    path = str(tmp_path / "state.json")
+    lw.save(path, nn.State({"a": nn.Param(1.0)}))
+    told = run_apart(f"import leafwise as lw; print(lw.load({path!r}))")
+    assert told == "State({'a': Param(value=1.0)})\n"

@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import inspect
 import pickle
 
 import numpy as np
@@ -172,3 +173,12 @@ def test_pure_functions_look_as_they_did():
     assert (failing.__name__, failing.__doc__) == ("failing", "Fail.")
     with pytest.raises(TypeError, match="takes a function, got int"):
         nn.pure(3)
+
+
+def test_the_signature_of_a_class_is_that_of_init():
+    class Model(nn.Module):
+        def __init__(self, size, bias=True):
+            self.size = size
+
+    assert str(inspect.signature(Model)) == "(size, bias=True)"
+    assert "in_features" in str(inspect.signature(nn.Linear))

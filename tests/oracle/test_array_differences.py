@@ -75,7 +75,7 @@ def test_dtypes_that_numpy_lacks(jax, need):
     ):
         text, record = told(one, one * one)
         assert text == (
-            "~ [0]: bf16[3], 2 of 3 places differ: largest error 6, relative 0.667\n"
+            "~ [0]: bf16[3], 2 of 3 elements differ: largest error 6, relative 0.667\n"
             "    [1]: 2.0 -> 4.0\n"
             "    [2]: 3.0 -> 9.0"
         ).replace(".0", ".0" if hasattr(one, "detach") else "")
@@ -91,7 +91,7 @@ def test_arrays_of_two_libraries(jax, need):
     """Their types are named; the elements are compared."""
     torch = need("torch")
     assert told(np.zeros(20, "f4"), torch.ones(20))[0] == (
-        "~ [0]: f32[20] (ndarray) -> f32[20] (Tensor), 20 of 20 places differ: "
+        "~ [0]: f32[20] (ndarray) -> f32[20] (Tensor), 20 of 20 elements differ: "
         "largest error 1, relative 1\n"
         "    [0]: 0.0 -> 1.0\n    [1]: 0.0 -> 1.0\n    [2]: 0.0 -> 1.0\n"
         "    and 17 more"

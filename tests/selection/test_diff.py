@@ -5,6 +5,7 @@ import json
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -163,6 +164,10 @@ def test_json():
         {"kind": "removed", "path": "['b']", "before": "{1, 2}"},
         {"kind": "added", "path": "['c']", "after": None},
     ]
+    arrays = [np.zeros(2_000), np.zeros(2_000)]
+    arrays[1][3] = 1
+    (change,) = json.loads(lw.tree_diff(*arrays).to_json())
+    assert "1 of 2000 elements differs" in change["text"]
 
 
 def test_true_is_not_one():

@@ -41,7 +41,7 @@ TEXTS = {
     "many": (
         ZEROS,
         ZEROS + np.arange(64),
-        """~ ['x']: f64[64,64], 4032 of 4096 places differ: largest error 63 \
+        """~ ['x']: f64[64,64], 4032 of 4096 elements differ: largest error 63 \
 at [0, 63], relative 1
             [0, 1]: 0.0 -> 1.0
             [0, 2]: 0.0 -> 2.0
@@ -51,7 +51,7 @@ at [0, 63], relative 1
     "nan": (
         ZEROS,
         TRAINED,
-        """~ ['x']: f64[64,64], 2 of 4096 places differ: largest error 0.5, \
+        """~ ['x']: f64[64,64], 2 of 4096 elements differ: largest error 0.5, \
 relative 1, 1 with NaN or infinity
             [3, 7]: 0.0 -> 0.5
             [9, 2]: 0.0 -> nan""",
@@ -59,19 +59,19 @@ relative 1, 1 with NaN or infinity
     "infinity alone": (
         np.array([np.inf, 1]),
         np.array([-np.inf, 1]),
-        """~ ['x']: f64[2], 1 of 2 places differs: 1 with NaN or infinity
+        """~ ['x']: f64[2], 1 of 2 elements differs: 1 with NaN or infinity
             [0]: inf -> -inf""",
     ),
     "small": (
         np.array([1, 2]),
         np.array([1, 3]),
-        """~ ['x']: i64[2], 1 of 2 places differs: largest error 1, relative 0.333
+        """~ ['x']: i64[2], 1 of 2 elements differs: largest error 1, relative 0.333
             [1]: 2 -> 3""",
     ),
     "large integers": (
         np.array([-(2**63), 1]),
         np.array([2**63 - 1, 1]),
-        """~ ['x']: i64[2], 1 of 2 places differs: largest error 18446744073709551615, \
+        """~ ['x']: i64[2], 1 of 2 elements differs: largest error 18446744073709551615, \
 relative 2
             [0]: -9223372036854775808 -> 9223372036854775807""",
     ),
@@ -89,7 +89,7 @@ relative 2
     "dtype and values": (
         np.full(3, 0.1),
         changed(np.full(3, 0.1, "f4"), _0=2),
-        """~ ['x']: f64[3] -> f32[3], 3 of 3 places differ: largest error 1.9, \
+        """~ ['x']: f64[3] -> f32[3], 3 of 3 elements differ: largest error 1.9, \
 relative 0.95
             [0]: 0.1 -> 2.0
             [1]: 0.1 -> 0.10000000149011612
@@ -103,18 +103,18 @@ relative 0.95
     "bool": (
         np.array([True, False]),
         np.array([True, True]),
-        "~ ['x']: bool[2], 1 of 2 places differs\n            [1]: False -> True",
+        "~ ['x']: bool[2], 1 of 2 elements differs\n            [1]: False -> True",
     ),
     "complex": (
         np.array([1 + 1j, 2]),
         np.array([1 + 1j, 2 + 1j]),
-        """~ ['x']: c128[2], 1 of 2 places differs: largest error 1, relative 0.447
+        """~ ['x']: c128[2], 1 of 2 elements differs: largest error 1, relative 0.447
             [1]: (2+0j) -> (2+1j)""",
     ),
     "strings": (
         np.array(["a", "b"]),
         np.array(["a", "c"]),
-        "~ ['x']: <U1[2], 1 of 2 places differs\n            [1]: 'b' -> 'c'",
+        "~ ['x']: <U1[2], 1 of 2 elements differs\n            [1]: 'b' -> 'c'",
     ),
     "objects, fields, masks": (
         ROWS,
@@ -131,7 +131,7 @@ relative 0.95
     "no dimensions, close": (
         np.array(0.1),
         np.array(0.1 + 1e-12),
-        "~ ['x']: f64[], 1 of 1 place differs: largest error 1.00001e-12, relative "
+        "~ ['x']: f64[], 1 of 1 element differs: largest error 1.00001e-12, relative "
         "1e-11\n            []: 0.1 -> 0.10000000000100001",
     ),
     "a scalar": (
@@ -235,7 +235,7 @@ def test_which_colours():
     end = "\033[0m"
     assert [*lines] == [
         f"{yellow}~{end} {cyan}[0]{end}: {red}1{end} -> {green}2{end}",
-        f"{yellow}~{end} {cyan}[1]{end}: i64[2], 1 of 2 places differs: "
+        f"{yellow}~{end} {cyan}[1]{end}: i64[2], 1 of 2 elements differs: "
         "largest error 1, relative 0.333",
         f"    {cyan}[1]{end}: {red}2{end} -> {green}3{end}",
         f"{red}-{end} {cyan}[2]{end}: {red}3{end}",

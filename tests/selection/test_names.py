@@ -289,7 +289,7 @@ def test_values_are_cast_to_what_they_replace(text, value):
 
 WRONG = """
 flag=maybe | is not a bool; the value at ['flag'] is True
-int=007 | is not an int; the value at ['int'] is 3
+int=007 | is not an int (write 0o07 for an octal number); the value at ['int'] is 3
 float=007 | is not a float; the value at ['float'] is 0.5
 float=true | is not a float; the value at ['float'] is 0.5
 mode=SLOW | is not a Mode; the value at ['mode'] is <Mode.FAST: 'fast'>

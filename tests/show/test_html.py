@@ -308,7 +308,7 @@ def test_a_diff_has_old_and_new_side_by_side(read):
     root = read(to_html(diff))
     text = checked(root)
     assert text.startswith("6 changes")
-    assert "1 of 4096 places differs: largest error 0.5, relative 1" in text
+    assert "1 of 4096 elements differs: largest error 0.5, relative 1" in text
     assert "differ from character 81 on" in text
     assert cells(root) == [
         ["", "f32[64,64]", "f32[64,64]"],

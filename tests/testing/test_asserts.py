@@ -164,7 +164,7 @@ def test_the_error_tells_how_far_apart_and_where():
         str(caught.value)
         == """\
 the trees differ in 6 places (actual -> expected, rtol=0.001, atol=0):
-  ~ ['w']: f64[4,4], 12 of 16 places differ: largest error 2 at [3, 2], relative 1
+  ~ ['w']: f64[4,4], 12 of 16 elements differ: largest error 2 at [3, 2], relative 1
       [1, 0]: 0.0 -> 0.5
       [1, 1]: 0.0 -> 0.5
       [1, 2]: 0.0 -> 0.5

@@ -84,6 +84,12 @@ class PytreeMeta(_MetaOfProtocols):
         __instancecheck__ = ABCMeta.__instancecheck__
         __subclasscheck__ = ABCMeta.__subclasscheck__
 
+        @property
+        def __signature__(cls) -> inspect.Signature:
+            """What `help` shows: the arguments of `__init__`, not those below."""
+            made = inspect.signature(cls.__init__)
+            return made.replace(parameters=[*made.parameters.values()][1:])
+
         def __call__(cls, *args: Any, **kwargs: Any) -> Any:
             made = super().__call__(*args, **kwargs)
             if type(made) is cls:

@@ -28,7 +28,15 @@ from ..ops.context import Context, context_of
 from ..paint import Paint
 from ..safely import MISSING, Frozen, clip, shown
 from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
-from .difference import FEW, Detail, counted, difference, lines_of, lines_of_all
+from .difference import (
+    FEW,
+    ArrayDifference,
+    Detail,
+    counted,
+    difference,
+    lines_of,
+    lines_of_all,
+)
 from .edit import Delete, Edit, Insert, Move, Set, rebuild
 from .patch import mismatch, operations, patched
 from .select import (
@@ -266,7 +274,7 @@ class TreeDiff(Shown, tuple[Change, ...]):  # noqa: SLOT001  # it has a `__dict_
 
         Each object has `kind` and `path`, `before` and `after` if they exist, and
         `index` if the item was moved. A value that JSON cannot represent is written as
-        its `repr`.
+        its `repr`; if it is an array, `text` is what `print` says of the difference.
 
         Args:
             indent: As for `json.dumps`.
@@ -289,6 +297,8 @@ class TreeDiff(Shown, tuple[Change, ...]):  # noqa: SLOT001  # it has a `__dict_
                     found[name] = value
                 except (TypeError, ValueError, RecursionError):  # it has no JSON form
                     found[name] = shown(value)
+            if isinstance(change.detail(0), ArrayDifference):
+                found["text"] = str(change)
             listed.append(found)
         return json.dumps(listed, indent=indent)
 

@@ -477,7 +477,7 @@ def _tell_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
     if not found.differing:
         is_same = found.differing == 0 and found.size > 0
         return Told(rows, "with the same values" if is_same else found.why)
-    note = f"{found.differing} of {counted(found.size, 'place')} "
+    note = f"{found.differing} of {counted(found.size, 'element')} "
     note += "differs" if found.differing == 1 else "differ"
     errors = []
     if found.absolute is not None:

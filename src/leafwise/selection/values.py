@@ -258,6 +258,8 @@ def cast(
             what = f"is not of the declared type {declared}"
         elif rule is None:
             what = f"is not {with_article(class_name(types[0]))}"
+            if types[0] is int and re.fullmatch("0[0-7]+", text):
+                what += f" (write 0o{text[1:]} for an octal number)"
         else:
             what = f"cannot replace the {type_name(old)}"
         there = f"the value at {place.path.where()} is {clip(old)}"

@@ -140,26 +140,6 @@ PathFunction = TypeAliasType(
 """The same with the key path first."""
 
 
-class FlatOptions(TypedDict, total=False):
-    """The options of `from_flat`."""
-
-    sep: str
-    rename: Mapping[str, str | None] | Callable[[str], str | None] | None
-    is_leaf: IsLeaf
-    namespace: str
-
-
-class MergeOptions(TypedDict, total=False):
-    """The options of `tree_merge`."""
-
-    join: str
-    lists: str | Mapping[Any, str]
-    conflict: str
-    rules: Mapping[Any, Any] | None
-    validate: bool
-    namespace: str
-
-
 class Modes(TypedDict, total=False):
     """The arguments of all functions but for `is_leaf`."""
 
@@ -187,12 +167,3 @@ class MapOptions(PathOptions, total=False):
     """The arguments of maps over several trees."""
 
     strict: bool
-
-
-class Registration(TypedDict, total=False):
-    """The common arguments of functions that register a class."""
-
-    namespace: str
-    inherit: bool
-    exist_ok: bool
-    bridge: bool

@@ -14,16 +14,11 @@ from typing import Annotated, Any, Final, TypeAlias, TypeVar
 from .safely import Record, clip, shown
 
 
+# fmt: off
 __all__ = [
-    "Data",
-    "Kind",
-    "Static",
-    "data",
-    "field",
-    "parameter",
-    "state_value",
-    "static",
+    "Data", "Kind", "Static", "data", "field", "parameter", "state_value", "static",
 ]
+# fmt: on
 
 T = TypeVar("T")
 

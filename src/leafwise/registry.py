@@ -14,10 +14,9 @@ from .core.register import register_pytree_with_keys, register_pytree_with_keys_
 from .core.registry import lookup, namespaces
 
 
+# fmt: off
 __all__ = [
-    "FlattenedIndexKey",
-    "lookup",
-    "namespaces",
-    "register_pytree_with_keys",
+    "FlattenedIndexKey", "lookup", "namespaces", "register_pytree_with_keys",
     "register_pytree_with_keys_class",
 ]
+# fmt: on

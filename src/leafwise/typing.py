@@ -18,18 +18,12 @@ from .ops.inspect import OneLevel
 from .ops.traversal import Visit
 
 
+# fmt: off
 __all__ = [
-    "Difference",
-    "FlattenFunc",
-    "IsLeaf",
-    "Namespace",
-    "OneLevel",
-    "PyTree",
-    "Registered",
-    "Rule",
-    "UnflattenFunc",
-    "Visit",
+    "Difference", "FlattenFunc", "IsLeaf", "Namespace", "OneLevel", "PyTree",
+    "Registered", "Rule", "UnflattenFunc", "Visit",
 ]
+# fmt: on
 
 T = TypeVar("T")
 

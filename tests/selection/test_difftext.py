@@ -71,8 +71,8 @@ relative 1, 1 with NaN or infinity
     "large integers": (
         np.array([-(2**63), 1]),
         np.array([2**63 - 1, 1]),
-        """~ ['x']: i64[2], 1 of 2 elements differs: largest error 18446744073709551615, \
-relative 2
+        """~ ['x']: i64[2], 1 of 2 elements differs: largest error \
+18446744073709551615, relative 2
             [0]: -9223372036854775808 -> 9223372036854775807""",
     ),
     "shape": (ZEROS, ZEROS[:3], "~ ['x']: f64[64,64] -> f64[3,64]"),

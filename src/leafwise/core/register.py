@@ -20,7 +20,7 @@ from collections.abc import (
 from functools import partial
 from operator import attrgetter, methodcaller
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
@@ -38,7 +38,15 @@ from .registry import GLOBAL, check_callable, check_class, install
 
 
 if TYPE_CHECKING:
-    from ..hints import Registration, T
+    from ..hints import T
+
+    class Registration(TypedDict, total=False):
+        """The common arguments of functions that register a class."""
+
+        namespace: str
+        inherit: bool
+        exist_ok: bool
+        bridge: bool
 
 
 # ------------------------------------------------------- rules: by two functions

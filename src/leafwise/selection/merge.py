@@ -13,7 +13,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from operator import is_, itemgetter
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, Unpack, overload
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    NamedTuple,
+    TypeAlias,
+    TypedDict,
+    Unpack,
+    overload,
+)
 
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -56,7 +65,17 @@ from .select import (
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Class, K, MergeOptions, Node, T
+    from ..hints import Class, K, Node, T
+
+    class MergeOptions(TypedDict, total=False):
+        """The options of `tree_merge`."""
+
+        join: str
+        lists: str | Mapping[Any, str]
+        conflict: str
+        rules: Mapping[Any, Any] | None
+        validate: bool
+        namespace: str
 
 
 Walk: TypeAlias = "Generator[Walk, Any, Any]"

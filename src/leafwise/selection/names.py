@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
@@ -39,7 +39,15 @@ from .values import cast, guess
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import FlatOptions, Tree
+    from ..hints import Tree
+
+    class FlatOptions(TypedDict, total=False):
+        """The options of `from_flat`."""
+
+        sep: str
+        rename: Mapping[str, str | None] | Callable[[str], str | None] | None
+        is_leaf: IsLeaf
+        namespace: str
 
 
 # ---------------------------------------------------------------------------- names

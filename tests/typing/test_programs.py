@@ -138,7 +138,10 @@ def test_an_overload_takes_what_the_function_takes() -> None:
             seen = dict(inspect.signature(overload).parameters)
             if options := seen.pop("options", None):
                 name = options.annotation.removeprefix("Unpack[").removesuffix("]")
-                told |= {*getattr(hints, name).__annotations__}
+                home = sys.modules[function.__module__]
+                told |= {
+                    *getattr(home, name, getattr(hints, name, None)).__annotations__
+                }
             for name, parameter in seen.items():
                 kinds = (taken[name].kind, inspect.Parameter.KEYWORD_ONLY)
                 assert parameter.kind in kinds, function

@@ -1133,8 +1133,7 @@ def reading_text(fields: Any, memory: str) -> Text:
     text.add(
         "def read(node):",
         "    try:",
-        "        values = node.__dict__",
-        f"        aux = node.{memory}",
+        f"        values, aux = node.__dict__, node.{memory}",
         "        known = aux.values",
         f"        if {' and '.join(expected)}: return {_tuple_of(data)}, aux",
         "    except (AttributeError, KeyError): pass",

@@ -12,6 +12,7 @@ Both walks are generators that yield the walk of a child and receive its result
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
+from functools import reduce
 from operator import is_, itemgetter
 from typing import (
     TYPE_CHECKING,
@@ -67,15 +68,16 @@ if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import Class, K, Node, T
 
-    class MergeOptions(TypedDict, total=False):
-        """The options of `tree_merge`."""
 
-        join: str
-        lists: str | Mapping[Any, str]
-        conflict: str
-        rules: Mapping[Any, Any] | None
-        validate: bool
-        namespace: str
+class MergeOptions(TypedDict, total=False):
+    """The options of `tree_merge`."""
+
+    join: str
+    lists: str | Mapping[Any, str]
+    conflict: str
+    rules: Mapping[Any, Any] | None
+    validate: bool
+    namespace: str
 
 
 Walk: TypeAlias = "Generator[Walk, Any, Any]"
@@ -114,6 +116,12 @@ def _described(node: Any, context: Context) -> str:
     return with_article(type_name(node))
 
 
+def _link(path: KeyPath) -> Any:
+    """Return a key path as a linked list."""
+    root: Any = ()
+    return reduce(lambda link, key: (link, key), path, root)
+
+
 def _with_values(
     place: Any, node: Any, rule: Rule, old: Mapping[Any, Any], new: Mapping[Any, Any]
 ) -> tuple[Any, list[tuple[Any, Edit]]]:
@@ -137,10 +145,7 @@ def _with_values(
         edit = Insert(value) if known is MISSING else Set(value)
         edits.append((key, Delete() if value is MISSING else edit))
     if edits:
-        link: Any = ()
-        for key in place.path:
-            link = (link, key)
-        node = call_at(changed_node, (link, node, rule, edits), place)
+        node = call_at(changed_node, (_link(place.path), node, rule, edits), place)
     return node, edits
 
 
@@ -452,7 +457,7 @@ class _Merging:
         made = yield from self.children(spot, mine, theirs, pairs, lambda key, _: key)
         node, edits = _with_values(spot, node, rule, mine, made)
         if node is not below and rule.edited is not None:
-            self.record.add((), below, node, rule, edits)
+            self.record.add(_link(spot.path), below, node, rule, edits)
         return node
 
     def children(

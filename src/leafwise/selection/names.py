@@ -41,13 +41,14 @@ if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import Tree
 
-    class FlatOptions(TypedDict, total=False):
-        """The options of `from_flat`."""
 
-        sep: str
-        rename: Mapping[str, str | None] | Callable[[str], str | None] | None
-        is_leaf: IsLeaf
-        namespace: str
+class FlatOptions(TypedDict, total=False):
+    """The options of `from_flat`."""
+
+    sep: str
+    rename: Mapping[str, str | None] | Callable[[str], str | None] | None
+    is_leaf: IsLeaf
+    namespace: str
 
 
 # ---------------------------------------------------------------------------- names

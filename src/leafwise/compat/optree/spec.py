@@ -110,16 +110,14 @@ class PyTreeSpec:
         Raises:
             IndexError: There is no such child.
         """
-        place = _place("Child", index, self.num_children)
-        return self.children()[place]
+        return self.children()[_place("Child", index, self.num_children)]
 
     def one_level(self) -> Self | None:
         """Return the root with leaves as children, or None for a leaf."""
         code = self._treedef._code
         if not code:
             return None
-        _, *root = code[-1]
-        steps = (*(None,) * self.num_children, tuple(root))
+        steps = (*(None,) * self.num_children, code[-1][1:])
         return self._like(PyTreeDef._of(steps, self._treedef._mode))  # type: ignore[no-any-return]  # a spec
 
     # -------------------------------------------------------------------------- using
@@ -228,7 +226,7 @@ class PyTreeSpec:
             ValueError: It cannot stand there.
         """
         steps: list[Step] = []
-        namespaces = {self.namespace}
+        names = {self.namespace}
         for step in iter_steps(self._treedef._code):
             function = f_leaf if step is None else f_node
             if function is None:
@@ -238,11 +236,10 @@ class PyTreeSpec:
             one = PyTreeDef._of((*leaves, step), self._treedef._mode)
             made = function(self._like(one))
             _check_made(made, one)
-            namespaces.add(made.namespace)
+            names.add(made.namespace)
             found = [*iter_steps(made._treedef._code)]
             steps += found if step is None else found[-1:]
-        treedef = PyTreeDef._of(steps, self._plain()._mode)
-        return merged(treedef, one_namespace(namespaces))
+        return merged(PyTreeDef._of(steps, self._plain()._mode), one_namespace(names))
 
     # ---------------------------------------------------------------------- comparing
 

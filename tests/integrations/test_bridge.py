@@ -81,10 +81,6 @@ def run(tmp_path):
         ("lw.Partial(print)", {"jax", "optree", "torch", "torch._dynamo"}),
         ("lw.tree_map(abs, [1])", {"torch._dynamo"}),
         ("lw.Pytree", {"jax", "optree", "torch", "torch._dynamo"}),
-        (
-            "lw.register_static(type('Mode', (), {}))",
-            {"jax", "optree", "torch", "torch._dynamo"},
-        ),
     ],
 )
 def test_what_waits_for_frameworks(run, code, awaited):

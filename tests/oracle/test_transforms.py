@@ -29,17 +29,6 @@ def made_inside_and_returned_twice(jit, library):
     return a is c, b is one, a is one
 
 
-def unsharing(jit, library):
-    shared = layer(library)
-    parent = layer(library, left=shared, right=shared)
-
-    def f(m):
-        m.right = layer(library)
-
-    jit(f)(parent)
-    return parent.left is shared, parent.right is shared, type(parent.right).__name__
-
-
 def retracing(jit, library):
     traced = []
     one = layer(library, size=1)
@@ -60,7 +49,6 @@ def retracing(jit, library):
 
 CASES = [
     made_inside_and_returned_twice,
-    unsharing,
     retracing,
 ]
 

@@ -296,6 +296,26 @@ def told_treedef(treedef: lw.PyTreeDef) -> Any:
     return repr(treedef), paths, told(rebuilt)
 
 
+def one_answer(one: Any, other: Any, **options: Any) -> bool:
+    """Return the one answer of all functions that compare, both ways around."""
+    answers = set[bool]()
+    tolerance = {name: options.get(name, 0) for name in ("rtol", "atol")}
+    for a, b in ((one, other), (other, one)):
+        answers.add(lw.tree_equal(a, b, **options))
+        diff = lw.tree_diff(a, b, **options)
+        answers |= {not diff, len(diff) == 0}
+        stops = {"is_leaf": options.get("is_leaf")}
+        assert lw.tree_equal(diff.apply(a), b, **stops, **tolerance)
+        try:
+            testing.assert_trees_equal(a, b, **options)
+        except AssertionError:
+            answers.add(False)
+        else:
+            answers.add(True)
+    (answer,) = answers
+    return answer
+
+
 def outcome(function: Any, *args: Any, **options: Any) -> Any:
     """Return a text of what a call gives or raises, notes included."""
     try:

@@ -124,11 +124,6 @@ class Three:
             "data, meta or dropped",
         ),
         (
-            {"data_fields": ["x", "y"], "meta_fields": ["y", "z"]},
-            "register_dataclass of Three was given field 'y' twice; a field is either "
-            "data, meta or dropped",
-        ),
-        (
             {"data_fields": ["x", "y", "w"], "meta_fields": ["z"]},
             "Three has no field 'w'; its fields are: x, y, z",
         ),

@@ -58,9 +58,7 @@ WITH_ARGPARSE = COLOURS if sys.version_info >= (3, 14) else set()
     ("command", "needed"),
     [
         (["--help"], set()),
-        (["--version"], set()),
         (["show"], TEXT),
-        (["paths"], {*TEXT}),
         (["flat"], {*TEXT, "leafwise.selection.names"}),
         (
             ["show", "--tree"],

@@ -34,29 +34,20 @@ NEVER_CALLED = {
 """Methods that optree has for type checkers; they raise."""
 STANDARD = {
     *("P", "Children", "DefaultDict", "Deque", "Dict", "F", "Iterable", "KT", "List"),
-    *(
-        "MetaData",
-        "NamedTuple",
-        "OrderedDict",
-        "S",
-        "Sequence",
-        "T",
-        "Tuple",
-        "U",
-        "VT",
-    ),
+    *("MetaData", "NamedTuple", "OrderedDict", "S", "Sequence", "T", "Tuple"),
+    *("U", "VT"),
     *(name for name in ours.accessors.__all__),
     "StructSequence",
 }
 """What `optree.typing` passes on of the standard library and of other modules."""
 MODULES = {
-    "accessors": set(),
-    "dataclasses": set(),
-    "functools": set(),
-    "ops": set(),
-    "pytree": set(),
-    "registry": set(),
-    "treespec": set(),
+    "accessors": (),
+    "dataclasses": (),
+    "functools": (),
+    "ops": (),
+    "pytree": (),
+    "registry": (),
+    "treespec": (),
     "typing": {*NEVER_CALLED, *STANDARD},
 }
 """The modules of optree that programs import, with what is left out of each."""

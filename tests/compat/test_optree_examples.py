@@ -1,4 +1,4 @@
-"""The examples in the docstrings of optree, and what is particular to the stand-in."""
+"""What is particular to the stand-in for optree."""
 
 import importlib
 import inspect
@@ -10,19 +10,6 @@ import pytest
 
 import leafwise as lw
 from leafwise.compat import optree as ours
-
-
-def examples(library):
-    """Yield the docstrings with examples of a module, by the names of what has them."""
-    for name, found in inspect.getmembers(library):
-        if inspect.getmodule(found) is not library or not hasattr(found, "__doc__"):
-            continue
-        yield name, found
-        for inner, method in vars(found).items() if inspect.isclass(found) else ():
-            yield f"{name}.{inner}", method
-
-
-# ------------------------------------------------------------ what the stand-in decides
 
 
 class Pair:

@@ -77,38 +77,6 @@ def test_two_trees(data, tree, walk):
     assert expected == found
 
 
-@given(trees, walks, st.lists(st.one_of(trees, st.builds(object)), max_size=40))
-def test_any_leaves_at_all(tree, walk, others):
-    """Unflatten with any objects at the leaves, and with too few or too many."""
-    ids = [id(other) for other in others]
-
-    def act():
-        treedef = lw.tree_structure(tree, **walk)
-        exact = (others * treedef.num_leaves)[: treedef.num_leaves]
-        built = [outcome(treedef.unflatten, given_) for given_ in (exact, tuple(exact))]
-        return built * 2, [outcome(treedef.unflatten, others) for _ in range(2)]
-
-    with lw.engine.disabled():
-        expected = act()
-    with lw.engine.eager():
-        act()
-        found = act()
-    assert ids == [id(other) for other in others]
-    assert str(expected) == str(found)
-
-
-@given(trees)
-def test_the_walk_is_really_left_out(tree):
-    """Where a structure is compiled, the same treedef comes back each time."""
-    with lw.engine.eager():
-        leaves = lw.tree_leaves(tree)
-        first = lw.tree_structure(tree)
-        text = lw.engine.source(first)
-        if text and "treedef_with" not in text:
-            assert lw.tree_structure(tree) is first
-            assert lw.tree_flatten(tree)[0] == leaves
-
-
 # ------------------------------------------------------------------------- failures
 
 

@@ -133,6 +133,7 @@ def test_a_caller_who_is_deep_in_the_stack(room, eager):
         leaves, treedef = lw.tree_flatten(tree)
         assert treedef.unflatten(leaves) == tree
         assert treedef.flatten_up_to(tree) == leaves
+        assert lw.tree_leaves(tree, is_leaf=lambda node: False) == leaves
         return leaves
 
     used = len(inspect.stack(0))

@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 import pytest
 
 import leafwise as lw
-from alike import Text, told
+from alike import told
 
 
 FEW, FEW_LEAVES = 12, 128
@@ -47,30 +47,6 @@ def test_dicts_of_any_width(eager, count, kind):
         _, _, _, rebuilt = check(tree)
         assert [*rebuilt] == keys
         check([tree, 1, tree])
-
-
-@pytest.mark.parametrize("count", [2, 5, 13, 33])
-@pytest.mark.parametrize("odd", [Text, lambda key: hash(key)])
-def test_equal_keys_of_another_type_are_another_structure(eager, count, odd):
-    """Wherever the key stands that only seems to be the same."""
-    keys = [f"k{number}" for number in range(count)]
-    check(dict.fromkeys(keys, 1))
-    for place in (0, count - 1):
-        other = [odd(key) if at == place else key for at, key in enumerate(keys)]
-        _, treedef, _, rebuilt = check(dict.fromkeys(other, 1))
-        types = [type(key) for key in other]
-        assert [type(key) for key in rebuilt] == types
-        assert [type(key) for key in treedef._code[0][3].inserted] == types
-
-
-@pytest.mark.parametrize("count", [3, 8, 20, 40])
-def test_equal_keys_that_are_other_objects_are_the_same_structure(eager, count):
-    def fresh():
-        return {"".join(["layer_", str(at)]): 1.0 for at in range(count)}
-
-    _, first, _, _ = met(fresh())
-    assert lw.tree_structure(fresh()) is first
-    assert lw.tree_flatten(fresh())[1] is first
 
 
 def test_rebuilt_dicts_have_the_keys_of_the_first_tree(eager):

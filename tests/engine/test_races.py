@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 import leafwise as lw
-from interrupts import at_once, interrupted, run_apart
+from interrupts import interrupted, run_apart
 
 
 GENERATED = ("<leafwise flatten",)
@@ -79,20 +79,6 @@ def test_as_many_leaves_as_the_treedef_has_while_lists_change(size, eager):
 
 def mode():
     return lw.engine.stats()["mode"]
-
-
-@pytest.mark.needs("threads")
-def test_many_threads_that_switch():
-    """What is left in the end is what was there."""
-    before = mode()
-
-    def switch():
-        for context in (lw.engine.disabled, lw.engine.eager, lw.engine.enabled) * 10:
-            with context():
-                assert lw.tree_map(lambda x: x + 1, {"a": [1]}) == {"a": [2]}
-
-    assert at_once(switch, switch, switch) == []
-    assert mode() == before
 
 
 def test_switching_as_a_decorator():

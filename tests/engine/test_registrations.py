@@ -55,25 +55,6 @@ def warm(*trees):
     return [lw.tree_structure(tree) for tree in trees]
 
 
-def test_structures_of_a_class_go_when_it_is_registered_anew(engine_on, late):
-    """The new functions are called."""
-    register(late)
-    tree = [late([1, 2], 0)]
-    (old,) = warm(tree)
-    lw.register_pytree_node(
-        late,
-        lambda node: (node.kids[::-1], node.aux),
-        lambda aux, kids: late(kids, aux),
-        exist_ok=True,
-    )
-    assert plans() == 0
-    for _ in range(5):
-        assert lw.tree_leaves(tree) == [2, 1]
-        assert lw.tree_structure(tree) != old
-        assert old.unflatten([3, 4])[0].kids == [3, 4]
-        assert old.flatten_up_to(tree) == [1, 2]
-
-
 IMMORTAL = sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info < (3, 14)
 
 

@@ -3,12 +3,6 @@
 When threads take turns is not for a seed to say: what fails may pass the next time.
 """
 
-import os
-import select
-import signal
-import threading
-import time
-import warnings
 from random import Random
 
 import pytest
@@ -210,66 +204,3 @@ def test_threads(tree, readers, seed):
         unregister()
     assert mode == (ENGINE and ENGINE.stats()["mode"])
     assert told(lw.tree_leaves(shared.tree)) == shared.leaves
-
-
-PATIENCE = 20  # seconds for a child, which takes a few milliseconds
-
-
-def work(shared):
-    """Do a bit of everything."""
-    read_fixed(Random(0), shared)
-    register_other(Random(0), shared)
-    unregister()
-    assert len(lw.tree_leaves(shared.late)) == 3
-    switch(Random(0), shared)
-    lw.namespace("fuzz-child")
-
-
-def forked(shared):
-    """Return what a child says, which is ended if it says nothing."""
-    reader, writer = os.pipe()
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # there are threads: that is the point
-        child = os.fork()
-    if child == 0:
-        said = "done"
-        try:
-            work(shared)
-        except BaseException as error:
-            said = repr(error)
-        os.write(writer, said.encode())
-        os._exit(0)
-    os.close(writer)
-    try:
-        ready, _, _ = select.select([reader], [], [], PATIENCE)
-        return os.read(reader, 65536).decode() if ready else "no end"
-    finally:
-        os.close(reader)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-
-
-@pytest.mark.slow
-@pytest.mark.needs("processes")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks")
-@given(trees, st.sampled_from(WRITERS[1:]), SEEDS)
-def test_forks(tree, act, seed):
-    """A process that forks while other threads register: the child works, and ends."""
-    shared, stop, random = Shared(tree), threading.Event(), Random(seed)
-
-    def until():
-        while not stop.is_set():
-            act(random, shared)
-            register(random, shared)
-
-    thread = threading.Thread(target=until, daemon=True)
-    thread.start()
-    try:
-        for _ in range(3):
-            time.sleep(random.random() / 1000)
-            assert forked(shared) == "done"
-    finally:
-        stop.set()
-        thread.join(PATIENCE)
-        unregister()
-    assert not thread.is_alive()

@@ -77,14 +77,9 @@ def run(tmp_path):
         ("", set()),
         ("lw.namespace('x').tree_map, lw.at, lw.register_dataclass", set()),
         ("lw.register_static(type('Mode', (), {}), bridge=False)", set()),
-        ("lw.register_leaf(type('Mode', (), {}))", set()),
         ("lw.Partial(print)", {"jax", "optree", "torch", "torch._dynamo"}),
         ("lw.tree_map(abs, [1])", {"torch._dynamo"}),
         ("lw.Pytree", {"jax", "optree", "torch", "torch._dynamo"}),
-        (
-            "lw.register_static(type('Mode', (), {}))",
-            {"jax", "optree", "torch", "torch._dynamo"},
-        ),
     ],
 )
 def test_what_waits_for_frameworks(run, code, awaited):

@@ -5,26 +5,22 @@ import enum
 import io
 import json
 import math
-import os
 import pathlib
 import zipfile
 from collections import OrderedDict, defaultdict, deque
 from importlib.util import find_spec
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 import leafwise as lw
 from interrupts import run_apart
 from leafwise import nn
-from leafwise.errors import CycleError, FileError, TreeDefError
-from strategies import Box, Color, Layer, Net, Point, every_tree
+from leafwise.errors import CycleError, FileError
+from strategies import Box, Color, Layer, Net, Point
 
 
 np = pytest.importorskip("numpy")
 ALL = [".npz", ".safetensors", ".json"]
-READ = ALL if find_spec("safetensors") else [".npz", ".json"]
 ARRAYS = ALL[:2]
 
 
@@ -115,8 +111,6 @@ def test_bfloat16(again, of_arrays):
     assert_same(again([np.ones(2, ml_dtypes.int4)]), [np.ones(2, ml_dtypes.int4)])
 
 
-SMALL = [value for value in KEPT if type(value) is not int]
-
 NODES = [
     {"b": 1, "a": {}}, [], (), {"": 0, "a.b": 1, "['x']": 2, "a b\n": 3},
     {1: 0, "1": 1}, OrderedDict(b=1, a=2), defaultdict(list, a=1),
@@ -130,46 +124,6 @@ NODES = [
 @pytest.mark.parametrize("tree", NODES, ids=lambda tree: type(tree).__name__)
 def test_nodes_come_back_as_they_were(again, suffix, tree):
     assert_same(again(tree, suffix), tree)
-
-
-def trees_with_arrays():
-    arrays = st.builds(
-        lambda dtype, shape: np.ones(shape, dtype),
-        st.sampled_from(["f4", "i8", "?", "u1"]),
-        st.lists(st.integers(0, 3), max_size=3).map(tuple),
-    )
-    return st.recursive(
-        st.one_of(every_tree(4), arrays, st.sampled_from(SMALL)),
-        lambda inner: st.one_of(
-            st.lists(inner, max_size=3),
-            st.dictionaries(st.text(max_size=3), inner, max_size=3),
-            st.builds(Layer, inner, inner),
-            st.builds(Net, inner, inner, st.text(max_size=2)),
-            st.builds(nn.Param, inner),
-        ),
-        max_leaves=6,
-    )
-
-
-@given(tree=trees_with_arrays(), suffix=st.sampled_from(READ))
-def test_random_trees_come_back_or_are_refused_by_their_place(
-    tmp_path_factory, tree, suffix
-):
-    path = tmp_path_factory.getbasetemp() / f"{os.urandom(8).hex()}{suffix}"
-    refused = None
-    try:
-        lw.save(path, tree)
-    except FileError as error:
-        refused = error
-    if refused is None:
-        assert_same(lw.load(path), tree)
-        path.unlink()
-        return
-    assert refused.path is not None
-    assert not path.exists()
-    if suffix == ".npz":  # it refuses only what treedefs in JSON refuse
-        with pytest.raises(TreeDefError):
-            lw.tree_structure(tree).to_json()
 
 
 # --------------------------------------------------------------------------- refusals

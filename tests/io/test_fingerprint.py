@@ -242,8 +242,6 @@ def test_a_type_that_is_not_known():
         lw.fingerprint([[Opaque(1)], local])
     named = lambda value: b"%d" % getattr(value, "content", 7)  # noqa: E731
     assert lw.fingerprint([local], leaf_bytes=named) != lw.fingerprint([7])
-    with pytest.raises(TreeDefError, match="the aux data of Box has no fingerprint"):
-        lw.fingerprint(fingerprints.Box((), Opaque(1)), leaf_bytes=named)
 
 
 def test_what_leaf_bytes_does_wrong():
@@ -316,25 +314,6 @@ def test_static_instances():
     assert len(found) == 2
     with pytest.raises(TreeDefError, match="Held is not a type that has one"):
         lw.fingerprint([Held(1)])
-
-
-class Hostile:
-    """An unknown class whose attributes are traps."""
-
-    def __getattr__(self, name):
-        raise RuntimeError(name)
-
-    def __repr__(self):
-        raise RuntimeError("repr")
-
-
-def test_hostile_leaves():
-    """Are refused, like any others."""
-    with pytest.raises(CompareError, match="Hostile that cannot be printed"):
-        lw.fingerprint([Hostile()])
-    with pytest.raises(CompareError):
-        lw.fingerprint([type("Meta", (type,), {})("Local", (), {})])
-    assert lw.fingerprint(["\ud800"]) != lw.fingerprint(["\ud801"])
 
 
 # ------------------------------------------------------------------------------- arrays

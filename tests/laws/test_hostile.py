@@ -11,7 +11,7 @@ from leafwise.errors import CycleError
 from leafwise.selection import from_flat, to_flat, tree_map_outer
 
 
-DEPTH = 3_000  # three times as deep as Python calls functions
+DEPTH = 1_500  # deeper than Python calls functions
 pytestmark = pytest.mark.usefixtures("no_gc")
 
 

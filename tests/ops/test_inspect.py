@@ -118,20 +118,6 @@ def test_taking_a_node_apart(node, children, aux, keys):
     assert lw.tree.children(node) == children
 
 
-# -------------------------------------------------------------------- equality
-
-
-def test_equality_of_a_cycle():
-    """A tree that contains itself is refused."""
-    knot = [1]
-    knot.append(knot)
-    with pytest.raises(lw.errors.CycleError) as caught:
-        lw.tree_equal([1], knot)
-    assert str(caught.value) == (
-        "the tree contains itself: the list at the root occurs again at [1]"
-    )
-
-
 # --------------------------------------------------------------------- reasons
 
 

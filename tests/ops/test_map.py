@@ -177,9 +177,7 @@ def test_an_exception_keeps_its_type_and_gains_one_note(
 @pytest.mark.parametrize(
     "function",
     [
-        lw.tree_leaves,
-        lw.tree_flatten,
-        lw.tree_structure,
+        *READERS,
         lw.tree_paths,
         lw.tree_leaves_with_path,
         lw.tree_flatten_with_path,
@@ -199,16 +197,6 @@ def test_an_exception_of_is_leaf(function, kind):
     assert error.__notes__ == ["at key path ['a'][1]"]
 
 
-def test_an_exception_of_is_leaf_in_tree_iter():
-    """A lazy walk raises it when it gets there, with one note."""
-    error = Odd("oops")
-    leaves = lw.tree.iter([1, [7]], raiser(error, 7))
-    with pytest.raises(Odd) as caught:
-        list(leaves)
-    assert caught.value is error
-    assert error.__notes__ == ["at key path [1][0]"]
-
-
 def test_what_is_no_function():
     """The error of calling it has the path of the first leaf."""
     assert failure(lw.tree_map, 3, {"a": 1}) == (
@@ -219,13 +207,6 @@ def test_what_is_no_function():
             "at key path ['a']",
         ],
     )
-
-
-def test_a_stop_iteration_is_not_taken_for_the_end():
-    """No shortened result is returned when the function raises StopIteration."""
-    for trees in ([[1, 2, 3, 4, 5, 6]], [[1, 2, 3, 4, 5, 6]] * 2, [[1]] * 3):
-        with pytest.raises(StopIteration, match="end"):
-            lw.tree_map(raiser(StopIteration("end"), trees[0][-1]), *trees)
 
 
 @pytest.mark.parametrize("where", ["flatten", "unflatten"])

@@ -1,7 +1,6 @@
 """Maps of calls that take long: on executors, with progress, in chunks."""
 
 import asyncio
-import operator
 import os
 import signal
 import threading
@@ -19,9 +18,6 @@ import leafwise as lw
 from strategies import trees
 
 
-TREE = {"b": 1, "a": [2, (3, None)]}
-
-
 def double(x):
     return x * 2
 
@@ -30,39 +26,6 @@ def fail_on_three(x):
     if x == 3:
         raise ValueError("three")
     return x
-
-
-@pytest.mark.needs("threads")
-def test_threads_keep_the_order():
-    """Later leaves may be done first; each result stands at its leaf."""
-    gate = threading.Event()
-
-    def slow_first(x):
-        if x == 2:
-            gate.wait()
-        else:
-            gate.set()
-        return x * 2
-
-    with ThreadPoolExecutor(3) as executor:
-        found = lw.parallel(executor).tree_map(slow_first, TREE)
-        assert found == {"b": 2, "a": [4, (6, None)]}
-        assert [*found] == ["b", "a"]
-        summed = lw.parallel(executor).tree_map(max, TREE, lw.tree_map(double, TREE))
-    assert summed == found
-
-
-@pytest.mark.needs("processes")
-def test_processes():
-    """Functions and leaves are pickled."""
-    known = {1: "one", 2: "two"}.__getitem__
-    spawn = get_context("spawn")  # other tests may have loaded what has threads
-    with ProcessPoolExecutor(1, mp_context=spawn) as executor:
-        mapped = lw.parallel(executor).tree_map(operator.neg, TREE)
-        assert mapped == lw.tree_map(operator.neg, TREE)
-        with pytest.raises(KeyError, match="3") as caught:
-            lw.parallel(executor).tree_map(known, TREE)
-    assert "at key path ['a'][1][0]" in caught.value.__notes__
 
 
 @pytest.mark.needs("threads")

@@ -57,22 +57,6 @@ def test_mapping_over_trees_that_cover_each_other():
     assert lw.tree.broadcast_map(lambda x, y: (x, y), None, None) is None
 
 
-class Pair:
-    """A node that counts how often its children are asked for."""
-
-    def __init__(self, *children):
-        self.children = children
-        self.asked = 0
-
-    def flat(self):
-        """Return the children, as a flatten function does."""
-        self.asked += 1
-        return self.children, None
-
-
-lw.register_pytree_node(Pair, Pair.flat, lambda _, children: Pair(*children))
-
-
 def test_trees_without_a_common_structure():
     """The error names the tree and the place."""
     with pytest.raises(lw.StructureError) as error:

@@ -82,14 +82,9 @@ def test_sum_adds_from_left_to_right():
     assert lw.tree_sum([(1,), [(2, 3)]], (), is_leaf=tuple) == (1, 2, 3)
     assert lw.tree_sum({"b": "y", "a": "x"}, "w") == "wxy"
     assert lw.tree_sum([b"x", [b"y"]], b"w") == b"wxy"
-    assert lw.tree_sum([b"x", [b"y"]], bytearray(b"w")) == bytearray(b"wxy")
-
-
-def test_sum_does_not_change_its_start():
-    """The start is not added to in place."""
     start = bytearray(b"w")
-    lw.tree_sum([b"x"], start)
-    assert start == b"w"
+    assert lw.tree_sum([b"x", [b"y"]], start) == bytearray(b"wxy")
+    assert start == b"w"  # it is not added to in place
 
 
 # -------------------------------------------------------------------- max, min
@@ -222,23 +217,6 @@ def test_deleting_where_it_cannot_be():
         lw.tree_visit(3, drop)
 
 
-def test_deep_trees_and_cycles():
-    """Neither depth nor a cycle harms a visit."""
-    tree = 1
-    for _ in range(2000):
-        tree = [tree]
-    assert lw.tree_visit(tree, lambda n, p, q: n) is tree
-    assert sum(1 for _ in lw.tree_walk(tree)) == 2001
-    knot = [1]
-    knot.append(knot)
-    with pytest.raises(lw.errors.CycleError, match=r"\[1\] is its own ancestor"):
-        lw.tree_visit(knot)
-    with pytest.raises(lw.errors.CycleError):
-        [*lw.tree_walk(knot)]
-    with pytest.raises(lw.errors.CycleError):
-        lw.tree_visit([[1]], lambda n, p, q: q if len(p) == 2 else n)
-
-
 def test_is_leaf_stops_both():
     """Nodes that count as leaves are not entered."""
     assert [str(p) for p, _ in lw.tree_walk(NESTED, is_leaf=(list, Point))] == [
@@ -337,3 +315,5 @@ def test_a_cycle_that_a_visitor_copies_is_an_error():
         lw.errors.CycleError, match="the list at the root occurs again at"
     ):
         lw.tree_visit(knot, lambda n, p, q: [*n] if isinstance(n, list) else n)
+    with pytest.raises(lw.errors.CycleError):
+        lw.tree_visit([[1]], lambda n, p, q: q if len(p) == 2 else n)

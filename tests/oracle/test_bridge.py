@@ -68,11 +68,6 @@ def test_what_traces_again(jax):
     assert len(traced) == 5
 
 
-def test_objects_that_are_no_trees(jax):
-    """A `pytree=False` object stays a leaf."""
-    assert jax.tree_util.all_leaves([nn.Object()])
-
-
 def flat(node):
     return (node.x,), node.tag
 

@@ -1,7 +1,6 @@
 """The programs in `docs/examples` that need jax, and the pages' examples with it."""
 
 import doctest
-import importlib.util
 from pathlib import Path
 
 from sybil import Sybil
@@ -10,24 +9,15 @@ from sybil.parsers.abstract import DocTestStringParser
 from sybil.parsers.myst import CodeBlockParser
 
 from leafwise import nn
+from scripts import module_at
 
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-def load(name):
-    """Return a module of `docs/examples`."""
-    spec = importlib.util.spec_from_file_location(
-        name, DOCS / "examples" / f"{name}.py"
-    )
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
 def test_training(jax, optax, capsys):
     """The loss falls, the tied layers stay tied, the statistics move."""
-    train = load("train")
+    train = module_at("docs/examples/train.py")
     made = []
     train.Training.__init__ = remembering(train.Training.__init__, made)
     losses = train.main(100)

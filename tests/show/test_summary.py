@@ -16,6 +16,7 @@ import strategies
 from leafwise import nn
 from leafwise.show.text import columns
 from peers import peer
+from show import odd
 
 
 def text(shown):
@@ -314,14 +315,6 @@ def test_limits_hide_nothing_of_the_totals(tree, most, depth):
 # --------------------------------------------------------------------------- hostile
 
 
-class Broken:
-    def __repr__(self):
-        raise ValueError("no")
-
-
-BROKEN = st.builds(Broken)
-
-
 class Shapes:
     """Seems to be an array."""
 
@@ -340,39 +333,16 @@ class Fails:
         return cls()
 
 
-HOSTILE = [
-    "</script><script>alert(1)</script>",
-    "</style><img src=x onerror=alert(1)>",
-    '" onmouseover="alert(1)',
-    "a\x00b\x1b[31mc\r\n\x7f\x85\ufffe",
-    "\u202eevil\u202c \u2066x\u2069 \u200b",
-    "\ud800 \U0001f600 \u0645",
-    "学習率",
-    "x" * 10_000,
-]
-Named = lw.dataclass(type("</td><script>\x1b", (), {"__annotations__": {"x": "int"}}))
-odd = st.one_of(
-    st.sampled_from(HOSTILE),
-    BROKEN,
-    st.builds(Fails),
-    st.builds(
-        Shapes,
-        st.sampled_from([None, 3, ("a",), (2, 2)]),
-        st.sampled_from([None, "</td>", np.dtype("f4"), []]) | BROKEN,
-    ),
+shapes = [None, 3, ("a",), (2, 2)]
+dtypes = st.sampled_from([None, "</td>", np.dtype("f4"), []]) | st.builds(odd.Broken)
+leaves = st.one_of(
+    odd.leaves | strategies.leaves | st.builds(Fails),
+    st.builds(Shapes, st.sampled_from(shapes), dtypes),
 )
 
 
-def odd_trees(children):
-    names = st.sampled_from(HOSTILE) | st.integers() | st.text(max_size=5)
-    return st.one_of(
-        st.lists(children, max_size=4),
-        st.dictionaries(names, children, max_size=4),
-        st.builds(Named, children),
-        st.builds(nn.Param, children),
-        st.builds(Free, children),
-        st.builds(strategies.Box, children, tag=st.sampled_from(HOSTILE)),
-    )
+def nodes(children):
+    return odd.nodes(children) | st.builds(Free, children)
 
 
 class Reader(html.parser.HTMLParser):
@@ -412,7 +382,7 @@ def read(page):
 
 
 @given(
-    tree=st.recursive(odd | strategies.leaves, odd_trees, max_leaves=12),
+    tree=st.recursive(leaves, nodes, max_leaves=12),
     by=st.sampled_from([None, "type", "kind", "dtype", "key"]),
     width=st.integers(0, 120),
 )

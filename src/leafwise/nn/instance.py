@@ -215,18 +215,17 @@ class Statics:
             obj: An object that keeps those of its values that are the same.
         """
         if obj is None:
-            values = snapshots(self.seen)
-        else:
-            held = vars(obj)
-            values = tuple(
-                held[name]
-                if name in held and exact.same(held[name], seen, typed=True)
-                else snapshot(seen)
-                for name, seen in self
-            )
-        return (
-            self if values is self.values else Statics(self.fields, values, self.seen)
+            copies = snapshots(self.seen)
+            is_own = copies is self.values
+            return self if is_own else Statics(self.fields, copies, self.seen)
+        held = vars(obj)
+        values = (
+            held[name]
+            if name in held and exact.same(held[name], seen, typed=True)
+            else snapshot(seen)
+            for name, seen in self
         )
+        return Statics(self.fields, tuple(values))
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Statics:

@@ -85,7 +85,7 @@ def test_jit_as_in_flax(case, nnx):
     assert case(nn.jit, nn) == case(nnx.jit, nnx)
 
 
-def test_statics_stay_those_of_their_module():
+def test_statics_stay_those_of_their_module(jax):
     """Also where the function changes something else."""
     one, other = (layer(nn, config={"a": [1]}, old=1) for _ in range(2))
     configs = one.config, other.config

@@ -125,7 +125,6 @@ def _from_below(levels, function):
 
 
 @pytest.mark.parametrize("room", range(60, 160, 10))
-@pytest.mark.needs("stack")
 def test_a_caller_who_is_deep_in_the_stack(room, eager):
     """What the walk can do with little stack left, the engine does not spoil."""
     tree = {f"k{i}": {"a": [1, 2, (3, {"x": 4})]} for i in range(6)}

@@ -83,7 +83,6 @@ def peers(session: nox.Session) -> None:
     """
     version = str(session.python)
     install(session, "interop", "clients", "dev", "pages", "test")
-    session.env["TMPDIR"] = "/tmp"  # names of ray's sockets have to be short
     session.env["LEAFWISE_PEERS"] = "required"
     session.env["LEAFWISE_WITHOUT"] = WITHOUT[version]
     library = [f"tests/{name}" for name in LIBRARY.split()]
@@ -91,6 +90,8 @@ def peers(session: nox.Session) -> None:
         browser(session)
         diagrams = npm(session, "mermaid@11.17.2", "jsdom@29.1.1")
         session.env["LEAFWISE_NODE"] = str(diagrams)
+        # not the folder of nox: names of ray's sockets have to be short
+        session.env["TMPDIR"] = "/tmp"
         suite(session, "python", *SUITE)
         suite(session, "python", *SUITE, "-m", "slow", *(session.posargs or SLOW))
         session.env["LEAFWISE_ENGINE"] = "0"

@@ -114,6 +114,13 @@ def no_gc():
     gc.enable()
 
 
+@pytest.fixture(autouse=sys.platform == "emscripten")
+def collected():
+    """Collect what a test made: Pyodide 314 may crash on that of several at once."""
+    yield
+    gc.collect()
+
+
 @pytest.fixture
 def frameworks_are_not_told(monkeypatch):
     """Those that are loaded by other tests keep classes that they are told of."""

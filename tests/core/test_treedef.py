@@ -277,6 +277,7 @@ class TestOfNodeData:
             lw.PyTreeDef.from_node_data((list, None), [1])
 
 
+@pytest.mark.needs("stack")
 @pytest.mark.parametrize("depth", [300, 900, 5000])
 def test_aux_data_may_be_nested_deep(depth):
     """Treedefs of equal trees are equal: no limit of Python's stack decides."""

@@ -57,7 +57,6 @@ def same(a, b):
 # ------------------------------------------------------------------ the same everywhere
 
 
-@pytest.mark.xfail(sys.platform == "emscripten", reason="a known defect: it differs")
 @pytest.mark.parametrize("sort", ["values", "static", "trees"])
 def test_the_same_on_each_python(sort):
     """What stands in the table; and no two are the same."""

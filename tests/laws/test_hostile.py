@@ -67,6 +67,7 @@ def test_any_depth(name, wrap):
     assert OPERATIONS[name](deep(WRAPS[wrap]), deep(WRAPS[wrap]))
 
 
+@pytest.mark.needs("stack")
 def test_a_hundred_thousand_levels():
     tree, twin = (deep(WRAPS["lists"], depth=100_000) for _ in "ab")
     mapped = lw.tree_map(lambda x, y: x + y, tree, twin)
@@ -120,6 +121,7 @@ def test_edits_and_names_at_the_bottom():
         to_flat(knot())
 
 
+@pytest.mark.needs("stack")
 def test_graphs_of_some_depth():
     """Objects in objects, as far as Python's stack reaches."""
     model = deep(Link, nn.Param(1), 400)

@@ -52,7 +52,6 @@ def editing() -> Functions:
         "jsonpath-ng, on a copy": lambda: expression.update(deepcopy(tree), 0.0),
         "OmegaConf, in place": lambda: OmegaConf.update(config, "layer250.bias", 0.0),
         "glom, in place": lambda: glom.assign(mutable, "layer250.bias", 0.0),
-        "jsonpath-ng, in place": lambda: expression.update(mutable, 0.0),
     }
 
 
@@ -98,6 +97,17 @@ def comparing() -> Functions:
     }
 
 
+def aligning() -> Functions:
+    """Find the 100 items that were put before the other ones in 100 lists."""
+    items = [{f"k{n}": f"{i}.{n}" for n in range(10)} for i in range(1000)]
+    one = [items[i : i + 10] for i in range(0, 1000, 10)]
+    two = [[{"name": f"new {i}"}, *some] for i, some in enumerate(one)]
+    return {
+        "leafwise": lambda: lw.tree_diff(one, two),
+        "deepdiff": lambda: deepdiff.DeepDiff(one, two, ignore_order=True),
+    }
+
+
 def merging() -> Functions:
     """Lay a tree of 10 000 leaves over another one."""
     one, two = two_trees()
@@ -114,6 +124,7 @@ WORKLOADS: dict[str, Callable[[], Functions]] = {
     "select `**.bias` of 1,000 leaves": selecting("**.bias", "$..bias"),
     "select by type of 1,000 leaves": by_type,
     "diff of two trees of 10,000 leaves": comparing,
+    "diff of two trees of 10,000 leaves in lists, aligned": aligning,
     "merge of two trees of 10,000 leaves": merging,
 }
 

@@ -119,6 +119,7 @@ def collected():
     """Collect what a test made: Pyodide 314 may crash on that of several at once."""
     yield
     gc.collect()
+    gc.freeze()  # what stays is not looked at again
 
 
 @pytest.fixture

@@ -192,7 +192,8 @@ class _Step(NamedTuple):
         rule: Its rule.
         above: The step of the node above it, None for the root.
         below: The steps of its children that have edits below them, by key.
-        edits: The edits at its keys. Several at one key are insertions, but for one.
+        edits: The edits, each after its key. Several at one key are insertions, but for
+            one.
     """
 
     link: Any
@@ -200,7 +201,7 @@ class _Step(NamedTuple):
     rule: Any
     above: Any
     below: dict[Any, Any]
-    edits: dict[Any, list[Edit]]
+    edits: list[tuple[Any, Edit]]
 
     @property
     def path(self) -> KeyPath:
@@ -232,7 +233,7 @@ def rebuild(
         root: Tree = listed[0][1].value
         return root
     resolve = context.view.resolve
-    steps = [_Step((), tree, resolve(type(tree)), None, {}, {})]
+    steps = [_Step((), tree, resolve(type(tree)), None, {}, [])]
     for path, edit in listed:
         if not path:
             what = "the root can only be replaced, by a single edit"
@@ -245,16 +246,18 @@ def rebuild(
                 node, reads = step.node, step.rule.reads_items
                 child = node[key.entry] if reads else read(key, node, context.view)
                 rule = resolve(type(child))
-                below = _Step((step.link, key), child, rule, step, {}, {})
+                below = _Step((step.link, key), child, rule, step, {}, [])
                 step.below[key] = below
                 steps.append(below)
             step = below
-        step.edits.setdefault(last, []).append(edit)
+        step.edits.append((last, edit))
     made: Any = tree
     for step in reversed(steps):
-        link, node, rule, above, below, edits_at = step
-        flat = [(key, one) for key, some in edits_at.items() for one in some]
-        for key, some in edits_at.items() if len(flat) > len(edits_at) else ():
+        link, node, rule, above, below, flat = step
+        at_key: dict[Any, list[Edit]] = {}
+        for key, edit in flat if len(flat) > 1 else ():
+            at_key.setdefault(key, []).append(edit)
+        for key, some in at_key.items() if len(at_key) < len(flat) else ():
             stays = [type(x) is Insert or is_placed(x) for x in some]  # what is there
             if stays.count(False) > 1:
                 path = path_below(step.path, key)
@@ -265,7 +268,7 @@ def rebuild(
         if record is not None and rule.edited is not None:
             record.add(link, node, made, rule, flat)
         if above is not None:
-            above.edits.setdefault(link[1], []).append(Set(made))
+            above.edits.append((link[1], Set(made)))
     return made  # type: ignore[no-any-return]
 
 
@@ -290,11 +293,14 @@ def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Any]]) 
     Raises:
         EditError: The node does not allow one.
     """
-    if rule.reads_items and {type(edit) for _, edit in flat} == {Set}:
+    if rule.reads_items:
         items = rule.items(node)
         for key, edit in flat:
+            if type(edit) is not Set:
+                break
             items[key.entry] = edit.value
-        return rule.from_items(rule.rest(node), items)
+        else:
+            return rule.from_items(rule.rest(node), items)
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)

@@ -312,12 +312,6 @@ def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
     return missing, [key for key in given if key not in wanted]
 
 
-def _changes(missing: list[Any], extra: list[Any]) -> str:
-    parts = [f"missing {listed(missing)}"] if missing else []
-    parts += [f"extra {listed(extra)}"] if extra else []
-    return "; ".join(parts)
-
-
 # ------------------------------------------------------- nodes that look the same
 
 
@@ -326,7 +320,9 @@ def _told_apart(one: Node, other: Node) -> tuple[str, str]:
     expected, actual = _say(one), _say(other)
     missing, extra = _key_changes(one, other)
     if missing or extra:
-        return expected, f"{actual} ({_changes(missing, extra)})"
+        parts = [f"missing {listed(missing)}"] if missing else []
+        parts += [f"extra {listed(extra)}"] if extra else []
+        return expected, f"{actual} ({'; '.join(parts)})"
     if expected != actual:
         return expected, actual
     said = _contrast(one, other)

@@ -230,8 +230,7 @@ def rebuild(
     if not listed:
         return tree
     if len(listed) == 1 and not listed[0][0] and type(listed[0][1]) is Set:
-        root: Tree = listed[0][1].value
-        return root
+        return listed[0][1].value  # type: ignore[no-any-return]
     resolve = context.view.resolve
     steps = [_Step((), tree, resolve(type(tree)), None, {}, [])]
     for path, edit in listed:
@@ -655,8 +654,7 @@ class Selection(Shown, Generic[Tree, Value]):
             shown = few([place.path.where() for place in places])
             found = f"{len(places)}: {shown}" if places else "none"
             raise PathError(f"expected one match, found {found}")
-        value: Value = places[0].value
-        return value
+        return places[0].value  # type: ignore[no-any-return]
 
     def paths(self) -> list[KeyPath]:
         """Return the key paths of the matches.
@@ -700,9 +698,8 @@ class Selection(Shown, Generic[Tree, Value]):
         """
         region = Region(self.places())
         _, treedef = self._context.flatten(self.tree)
-        mask: PyTree[bool]
-        mask = treedef.unflatten([path in region for path in treedef.paths()])
-        return mask
+        flags = [path in region for path in treedef.paths()]
+        return treedef.unflatten(flags)  # type: ignore[no-any-return]
 
     # -------------------------------------------------------------------- editing
 

@@ -14,7 +14,9 @@ import nox
 
 
 PYTHONS = ["3.11", "3.12", "3.13"]
-SUITE = ["-m", "pytest", "-q", "--hypothesis-profile=quick"]
+SUITE = ["-m", "pytest", "-q"]
+QUICK = [*SUITE, "--hypothesis-profile=quick"]
+"""The same with more examples, and with all places of the sweeps."""
 LIBRARY = "core ops engine laws equality nn selection"
 """The folders of tests whose results could depend on the engine."""
 SLOW = ["tests/typing", "tests/oracle/test_torch.py"]
@@ -92,8 +94,8 @@ def peers(session: nox.Session) -> None:
         session.env["LEAFWISE_NODE"] = str(diagrams)
         # not the folder of nox: names of ray's sockets have to be short
         session.env["TMPDIR"] = "/tmp"
-        suite(session, "python", *SUITE)
-        suite(session, "python", *SUITE, "-m", "slow", *(session.posargs or SLOW))
+        suite(session, "python", *QUICK)
+        suite(session, "python", *QUICK, "-m", "slow", *(session.posargs or SLOW))
         session.env["LEAFWISE_ENGINE"] = "0"
         session.run("python", *SUITE, *library)
     elif version == "3.12":
@@ -215,6 +217,7 @@ def fuzz(session: nox.Session) -> None:
     """The properties with more examples, the same each time, or what arguments say."""
     install(session, "interop", "test")
     folders = ["tests/fuzz", "tests/compat", "tests/laws"]
+    session.env["LEAFWISE_EXAMPLES"] = os.environ.get("LEAFWISE_EXAMPLES", "25")
     arguments = session.posargs or ["--seed", "1", *folders]
     session.run("python", "-m", "tests.fuzz", *arguments)
 

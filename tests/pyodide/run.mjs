@@ -45,7 +45,7 @@ sys.path[:0] = ["/repo/src", "/site"]
 print("Python", platform.python_version(), "on", sys.platform, platform.machine(), flush=True)
 import pytest
 
-plain = ["-p", "no:cacheprovider", "--hypothesis-profile=quick"]
+plain = ["-p", "no:cacheprovider"]
 peers = [f"--ignore=tests/{name}" for name in ("oracle", "compat")]
 rooms = ["compat", "integrations.numpy", "ops.parallel"]  # it starts threads and a loop
 docs = "tests/docs/test_docstrings.py::test_the_examples_of_a_module[leafwise"

@@ -1,19 +1,24 @@
-"""A text with other values, of which the spans are known.
+"""Editing a text in place: values change, and everything else stays as it was.
 
 Owns which old entry becomes which new one, whatever the format; when two values are the
 same, and when an edit is refused. Owns what happens to brackets and commas when an
-entry changes, goes or comes. All else stays as it is. What YAML has besides is in
-`of_yaml`.
+entry changes, goes or comes. Comments, blank lines, order, quotes, anchors, indentation
+and line ends are kept. JSON needs no more; what TOML and YAML have besides is in
+`of_toml` and `of_yaml`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from ...selection.align import aligned
+from .. import formats
+from ..formats import Document
 
 
 class RevisionError(ValueError):
@@ -28,6 +33,54 @@ class RevisionError(ValueError):
         ...
         leafwise.io.revision.editor.RevisionError: the comment '# one' would be lost
     """
+
+
+def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False) -> str:
+    r"""Update a JSON, TOML or YAML text to a new tree, and keep the rest of the text.
+
+    A comment at the end of a line, or on the lines directly above it, belongs to the
+    entry on that line. It is moved and deleted with the entry. In YAML, a change to the
+    value of an alias appears wherever the alias is used.
+
+    Args:
+        text: The text of a JSON, TOML or YAML file.
+        document: The `Document` that `load` returned for the text.
+        tree: The new tree.
+        allow_nan: Whether JSON may have `NaN` and `Infinity`.
+
+    Returns:
+        The new text, which is parsed as the new tree.
+
+    Raises:
+        RevisionError: The comments and the layout cannot be kept; the message says why.
+        FormatError: The format cannot represent the tree, or a required package is not
+            installed.
+
+    Example:
+        >>> from leafwise.io.formats import load
+        >>> from leafwise.io.revision import revise
+        >>> text = '{"lr": 0.1, "betas": [0.9,\n  0.999]}\n'
+        >>> document = load(text, "json")
+        >>> revise(text, document, document.tree | {"lr": 0.5})
+        '{"lr": 0.5, "betas": [0.9,\n  0.999]}\n'
+    """
+    is_windows = text.count("\r\n") == text.count("\n") > 0
+    plain = text.replace("\r\n", "\n") if is_windows else text
+    try:
+        if same(document.tree, tree):
+            return text
+        if document.kind == "json":
+            made = _of_json(plain, document, tree, allow_nan)
+        else:
+            writer = import_module(f".of_{document.kind}", __package__)
+            made = writer.remade(plain, document, tree)
+        made.encode()
+    except RecursionError as error:
+        raise RevisionError("it is nested too deeply to be edited") from error
+    except (TypeError, ValueError):
+        formats.dump(document._replace(tree=tree), allow_nan=allow_nan)  # or says why
+        raise
+    return made.replace("\n", "\r\n") if is_windows else made
 
 
 def check_comments(
@@ -99,6 +152,8 @@ def steps(old: Any, new: Any) -> list[Step]:
         old: The old value.
         new: The new one, of the same type.
     """
+    if isinstance(old, dict) and [*old] == [*new]:
+        return [*enumerate(new)]
     return _of_lists(old, new) if isinstance(old, list) else [*_of_dicts(old, new)]
 
 
@@ -284,19 +339,19 @@ class Editor:
         if part.fits(old, new):
             return self.collection(part, old, new)
         # in one piece, with its anchor
-        self.drop_entries(part, old, new)
-        indent = self.indent_at(part.start) if self.has_lines else None
+        if isinstance(old, dict | list):
+            self.drop_entries(part, old, new)
+        is_deep = self.has_lines and isinstance(new, dict | list)
+        indent = self.indent_at(part.start) if is_deep else None
         made = self.inline(new, indent, self.text[part.bare : part.bare + 1])
         return self.text[part.start : part.bare] + made
 
     def drop_entries(self, part: Part, old: Any, new: Any) -> None:
-        """Note that a value is replaced in one piece.
+        """Note that a collection is replaced in one piece.
 
         Raises:
-            RevisionError: It is a collection of which the entries are not known.
+            RevisionError: Its entries are not known.
         """
-        if not isinstance(old, dict | list):
-            return
         if len(part.entries) != len(old):
             line = self.text.count("\n", 0, part.start) + 1
             raise RevisionError(f"the form of the value on line {line} cannot be kept")
@@ -325,7 +380,13 @@ class Editor:
                 end = len(head[:colon].rstrip())
                 head = head[: entry.head - entry.start] + self.key(key) + head[end:]
             made.append((place, head + self.behind(part, entry, old[name], new[key])))
-        return self.put_together(part, made)
+        if any(place is None or body is None for place, body in made):
+            return self.put_together(part, made)
+        pieces, at = [], part.start
+        for entry, (_, body) in zip(part.entries, made, strict=True):
+            pieces += [self.text[at : entry.start], body or ""]
+            at = entry.end
+        return "".join([*pieces, self.text[at : part.end]])
 
     def behind(self, part: Part, entry: Entry, old: Any, new: Any) -> str:
         """Return an entry from its value on."""
@@ -449,3 +510,58 @@ def scan(text: str, token: re.Pattern[str]) -> Part:
         open_[-1][1].append(Entry(head, head, after, part, place))
         key = None
     return open_[0][1][0].value
+
+
+# -------------------------------------------------------------------------------- JSON
+
+_TOKEN: Final = re.compile(
+    r"[ \t\r\n,]*((?P<open>[{\[])|(?P<close>[}\]])"
+    r'|(?:"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}\[\]]+)(?P<colon>[ \t\r\n]*:)?)'
+)
+
+
+def _of_json(text: str, document: Document, tree: Any, allow_nan: bool) -> str:
+    """Return a JSON text with another tree; see `revise`."""
+    root, writer = scan(text, _TOKEN), _JsonEditor(text)
+    writer.allow_nan = allow_nan
+    made = text[: root.start] + writer.edited(root, document.tree, tree)
+    made += text[root.end :]
+    found = formats.load(made, "json").tree
+    if not same(found, tree, written=False):  # it may have dates, which JSON has not
+        dumped = formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
+        check_values(found, formats.load(dumped, "json").tree)
+    return made
+
+
+class _JsonEditor(Editor):
+    """Writes JSON with the indentation and the separators of a text."""
+
+    allow_nan = False
+
+    def __init__(self, text: str) -> None:
+        """Look at a text for what it does."""
+        super().__init__(text)
+        colon = re.search(r'"([ \t]*:[ \t]*)', text)
+        self.colon = colon[1] if colon else ": "
+        plain = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
+        comma = re.search(r",[ \t]*(?=[^ \t\r\n])", plain)
+        self.comma = comma[0] if comma else ", "
+        self.is_ascii = r"\u" in text and text.isascii()
+        indent = re.search(r"\n([ \t]+)\S", text)
+        self.unit = indent[1] if indent else "  "
+        self.has_lines = "\n" in text.strip()
+
+    def key(self, key: Any) -> str:
+        """Return the text of a key, which JSON makes of numbers, too."""
+        return json.dumps({key: 0}, ensure_ascii=self.is_ascii)[1:-4]
+
+    def leaf(self, value: Any, like: str) -> str:
+        """Return the text of a scalar, in its own spelling if it has one."""
+        if hasattr(value, "plain"):
+            return str(value.text)
+        return json.dumps(
+            value,
+            ensure_ascii=self.is_ascii,
+            allow_nan=self.allow_nan,
+            default=formats.json_default,
+        )

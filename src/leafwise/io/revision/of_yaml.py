@@ -257,7 +257,8 @@ class _Editor(Editor):
             value.kind is FLOW and not is_scalar
         ):  # fmt: skip
             return super().behind(part, entry, old, new)
-        self.drop_entries(value, old, new)
+        if isinstance(old, dict | list):
+            self.drop_entries(value, old, new)
         between, behind = text[entry.after : value.start], text[value.end : entry.end]
         like, header = text[value.bare : value.bare + 1], text[entry.after : entry.end]
         if value.kind is BLOCK or like in ("|", ">"):

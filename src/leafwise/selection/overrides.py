@@ -1,9 +1,9 @@
-"""Texts as values: `0.5`, `yes`, `[a, b]`, each of the type that it should have.
+"""Changes written as text: `optim.lr=3e-4`, `+seed=7`, `~optim`.
 
-Owns how a text is read without knowing a type, as JSON, as a Python literal, as a list
-or dict of words, or else as a string; and how it is cast: to a declared type, or to the
-type of the value that it replaces. A container that is replaced stands for a type, too:
-that of containers with such items.
+Owns how such a text is parsed; how its value is read without knowing a type, as JSON,
+as a Python literal, as a list or dict of words, or else as a string; and how it is
+cast: to a declared type, or to the type of the value that it replaces. A container that
+is replaced stands for a type, too: that of containers with such items.
 """
 
 from __future__ import annotations
@@ -17,16 +17,197 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from types import NoneType, UnionType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import parse_literal, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..errors import EditError
-from ..ops.context import Context
+from ..core.registry import GLOBAL
+from ..errors import EditError, PathError
+from ..ops.context import Context, context_of
 from ..safely import FAULTS, class_name, clip, type_name
-from .edit import entries_of, item_key, remade
-from .select import QUOTED, Place, with_article
+from .edit import (
+    Delete,
+    Edited,
+    Edits,
+    Set,
+    entries_of,
+    insertions,
+    item_key,
+    rebuild,
+    remade,
+)
+from .select import (
+    ANY,
+    END,
+    QUOTED,
+    Place,
+    find,
+    no_match,
+    parse,
+    read_selector,
+    require,
+    with_article,
+)
+
+
+if TYPE_CHECKING:
+    from ..hints import Tree
+
+
+Reader = Callable[[str], Any]
+"""What makes a value of a text without knowing a type, as `guess` does."""
+
+
+# ---------------------------------------------------------------------------- overrides
+
+
+def override(
+    tree: Tree,
+    overrides: Iterable[str] | str,
+    *,
+    validate: bool = True,
+    namespace: str = GLOBAL,
+) -> Tree:
+    """Apply changes written as text, such as `optim.lr=0.1`, and return the new tree.
+
+    `optim.lr=3e-4` replaces a value, and casts the new value to the type of the old
+    one. `+optim.wd=0.1` adds a value, `++optim.wd=0.1` adds or replaces it, also by a
+    value of another type, and `~optim.wd` deletes it. You can write any pattern in
+    place of a path. Overrides are applied in order.
+
+    If the class of an object or the annotation of a container declares a type, the
+    value is cast to that type. Elsewhere a number replaces a number, whether it is an
+    int or a float, and `null` is None, whatever the old value is. A string needs no
+    quotes. Lists and dicts are written as in JSON or Python, or without quotes:
+    `[a, b]`, `{x: 2}`. An added value is parsed in the same ways; anything else is a
+    string. A number that is added beside strings alone is a string, too, unless it is
+    added by `++`.
+
+    Args:
+        tree: Any tree; None counts as a leaf.
+        overrides: A list of strings, or a single string.
+        validate: Whether changed pydantic models and attrs instances run
+            :ref:`the validation of their class <validated>`, once, after all overrides
+            are applied.
+        namespace: The namespace in which classes are looked up.
+
+    Returns:
+        The changed tree, which shares unchanged subtrees with the old one.
+
+    Raises:
+        EditError: A value cannot be cast, a string is not an override, or a value to
+            add exists already.
+        PathError: A pattern has no match or is malformed.
+
+    Example:
+        >>> import leafwise as lw
+        >>> config = {"optim": {"lr": 0.1, "nesterov": False}, "widths": [64, 32]}
+        >>> lw.selection.override(config,
+        ...     ["optim.lr=1", "optim.nesterov=yes", "widths[0]=128"])
+        {'optim': {'lr': 1.0, 'nesterov': True}, 'widths': [128, 32]}
+        >>> lw.selection.override(config, ["~optim", "+seed=7"])
+        {'widths': [64, 32], 'seed': 7}
+        >>> lw.selection.override(config, "widths[0]=wide")
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \
+the value at ['widths'][0] is 64
+    """
+    texts = [overrides] if isinstance(overrides, str) else overrides
+    return overridden(tree, texts, guess, validate, namespace)
+
+
+def overridden(
+    tree: Tree,
+    overrides: Iterable[str],
+    reader: Reader,
+    validate: bool = True,
+    namespace: str = GLOBAL,
+) -> Tree:
+    """Apply changes whose values a function reads; see `override`."""
+    context, record = context_of(none_is_leaf=True, namespace=namespace), Edited()
+    for text in overrides:
+        try:
+            edits = _edits_of(tree, text, reader, context, validate)
+            tree = rebuild(tree, edits, context, record)
+        except (EditError, PathError) as error:
+            made = type(error)(f"override {clip(text)}: {error}")
+            made.path = error.path
+            raise made from None
+    if record:
+        record.complete(validate)
+    return tree
+
+
+_OVERRIDE = re.compile(rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL)
+"""A path and a value, on both sides of the first equal sign outside of brackets."""
+
+
+def _edits_of(
+    tree: Any, text: str, reader: Reader, context: Context, validate: bool
+) -> Edits:
+    """Return the edits that an override stands for."""
+    if text.startswith("~"):
+        there = require(read_selector(text[1:], context.view), tree, context)
+        return [(place.path, Delete()) for place in there]
+    found = _OVERRIDE.fullmatch(text)
+    if found is None:
+        raise EditError("expected path=value, +path=value, ++path=value or ~path")
+    where, value = found[1].strip(), found[2].strip()
+    forces = where.startswith("++")
+    adds = not forces and (where.startswith("+") or where.endswith("[+]"))
+    where = where.removeprefix("++" if forces else "+")
+    chosen = read_selector(where, context.view)
+    there = [] if adds else chosen.targets(tree, context)
+    if there:
+        return [
+            (x.path, Set(cast(value, reader, tree, x, context, forces, validate)))
+            for x in there
+        ]
+    if adds or forces:
+        return _added(tree, where, value, reader, context, forces)
+    error = no_match(chosen, Place((), tree), context)
+    try:
+        rebuild(tree, _added(tree, where, value, reader, context), context)
+    except (EditError, PathError):
+        raise error from None
+    raise PathError(f"{error}; use +{text} to add it")
+
+
+def _added(
+    tree: Any,
+    where: str,
+    text: str,
+    reader: Reader,
+    context: Context,
+    forces: bool = False,
+) -> Edits:
+    """Return the edits that insert a value, and dicts for the missing parents.
+
+    None is an empty dict. A number stays a text beside texts alone, unless `forces` is
+    set.
+    """
+    steps, value = parse(where), reader(text)
+    for count in reversed(range(len(steps))):
+        holders = find(tree, steps[:count], context)
+        if not holders:
+            continue
+        if _class_of(value) in (int, float) and not forces and count + 1 == len(steps):
+            siblings = find(tree, (*steps[:count], ANY), context)
+            if siblings and all(isinstance(x.value, str) for x in siblings):
+                value = text
+        are_none = all(holder.value is None for holder in holders)
+        for step in reversed(steps[count + (not are_none) :]):
+            if step.key is not END and step.name is None:
+                raise EditError(
+                    f"{clip(step.text)} has no match and is not a name for a new key"
+                )
+            value = [value] if step.key is END else {step.name: value}
+        if are_none:
+            return [(holder.path, Set(value)) for holder in holders]
+        return insertions(holders, steps[count], value, context)
+    raise EditError("the root already exists; name what to add: +name=value")
 
 
 # --------------------------------------------------------------- texts of one type
@@ -90,6 +271,12 @@ _TEXTUAL: Final = frozenset(
 """Modules whose classes have values that are written as text."""
 
 
+def _class_of(value: Any) -> type:
+    """Return the class of a value; of a number that knows its text, int or float."""
+    plain = getattr(type(value), "plain", None)
+    return plain if plain in (int, float) else type(value)
+
+
 def _class(member: Any) -> Any:
     """Return the class that a type stands for; a dict of types stands for a dict."""
     return dict if type(member) is dict else typing.get_origin(member) or member
@@ -132,8 +319,7 @@ def _like(value: Any, rule: Rule | None) -> Any:
         ValueError: It is a node and no container.
     """
     if rule is None:
-        plain = getattr(type(value), "plain", None)  # of a number that knows its text
-        cls = plain if plain in (int, float) else type(value)
+        cls = _class_of(value)
         return int | float if cls is int else cls
     if item_key(value, rule) is None:
         raise ValueError(value)
@@ -193,10 +379,10 @@ def _as(member: Any, value: Any, text: str | None) -> tuple[int, Any]:
             types = _members(_item_type(member, key))
             items[key] = _fitted(item, None, types) if _say_how(types) else item
         return 0, items if made is dict else made(items.values())
-    if type(value) is cls:
+    if _class_of(value) is cls:
         return 0, value
-    if type(value) in _WIDER.get(cls, ()):
-        return 1, cls(value)
+    if _class_of(value) in _WIDER.get(cls, ()):
+        return 1, value if hasattr(value, "plain") else cls(value)
     text = value if text is None else text
     if not isinstance(text, str):
         raise TypeError(value)
@@ -224,12 +410,19 @@ def _fitted(value: Any, text: str | None, members: Iterable[Any]) -> Any:
 
 
 def cast(
-    text: str, tree: Any, place: Place, context: Context, forces: bool, validate: bool
+    text: str,
+    reader: Reader,
+    tree: Any,
+    place: Place,
+    context: Context,
+    forces: bool,
+    validate: bool,
 ) -> Any:
     """Return a text as a value of the declared type, or of that which it replaces.
 
     Args:
         text: The text.
+        reader: What reads it without knowing a type.
         tree: The tree.
         place: The place in it of what is replaced.
         context: What is a leaf.
@@ -239,12 +432,18 @@ def cast(
     Raises:
         EditError: It cannot be cast.
     """
-    old, rule, value = place.value, context.rule_of(place.value), guess(text)
-    hint, converts = _declared(tree, place.path, context)
-    types = _members(hint)
-    is_declared = _say_how(types) and not hasattr(old, "dtype")
-    if old is None and not is_declared:
-        return value
+    old, value = place.value, reader(text)
+    rule = None if type(old) in context.view.leaf_types else context.rule_of(old)
+    hint, converts = Any, False
+    if any(isinstance(key, GetAttrKey) for key in place.path):
+        hint, converts = _declared(tree, place.path, context)
+    types = () if hint is Any else _members(hint)
+    is_declared = bool(types) and _say_how(types) and not hasattr(old, "dtype")
+    if not is_declared and rule is None:
+        cls, new = _class_of(old), _class_of(value)
+        is_near = cls is new or (cls, new) == (int, float)
+        if is_near or old is None or value is None:
+            return value
     try:
         if not is_declared:
             types = (*_members(_like(old, rule)), NoneType)
@@ -283,7 +482,7 @@ def guess(text: str) -> Any:
     Lists and dicts may be as deep as Python's recursion allows; else it is a string.
 
     Example:
-        >>> from leafwise.selection.values import guess
+        >>> from leafwise.selection.overrides import guess
         >>> guess("1e-3"), guess("[a, {x: 2, y: 'b, c'}]"), guess("a b")
         (0.001, ['a', {'x': 2, 'y': 'b, c'}], 'a b')
     """

@@ -13,7 +13,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from .. import __version__
 from ..errors import LeafwiseError
@@ -118,7 +118,8 @@ def _parser() -> tuple[argparse.ArgumentParser, Parsers]:
         group = made.add_mutually_exclusive_group()
         own = f"{words} --format --color".split()
         for word in [*own, *f"{forms} --json".split()]:
-            names, given = [word], cast("Any", _OPTIONS.get(word))
+            given: Any = _OPTIONS.get(word)
+            names = [word]
             if word == "--in-place":
                 names = ["-i", word]
             elif given is None:

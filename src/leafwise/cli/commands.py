@@ -21,6 +21,7 @@ from .. import io, selection
 from .. import show as show_
 from ..equality.content import is_array
 from ..errors import FileError
+from ..ops.context import context_of
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
 from ..ops.traversal import DELETE
 from ..paint import Paint, terminal_width
@@ -390,7 +391,7 @@ def put(options: argparse.Namespace) -> Report:
       leafwise set train.yaml +optim.eps=1e-8 'tags[+]=baseline'
       leafwise set train.yaml ~optim.warmup ++seed=none
     """
-    from ..selection.overrides import guess, overridden
+    from ..selection.overrides import Overrides, guess
 
     (source,) = _read(options, edits=True)
     tree, kind, _ = source.document
@@ -399,7 +400,8 @@ def put(options: argparse.Namespace) -> Report:
         number = io.formats.read_number(text, kind)  # which is written as it is typed
         return guess(text) if number is None else number
 
-    return _written(overridden(tree, options.changes, value_of), source, options)
+    overrides = Overrides(value_of, context_of(none_is_leaf=True))
+    return _written(overrides.applied(tree, options.changes), source, options)
 
 
 def _edited(options: argparse.Namespace, edit: Callable[[Any], Any]) -> Report:

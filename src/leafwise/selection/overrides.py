@@ -17,7 +17,7 @@ import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 from types import NoneType, UnionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from ..core.keypath import parse_literal, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -26,37 +26,13 @@ from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..safely import FAULTS, class_name, clip, type_name
-from .edit import (
-    Delete,
-    Edited,
-    Edits,
-    Set,
-    entries_of,
-    insertions,
-    item_key,
-    rebuild,
-    remade,
-)
-from .select import (
-    ANY,
-    END,
-    QUOTED,
-    Place,
-    find,
-    no_match,
-    parse,
-    read_selector,
-    require,
-    with_article,
-)
+from . import edit, select
+from .edit import Set
+from .select import END, QUOTED, Place
 
 
 if TYPE_CHECKING:
     from ..hints import Tree
-
-
-Reader = Callable[[str], Any]
-"""What makes a value of a text without knowing a type, as `guess` does."""
 
 
 # ---------------------------------------------------------------------------- overrides
@@ -115,99 +91,147 @@ def override(
 the value at ['widths'][0] is 64
     """
     texts = [overrides] if isinstance(overrides, str) else overrides
-    return overridden(tree, texts, guess, validate, namespace)
-
-
-def overridden(
-    tree: Tree,
-    overrides: Iterable[str],
-    reader: Reader,
-    validate: bool = True,
-    namespace: str = GLOBAL,
-) -> Tree:
-    """Apply changes whose values a function reads; see `override`."""
-    context, record = context_of(none_is_leaf=True, namespace=namespace), Edited()
-    for text in overrides:
-        try:
-            edits = _edits_of(tree, text, reader, context, validate)
-            tree = rebuild(tree, edits, context, record)
-        except (EditError, PathError) as error:
-            made = type(error)(f"override {clip(text)}: {error}")
-            made.path = error.path
-            raise made from None
-    if record:
-        record.complete(validate)
-    return tree
+    context = context_of(none_is_leaf=True, namespace=namespace)
+    return Overrides(guess, context, validate).applied(tree, texts)
 
 
 _OVERRIDE = re.compile(rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL)
 """A path and a value, on both sides of the first equal sign outside of brackets."""
 
 
-def _edits_of(
-    tree: Any, text: str, reader: Reader, context: Context, validate: bool
-) -> Edits:
-    """Return the edits that an override stands for."""
-    if text.startswith("~"):
-        there = require(read_selector(text[1:], context.view), tree, context)
-        return [(place.path, Delete()) for place in there]
-    found = _OVERRIDE.fullmatch(text)
-    if found is None:
-        raise EditError("expected path=value, +path=value, ++path=value or ~path")
-    where, value = found[1].strip(), found[2].strip()
-    forces = where.startswith("++")
-    adds = not forces and (where.startswith("+") or where.endswith("[+]"))
-    where = where.removeprefix("++" if forces else "+")
-    chosen = read_selector(where, context.view)
-    there = [] if adds else chosen.targets(tree, context)
-    if there:
-        return [
-            (x.path, Set(cast(value, reader, tree, x, context, forces, validate)))
-            for x in there
-        ]
-    if adds or forces:
-        return _added(tree, where, value, reader, context, forces)
-    error = no_match(chosen, Place((), tree), context)
-    try:
-        rebuild(tree, _added(tree, where, value, reader, context), context)
-    except (EditError, PathError):
-        raise error from None
-    raise PathError(f"{error}; use +{text} to add it")
+class Overrides(NamedTuple):
+    """How changes that are written as text are applied.
 
-
-def _added(
-    tree: Any,
-    where: str,
-    text: str,
-    reader: Reader,
-    context: Context,
-    forces: bool = False,
-) -> Edits:
-    """Return the edits that insert a value, and dicts for the missing parents.
-
-    None is an empty dict. A number stays a text beside texts alone, unless `forces` is
-    set.
+    Attributes:
+        reader: What makes a value of a text without knowing a type, as `guess` does.
+        context: What is a leaf.
+        validate: Whether changed objects run the validation of their classes.
     """
-    steps, value = parse(where), reader(text)
-    for count in reversed(range(len(steps))):
-        holders = find(tree, steps[:count], context)
-        if not holders:
-            continue
-        if _class_of(value) in (int, float) and not forces and count + 1 == len(steps):
-            siblings = find(tree, (*steps[:count], ANY), context)
-            if siblings and all(isinstance(x.value, str) for x in siblings):
-                value = text
-        are_none = all(holder.value is None for holder in holders)
-        for step in reversed(steps[count + (not are_none) :]):
-            if step.key is not END and step.name is None:
-                raise EditError(
-                    f"{clip(step.text)} has no match and is not a name for a new key"
-                )
-            value = [value] if step.key is END else {step.name: value}
-        if are_none:
-            return [(holder.path, Set(value)) for holder in holders]
-        return insertions(holders, steps[count], value, context)
-    raise EditError("the root already exists; name what to add: +name=value")
+
+    reader: Callable[[str], Any]
+    context: Context
+    validate: bool = True
+
+    def applied(self, tree: Tree, texts: Iterable[str]) -> Tree:
+        """Return a tree with changes; see `override`."""
+        record = edit.Edited()
+        for text in texts:
+            try:
+                edits = self._edits(tree, text)
+                tree = edit.rebuild(tree, edits, self.context, record)
+            except (EditError, PathError) as error:
+                made = type(error)(f"override {clip(text)}: {error}")
+                made.path = error.path
+                raise made from None
+        if record:
+            record.complete(self.validate)
+        return tree
+
+    def _edits(self, tree: Any, text: str) -> edit.Edits:
+        """Return the edits that an override stands for."""
+        context = self.context
+        if text.startswith("~"):
+            chosen = select.read_selector(text[1:], context.view)
+            there = select.require(chosen, tree, context)
+            return [(place.path, edit.Delete()) for place in there]
+        found = _OVERRIDE.fullmatch(text)
+        if found is None:
+            raise EditError("expected path=value, +path=value, ++path=value or ~path")
+        where, value = found[1].strip(), found[2].strip()
+        forces = where.startswith("++")
+        adds = not forces and (where.startswith("+") or where.endswith("[+]"))
+        where = where.removeprefix("++" if forces else "+")
+        chosen = select.read_selector(where, context.view)
+        if there := [] if adds else chosen.targets(tree, context):
+            return [(x.path, Set(self._cast(value, tree, x, forces))) for x in there]
+        if adds or forces:
+            return self._added(tree, where, value, forces)
+        error = select.no_match(chosen, Place((), tree), context)
+        try:
+            edit.rebuild(tree, self._added(tree, where, value, False), context)
+        except (EditError, PathError):
+            raise error from None
+        raise PathError(f"{error}; use +{text} to add it")
+
+    def _added(self, tree: Any, where: str, text: str, forces: bool) -> edit.Edits:
+        """Return the edits that insert a value, and dicts for the missing parents.
+
+        None is an empty dict. A number stays a text beside texts alone, unless `forces`
+        is set.
+        """
+        steps, value = select.parse(where), self.reader(text)
+        for count in reversed(range(len(steps))):
+            holders = select.find(tree, steps[:count], self.context)
+            if not holders:
+                continue
+            is_number = _class_of(value) in (int, float)
+            if is_number and not forces and count + 1 == len(steps):
+                beside = select.find(tree, (*steps[:count], select.ANY), self.context)
+                if beside and all(isinstance(x.value, str) for x in beside):
+                    value = text
+            are_none = all(holder.value is None for holder in holders)
+            for step in reversed(steps[count + (not are_none) :]):
+                if step.key is not END and step.name is None:
+                    what = f"{clip(step.text)} has no match"
+                    raise EditError(f"{what} and is not a name for a new key")
+                value = [value] if step.key is END else {step.name: value}
+            if are_none:
+                return [(holder.path, Set(value)) for holder in holders]
+            return edit.insertions(holders, steps[count], value, self.context)
+        raise EditError("the root already exists; name what to add: +name=value")
+
+    def _cast(self, text: str, tree: Any, place: Place, forces: bool) -> Any:
+        """Return a text as a value of the declared type, or of that which it replaces.
+
+        Args:
+            text: The text.
+            tree: The tree.
+            place: The place in it of what is replaced.
+            forces: Whether a text that cannot be cast is read as a value of its own
+                type.
+
+        Raises:
+            EditError: It cannot be cast.
+        """
+        context, old, value = self.context, place.value, self.reader(text)
+        rule = None if type(old) in context.view.leaf_types else context.rule_of(old)
+        hint, converts = Any, False
+        if any(isinstance(key, GetAttrKey) for key in place.path):
+            hint, converts = _declared(tree, place.path, context)
+        types = () if hint is Any else _members(hint)
+        is_declared = bool(types) and _say_how(types) and not hasattr(old, "dtype")
+        if not is_declared and rule is None:
+            cls, new = _class_of(old), _class_of(value)
+            is_near = cls is new or (cls, new) == (int, float)
+            if is_near or old is None or value is None:
+                return value
+        try:
+            if not is_declared:
+                types = (*_members(_like(old, rule)), NoneType)
+            made = _fitted(value, text, (*types, NoneType) if old is None else types)
+        except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
+            if forces or (converts and self.validate):
+                return value
+            if is_declared:
+                is_class = isinstance(hint, type)
+                declared = class_name(hint, qualified=False) if is_class else clip(hint)
+                what = f"is not of the declared type {declared}"
+            elif rule is None:
+                what = f"is not {select.with_article(class_name(types[0]))}"
+                if types[0] is int and re.fullmatch("0[0-7]+", text):
+                    what += f" (write 0o{text[1:]} for an octal number)"
+            else:
+                what = f"cannot replace the {type_name(old)}"
+            there = f"the value at {place.path.where()} is {clip(old)}"
+            raise EditError(f"{clip(text)} {what}; {there}", path=place.path) from error
+        key_type = None if rule is None else edit.item_key(old, rule)
+        if rule is None or not isinstance(made, _ITEMS_OF.get(key_type, ())):
+            return made
+        pairs = made.items() if key_type is DictKey else enumerate(made)
+        return edit.remade(old, rule, edit.entries_of(old, rule), dict(pairs))
+
+
+_ITEMS_OF: Final[dict[Any, Any]] = {DictKey: dict, SequenceKey: (list, tuple)}
 
 
 # --------------------------------------------------------------- texts of one type
@@ -321,13 +345,13 @@ def _like(value: Any, rule: Rule | None) -> Any:
     if rule is None:
         cls = _class_of(value)
         return int | float if cls is int else cls
-    if item_key(value, rule) is None:
+    if edit.item_key(value, rule) is None:
         raise ValueError(value)
     types = {
         key: Any if x is None else _like(x, None) | None
-        for key, x in entries_of(value, rule).items()
+        for key, x in edit.entries_of(value, rule).items()
     }
-    if item_key(value, rule) is DictKey:
+    if edit.item_key(value, rule) is DictKey:
         return types
     kinds = {*types.values()}
     return list[kinds.pop()] if len(kinds) == 1 else list  # type: ignore[misc]
@@ -409,70 +433,6 @@ def _fitted(value: Any, text: str | None, members: Iterable[Any]) -> Any:
     return min(found, key=itemgetter(0))[1]
 
 
-def cast(
-    text: str,
-    reader: Reader,
-    tree: Any,
-    place: Place,
-    context: Context,
-    forces: bool,
-    validate: bool,
-) -> Any:
-    """Return a text as a value of the declared type, or of that which it replaces.
-
-    Args:
-        text: The text.
-        reader: What reads it without knowing a type.
-        tree: The tree.
-        place: The place in it of what is replaced.
-        context: What is a leaf.
-        forces: Whether a text that cannot be cast is read as a value of its own type.
-        validate: Whether the class of an object will validate the value.
-
-    Raises:
-        EditError: It cannot be cast.
-    """
-    old, value = place.value, reader(text)
-    rule = None if type(old) in context.view.leaf_types else context.rule_of(old)
-    hint, converts = Any, False
-    if any(isinstance(key, GetAttrKey) for key in place.path):
-        hint, converts = _declared(tree, place.path, context)
-    types = () if hint is Any else _members(hint)
-    is_declared = bool(types) and _say_how(types) and not hasattr(old, "dtype")
-    if not is_declared and rule is None:
-        cls, new = _class_of(old), _class_of(value)
-        is_near = cls is new or (cls, new) == (int, float)
-        if is_near or old is None or value is None:
-            return value
-    try:
-        if not is_declared:
-            types = (*_members(_like(old, rule)), NoneType)
-        made = _fitted(value, text, (*types, NoneType) if old is None else types)
-    except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
-        if forces or (converts and validate):
-            return value
-        if is_declared:
-            is_class = isinstance(hint, type)
-            declared = class_name(hint, qualified=False) if is_class else clip(hint)
-            what = f"is not of the declared type {declared}"
-        elif rule is None:
-            what = f"is not {with_article(class_name(types[0]))}"
-            if types[0] is int and re.fullmatch("0[0-7]+", text):
-                what += f" (write 0o{text[1:]} for an octal number)"
-        else:
-            what = f"cannot replace the {type_name(old)}"
-        there = f"the value at {place.path.where()} is {clip(old)}"
-        raise EditError(f"{clip(text)} {what}; {there}", path=place.path) from error
-    key_type = None if rule is None else item_key(old, rule)
-    if rule is None or not isinstance(made, _ITEMS_OF.get(key_type, ())):
-        return made
-    pairs = made.items() if key_type is DictKey else enumerate(made)
-    return remade(old, rule, entries_of(old, rule), dict(pairs))
-
-
-_ITEMS_OF: Final[dict[Any, Any]] = {DictKey: dict, SequenceKey: (list, tuple)}
-
-
 # ------------------------------------------------------------------ without a type
 
 
@@ -486,10 +446,18 @@ def guess(text: str) -> Any:
         >>> guess("1e-3"), guess("[a, {x: 2, y: 'b, c'}]"), guess("a b")
         (0.001, ['a', {'x': 2, 'y': 'b, c'}], 'a b')
     """
+    if _NAME.fullmatch(text) and text not in _CONSTANTS:
+        return text
     for reader in (json.loads, _python_literal, _words):
         with contextlib.suppress(*FAULTS, SyntaxError, MemoryError):
             return reader(text)
     return text
+
+
+_NAME: Final = re.compile(r"[^\W\d][\w.-]*")
+_CONSTANTS: Final = frozenset(
+    ("true", "false", "null", "NaN", "Infinity", "True", "False", "None")
+)
 
 
 def _python_literal(text: str) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from importlib import import_module
 from typing import Any, Final, NamedTuple
 
@@ -81,31 +81,6 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
         formats.dump(document._replace(tree=tree), allow_nan=allow_nan)  # or says why
         raise
     return made.replace("\n", "\r\n") if is_windows else made
-
-
-def check_comments(
-    pattern: re.Pattern[str],
-    before: str,
-    after: str,
-    removed: Iterable[tuple[str, Any]],
-    added: Sequence[Any],
-) -> None:
-    """Raise `RevisionError` if a comment is lost.
-
-    Those of removed entries may go; one whose value is added elsewhere was moved.
-
-    Args:
-        pattern: It has a group for a comment.
-        before, after: The old text, and the new one.
-        removed: The texts and values of removed entries.
-        added: The values of new entries.
-    """
-    lost = Counter(pattern.findall(before)) - Counter(pattern.findall(after))
-    for text, was in removed:
-        if lost and not any(same(was, value) for value in added):
-            lost -= Counter(pattern.findall(text))
-    for comment in filter(None, lost):
-        raise RevisionError(f"the comment {comment!r} would be lost")
 
 
 def check_values(found: Any, expected: Any) -> None:
@@ -290,6 +265,22 @@ class Editor:
         self.removed: list[tuple[str, Any]] = []
         self.added: list[Any] = []
 
+    def check_comments(self, pattern: re.Pattern[str], old: str, new: str) -> None:
+        """Raise `RevisionError` if a comment is lost.
+
+        Those of removed entries may go; one whose value is added elsewhere was moved.
+
+        Args:
+            pattern: It has a group for a comment.
+            old, new: The text before and after.
+        """
+        lost = Counter(pattern.findall(old)) - Counter(pattern.findall(new))
+        for text, was in self.removed:
+            if lost and not any(same(was, value) for value in self.added):
+                lost -= Counter(pattern.findall(text))
+        for comment in filter(None, lost):
+            raise RevisionError(f"the comment {comment!r} would be lost")
+
     def remove(self, entry: Entry, value: Any) -> None:
         """Note that an entry goes, and the comments on its lines with it."""
         start = start_of(self.text, entry.start, 1)
@@ -339,19 +330,20 @@ class Editor:
         if part.fits(old, new):
             return self.collection(part, old, new)
         # in one piece, with its anchor
-        if isinstance(old, dict | list):
-            self.drop_entries(part, old, new)
+        self.drop_entries(part, old, new)
         is_deep = self.has_lines and isinstance(new, dict | list)
         indent = self.indent_at(part.start) if is_deep else None
         made = self.inline(new, indent, self.text[part.bare : part.bare + 1])
         return self.text[part.start : part.bare] + made
 
     def drop_entries(self, part: Part, old: Any, new: Any) -> None:
-        """Note that a collection is replaced in one piece.
+        """Note that a value is replaced in one piece.
 
         Raises:
-            RevisionError: Its entries are not known.
+            RevisionError: It is a collection of which the entries are not known.
         """
+        if not isinstance(old, dict | list):
+            return
         if len(part.entries) != len(old):
             line = self.text.count("\n", 0, part.start) + 1
             raise RevisionError(f"the form of the value on line {line} cannot be kept")
@@ -380,13 +372,20 @@ class Editor:
                 end = len(head[:colon].rstrip())
                 head = head[: entry.head - entry.start] + self.key(key) + head[end:]
             made.append((place, head + self.behind(part, entry, old[name], new[key])))
-        if any(place is None or body is None for place, body in made):
+        if part.kind is FLOW and any(None in pair for pair in made):
             return self.put_together(part, made)
+        text, indent = self.text, " " * part.column
+        is_behind = part.kind is BLOCK and text[part.start - 1] != "\n"  # behind a dash
         pieces, at = [], part.start
-        for entry, (_, body) in zip(part.entries, made, strict=True):
-            pieces += [self.text[at : entry.start], body or ""]
-            at = entry.end
-        return "".join([*pieces, self.text[at : part.end]])
+        for place, body in made:
+            if place is not None:
+                entry = part.entries[place]
+                pieces.append(text[at : entry.start])
+                pieces.append(indent if body and is_behind and place == 0 else "")
+                at = entry.end
+            pieces.append(body or "")
+        whole = "".join([*pieces, text[at : part.end]])
+        return whole.removeprefix(indent) if is_behind else whole
 
     def behind(self, part: Part, entry: Entry, old: Any, new: Any) -> str:
         """Return an entry from its value on."""
@@ -426,7 +425,7 @@ class Editor:
     def put_together(
         self, part: Part, made: Sequence[tuple[int | None, str | None]]
     ) -> str:
-        """Return a collection in brackets with other entries.
+        """Return a collection in brackets, from or to which entries go or come.
 
         Args:
             part: The collection.
@@ -522,8 +521,7 @@ _TOKEN: Final = re.compile(
 
 def _of_json(text: str, document: Document, tree: Any, allow_nan: bool) -> str:
     """Return a JSON text with another tree; see `revise`."""
-    root, writer = scan(text, _TOKEN), _JsonEditor(text)
-    writer.allow_nan = allow_nan
+    root, writer = scan(text, _TOKEN), _JsonEditor(text, allow_nan)
     made = text[: root.start] + writer.edited(root, document.tree, tree)
     made += text[root.end :]
     found = formats.load(made, "json").tree
@@ -536,32 +534,27 @@ def _of_json(text: str, document: Document, tree: Any, allow_nan: bool) -> str:
 class _JsonEditor(Editor):
     """Writes JSON with the indentation and the separators of a text."""
 
-    allow_nan = False
-
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, allow_nan: bool) -> None:
         """Look at a text for what it does."""
         super().__init__(text)
-        colon = re.search(r'"([ \t]*:[ \t]*)', text)
-        self.colon = colon[1] if colon else ": "
+        colons = re.finditer(r'"([ \t]*:[ \t]*)', text)
+        self.colon = next((found[1] for found in colons), self.colon)
         plain = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
-        comma = re.search(r",[ \t]*(?=[^ \t\r\n])", plain)
-        self.comma = comma[0] if comma else ", "
-        self.is_ascii = r"\u" in text and text.isascii()
-        indent = re.search(r"\n([ \t]+)\S", text)
-        self.unit = indent[1] if indent else "  "
+        commas = re.finditer(r",[ \t]*(?=[^ \t\r\n])", plain)
+        self.comma = next((found[0] for found in commas), self.comma)
+        is_ascii = r"\u" in text and text.isascii()
+        self.form: Any = {"ensure_ascii": is_ascii, "allow_nan": allow_nan}
+        self.form["default"] = formats.json_default
+        indents = re.finditer(r"\n([ \t]+)\S", text)
+        self.unit = next((found[1] for found in indents), self.unit)
         self.has_lines = "\n" in text.strip()
 
     def key(self, key: Any) -> str:
         """Return the text of a key, which JSON makes of numbers, too."""
-        return json.dumps({key: 0}, ensure_ascii=self.is_ascii)[1:-4]
+        return json.dumps({key: 0}, **self.form)[1:-4]
 
     def leaf(self, value: Any, like: str) -> str:
         """Return the text of a scalar, in its own spelling if it has one."""
         if hasattr(value, "plain"):
             return str(value.text)
-        return json.dumps(
-            value,
-            ensure_ascii=self.is_ascii,
-            allow_nan=self.allow_nan,
-            default=formats.json_default,
-        )
+        return json.dumps(value, **self.form)

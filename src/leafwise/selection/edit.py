@@ -250,7 +250,7 @@ def rebuild(
     made: Any = tree
     for step in reversed(steps):
         link, node, rule, above, below, edits_at = step
-        flat = [(key, one) for key, some in edits_at.items() for one in some]
+        flat: list[Any] = [(key, one) for key, some in edits_at.items() for one in some]
         for key, some in edits_at.items() if len(flat) > len(edits_at) else ():
             stays = [type(x) is Insert or is_placed(x) for x in some]  # what is there
             if stays.count(False) > 1:

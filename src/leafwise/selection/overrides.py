@@ -198,12 +198,11 @@ class Overrides(NamedTuple):
         hint, converts = Any, False
         if any(isinstance(key, GetAttrKey) for key in place.path):
             hint, converts = _declared(tree, place.path, context)
-        types = () if hint is Any else _members(hint)
+        types: Any = () if hint is Any else _members(hint)
         is_declared = bool(types) and _say_how(types) and not hasattr(old, "dtype")
         if not is_declared and rule is None:
             cls, new = _class_of(old), _class_of(value)
-            is_near = cls is new or (cls, new) == (int, float)
-            if is_near or old is None or value is None:
+            if NoneType in (cls, new) or cls is new or (cls, new) == (int, float):
                 return value
         try:
             if not is_declared:
@@ -213,9 +212,9 @@ class Overrides(NamedTuple):
             if forces or (converts and self.validate):
                 return value
             if is_declared:
-                is_class = isinstance(hint, type)
-                declared = class_name(hint, qualified=False) if is_class else clip(hint)
-                what = f"is not of the declared type {declared}"
+                is_class, cls = isinstance(hint, type), types[0]
+                name = class_name(cls, qualified=False) if is_class else clip(hint)
+                what = f"is not of the declared type {name}"
             elif rule is None:
                 what = f"is not {select.with_article(class_name(types[0]))}"
                 if types[0] is int and re.fullmatch("0[0-7]+", text):

@@ -137,7 +137,7 @@ def set_in_file(kind, text):
     ("run", "files", "functions"),
     [
         (lambda: lw.tree_diff(A, B), 10, 45),
-        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 9, 42),
+        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 7, 30),
         (lambda: set_in_file("json", '{"name": "x", "v": 1}\n'), 10, 43),
         (lambda: set_in_file("toml", "# top\nv = 1\n"), 11, 45),
         (lambda: set_in_file("yaml", "# top\nname: x\nv: 1\n"), 11, 59),

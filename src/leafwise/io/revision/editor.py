@@ -555,6 +555,5 @@ class _JsonEditor(Editor):
 
     def leaf(self, value: Any, like: str) -> str:
         """Return the text of a scalar, in its own spelling if it has one."""
-        if hasattr(value, "plain"):
-            return str(value.text)
-        return json.dumps(value, **self.form)
+        text = json.dumps(value, **self.form)  # which may have no NaN
+        return str(value.text) if hasattr(value, "plain") else text

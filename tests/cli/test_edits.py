@@ -289,11 +289,11 @@ def test_a_file_that_does_not_change_is_not_written(edit):
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError])
 def test_a_bug_of_our_own_shows_as_itself(monkeypatch, error):
     """It is not told as a form that cannot be kept."""
-    from leafwise.io.revision import of_json
+    from leafwise.io.revision import editor
 
     def broken(*_):
         raise error("a bug")
 
-    monkeypatch.setattr(of_json, "remade", broken)
+    monkeypatch.setattr(editor, "scan", broken)
     with pytest.raises(error, match="a bug"):
         revise("[1]", load("[1]", "json"), [2])

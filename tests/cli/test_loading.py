@@ -30,7 +30,6 @@ def loaded_by(arguments):
 PARSER = {
     "leafwise.cli",
     "leafwise.cli.commands",
-    "leafwise.cli.files",
     "leafwise.io",
     "leafwise.paint",
     "leafwise.selection",

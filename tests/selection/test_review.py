@@ -82,7 +82,8 @@ def test_names_of_tables_are_selectors(folder):
             "base: &b\n  t: 1\nx:\n  <<: *b\n  steps: [1]\ny:\n  <<: *b\n  n: 2\n",
             "base", "the new text would be not valid YAML: line 2, column 7: found",
         ),
-        ("a: 1\n---\nb: 2\n", "'[0]'", "the number of documents would change"),
+        ("a: 1\n...\nb: 2\n", "'[1]'", "a document has no --- above it; without"),
+        ("a: 1\n---\nb: 2\n", "'[*]'", "no document would be left, delete the file"),
     ],
 )  # fmt: skip
 def test_refusals_say_why(folder, text, where, why):
@@ -124,9 +125,11 @@ B = {"optim": {"lr": 0.2, "betas": [0.9, 0.99]}, "sizes": [64, 16], "name": "b"}
 LAYERS = {"layers": [{"w": 1, "b": 2}, {"w": 3, "b": 4}]}
 
 
-def set_in_file():
-    Path("package.json").write_text('{"name": "x", "version": 1}\n')
-    main(["set", "package.json", "version=2", "-i"])
+def set_in_file(kind, text):
+    if kind != "json":
+        pytest.importorskip({"yaml": "ruamel.yaml", "toml": "tomlkit"}[kind])
+    Path(f"a.{kind}").write_text(text)
+    assert main(["set", f"a.{kind}", "v=2", "-i"]) == 0
 
 
 @pytest.mark.skipif(not hasattr(lw, "engine"), reason="counts with the engine")
@@ -134,10 +137,12 @@ def set_in_file():
     ("run", "files", "functions"),
     [
         (lambda: lw.tree_diff(A, B), 10, 45),
-        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 9, 42),
-        (set_in_file, 25, 106),
+        (lambda: lw.at(LAYERS)["layers[*].w"].set(1), 7, 30),
+        (lambda: set_in_file("json", '{"name": "x", "v": 1}\n'), 10, 43),
+        (lambda: set_in_file("toml", "# top\nv = 1\n"), 11, 45),
+        (lambda: set_in_file("yaml", "# top\nname: x\nv: 1\n"), 11, 59),
     ],
-    ids=["diff", "edit", "file"],
+    ids=["diff", "edit", "json", "toml", "yaml"],
 )
 def test_few_functions_are_entered(folder, monkeypatch, run, files, functions):
     """When modules are loaded, and the engine has made its functions."""

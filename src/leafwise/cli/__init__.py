@@ -1,8 +1,7 @@
 """The command line: show, query, edit, compare and merge nested config files.
 
-Owns the arguments. What a command does is in `commands`, what is read and written in
-`files`. Output is coloured as `--color` says, else as `NO_COLOR`, `FORCE_COLOR` and the
-standard output do.
+Owns the arguments. What a command does is in `commands`. Output is coloured as
+`--color` says, else as `NO_COLOR`, `FORCE_COLOR` and the standard output do.
 
 Status 0 for success; 1 if `diff` found differences or an edit in place was refused; 2
 for errors.
@@ -22,7 +21,7 @@ from ..lazy import need
 from ..paint import WHEN
 from ..safely import is_near
 from . import commands
-from .files import complain, write
+from .commands import complain, write
 
 
 __all__ = ["main"]
@@ -53,7 +52,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # its own parser lets options stand between FILE and SELECTOR
         options = parsers[command].parse_intermixed_args(given)
         report = COMMANDS[command][0](options)
-        write(report.lines, report.path)
+        if report.lines:
+            write(report.lines, report.path)
     except (LeafwiseError, ModuleNotFoundError, OSError, ValueError) as error:
         complain(f"{parser.prog}: {_in_one_line(error)}")
         return getattr(error, "status", 2)
@@ -116,10 +116,18 @@ def _parser() -> tuple[argparse.ArgumentParser, Parsers]:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         group = made.add_mutually_exclusive_group()
-        for word in f"{words} --format --color".split():
-            _add(made, word)
-        for word in f"{forms} --json".split():
-            _add(group, word)
+        own = f"{words} --format --color".split()
+        for word in [*own, *f"{forms} --json".split()]:
+            given: Any = _OPTIONS.get(word)
+            names = [word]
+            if word == "--in-place":
+                names = ["-i", word]
+            elif given is None:
+                shown = word.rstrip("*+2")
+                names, number = [f"{shown.lower()}s"], word[len(shown) :]
+                given = {"nargs": {"": 1, "2": 2}.get(number, number),
+                         "metavar": shown, "help": _POSITIONALS.get(shown)}  # fmt: skip
+            (made if word in own else group).add_argument(*names, **given)
     return parser, parsers.choices
 
 
@@ -131,18 +139,6 @@ def _completion(parser: argparse.ArgumentParser, parsers: Parsers, shell: str) -
             if action.metavar == "FILE":
                 action.complete = shtab.FILE  # type: ignore[attr-defined]
     return str(shtab.complete(parser, shell=shell))
-
-
-def _add(parser: Any, word: str) -> None:
-    """Add an argument: an option, or what stands in `files`, `selectors`, ..."""
-    if word in _OPTIONS:
-        names = ["-i", word] if word == "--in-place" else [word]
-        parser.add_argument(*names, **_OPTIONS[word])
-    else:
-        name = word.rstrip("*+2")
-        number: Any = {"": 1, "2": 2}.get(word[len(name) :], word[-1])
-        told = _POSITIONALS.get(name)
-        parser.add_argument(f"{name.lower()}s", metavar=name, nargs=number, help=told)
 
 
 COMMANDS: Final[dict[str, tuple[Run, str, str]]] = {

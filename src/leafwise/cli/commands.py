@@ -1,30 +1,66 @@
 """The commands: what each of them does with its arguments.
 
-Owns what is printed, and what is written into files. A function takes the options that
+Owns what is read, printed, and written into files. A function takes the options that
 the parser has read; its docstring is what `--help` says.
+
+Owns encodings, and what can go wrong between a command and the outside: files that
+cannot be read, trees that would never end, pipes that were closed. Files and pipes are
+read and written as UTF-8, whatever the locale; a terminal gets its own encoding.
 """
 
 from __future__ import annotations
 
-import re
+import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterable
-from functools import reduce
-from typing import TYPE_CHECKING, Any, NamedTuple
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .. import io, selection
 from .. import show as show_
 from ..equality.content import is_array
-from ..ops.map import tree_leaves_with_path, tree_map
+from ..errors import FileError
+from ..ops.context import context_of
+from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
 from ..ops.traversal import DELETE
 from ..paint import Paint, terminal_width
 from ..safely import printable
-from . import files
-from .files import NotWritten, Source, Unreadable
 
 
 if TYPE_CHECKING:
     import argparse
+
+    from ..io.formats import Document
+
+_MOST: Final = 20_000_000
+"""How many values the anchors of a YAML file may expand to."""
+
+
+class Unreadable(ValueError):
+    """Raised if a file cannot be read or written; the message is for the user."""
+
+
+class NotWritten(Unreadable):
+    """Raised if an edit in place would lose comments or layout."""
+
+    status = 1
+
+
+class Source(NamedTuple):
+    """A file that was read.
+
+    Attributes:
+        path: The file; `-` for the standard input.
+        text: Its text, without a byte order mark.
+        document: The content.
+        charset: The encoding.
+    """
+
+    path: str
+    text: str
+    document: Document
+    charset: str
 
 
 class Report(NamedTuple):
@@ -84,8 +120,86 @@ def _listed(table: dict[str, Any], options: argparse.Namespace) -> Report:
 # ---------------------------------------------------------------------------- reading
 
 
+def _read(
+    options: argparse.Namespace, *, written: bool = True, edits: bool = False
+) -> list[Source]:
+    """Read the files of a command into plain containers.
+
+    Args:
+        options: Those of the command; `-` among the files is the standard input.
+        written: Whether numbers know how they are written, see `formats.load`.
+        edits: Whether they are to be written again.
+
+    Raises:
+        OSError: A file cannot be read.
+        Unreadable: Its format is unknown, it is malformed, or its content is endless;
+            it has arrays and is to be edited; or `-` is given twice.
+    """
+    if options.files.count("-") > 1:
+        raise Unreadable("-: the standard input can be read only once")
+    formats, sources = io.formats, []
+    for path in options.files:
+        suffix = os.path.splitext(path)[1].lower()
+        kind = options.format or formats.SUFFIXES.get(suffix)
+        if kind is None and suffix not in formats.OF_ARRAYS:
+            endings = ", ".join((*formats.SUFFIXES, *formats.OF_ARRAYS))
+            raise Unreadable(
+                f"{path}: unknown format: use --format, or a file that ends in "
+                f"{endings}"
+            )
+        try:
+            if kind is None:
+                document = formats.Document(_of_arrays(path), suffix[1:])
+                sources.append(Source(path, "", document, ""))
+                if edits:
+                    raise Unreadable(f"{path}: files of arrays cannot be edited")
+                continue
+            if path != "-":
+                with open(path, "rb") as file:
+                    data = file.read()
+            elif sys.stdin is None:
+                raise Unreadable("-: there is no standard input")
+            else:
+                data = sys.stdin.buffer.read()
+            text, charset = formats.decoded(data)
+            document = formats.load(text, kind, written=written)
+        except (ImportError, formats.FormatError) as error:
+            raise Unreadable(f"{path}: {error}") from error
+        except UnicodeDecodeError as error:
+            raise Unreadable(
+                f"{path}: not valid {str(kind).upper()}: {error}"
+            ) from error
+        if kind == "yaml" and "*" in text and _size(document.tree) > _MOST:
+            raise Unreadable(f"{path}: its anchors expand to more than {_MOST} values")
+        sources.append(Source(path, text, document, charset))
+    return sources
+
+
+def _of_arrays(path: str) -> Any:
+    try:
+        return io.load(path)
+    except FileError:  # of a class that is not here, or of damage
+        return io.load(path, treedef=False)
+
+
+def _size(tree: Any) -> int:
+    """Return how many values there are in dicts and lists, shared ones each time."""
+    sizes: dict[int, int] = {}
+
+    def size(node: Any) -> int:
+        if not isinstance(node, dict | list):
+            return 1
+        if id(node) not in sizes:
+            sizes[id(node)] = 1  # if it contains itself, which the commands will tell
+            below = node.values() if isinstance(node, dict) else node
+            sizes[id(node)] = sum(map(size, below))
+        return sizes[id(node)]
+
+    return size(tree)
+
+
 def _tree(options: argparse.Namespace, *, written: bool = True) -> Any:
-    (source,) = files.read(options, written=written)
+    (source,) = _read(options, written=written)
     return source.document.tree
 
 
@@ -181,72 +295,92 @@ def flat(options: argparse.Namespace) -> Report:
 # ----------------------------------------------------------------------------- writing
 
 
-def _editable(options: argparse.Namespace) -> list[Source]:
-    """Read files that can be written again.
+def write(lines: Iterable[str], path: str = "-") -> None:
+    """Write lines; characters that a terminal cannot represent are escaped.
+
+    Args:
+        lines: The lines, without their ends.
+        path: The file; `-` for the standard output.
 
     Raises:
-        Unreadable: One has arrays.
+        Unreadable: There is no standard output.
+        OSError: They cannot be written. A closed pipe is not an error.
     """
-    sources = files.read(options, written=True)
-    for source in sources:
-        if source.document.kind not in io.formats.SUFFIXES.values():
-            raise Unreadable(f"{source.path}: files of arrays cannot be edited")
-    return sources
+    if path != "-":
+        with open(path, "w", encoding="utf-8", newline="\n") as file:
+            file.writelines(f"{line}\n" for line in lines)
+        return
+    out = sys.stdout
+    if out is None:
+        raise Unreadable("there is no standard output to write to")
+    if isinstance(out, TextIOWrapper):
+        charset = out.encoding if out.isatty() else "utf-8"
+        out.reconfigure(encoding=charset, errors="backslashreplace")
+    try:
+        for line in lines:
+            print(line)
+        out.flush()
+    except OSError as error:
+        # what is buffered goes nowhere, or the interpreter complains when it exits
+        os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
+        if not isinstance(error, BrokenPipeError):
+            raise
+
+
+def complain(text: str) -> None:
+    """Print a line on the standard error, if there is one to print on.
+
+    Args:
+        text: The line.
+    """
+    if sys.stderr is None:
+        return  # print would use the standard output
+    with contextlib.suppress(OSError):
+        print(text, file=sys.stderr, flush=True)
 
 
 def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     """Write a tree: into its file, or in the requested format or that of the file.
 
-    A JSON file that has `NaN` keeps it; nothing else is written with one.
+    Its layout is kept if possible. A JSON file that has `NaN` keeps it; nothing else is
+    written with one.
 
     Raises:
         NotWritten: The file cannot keep its comments and layout.
         Unreadable: The source cannot be edited.
     """
-    document, formats = source.document, io.formats
-    if options.in_place:
-        if source.path == "-":
-            raise Unreadable("-: the standard input cannot be written in place")
-        text = _text_of(tree, source, in_place=True)
-        if text != source.text:
-            with io.replace_file(source.path) as file:
-                file.write(text.encode(source.charset))
-        return Report([])
+    path, text, document, charset = source
+    in_place, formats = options.in_place, io.formats
+    if in_place and path == "-":
+        raise Unreadable("-: the standard input cannot be written in place")
+    has_nan = document.kind == "json" and ("NaN" in text or "Infinity" in text)
     kind = "json" if options.json else options.to or document.kind
-    if kind == document.kind and not options.json:
-        text = _text_of(tree, source)
-        return Report([text.replace("\r\n", "\n").removesuffix("\n")])
-    if document.kind == "yaml" and "*" in source.text:
-        # what an alias stands for has changed with it
-        tree = formats.load(_text_of(tree, source), "yaml").tree
-    return Report(_dumped(tree, kind, allow_nan=source.has_nan and not options.json))
-
-
-def _text_of(tree: Any, source: Source, *, in_place: bool = False) -> str:
-    """Return the text of a file with another tree, in its layout if possible.
-
-    Raises:
-        NotWritten: The text is for the file, and the comments and the layout cannot be
-            kept.
-    """
-    text, document, allow_nan = source.text, source.document, source.has_nan
-    try:
-        return io.revision.revise(text, document, tree, allow_nan=allow_nan)
-    except io.revision.RevisionError as error:
-        if in_place:
-            raise NotWritten(
-                f"{source.path}: not written: the comments and the layout cannot be "
-                f"kept: {error}; without --in-place it is printed"
-            ) from error
-        files.complain(f"{source.path}: printed without comments and layout: {error}")
-        return io.formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
-
-
-def _edited(options: argparse.Namespace, edit: Callable[[Any, str], Any]) -> Report:
-    """Write a file after an edit, a function of the tree and the format."""
-    (source,) = _editable(options)
-    tree = edit(source.document.tree, source.document.kind)
-    return _written(tree, source, options)
+    is_kept = in_place or (kind == document.kind and not options.json)
+    has_aliases = document.kind == "yaml" and "*" in text
+    made = ""
+    if has_aliases:
+        tree_leaves(tree)  # or it contains itself
+    if is_kept or has_aliases:
+        try:
+            made = io.revision.revise(text, document, tree, allow_nan=has_nan)
+        except io.revision.RevisionError as error:
+            if in_place:
+                raise NotWritten(
+                    f"{path}: not written: the comments and the layout cannot be "
+                    f"kept: {error}; without --in-place it is printed"
+                ) from error
+            complain(f"{path}: printed without comments and layout: {error}")
+            made = formats.dump(document._replace(tree=tree), allow_nan=has_nan)
+    if in_place:
+        if made != text:
+            with io.replace_file(path) as file:
+                file.write(made.encode(charset))
+        return Report([])
+    if is_kept:
+        return Report([made.replace("\r\n", "\n").removesuffix("\n")])
+    if has_aliases:  # what they stand for has changed with it
+        tree = formats.load(made, "yaml").tree
+    return Report(_dumped(tree, kind, allow_nan=has_nan and not options.json))
 
 
 def put(options: argparse.Namespace) -> Report:
@@ -257,32 +391,23 @@ def put(options: argparse.Namespace) -> Report:
       leafwise set train.yaml +optim.eps=1e-8 'tags[+]=baseline'
       leafwise set train.yaml ~optim.warmup ++seed=none
     """
-    return _edited(options, lambda tree, kind: reduce(
-        lambda tree, change: _changed(tree, change, kind), options.changes, tree
-    ))  # fmt: skip
+    from ..selection.overrides import Overrides, guess
+
+    (source,) = _read(options, edits=True)
+    tree, kind, _ = source.document
+
+    def value_of(text: str) -> Any:
+        number = io.formats.read_number(text, kind)  # which is written as it is typed
+        return guess(text) if number is None else number
+
+    overrides = Overrides(value_of, context_of(none_is_leaf=True))
+    return _written(overrides.applied(tree, options.changes), source, options)
 
 
-def _changed(tree: Any, change: str, kind: str) -> Any:
-    """Return a tree with a change applied; a number is written as the user typed it."""
-    from ..selection.names import split_override
-
-    if change.startswith("~") or "=" not in change:
-        return selection.override(tree, [change])
-    where, text = split_override(change)
-    number = io.formats.read_number(text, kind)
-    if not hasattr(number, "text"):
-        return selection.override(tree, [change])
-    plain = repr(number.plain(number))
-    tree = selection.override(tree, [f"{where}={plain}"])
-
-    def as_typed(value: Any) -> Any:
-        if type(value) is str and value == plain:
-            return text
-        is_number = isinstance(value, int | float) and type(value) is not bool
-        return number if is_number and value == number else value
-
-    where = re.sub(r"\[\+\]$", "[-1]", where.lstrip("+"))
-    return selection.at(tree, none_is_leaf=True)[where].apply(as_typed)
+def _edited(options: argparse.Namespace, edit: Callable[[Any], Any]) -> Report:
+    """Write a file after an edit, a function of the tree."""
+    (source,) = _read(options, edits=True)
+    return _written(edit(source.document.tree), source, options)
 
 
 def delete(options: argparse.Namespace) -> Report:
@@ -291,7 +416,7 @@ def delete(options: argparse.Namespace) -> Report:
     Examples:
       leafwise delete train.yaml '**.debug' -i
     """
-    return _edited(options, lambda tree, _: _picked(options, tree).delete())
+    return _edited(options, lambda tree: _picked(options, tree).delete())
 
 
 def move(options: argparse.Namespace) -> Report:
@@ -300,7 +425,7 @@ def move(options: argparse.Namespace) -> Report:
     Examples:
       leafwise move train.yaml lr optim.lr -i
     """
-    return _edited(options, lambda tree, _: selection.tree_move(
+    return _edited(options, lambda tree: selection.tree_move(
         tree, options.selectors[0], options.paths[0], none_is_leaf=True
     ))  # fmt: skip
 
@@ -311,7 +436,7 @@ def rename(options: argparse.Namespace) -> Report:
     Examples:
       leafwise rename train.yaml '**.lr' learning_rate -i
     """
-    return _edited(options, lambda tree, _: selection.tree_rename(
+    return _edited(options, lambda tree: selection.tree_rename(
         tree, options.selectors[0], options.names[0], none_is_leaf=True
     ))  # fmt: skip
 
@@ -323,10 +448,10 @@ def merge(options: argparse.Namespace) -> Report:
       leafwise merge base.yaml overlay.yaml
       leafwise merge base.yaml overlay.yaml --lists extend --delete null -i
     """
-    base, *overlays = _editable(options)
+    base, *overlays = _read(options, edits=True)
     trees = [source.document.tree for source in overlays]
     if options.delete is not None:
-        from ..selection.values import guess
+        from ..selection.overrides import guess
 
         mark = guess(options.delete)
         trees = tree_map(
@@ -340,7 +465,7 @@ def merge(options: argparse.Namespace) -> Report:
         lists=_lists(options.lists, "replace"),
         rules=_pairs("--rule", options.rule),
     )
-    return _written(merged, base, options)
+    return _written(io.formats.fitted(merged, base.document.kind), base, options)
 
 
 def _pairs(option: str, given: list[str]) -> dict[str, str]:
@@ -369,7 +494,7 @@ def diff(options: argparse.Namespace) -> Report:
       leafwise diff pod.yaml new.yaml --lists '**.containers=name'
       leafwise diff old.npz new.npz --atol 1e-6
     """
-    sources = files.read(options, written=not options.json)
+    sources = _read(options, written=not options.json)
     found = selection.tree_diff(
         *(source.document.tree for source in sources),
         lists=_lists(options.lists, "align"),

@@ -178,10 +178,9 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
         raise FileError(
             f"{printable(given)}: unknown format, expected json, toml or yaml{hint}"
         )
-    with open(given, "rb") as file:
-        data = file.read()
     try:
-        return load(decoded(data)[0], kind).tree
+        with open(given, "rb") as file:
+            return load(decoded(file.read())[0], kind).tree
     except (FormatError, UnicodeDecodeError) as error:
         raise FileError(f"{printable(given)}: {error}") from error
 
@@ -272,9 +271,8 @@ def dump(document: Document, *, allow_nan: bool = False) -> str:
         raise
     except (TypeError, ValueError) as error:
         place = _misfit(tree, kind, allow_nan)
-        raise FormatError(
-            f"cannot be written as {kind.upper()}: {place}{error}"
-        ) from error
+        told = f"cannot be written as {kind.upper()}: {place}{error}"
+        raise FormatError(told) from error
     return text
 
 
@@ -315,26 +313,21 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return made
 
 
-def _number(cls: Any, written: bool) -> Callable[[str], Any]:
-    """Return what makes a number of its text, see `load`."""
-    return (lambda text: as_written(text, cls(text))) if written else cls
+_WRITTEN: Final[dict[str, Callable[[str], Any]]] = {
+    "parse_int": lambda text: as_written(text, int(text)),
+    "parse_float": lambda text: as_written(text, float(text)),
+}
+"""What makes numbers that know their text, for `json.loads`."""
 
 
 def _read_json(text: str, written: bool) -> Document:
-    numbers: Any = {
-        "parse_int": _number(int, written), "parse_float": _number(float, written)
-    }  # fmt: skip
+    numbers: Any = _WRITTEN if written else {}
     return Document(json.loads(text, object_pairs_hook=unique, **numbers), "json")
 
 
 def _write_json(document: Document, allow_nan: bool) -> str:
-    text = json.dumps(
-        document.tree,
-        indent=2,
-        ensure_ascii=False,
-        allow_nan=allow_nan,
-        default=json_default,
-    )
+    form: Any = {"indent": 2, "ensure_ascii": False, "default": json_default}
+    text = json.dumps(document.tree, allow_nan=allow_nan, **form)
     json.loads(text, object_pairs_hook=unique)  # keys such as 1 and "1" are the same
     return re.sub("[\ud800-\udfff]", lambda half: f"\\u{ord(half[0]):04x}", text) + "\n"
 
@@ -366,7 +359,9 @@ def json_default(value: Any) -> str:
 def _read_toml(text: str, written: bool) -> Document:
     import tomllib  # and with it datetime
 
-    tree = tomllib.loads(text, parse_float=_number(float, written))
+    tree = tomllib.loads(
+        text, parse_float=_WRITTEN["parse_float"] if written else float
+    )
     if written and re.search(r"\d_\d|0[xob]|[+]\d", text) and find_spec("tomlkit"):
         tree = _with_ints(tree, toml_writer().parse(text))
     return Document(tree, "toml")
@@ -456,10 +451,36 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
     Raises:
         FormatError: The package is missing.
     """
+    loader = _yaml().YAML(typ="safe", pure=True)
+    loader.Resolver, loader.Scanner, loader.Composer, loader.Constructor = _classes()
+    loader.composer.warn_double_anchors = False
+    loader.written, loader.raw, loader.known, loader.brought = written, raw, {}, 0
+    return loader
+
+
+@cache
+def _classes() -> tuple[Any, Any, Any, Any]:
+    """Return the classes that read YAML.
+
+    They are the resolver, which tells plain scalars apart and is that of the dumper,
+    too; the scanner, the composer and the constructor.
+    """
     yaml = _yaml()
     malformed = partial(yaml.constructor.ConstructorError, None, None)
-    known: dict[Any, dict[Any, Any]] = {}
-    brought = 0
+
+    class Resolver(yaml.resolver.BaseResolver):  # type: ignore[misc, name-defined]
+        yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
+        processing_version = (1, 2)
+
+        def __init__(self, version: Any = None, loader: Any = None) -> None:
+            super().__init__(loader)
+
+    for versions, tag, pattern, first in yaml.resolver.implicit_resolvers:
+        if (1, 2) in versions and tag.rpartition(":")[2] not in (*_SCALARS, "value"):
+            Resolver.add_implicit_resolver_base(tag, pattern, first)
+    for name, (text, first) in _SCALARS.items():
+        tag, whole = f"tag:yaml.org,2002:{name}", re.compile(rf"(?:{text})\Z")
+        Resolver.add_implicit_resolver_base(tag, whole, [*first])
 
     class Scanner(yaml.scanner.Scanner):  # type: ignore[misc, name-defined]
         def fetch_flow_collection_start(self, *token: Any, **to: Any) -> None:
@@ -475,7 +496,7 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
                 raise RecursionError
             event = self.parser.peek_event()
             node = super().compose_node(parent, index)
-            if not raw or not isinstance(event, yaml.events.AliasEvent):
+            if not self.loader.raw or not isinstance(event, yaml.events.AliasEvent):
                 return node
             tag, marks = yaml.tag.Tag(suffix=_ALIAS), (event.start_mark, event.end_mark)
             return yaml.nodes.ScalarNode(tag, event.anchor, *marks)
@@ -483,12 +504,12 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
     class Constructor(yaml.constructor.SafeConstructor):  # type: ignore[misc, name-defined]
         def construct_mapping(self, mapping: Any, deep: bool = False) -> Any:
             """Return the dict of a node, once: what `<<` brings, then its own keys."""
-            nonlocal brought
+            known = self.loader.known
             if mapping in known:
                 return known[mapping]
             if mapping.id != "mapping":
                 raise malformed("expected a mapping", mapping.start_mark)
-            made = known[mapping] = {}
+            made: dict[Any, Any] = known.setdefault(mapping, {})
             own: dict[Any, Any] = {}
             nodes: dict[Any, Any] = {}
             for node, value in mapping.value:
@@ -501,14 +522,14 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
                         f"{_place(node.start_mark)}: duplicate key {clip(node.value)}, "
                         f"first {clip(first.value)} on line {first.start_mark.line + 1}"
                     )
-                if raw or key is not MERGE:
+                if self.loader.raw or key is not MERGE:
                     own[key] = self.construct_object(value, deep=deep)
                     continue
                 given = value.value if value.id == "sequence" else [value]
                 for other in reversed(given):
                     made |= self.construct_mapping(other, deep)
-                    brought += len(known[other])
-                    if brought > _MOST_BROUGHT:
+                    self.loader.brought += len(known[other])
+                    if self.loader.brought > _MOST_BROUGHT:
                         most = f"more than {_MOST_BROUGHT} values"
                         raise FormatError(f"its merge keys bring {most}")
             made |= own
@@ -526,7 +547,7 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
                 raise malformed(
                     f"{clip(node.value)} is not a valid {name}{why}", node.start_mark
                 ) from error
-            return as_written(node.value, value) if written else value
+            return as_written(node.value, value) if self.loader.written else value
 
     for name, construct in {
         "2002:int": _construct_int,
@@ -535,32 +556,7 @@ def yaml_loader(*, written: bool = False, raw: bool = False) -> Any:
     }.items():
         Constructor.add_constructor(f"tag:yaml.org,{name}", construct)
     Constructor.add_constructor(_ALIAS, lambda _, node: Alias(node.value))
-    loader = yaml.YAML(typ="safe", pure=True)
-    loader.Scanner, loader.Composer = Scanner, Composer
-    loader.Constructor, loader.Resolver = Constructor, _resolver()
-    loader.composer.warn_double_anchors = False
-    return loader
-
-
-@cache
-def _resolver() -> Any:
-    """Return a class that tells plain scalars apart."""
-    yaml = _yaml()
-
-    class Resolver(yaml.resolver.BaseResolver):  # type: ignore[misc, name-defined]
-        yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}
-        processing_version = (1, 2)
-
-        def __init__(self, version: Any = None, loader: Any = None) -> None:
-            super().__init__(loader)
-
-    for versions, tag, pattern, first in yaml.resolver.implicit_resolvers:
-        if (1, 2) in versions and tag.rpartition(":")[2] not in (*_SCALARS, "value"):
-            Resolver.add_implicit_resolver_base(tag, pattern, first)
-    for name, (text, first) in _SCALARS.items():
-        tag, whole = f"tag:yaml.org,2002:{name}", re.compile(rf"(?:{text})\Z")
-        Resolver.add_implicit_resolver_base(tag, whole, [*first])
-    return Resolver
+    return Resolver, Scanner, Composer, Constructor
 
 
 def _construct_int(loader: Any, node: Any) -> int:
@@ -576,10 +572,20 @@ def _construct_float(loader: Any, node: Any) -> float:
 
 
 def _write_yaml(document: Document, _: bool) -> str:
-    out, dumper = StringIO(), yaml_dumper()
+    dumper, tree = yaml_dumper(), document.tree
     dumper.explicit_start = document.is_stream
+    return yaml_text(dumper, tree if document.is_stream else [tree])
+
+
+def yaml_text(dumper: Any, documents: list[Any]) -> str:
+    """Return some documents as text.
+
+    Raises:
+        TypeError: YAML cannot represent them.
+    """
+    out = StringIO()
     try:
-        dumper.dump_all(document.tree if document.is_stream else [document.tree], out)
+        dumper.dump_all(documents, out)
     except _yaml().error.YAMLError as error:
         raise TypeError(str(error.args[0])) from error
     return out.getvalue().removesuffix("...\n")
@@ -599,7 +605,7 @@ def yaml_dumper() -> Any:
     representer.add_representer(WrittenInt, _represent_number)
     representer.add_representer(WrittenFloat, _represent_number)
     dumper = yaml.YAML(typ="safe", pure=True)
-    dumper.Representer, dumper.Resolver = representer, _resolver()
+    dumper.Representer, dumper.Resolver = representer, _classes()[0]
     dumper.default_flow_style = dumper.sort_base_mapping_type_on_output = False
     return dumper
 

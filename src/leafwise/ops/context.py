@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType, UnionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
@@ -25,7 +25,6 @@ from ..core.walk import (
     flatten,
     hooks,
     reference,
-    unlink,
 )
 from ..safely import described
 
@@ -199,14 +198,16 @@ def path_of(link: Any) -> KeyPath:
     """
     if isinstance(link, KeyPath):
         return link
-    return KeyPath(map(link_key, unlink(link)))
+    keys: list[Any] = []
+    while link:
+        link, key = link
+        cls: Any = _CLASSES.get(type(key))
+        keys.append(key if cls is None else cls(key))
+    return KeyPath(keys[::-1])
 
 
-def link_key(key: Any) -> Any:
-    """Return the key object of a key in a linked list."""
-    if type(key) is str:
-        return DictKey(key)
-    return SequenceKey(key) if type(key) is int else key
+_CLASSES: Final[dict[type, type]] = {str: DictKey, int: SequenceKey}
+"""The classes of keys that are bare in a linked list."""
 
 
 def context_of(
@@ -224,7 +225,8 @@ def context_of(
     if namespace is GLOBAL and none_is_leaf is False:
         view = current.view
     else:
-        view = view_of(namespace, none_is_leaf)
+        key = namespace, none_is_leaf
+        view = current.state.views.get(key) or view_of(namespace, none_is_leaf)
     if is_leaf is None:
         return view.context or plain_context(view)
     if type(is_leaf) is FunctionType and not takes_path:

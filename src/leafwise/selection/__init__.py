@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from .difference import ArrayDifference, Form, Place, SetDifference, TextDifference
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
     from .merge import tree_map_outer, tree_merge
-    from .names import FlatReport, from_flat, override, to_flat
+    from .names import FlatReport, from_flat, to_flat
+    from .overrides import override
     from .partition import (
         tree_combine,
         tree_filter,
@@ -38,7 +39,8 @@ _HOMES: Final = {
     "difference": "ArrayDifference Form Place SetDifference TextDifference",
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "merge": "tree_map_outer tree_merge",
-    "names": "FlatReport from_flat override to_flat",
+    "names": "FlatReport from_flat to_flat",
+    "overrides": "override",
     "partition": "tree_combine tree_filter tree_group_by tree_labels tree_partition",
     "select": "Selector selector",
 }

@@ -113,20 +113,13 @@ def is_placed(edit: Edit) -> bool:
 # ------------------------------------------------------------------ edited objects
 
 
-class Edited:
+class Edited(dict[int, tuple[Place, Any, Rule, frozenset[str]]]):
     """The objects that edits made, to be completed when all edits are done.
 
     Each is validated once, with all of its new values, and its children before it.
-
-    Attributes:
-        validate: Whether to run the validation of their classes.
     """
 
-    __slots__ = ("_made", "validate")
-
-    def __init__(self, validate: bool) -> None:
-        self.validate = validate
-        self._made: dict[int, tuple[Place, Any, Rule, frozenset[str]]] = {}
+    __slots__ = ()
 
     def add(
         self, link: Any, node: Any, made: Any, rule: Rule, edits: Iterable[Any]
@@ -145,20 +138,23 @@ class Edited:
             for key, edit in edits
             if isinstance(key, GetAttrKey) and type(edit) is not Delete
         )
-        if id(node) in self._made:  # by an edit before this one
-            _, node, _, before = self._made.pop(id(node))
+        if id(node) in self:  # by an edit before this one
+            _, node, _, before = self.pop(id(node))
             changed |= before
-        self._made[id(made)] = Place(link, made), node, rule, changed
+        self[id(made)] = Place(link, made), node, rule, changed
 
-    def complete(self) -> None:
+    def complete(self, validate: bool) -> None:
         """Complete the objects.
+
+        Args:
+            validate: Whether to run the validation of their classes.
 
         Raises:
             Exception: What the validation of a class raises, with a note of the path.
         """
-        for place, node, rule, changed in self._made.values():
+        for place, node, rule, changed in self.values():
             complete: Any = rule.edited
-            call_at(complete, (node, place.value, changed, self.validate), place)
+            call_at(complete, (node, place.value, changed, validate), place)
 
 
 def edited(tree: Tree, edits: Edits, context: Context, validate: bool) -> Tree:
@@ -174,9 +170,9 @@ def edited(tree: Tree, edits: Edits, context: Context, validate: bool) -> Tree:
         EditError: As `rebuild`.
         Exception: What the validation of a class raises, with a note of the path.
     """
-    record = Edited(validate)
+    record = Edited()
     made = rebuild(tree, edits, context, record)
-    record.complete()
+    record.complete(validate)
     return made
 
 
@@ -231,8 +227,9 @@ def rebuild(
         return tree
     if len(listed) == 1 and not listed[0][0] and type(listed[0][1]) is Set:
         return listed[0][1].value  # type: ignore[no-any-return]
-    resolve = context.view.resolve
-    steps = [_Step((), tree, resolve(type(tree)), None, {}, [])]
+    rules, resolve = context.view.rules, context.view.resolve
+    rule: Any = rules.get(type(tree)) or resolve(type(tree))
+    steps = [_Step((), tree, rule, None, {}, [])]
     for path, edit in listed:
         if not path:
             what = "the root can only be replaced, by a single edit"
@@ -244,7 +241,7 @@ def rebuild(
             if below is None:
                 node, reads = step.node, step.rule.reads_items
                 child = node[key.entry] if reads else read(key, node, context.view)
-                rule = resolve(type(child))
+                rule = rules.get(type(child)) or resolve(type(child))
                 below = _Step((step.link, key), child, rule, step, {}, [])
                 step.below[key] = below
                 steps.append(below)
@@ -263,7 +260,12 @@ def rebuild(
                 both = f"both {path.where()} and something inside it"
                 what = both if key in below else f"{path.where()} twice"
                 raise EditError(f"cannot edit {what}", path=path)
-        made = call_at(changed_node, (link, node, rule, flat), step)
+        if type(node) in (dict, list) and {type(edit) for _, edit in flat} == {Set}:
+            made = node.copy()
+            for key, edit in flat:
+                made[key.entry] = edit.value
+        else:
+            made = call_at(changed_node, (link, node, rule, flat), step)
         if record is not None and rule.edited is not None:
             record.add(link, node, made, rule, flat)
         if above is not None:
@@ -972,13 +974,13 @@ def tree_move(
         {'optim': {'steps': 100, 'lr': 0.1}}
     """
     context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
-    record = Edited(validate)
+    record = Edited()
     moved = Selection(tree, (), context)[source]
     value, deletions = moved.one(), [(path, Delete()) for path in moved.paths()]
     without = rebuild(tree, deletions, context, record)
     inserted = Selection(without, (), context)[target]._insertions(value)
     made = rebuild(without, inserted, context, record)
-    record.complete()
+    record.complete(validate)
     return made
 
 

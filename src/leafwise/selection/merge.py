@@ -382,7 +382,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
     for _, rule in listed:
         spot.changed(rule)
     numbered = [(what, (n, rule)) for n, (what, rule) in enumerate(listed)]
-    merged, record = base, Edited(validate)
+    merged, record = base, Edited()
     for overlay in overlays:
         trees = merged, overlay
         placed_rules = placed(numbered, trees, context) if listed else ()
@@ -390,7 +390,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
         merged = run(merging.merged(spot, *trees), trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
-    record.complete()
+    record.complete(validate)
     return merged
 
 

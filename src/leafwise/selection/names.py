@@ -1,9 +1,7 @@
-"""Names: trees as flat tables from names to leaves, and overrides, `name=value`.
+"""Names: trees as flat tables from names to leaves.
 
 Owns the names of flat tables: keys joined by a separator, positions in brackets, every
-ambiguous key quoted (trees whose names would still be ambiguous are refused). And
-changes written as text, as on a command line, `optim.lr=3e-4`: how such a text is
-parsed. How its value is read and cast is defined in `values`.
+ambiguous key quoted (trees whose names would still be ambiguous are refused).
 """
 
 from __future__ import annotations
@@ -18,23 +16,8 @@ from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
 from ..safely import MISSING, clip, printed, type_name
-from .edit import Delete, Edited, Edits, Set, insertions, rebuild
-from .select import (
-    ANY,
-    DEPTH_IN_DOUBT,
-    END,
-    QUOTED,
-    Place,
-    check_cycles,
-    children_of,
-    few,
-    find,
-    no_match,
-    parse,
-    require,
-    selector,
-)
-from .values import cast, guess
+from .edit import Set, rebuild
+from .select import DEPTH_IN_DOUBT, Place, check_cycles, children_of, few, parse
 
 
 if TYPE_CHECKING:
@@ -388,139 +371,3 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
             shown = ", ".join(map(clip, [*branch][:4]))
             raise EditError(f"expected names, or all positions from 0 on: {shown}")
     return root.get("", {})
-
-
-# ---------------------------------------------------------------------------- overrides
-
-
-def override(
-    tree: Tree,
-    overrides: Iterable[str] | str,
-    *,
-    validate: bool = True,
-    namespace: str = GLOBAL,
-) -> Tree:
-    """Apply changes written as text, such as `optim.lr=0.1`, and return the new tree.
-
-    `optim.lr=3e-4` replaces a value, and casts the new value to the type of the old
-    one. `+optim.wd=0.1` adds a value, `++optim.wd=0.1` adds or replaces it, also by a
-    value of another type, and `~optim.wd` deletes it. You can write any pattern in
-    place of a path. Overrides are applied in order.
-
-    If the class of an object or the annotation of a container declares a type, the
-    value is cast to that type. Elsewhere a number replaces a number, whether it is an
-    int or a float, and `null` is None, whatever the old value is. A string needs no
-    quotes. Lists and dicts are written as in JSON or Python, or without quotes:
-    `[a, b]`, `{x: 2}`. An added value is parsed in the same ways; anything else is a
-    string. A number that is added beside strings alone is a string, too, unless it is
-    added by `++`.
-
-    Args:
-        tree: Any tree; None counts as a leaf.
-        overrides: A list of strings, or a single string.
-        validate: Whether changed pydantic models and attrs instances run
-            :ref:`the validation of their class <validated>`, once, after all overrides
-            are applied.
-        namespace: The namespace in which classes are looked up.
-
-    Returns:
-        The changed tree, which shares unchanged subtrees with the old one.
-
-    Raises:
-        EditError: A value cannot be cast, a string is not an override, or a value to
-            add exists already.
-        PathError: A pattern has no match or is malformed.
-
-    Example:
-        >>> import leafwise as lw
-        >>> config = {"optim": {"lr": 0.1, "nesterov": False}, "widths": [64, 32]}
-        >>> lw.selection.override(config,
-        ...     ["optim.lr=1", "optim.nesterov=yes", "widths[0]=128"])
-        {'optim': {'lr': 1.0, 'nesterov': True}, 'widths': [128, 32]}
-        >>> lw.selection.override(config, ["~optim", "+seed=7"])
-        {'widths': [64, 32], 'seed': 7}
-        >>> lw.selection.override(config, "widths[0]=wide")
-        Traceback (most recent call last):
-        ...
-        leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \
-the value at ['widths'][0] is 64
-    """
-    context = context_of(none_is_leaf=True, namespace=namespace)
-    record = Edited(validate)
-    for text in [overrides] if isinstance(overrides, str) else overrides:
-        try:
-            edits = _edits_of(tree, text, context, validate)
-            tree = rebuild(tree, edits, context, record)
-        except (EditError, PathError) as error:
-            made = type(error)(f"override {clip(text)}: {error}")
-            made.path = error.path
-            raise made from None
-    record.complete()
-    return tree
-
-
-def _edits_of(tree: Any, text: str, context: Context, validate: bool) -> Edits:
-    """Return the edits that an override stands for."""
-    if text.startswith("~"):
-        there = require(selector(text[1:]), tree, context)
-        return [(place.path, Delete()) for place in there]
-    where, value = split_override(text)
-    forces = where.startswith("++")
-    adds = not forces and (where.startswith("+") or where.endswith("[+]"))
-    where = where.removeprefix("++" if forces else "+")
-    chosen = selector(where)
-    there = [] if adds else chosen.targets(tree, context)
-    if there:
-        new = [cast(value, tree, x, context, forces, validate) for x in there]
-        return [(place.path, Set(x)) for place, x in zip(there, new, strict=True)]
-    if adds or forces:
-        return _added(tree, where, value, context, forces)
-    error = no_match(chosen, Place((), tree), context)
-    try:
-        rebuild(tree, _added(tree, where, value, context, False), context)
-    except (EditError, PathError):
-        raise error from None
-    raise PathError(f"{error}; use +{text} to add it")
-
-
-_OVERRIDE = re.compile(rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL)
-
-
-def split_override(text: str) -> tuple[str, str]:
-    """Split a text at the first `=` outside of brackets.
-
-    Raises:
-        EditError: There is no such `=`.
-    """
-    found = _OVERRIDE.fullmatch(text)
-    if found is None:
-        raise EditError("expected path=value, +path=value, ++path=value or ~path")
-    return found[1].strip(), found[2].strip()
-
-
-def _added(tree: Any, where: str, text: str, context: Context, forces: bool) -> Edits:
-    """Return the edits that insert a value, and dicts for the missing parents.
-
-    None is an empty dict. A number stays a text beside texts alone, unless `forces` is
-    set.
-    """
-    steps, value = parse(where), guess(text)
-    for count in reversed(range(len(steps))):
-        holders = find(tree, steps[:count], context)
-        if not holders:
-            continue
-        if type(value) in (int, float) and not forces and count + 1 == len(steps):
-            siblings = find(tree, (*steps[:count], ANY), context)
-            if siblings and all(isinstance(x.value, str) for x in siblings):
-                value = text
-        are_none = all(holder.value is None for holder in holders)
-        for step in reversed(steps[count + (not are_none) :]):
-            if step.key is not END and step.name is None:
-                raise EditError(
-                    f"{clip(step.text)} has no match and is not a name for a new key"
-                )
-            value = [value] if step.key is END else {step.name: value}
-        if are_none:
-            return [(holder.path, Set(value)) for holder in holders]
-        return insertions(holders, steps[count], value, context)
-    raise EditError("the root already exists; name what to add: +name=value")

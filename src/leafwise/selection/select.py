@@ -40,7 +40,7 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
 from ..equality.exact import is_array_like
 from ..errors import EditError, PathError
-from ..ops.context import Context, link_key, path_of, plain_context, stopping_context
+from ..ops.context import Context, path_of, plain_context, stopping_context
 from ..ops.inspect import how_to_register
 from ..safely import FAULTS, brief, class_name, clip, nearest, printed, type_name
 
@@ -482,8 +482,8 @@ def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
     rows = _children(node, _linked(node, rule))
     found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
     if len(found) > 1 and step.name is not None and rule.is_mapping:
-        wanted = DictKey(step.name)  # rather than the number with these digits
-        found = [pair for pair in found if link_key(pair[0]) == wanted]
+        wanted = step.name, DictKey(step.name)  # not the number with these digits
+        found = [pair for pair in found if pair[0] in wanted]
     if not found and step.key is not None:
         names = [name for name in static_names(node, rule) if name == step.name]
         statics: list[Any] = [(GetAttrKey(name), getattr(node, name)) for name in names]

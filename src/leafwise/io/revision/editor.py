@@ -1,19 +1,24 @@
-"""A text with other values, of which the spans are known.
+"""Editing a text in place: values change, and everything else stays as it was.
 
 Owns which old entry becomes which new one, whatever the format; when two values are the
 same, and when an edit is refused. Owns what happens to brackets and commas when an
-entry changes, goes or comes. All else stays as it is. What YAML has besides is in
-`of_yaml`.
+entry changes, goes or comes. Comments, blank lines, order, quotes, anchors, indentation
+and line ends are kept. JSON needs no more; what TOML and YAML have besides is in
+`of_toml` and `of_yaml`.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from importlib import import_module
 from typing import Any, Final, NamedTuple
 
 from ...selection.align import aligned
+from .. import formats
+from ..formats import Document
 
 
 class RevisionError(ValueError):
@@ -30,29 +35,52 @@ class RevisionError(ValueError):
     """
 
 
-def check_comments(
-    pattern: re.Pattern[str],
-    before: str,
-    after: str,
-    removed: Iterable[tuple[str, Any]],
-    added: Sequence[Any],
-) -> None:
-    """Raise `RevisionError` if a comment is lost.
+def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False) -> str:
+    r"""Update a JSON, TOML or YAML text to a new tree, and keep the rest of the text.
 
-    Those of removed entries may go; one whose value is added elsewhere was moved.
+    A comment at the end of a line, or on the lines directly above it, belongs to the
+    entry on that line. It is moved and deleted with the entry. In YAML, a change to the
+    value of an alias appears wherever the alias is used.
 
     Args:
-        pattern: It has a group for a comment.
-        before, after: The old text, and the new one.
-        removed: The texts and values of removed entries.
-        added: The values of new entries.
+        text: The text of a JSON, TOML or YAML file.
+        document: The `Document` that `load` returned for the text.
+        tree: The new tree.
+        allow_nan: Whether JSON may have `NaN` and `Infinity`.
+
+    Returns:
+        The new text, which is parsed as the new tree.
+
+    Raises:
+        RevisionError: The comments and the layout cannot be kept; the message says why.
+        FormatError: The format cannot represent the tree, or a required package is not
+            installed.
+
+    Example:
+        >>> from leafwise.io.formats import load
+        >>> from leafwise.io.revision import revise
+        >>> text = '{"lr": 0.1, "betas": [0.9,\n  0.999]}\n'
+        >>> document = load(text, "json")
+        >>> revise(text, document, document.tree | {"lr": 0.5})
+        '{"lr": 0.5, "betas": [0.9,\n  0.999]}\n'
     """
-    lost = Counter(pattern.findall(before)) - Counter(pattern.findall(after))
-    for text, was in removed:
-        if lost and not any(same(was, value) for value in added):
-            lost -= Counter(pattern.findall(text))
-    for comment in filter(None, lost):
-        raise RevisionError(f"the comment {comment!r} would be lost")
+    is_windows = text.count("\r\n") == text.count("\n") > 0
+    plain = text.replace("\r\n", "\n") if is_windows else text
+    try:
+        if same(document.tree, tree):
+            return text
+        if document.kind == "json":
+            made = _of_json(plain, document, tree, allow_nan)
+        else:
+            writer = import_module(f".of_{document.kind}", __package__)
+            made = writer.remade(plain, document, tree)
+        made.encode()
+    except RecursionError as error:
+        raise RevisionError("it is nested too deeply to be edited") from error
+    except (TypeError, ValueError):
+        formats.dump(document._replace(tree=tree), allow_nan=allow_nan)  # or says why
+        raise
+    return made.replace("\n", "\r\n") if is_windows else made
 
 
 def check_values(found: Any, expected: Any) -> None:
@@ -99,6 +127,8 @@ def steps(old: Any, new: Any) -> list[Step]:
         old: The old value.
         new: The new one, of the same type.
     """
+    if isinstance(old, dict) and [*old] == [*new]:
+        return [*enumerate(new)]
     return _of_lists(old, new) if isinstance(old, list) else [*_of_dicts(old, new)]
 
 
@@ -235,6 +265,22 @@ class Editor:
         self.removed: list[tuple[str, Any]] = []
         self.added: list[Any] = []
 
+    def check_comments(self, pattern: re.Pattern[str], old: str, new: str) -> None:
+        """Raise `RevisionError` if a comment is lost.
+
+        Those of removed entries may go; one whose value is added elsewhere was moved.
+
+        Args:
+            pattern: It has a group for a comment.
+            old, new: The text before and after.
+        """
+        lost = Counter(pattern.findall(old)) - Counter(pattern.findall(new))
+        for text, was in self.removed:
+            if lost and not any(same(was, value) for value in self.added):
+                lost -= Counter(pattern.findall(text))
+        for comment in filter(None, lost):
+            raise RevisionError(f"the comment {comment!r} would be lost")
+
     def remove(self, entry: Entry, value: Any) -> None:
         """Note that an entry goes, and the comments on its lines with it."""
         start = start_of(self.text, entry.start, 1)
@@ -285,7 +331,8 @@ class Editor:
             return self.collection(part, old, new)
         # in one piece, with its anchor
         self.drop_entries(part, old, new)
-        indent = self.indent_at(part.start) if self.has_lines else None
+        is_deep = self.has_lines and isinstance(new, dict | list)
+        indent = self.indent_at(part.start) if is_deep else None
         made = self.inline(new, indent, self.text[part.bare : part.bare + 1])
         return self.text[part.start : part.bare] + made
 
@@ -325,7 +372,20 @@ class Editor:
                 end = len(head[:colon].rstrip())
                 head = head[: entry.head - entry.start] + self.key(key) + head[end:]
             made.append((place, head + self.behind(part, entry, old[name], new[key])))
-        return self.put_together(part, made)
+        if part.kind is FLOW and any(None in pair for pair in made):
+            return self.put_together(part, made)
+        text, indent = self.text, " " * part.column
+        is_behind = part.kind is BLOCK and text[part.start - 1] != "\n"  # behind a dash
+        pieces, at = [], part.start
+        for place, body in made:
+            if place is not None:
+                entry = part.entries[place]
+                pieces.append(text[at : entry.start])
+                pieces.append(indent if body and is_behind and place == 0 else "")
+                at = entry.end
+            pieces.append(body or "")
+        whole = "".join([*pieces, text[at : part.end]])
+        return whole.removeprefix(indent) if is_behind else whole
 
     def behind(self, part: Part, entry: Entry, old: Any, new: Any) -> str:
         """Return an entry from its value on."""
@@ -365,7 +425,7 @@ class Editor:
     def put_together(
         self, part: Part, made: Sequence[tuple[int | None, str | None]]
     ) -> str:
-        """Return a collection in brackets with other entries.
+        """Return a collection in brackets, from or to which entries go or come.
 
         Args:
             part: The collection.
@@ -449,3 +509,51 @@ def scan(text: str, token: re.Pattern[str]) -> Part:
         open_[-1][1].append(Entry(head, head, after, part, place))
         key = None
     return open_[0][1][0].value
+
+
+# -------------------------------------------------------------------------------- JSON
+
+_TOKEN: Final = re.compile(
+    r"[ \t\r\n,]*((?P<open>[{\[])|(?P<close>[}\]])"
+    r'|(?:"[^"\\]*(?:\\.[^"\\]*)*"|[^\s,:{}\[\]]+)(?P<colon>[ \t\r\n]*:)?)'
+)
+
+
+def _of_json(text: str, document: Document, tree: Any, allow_nan: bool) -> str:
+    """Return a JSON text with another tree; see `revise`."""
+    root, writer = scan(text, _TOKEN), _JsonEditor(text, allow_nan)
+    made = text[: root.start] + writer.edited(root, document.tree, tree)
+    made += text[root.end :]
+    found = formats.load(made, "json").tree
+    if not same(found, tree, written=False):  # it may have dates, which JSON has not
+        dumped = formats.dump(document._replace(tree=tree), allow_nan=allow_nan)
+        check_values(found, formats.load(dumped, "json").tree)
+    return made
+
+
+class _JsonEditor(Editor):
+    """Writes JSON with the indentation and the separators of a text."""
+
+    def __init__(self, text: str, allow_nan: bool) -> None:
+        """Look at a text for what it does."""
+        super().__init__(text)
+        colons = re.finditer(r'"([ \t]*:[ \t]*)', text)
+        self.colon = next((found[1] for found in colons), self.colon)
+        plain = re.sub(r'"(?:[^"\\]|\\.)*"', '""', text)
+        commas = re.finditer(r",[ \t]*(?=[^ \t\r\n])", plain)
+        self.comma = next((found[0] for found in commas), self.comma)
+        is_ascii = r"\u" in text and text.isascii()
+        self.form: Any = {"ensure_ascii": is_ascii, "allow_nan": allow_nan}
+        self.form["default"] = formats.json_default
+        indents = re.finditer(r"\n([ \t]+)\S", text)
+        self.unit = next((found[1] for found in indents), self.unit)
+        self.has_lines = "\n" in text.strip()
+
+    def key(self, key: Any) -> str:
+        """Return the text of a key, which JSON makes of numbers, too."""
+        return json.dumps({key: 0}, **self.form)[1:-4]
+
+    def leaf(self, value: Any, like: str) -> str:
+        """Return the text of a scalar, in its own spelling if it has one."""
+        text = json.dumps(value, **self.form)  # which may have no NaN
+        return str(value.text) if hasattr(value, "plain") else text

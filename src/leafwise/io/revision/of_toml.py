@@ -34,7 +34,7 @@ def remade(text: str, document: formats.Document, tree: Any) -> str:
     writer.change_table([root.body], document.tree, tree)
     made: str = root.as_string().removesuffix(end)
     editor.check_values(formats.load(made, "toml").tree, tree)
-    editor.check_comments(_COMMENT, text, made, writer.removed, writer.added)
+    writer.check_comments(_COMMENT, text, made)
     return made
 
 

@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Sequence
 from functools import reduce
-from io import StringIO
 from operator import getitem
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ _INDENTS: Final = [
     for least, begin in (("+", "[^\\s#-]"), ("*", "- "))
 ]
 """How mappings are indented in others, and dashes in mappings; as the second group."""
+_SEPARATOR: Final = re.compile(r"^(?:%.*\n)*---(?!\S)", re.MULTILINE)
 _COMMENTS: Final = re.compile(r"(?:^|[ \t])(?=(#.*))", re.MULTILINE)
 
 
@@ -36,36 +36,57 @@ def remade(text: str, document: Document, tree: Any) -> str:
     """Return a YAML text with another tree; see `revise`."""
     lines = text if text.endswith("\n") else f"{text}\n"
     scanner = _Scanner(lines)
-    roots = scanner.roots()
+    roots = scanner.roots
     if not roots:
         return text + formats.dump(document._replace(tree=tree))
     old, new = (x if document.is_stream else [x] for x in (document.tree, tree))
-    if type(new) is not list or len(new) != len(roots):
-        raise editor.RevisionError("the number of documents would change")
-    plain = scanner.without_scalars()
+    if type(new) is not list or not new:
+        raise editor.RevisionError("no document would be left, delete the file instead")
+    plan = steps(old, new) if len(new) != len(old) else [*enumerate(range(len(new)))]
+    if any(place is None for place, _ in plan):
+        raise editor.RevisionError("a document would be added")
+    plain, has_aliases, wanted = scanner.plain, "*" in text or "<<" in text, []
     writer, intent = _Editor(lines, plain), _Intent()
-    wanted: list[Any] = []
-    parts, place = [], 0
-    for n, ((root, raw), was, now) in enumerate(zip(roots, old, new, strict=True)):
-        wanted.append(intent.of(raw, was, now, (n,)))
-        parts += [lines[place : root.start], writer.edited(root, raw, wanted[n])]
-        if root.kind is BLOCK and not root.fits(raw, wanted[n]):
+    begins = [found.start() for found in _SEPARATOR.finditer(plain)]
+    begins = [*[roots[0][0].start] * (len(begins) < len(roots)), *begins, len(lines)]
+    parts, at = [], 0
+    for place, key in plan:
+        (root, raw), was = roots[place], old[place]
+        if key is editor.GONE and len(begins) != len(roots) + 1:
+            raise editor.RevisionError("a document has no --- above it")
+        if key is editor.GONE:
+            start, end = begins[place : place + 2]
+            if not _SEPARATOR.match(plain, start) and plain.startswith("---\n", end):
+                end += 4  # the next document is the first one now
+            writer.removed.append((plain[start:end], was))
+            parts.append(lines[at:start])
+            at = end
+            continue
+        raw = raw if has_aliases else was
+        now = intent.of(raw, was, new[key], (key,)) if has_aliases else new[key]
+        wanted.append(now)
+        parts += [lines[at : root.start], writer.edited(root, raw, now)]
+        if root.kind is BLOCK and not root.fits(raw, now):
             parts.append("\n")
-        place = root.end
-    whole = "".join([*parts, lines[place:]])
-    whole = whole if text.endswith("\n") else whole.removesuffix("\n")
+        at = root.end
+    whole = "".join([*parts, lines[at:]])
+    if not text.endswith("\n") and plan[-1][1] is not editor.GONE:
+        whole = whole.removesuffix("\n")
     try:
-        found = formats.load(whole, "yaml").tree
-        if "*" in text or "<<" in text:
-            intent.check(found if document.is_stream else [found])
-            found = [raw for _, raw in _Scanner(f"{whole}\n").roots()]
-            tree = wanted
-        editor.check_values(found, tree)
+        made = formats.load(whole, "yaml")
+        found = made.tree if made.is_stream else [made.tree]
+        if has_aliases:
+            for path, key in intent.deleted:
+                if key in reduce(getitem, path, found):
+                    why = f"the merge key << also gives the key {key!r}"
+                    raise editor.RevisionError(why)
+            found = [raw for _, raw in _Scanner(f"{whole}\n").roots]
+        editor.check_values(found, wanted)
     except FormatError as error:  # an alias without its anchor
         raise editor.RevisionError(f"the new text would be {error}") from error
     writer.added += [raw for raw, was in intent.gone
                      if any(same(was, value) for value in writer.added)]  # fmt: skip
-    editor.check_comments(_COMMENTS, plain, whole, writer.removed, writer.added)
+    writer.check_comments(_COMMENTS, plain, whole)
     return whole
 
 
@@ -124,39 +145,29 @@ class _Intent:
             id(old) in self.anchored and same(self.anchored[id(old)], new)
         )
 
-    def check(self, found: Any) -> None:
-        """Raise `RevisionError` if `<<` gives what is deleted."""
-        for path, key in self.deleted:
-            if key in reduce(getitem, path, found):
-                raise editor.RevisionError(
-                    f"the merge key << also gives the key {key!r}"
-                )
-
 
 class _Scanner:
-    """Turns nodes into parts."""
+    """Turns nodes into parts.
+
+    Attributes:
+        roots: The parts of the documents, and what the text itself has for them.
+        plain: The text with others in place of its scalars, without number signs.
+    """
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.scalars: list[tuple[int, int]] = []
-
-    def roots(self) -> list[tuple[Part, Any]]:
-        """Return the parts of the documents, and what the text itself has for them."""
         loader = formats.yaml_loader(written=True, raw=True)
-        return [
+        self.roots = [
             (self.part(node, 0, node.start_mark.index),
              loader.constructor.construct_document(node))
             for node in loader.compose_all(self.text)
         ]  # fmt: skip
-
-    def without_scalars(self) -> str:
-        """Return the text with others in place of its scalars, with number signs."""
         parts, place = [], 0
         for start, end in sorted(self.scalars):
-            blank = re.sub(r"[^\n]", "x", self.text[start:end])
-            parts += [self.text[place:start], blank]
+            parts += [text[place:start], re.sub(r"[^\n]", "x", text[start:end])]
             place = end
-        return "".join([*parts, self.text[place:]])
+        self.plain = "".join([*parts, text[place:]])
 
     def part(self, node: Any, least: int, empty_at: int) -> Part:
         """Return the part of a node.
@@ -234,20 +245,15 @@ class _Editor(Editor):
 
     def leaf(self, value: Any, like: str) -> str:
         """Return the text of a scalar, in one line."""
-        return self.dumped(self.liner, [formats.quoted(value, like)])[0][1:-1]
+        text = formats.yaml_text(self.liner, [[formats.quoted(value, like)]])
+        return text.split("\n")[0][1:-1]
 
     def lines(self, value: Any) -> list[str]:
         """Return the lines of a value as a block, the first one without indentation."""
-        lines = self.dumped(self.dumper, value)
+        text = formats.yaml_text(self.dumper, [value])
+        lines = text.removesuffix("\n").split("\n")
         by = len(lines[0]) - len(lines[0].lstrip(" "))
         return [line[by:] for line in lines]
-
-    @staticmethod
-    def dumped(dumper: Any, value: Any) -> list[str]:
-        """Return the lines of a value."""
-        out = StringIO()
-        dumper.dump(value, out)
-        return out.getvalue().removesuffix("...\n").removesuffix("\n").split("\n")
 
     def behind(self, part: Part, entry: Entry, old: Any, new: Any) -> str:
         """Return an entry from its value on; that on lines may become another block."""
@@ -272,25 +278,6 @@ class _Editor(Editor):
         indent = " " * part.column
         lines = [f"{indent}{line}" if line else "" for line in lines]
         return "\n".join([first, *lines, ""])
-
-    def put_together(
-        self, part: Part, made: Sequence[tuple[int | None, str | None]]
-    ) -> str:
-        """Return a collection with other entries; see `Editor`."""
-        if part.kind is FLOW:
-            return super().put_together(part, made)
-        texts, indent = [], " " * part.column
-        is_behind = self.text[part.start - 1 : part.start] not in ("", "\n")
-        at = part.start
-        for place, body in made:
-            if place is not None:
-                entry = part.entries[place]
-                texts.append(self.text[at : entry.start])
-                at = entry.end
-                texts.append(indent if body and is_behind and place == 0 else "")
-            texts.append(body or "")
-        text = "".join(texts)
-        return text.removeprefix(indent) if is_behind else text
 
     def fresh(self, part: Part, key: Any, value: Any) -> str:
         """Return a new entry."""

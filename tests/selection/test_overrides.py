@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.errors import EditError
-from leafwise.selection.values import guess
+from leafwise.selection.overrides import guess
 
 
 @pytest.mark.parametrize(

@@ -126,6 +126,8 @@ class Optimizer(Pytree, Generic[M]):
     Modelled on `flax.nnx.Optimizer`.
     """
 
+    _leafwise_code: ClassVar[tuple[str, ...]] = ("tx",)  # files have its name only
+
     def __init__(self, model: M, tx: Transformation, *, wrt: Filter) -> None:
         params = state(model, wrt)
         if not len(params):

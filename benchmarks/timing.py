@@ -17,7 +17,9 @@ from pathlib import Path
 from typing import Any
 
 
-WARM_UP = 8
+WARM_UP = 300
+"""Calls before anything is timed: leafwise compiles a structure after up to 256."""
+WARM_UP_SECONDS = 0.5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,8 +48,11 @@ def seconds(function: Callable[[], Any], loops: int) -> float:
 
 def loops_for(function: Callable[[], Any], slice_seconds: float) -> int:
     """Return how many calls fill a slice of time, once everything is warm."""
+    end = time.perf_counter() + WARM_UP_SECONDS
     for _ in range(WARM_UP):
         function()
+        if time.perf_counter() > end:
+            break
     return max(1, int(slice_seconds / max(seconds(function, 2), 1e-8)))
 
 

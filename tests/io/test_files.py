@@ -196,6 +196,24 @@ def test_structures_that_cannot_be_saved(tmp_path, of_arrays):
     assert loaded["in"][0].tag is like["in"][0].tag
 
 
+@pytest.mark.parametrize(
+    "code", [lambda: 0, [1, {"f": len, "g": lambda: 0}], (type("Local", (), {}), 2)]
+)
+def test_functions_without_a_name_come_from_like(tmp_path, suffix, code):
+    """The file says so when it is loaded; nothing else is left out."""
+    path = tmp_path / f"x{suffix}"
+    trees = Box(5, tag=code), lw.Partial(lambda x: x, 5), defaultdict(lambda: 0, a=5)
+    likes = Box(0, tag=code), lw.Partial(lambda x: -x, 0), defaultdict(int, a=0)
+    for tree, like in zip(trees, likes, strict=True):
+        lw.save(path, tree)
+        with pytest.raises(FileError, match=r"is code without a name.* as `like`"):
+            lw.load(path)
+        assert [*lw.load(path, treedef=False).values()] == [5]
+        assert_same(lw.load(path, like), lw.tree_map(lambda _: 5, like))
+    with pytest.raises(FileError, match="an odd one"):
+        lw.save(path, Box(5, tag=[code, Odd()]))
+
+
 def test_trees_that_contain_themselves(tmp_path):
     knot = [1]
     knot.append(knot)

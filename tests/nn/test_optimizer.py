@@ -173,6 +173,21 @@ def test_nothing_is_changed_if_a_step_fails(way, error):
     assert values((model, optimizer)) == before
 
 
+@pytest.mark.parametrize("was", ["trained", "not trained"])
+def test_parameters_that_were_frozen_or_unfrozen_since(was):
+    """The error says which, and what to do; a step without a state goes on."""
+    model = Model()
+    frozen = nn.freeze(model, nn.filters.PathContains("w"))
+    made_for, now = (model, frozen) if was == "trained" else (frozen, model)
+    is_now = "not trained" if was == "trained" else "trained"
+    optimizer = nn.Optimizer(made_for, Momentum(), wrt=nn.Param)
+    text = rf"\('w',\) was {was} when .*, and is {is_now} now; make a new nn.Optimizer"
+    with pytest.raises(lw.StructureError, match=text) as caught:
+        optimizer.update(now, GRADS)
+    assert caught.value.path == ("w",)
+    assert caught.value.__cause__ is not None
+
+
 def test_a_gradient_that_is_missing():
     """It is named by its path."""
     model = Model()

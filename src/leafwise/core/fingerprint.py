@@ -24,7 +24,7 @@ from ..errors import TreeDefError
 from ..safely import Frozen, class_name, named_object, type_name
 from .builtins import BY_NAME
 from .registry import Mode
-from .serial import has_codec, written_by_codec
+from .serial import codecs, written_by_codec
 from .walk import Code, locate, node_path
 
 
@@ -88,7 +88,7 @@ class Writer:
             try:
                 self.value(rule.compared_aux(aux))
             except Undecided as why:
-                if has_codec(rule):
+                if (rule.cls, rule.namespace) in codecs:
                     self._hash = before
                     self.put(written_by_codec(rule, aux))
                     continue

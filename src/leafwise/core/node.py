@@ -78,8 +78,9 @@ class Rule(Sealed):
         declared: Takes the class and returns a dict from attribute names to types, each
             with whether the class converts the values. None if the annotations of the
             class say all.
-        codec: The default codec for aux data: a function to a value that `json.dumps`
-            accepts, and a function back. None for plain values.
+        codec: The default codec for aux data: a function of it and of what
+            `aux_to_json` gets, to a value that `json.dumps` accepts, and a function
+            back. None for plain values.
         form: What `flatten` and `unflatten` consist of, in simple cases: `Fields`,
             `Shaped`, `Functions` or None.
 
@@ -104,7 +105,7 @@ class Rule(Sealed):
     edited: Callable[[Any, Any, Set[str], bool], None] | None = None
     extras: Callable[[Any], dict[str, Any] | None] | None = None
     declared: Callable[[Any], dict[str, tuple[Any, bool]]] | None = None
-    codec: tuple[Callable[[Any], Any], Callable[[Any], Any]] | None = None
+    codec: tuple[Callable[[Any, Any], Any], Callable[[Any], Any]] | None = None
     form: Any = None
 
     def __init__(self, cls: type, **given: Any) -> None:
@@ -256,7 +257,7 @@ class Rule(Sealed):
                 function `codec` takes a rule and returns the codec of its class.
         """
         codec = write.codec(self)
-        return write.value(aux) if codec is None else ["codec", codec[0](aux)]
+        return write.value(aux) if codec is None else ["codec", codec[0](aux, write)]
 
     def aux_from_json(self, written: Any, read: Any, /) -> Any:
         """Convert the result of `aux_to_json` back, with the functions of `read`."""

@@ -141,7 +141,7 @@ class FunctionRule(BoundRule):
         codec = write.codec(self)
         if codec is None:
             return write.value(aux)
-        return ["codec", codec[0](aux[0]), write.value(aux[1])]
+        return ["codec", codec[0](aux[0], write), write.value(aux[1])]
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
         if type(written) is not list or written[:1] != ["codec"]:

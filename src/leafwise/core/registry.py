@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
 from weakref import WeakKeyDictionary, WeakValueDictionary
@@ -662,8 +661,9 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
         RegistryError: There is no such class in the namespace or the global registry.
     """
     check_namespace(namespace)
-    if module.startswith("leafwise.nn."):  # a file with a model needs no import of it
-        import_module("leafwise.nn")
+    package, _, inside = module.partition(".")
+    if __name__.startswith(f"{package}."):  # ours: it loads what is asked for
+        getattr(sys.modules.get(package), inside.partition(".")[0], None)
     named = named_object(module, qualname)
     layers = [current.state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
     known = [cls for layer in layers for cls in layer.rules]

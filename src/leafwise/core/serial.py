@@ -16,6 +16,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
@@ -118,8 +119,9 @@ def _malformed(why: str) -> TreeDefError:
 
 _VERSION: Final = 1
 _DEPTH: Final = 64
-Codec: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
-_codecs: dict[tuple[type, str], Codec] = {}
+Codec: TypeAlias = "tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]"
+codecs: dict[tuple[type, str], Codec] = {}
+"""By class and namespace: the functions that `register_codec` was given."""
 
 
 def register_codec(
@@ -154,14 +156,21 @@ def register_codec(
     check_class(cls)
     check_callable(to_json, "the to_json function", cls)
     check_callable(from_json, "the from_json function", cls)
-    _codecs[cls, namespace] = (to_json, from_json)
+    codecs[cls, namespace] = (lambda aux, _write: to_json(aux), from_json)
 
 
 # --------------------------------------------------------------------- writing
 
 
-def write_json(code: Code, count: int, mode: Mode) -> str:
+def write_json(code: Code, count: int, mode: Mode, *, gaps: bool = False) -> str:
     """Return the text of a structure.
+
+    Args:
+        code: Its code.
+        count: Its number of leaves.
+        mode: Its mode.
+        gaps: Whether to leave out functions that have no name. Such a text cannot be
+            read; the error says what is missing.
 
     Raises:
         TreeDefError: Something in it has no text, or none that could be read again;
@@ -169,11 +178,12 @@ def write_json(code: Code, count: int, mode: Mode) -> str:
     """
     nodes: list[str] = []
     names: dict[Rule, Any] = {}
+    write = _writer(gaps=gaps)
     try:
         for run, rule, arity, aux in code:
             if rule not in names:
                 names[rule] = _json_name(rule)
-            nodes.append(_json_of([run, names[rule], arity, _write_aux(rule, aux)]))
+            nodes.append(_json_of([run, names[rule], arity, _aux_of(rule, aux, write)]))
     except Exception as error:  # of a codec too; it is raised with the place
         locate(error, [*reversed(node_path(code, len(nodes)))])
         raise
@@ -226,9 +236,9 @@ def _json_name(rule: Rule) -> Any:
     return [f"{module}:{qualname}", namespace]
 
 
-def _write_aux(rule: Rule, aux: Any) -> Any:
+def _aux_of(rule: Rule, aux: Any, write: Any) -> Any:
     try:
-        return rule.aux_to_json(aux, _WRITE)
+        return rule.aux_to_json(aux, write)
     except TreeDefError as error:
         if BY_NAME.get(rule.name) is rule:
             raise
@@ -256,12 +266,19 @@ def _write_key(key: Any) -> str:
     raise TreeDefError(f"the dict key {clip(key)} cannot be written as JSON text")
 
 
-def _object_name(value: Any) -> str | None:
+def _object_name(value: Any, *, gaps: bool = False) -> Any:
+    """Return the name of a function or class; a list if it has none.
+
+    Raises:
+        TreeDefError: It has none, and there are to be no gaps.
+    """
     if value is None:
         return None
     names = (getattr(value, f"__{of}__", "") for of in ("module", "qualname"))
     name = ":".join(map(str, names))
-    if _find_object(name) is not value:
+    if named_object(*_split(name)) is not value:
+        if gaps:
+            return [clip(value)]
         raise TreeDefError(
             f"{clip(value)} has no name by which it could be found again; only "
             "module-level functions and classes can be written as JSON"
@@ -271,12 +288,7 @@ def _object_name(value: Any) -> str | None:
 
 def codec_of(rule: Rule) -> Codec | None:
     """Return the two functions that a class was registered with, or its own."""
-    return _codecs.get((rule.cls, rule.namespace), rule.codec)
-
-
-def has_codec(rule: Rule) -> bool:
-    """Return whether a codec is registered for a class."""
-    return (rule.cls, rule.namespace) in _codecs
+    return codecs.get((rule.cls, rule.namespace), rule.codec)
 
 
 def written_by_codec(rule: Rule, aux: Any) -> str:
@@ -285,11 +297,16 @@ def written_by_codec(rule: Rule, aux: Any) -> str:
     Raises:
         TreeDefError: The codec does not give what JSON can hold.
     """
-    return _json_of(rule.aux_to_json(aux, _WRITE), in_order=True)
+    return _json_of(rule.aux_to_json(aux, _writer(gaps=False)), in_order=True)
 
 
-def write_value(value: Any, depth: int = 0) -> Any:
+def write_value(value: Any, depth: int = 0, *, gaps: bool = False) -> Any:
     """Write a value so that each type comes back as itself.
+
+    Args:
+        value: The value.
+        depth: In how many containers it is.
+        gaps: See `write_json`.
 
     Raises:
         TreeDefError: It has no text.
@@ -303,18 +320,18 @@ def write_value(value: Any, depth: int = 0) -> Any:
         return value
     if depth >= _DEPTH:
         raise TreeDefError("it is nested too deeply")
+    inside = partial(write_value, depth=depth + 1, gaps=gaps)
     if cls in (tuple, list):
-        return [cls.__name__, *(write_value(item, depth + 1) for item in value)]
+        return [cls.__name__, *map(inside, value)]
     if cls is dict:
-        items = [[_write_key(k), write_value(v, depth + 1)] for k, v in value.items()]
-        return ["dict", *items]
+        return ["dict", *([_write_key(k), inside(v)] for k, v in value.items())]
     if cls is DictKey:
         return ["dict key", _write_key(value.key)]
     if cls in (SequenceKey, GetAttrKey, FlattenedIndexKey):
         return ["key", str(value)]
     if callable(value):
         kind = "class" if isinstance(value, type) else "object"
-        return [kind, _object_name(value)]
+        return [kind, _object_name(value, gaps=gaps)]
     try:
         return ["literal", _write_key(value)]
     except TreeDefError:
@@ -323,10 +340,10 @@ def write_value(value: Any, depth: int = 0) -> Any:
         ) from None
 
 
-_WRITE: Final = SimpleNamespace(
-    key=_write_key, named=_object_name, value=write_value, codec=codec_of
-)
-"""What rules write aux data with; see `Rule.aux_to_json`."""
+def _writer(*, gaps: bool) -> SimpleNamespace:
+    """Return what rules write aux data with; see `Rule.aux_to_json`."""
+    value, named = (partial(write, gaps=gaps) for write in (write_value, _object_name))
+    return SimpleNamespace(key=_write_key, named=named, value=value, codec=codec_of)
 
 
 # --------------------------------------------------------------------- reading
@@ -413,6 +430,8 @@ def read_value(value: Any) -> Any:
 
 
 def _split(name: Any) -> tuple[str, str]:
+    if type(name) is list:  # a gap
+        raise TreeDefError(f"{name[0]} is code without a name, which no file holds")
     module, _, qualname = str(name).partition(":")
     return module, qualname
 
@@ -421,14 +440,10 @@ def _find_named(name: Any) -> Any:
     """Find the object of a name in the loaded modules."""
     if name is None:
         return None
-    found = _find_object(name)
+    found = named_object(*_split(name))
     if found is None:
         raise TreeDefError(f"{clip(name)} is not in any module that is loaded")
     return found
-
-
-def _find_object(name: Any) -> Any:
-    return named_object(*_split(name))
 
 
 _READ: Final = SimpleNamespace(

@@ -199,8 +199,7 @@ def as_array_like(array: Any, like: Any) -> Any:
         return jax.device_put(jax.numpy.asarray(array), sharding)
     if not instance_of(like, "torch", "Tensor"):
         return array
-    torch = need("torch", "a tensor")
-    numpy = need("numpy", "loading arrays", "arrays")
+    torch, numpy = need("torch", "a tensor"), need("numpy", "loading arrays", "arrays")
     if array.dtype.isbuiltin == REGISTERED:
         array = array.view({1: "u1", 2: "i2"}[array.itemsize])
     tensor = torch.from_numpy(numpy.require(array, requirements=["C", "W"]))

@@ -20,6 +20,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey
 from ..core.matching import Difference, mismatch_error
 from ..core.registry import GLOBAL
+from ..core.serial import write_json
 from ..core.treedef import PyTreeDef
 from ..equality.content import dtype_name, instance_of, is_array
 from ..errors import FileError, TreeDefError
@@ -75,6 +76,11 @@ def save(
     Numbers, strings, dtypes, dates, sets, Enum members, and functions and classes (by
     name) are restored as they were; arrays are restored as numpy arrays. An array,
     object or variable in several places is stored once, and is shared after loading.
+
+    Code is stored by name. Where the structure has functions or classes that no module
+    has a name for, or the transformation of an `nn.Optimizer`, they are left out. Then
+    `load` needs `like`, from which they come; without it, it raises an error that says
+    so. Nothing else is left out: other static values that cannot be saved are errors.
 
     Args:
         path: The file; see `replace_file` for what happens to an existing file.
@@ -161,7 +167,8 @@ def _written_treedef(file: str, part: Part) -> str:
         FileError: It cannot be saved.
     """
     try:
-        return part.treedef.to_json()
+        treedef = part.treedef
+        return write_json(treedef._code, treedef._count, treedef._mode, gaps=True)
     except TreeDefError as error:
         notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
         raise FileError(
@@ -241,7 +248,7 @@ def load(
 
     Raises:
         FileError: The file is damaged, has an unknown extension, or has a structure
-            that cannot be read here.
+            that cannot be read here, such as one with functions without a name.
         StructureError: The file does not fit `like`; the error lists all differences.
         OSError: The file cannot be read.
         ModuleNotFoundError: A package that reads the format is not installed.

@@ -96,5 +96,4 @@ def opened(path: str) -> Iterator[Opened]:
             file.seek(8 + length + table[name]["data_offsets"][0])
             return numpy.fromfile(file, dtype, math.prod(shape)).reshape(shape)
 
-        header = None if header is None else loads(header)
-        yield Opened(header, [*table], describe, read)
+        yield Opened(header and loads(header), [*table], describe, read)

@@ -21,7 +21,7 @@ import functools
 import sys
 import types
 from collections import UserList, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from ..core.keypath import KeyPath
@@ -294,10 +294,18 @@ def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]] | N
     return [getattr(value, name) for name in there], lambda: map(GetAttrKey, there)
 
 
+def have_types(values: Iterable[Any], known: Set[Any]) -> bool:
+    """Return whether all values are of known types; fast where they have but one."""
+    found = [*map(type, values)]
+    if found and found.count(found[0]) == len(found):
+        return found[0] in known
+    return known >= {*found}
+
+
 def items_in(value: Any) -> Iterable[tuple[Any, Any]]:
     """Return what a container holds with the keys, but nothing if none can be data."""
     held, keys = _inside(value) or ((), tuple)
-    if learned.plain.issuperset(map(type, held)):
+    if have_types(held, learned.plain):
         return ()
     return zip(keys(), held, strict=True)
 

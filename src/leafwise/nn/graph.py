@@ -612,9 +612,7 @@ class KnownGraph:
             if len(below) != arity or not _is_same(rule, found, aux):
                 return None
             children.append(below)
-        tracked: list[Any] = [
-            children[parent][index] for parent, index in self._tracked
-        ]
+        tracked: list[Any] = [children[i][j] for i, j in self._tracked]
         for number, rule, aux in self._variables:
             variable = tracked[number]
             if type(variable) is not rule.cls:
@@ -623,14 +621,13 @@ class KnownGraph:
                 rule, metadata_of(variable), aux
             ):
                 return None
-        if len({*map(id, tracked)}) != len(tracked) or not all(
-            children[parent][index] is tracked[number]
-            for (parent, index), number in self._again
-        ):
-            return None
-        if not all(
-            exact.same(children[parent][index], value, typed=True)
-            for (parent, index), value in self._fixed
+        if (
+            len({*map(id, tracked)}) != len(tracked)
+            or any(children[i][j] is not tracked[n] for (i, j), n in self._again)
+            or not all(
+                exact.same(children[i][j], value, typed=True)
+                for (i, j), value in self._fixed
+            )
         ):
             return None
         leaves = [(children[i][j], is_variable) for (i, j), is_variable in self._values]
@@ -1247,10 +1244,8 @@ def select_kind(tree: T, *kinds: Kind) -> T:
     Modelled on `select_parameters` and `select_states` in PAX.
     """
     leaves, are_wanted, treedef = _by_kind(tree, kinds)
-    selected: T = treedef.unflatten(
-        leaf if wanted else None
-        for leaf, wanted in zip(leaves, are_wanted, strict=True)
-    )
+    rows = zip(leaves, are_wanted, strict=True)
+    selected: T = treedef.unflatten(x if wanted else None for x, wanted in rows)
     return selected
 
 

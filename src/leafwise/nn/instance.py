@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
-from ..core.serial import read_value, write_value
+from ..core.serial import read_value
 from ..core.walk import hooks
 from ..equality import exact
 from ..kinds import Kind, Marked, kind_in
@@ -39,6 +39,7 @@ from .checks import (
     Found,
     check_level,
     find,
+    have_types,
     holds_data,
     learned,
     levels,
@@ -167,6 +168,7 @@ def picker(keys: Iterable[Any]) -> Callable[[Any], tuple[Any, ...]]:
 
 
 _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
+_TEXTS: Final = frozenset({str})
 _UNCHANGING: Final = _SCALARS | {BuiltinFunctionType, FunctionType, type}
 _MAX_DEPTH: Final = 100
 
@@ -202,8 +204,7 @@ class Statics:
             return True
         if self._is_flat is None:
             self._is_flat = all(
-                seen is value
-                or (type(seen) is list and all(type(text) is str for text in seen))
+                seen is value or (type(seen) is list and have_types(seen, _TEXTS))
                 for seen, value in zip(self.seen, self.values, strict=True)
             )
         return self._is_flat and self.seen == self.values
@@ -313,7 +314,7 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
     if cls in _SEQUENCES or cls in _MAPPINGS:
         items = value.values() if cls in _MAPPINGS else value
         made = copies[id(value)] = value.copy()
-        if not _UNCHANGING.issuperset(map(type, items)):
+        if not have_types(items, _UNCHANGING):
             for key, item in value.items() if cls in _MAPPINGS else enumerate(value):
                 made[key] = _snapshot(item, copies, depth - 1)
         return made
@@ -898,13 +899,18 @@ def object_rule(cls: Any, **given: Any) -> Rule:
     )
 
 
-def write_statics(aux: Statics) -> Any:
+def write_statics(aux: Statics, write: Any) -> Any:
     """Convert aux data to values that JSON can represent."""
+    code = getattr(aux.fields.cls, "_leafwise_code", ())
     kinds = [
         [[*name] if type(name) is tuple else name, kind and kind.value]
         for name, kind in aux.fields.kinds.items()
     ]
-    return [kinds, [*map(write_value, aux.seen)]]
+    values = [
+        ["object", write.named(value)] if name in code else write.value(value)
+        for name, value in aux
+    ]
+    return [kinds, values]
 
 
 def read_statics(cls: Any, written: Any) -> Statics:

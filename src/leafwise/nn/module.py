@@ -12,16 +12,7 @@ import functools
 import inspect
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import (
-    Any,
-    ClassVar,
-    Final,
-    ParamSpec,
-    Self,
-    TypeVar,
-    get_origin,
-    overload,
-)
+from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar, get_origin, overload
 
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError

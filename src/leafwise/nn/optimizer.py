@@ -7,14 +7,13 @@ anything with the two functions of optax's; optax is not needed for it, nor is j
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from ..errors import StructureError
 from ..kinds import Kind, data
 from ..lazy import real
-from ..ops.map import tree_flatten, tree_map
+from ..ops.map import tree_flatten, tree_leaves, tree_map
 from ..safely import clip, type_name
 from .checks import check_level
 from .filters import Filter
@@ -127,6 +126,8 @@ class Optimizer(Pytree, Generic[M]):
     Modelled on `flax.nnx.Optimizer`.
     """
 
+    _leafwise_code: ClassVar[tuple[str, ...]] = ("tx",)  # files have its name only
+
     def __init__(self, model: M, tx: Transformation, *, wrt: Filter) -> None:
         params = state(model, wrt)
         if not len(params):
@@ -155,8 +156,9 @@ class Optimizer(Pytree, Generic[M]):
             The increments that were added to the values.
 
         Raises:
-            StructureError: A gradient is missing, or the transformation returned an
-                update or a state of a different structure.
+            StructureError: A gradient is missing; parameters were frozen or added after
+                the optimizer was made; or the transformation returned an update or a
+                state of a different structure.
             TraceError: The model or the optimizer was created at another trace level.
 
         If an exception is raised, nothing is changed.
@@ -167,10 +169,14 @@ class Optimizer(Pytree, Generic[M]):
         variables, treedef = tree_flatten(self.opt_state, is_leaf=Variable)
         before = treedef.unflatten([held.get_value() for held in variables])
         given = {name: _bare(value) for name, value in extra.items()}
-        updates, after = self.tx.update(wanted, before, params, **given)
+        try:
+            updates, after = self.tx.update(wanted, before, params, **given)
+            values = treedef.flatten_up_to(after)
+        except Exception as error:  # whatever a transformation raises of other values
+            _check_kept(before, known, error)
+            raise
         changes = to_flat_state(_at_paths(_state_of(updates), known, "update"))
         new = {path: _added(known[path], changes[path]) for path in known}
-        values = treedef.flatten_up_to(after)
         for held in (self.step, *variables):
             check_level(held, ".value")
         write(model, from_flat_state(new))
@@ -186,10 +192,8 @@ class Optimizer(Pytree, Generic[M]):
 
 def _zero() -> Any:
     """Return a count that a function of jax is not compiled anew for."""
-    if real("jax") is None:
-        return 0
-    numpy = importlib.import_module("jax.numpy")
-    return numpy.zeros((), dtype=numpy.uint32)
+    jax = real("jax")
+    return 0 if jax is None else jax.numpy.zeros((), dtype="uint32")
 
 
 def _remembered(tree: Any) -> Any:
@@ -245,6 +249,24 @@ def _at_paths(
     return from_flat_state((path, found[path]) for path in known)
 
 
+def _check_kept(kept: Any, known: Mapping[Path, Any], cause: Exception) -> None:
+    """Raise an error if an optimizer was made for other values than are trained now.
+
+    Raises:
+        StructureError: Its state has values for other ones.
+    """
+    for held in tree_leaves(kept, is_leaf=lambda node: isinstance(node, State)):
+        paths = to_flat_state(held) if isinstance(held, State) else known
+        for path in sorted(paths.keys() ^ known.keys(), key=str):
+            then, now = ("", "not ") if path in paths else ("not ", "")
+            raise StructureError(
+                f"the value at {path} was {then}trained when the optimizer was made, "
+                f"and is {now}trained now; make a new nn.Optimizer whenever you "
+                "freeze, unfreeze, add or remove parameters",
+                path=path,
+            ) from cause
+
+
 def _added(value: Any, change: Any) -> Any:
     """Return a value with its update, each number of the type that it had."""
     return value if change is None else tree_map(_sum, value, change)
@@ -253,6 +275,4 @@ def _added(value: Any, change: Any) -> Any:
 def _sum(value: Any, change: Any) -> Any:
     made = value + change
     dtype = getattr(value, "dtype", None)
-    if dtype is not None and made.dtype != dtype:
-        made = made.astype(dtype)
-    return made
+    return made if dtype is None or made.dtype == dtype else made.astype(dtype)

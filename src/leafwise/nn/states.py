@@ -206,20 +206,15 @@ def from_flat_state(
         State({0: 1.0})
     """
     root: dict[Any, Any] = {}
-    levels, above = [root], ()  # those around the value before
     for path, value in flat.items() if isinstance(flat, Mapping) else flat:
-        while path[:-1] != above and path[:-1][: len(above)] != above:
-            levels.pop()
-            above = above[:-1]
-        for key in path[len(above) : -1]:
-            level = levels[-1].setdefault(key, {})
+        level = root
+        for key in path[:-1]:
+            level = level.setdefault(key, {})
             if type(level) is not dict:
                 raise ValueError(f"path {path} continues below a value")
-            levels.append(level)
-        above = path[:-1]
-        if not path or type(levels[-1].get(path[-1])) is dict:
+        if not path or type(level.get(path[-1])) is dict:
             raise ValueError(f"path {path} does not name a single value")
-        levels[-1][path[-1]] = value
+        level[path[-1]] = value
     return view(root)
 
 
@@ -496,8 +491,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         self._leafwise_items[key] = stored(value)
 
     def __delitem__(self, key: Any) -> None:
-        if key not in self._leafwise_items:
-            raise KeyError(unknown(key, self._leafwise_items))
+        _ = self[key]  # which says what there is
         del self._leafwise_items[key]
 
     def __iter__(self) -> Iterator[K]:

@@ -684,9 +684,9 @@ def value_and_grad(
     return differentiated
 
 
-def _like(leaf: Any, gradient: Any) -> Any:
-    """Return a gradient, in a variable if that is what the value is in."""
-    return leaf.replace(gradient) if isinstance(leaf, Variable) else gradient
+def _like(leaf: Any, value: Any) -> Any:
+    """Return a gradient or axis, in a variable if that is what the leaf is."""
+    return leaf.replace(value) if isinstance(leaf, Variable) else value
 
 
 Target: TypeAlias = tuple[list[int], Callable[[list[Any]], Any]]
@@ -990,10 +990,7 @@ def prefix(tree: T, axes: Pairs, /) -> T:
         raise ValueError(f"no filter of prefix matches the value at {where}")
     found = zip(chosen, pairs, strict=True)
     axis_of = {index: axis for some, (_, axis) in found for index in some}
-    leaves = [
-        leaf.replace(axis_of[n]) if isinstance(leaf, Variable) else axis_of[n]
-        for n, leaf in enumerate(flat.leaves)
-    ]
+    leaves = [_like(leaf, axis_of[n]) for n, leaf in enumerate(flat.leaves)]
     made: T = unflatten_graph(flat.code, leaves)
     return made
 

@@ -119,10 +119,7 @@ def unbind(function: Call) -> tuple[Call, Any]:
 
 def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
     inner, inside = unbind(function.func)
-    pairs: list[tuple[Any, Any]] = [
-        *enumerate(function.args),
-        *function.keywords.items(),
-    ]
+    pairs: list[Any] = [*enumerate(function.args), *function.keywords.items()]
     flat = [name for name, value in pairs if has_objects(value)]
     known: dict[Any, Any] = dict(pairs)
     count = len(function.args)

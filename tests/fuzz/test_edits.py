@@ -147,8 +147,8 @@ def test_edits_are_those_of_the_model(tree, value, name, word, data):
     text = "".join(f"[{key!r}]" for key in path)
     before = repr(tree)
     model, ours = ACTS[name]
-    if name == "tree_at" and attempt(get, tree, path) is PathError:
-        return
+    if name == "tree_at" and attempt(get, tree, path) in (PathError, "()"):
+        return  # an empty tuple is one object, wherever it is
     found = attempt(ours, tree, text, value, word)
     assert found == attempt(model, tree, path, value, word)
     assert repr(tree) == before

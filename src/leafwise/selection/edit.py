@@ -294,14 +294,6 @@ def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Any]]) 
     Raises:
         EditError: The node does not allow one.
     """
-    if rule.reads_items:
-        items = rule.items(node)
-        for key, edit in flat:
-            if type(edit) is not Set:
-                break
-            items[key.entry] = edit.value
-        else:
-            return rule.from_items(rule.rest(node), items)
     if rule.is_mapping:
         items = _changed_mapping(link, rule.items(node), flat)
         return rule.from_items(rule.rest(node), items)

@@ -236,6 +236,9 @@ def test_nothing_is_an_error_that_helps():
         with pytest.raises(PathError) as caught:
             lw.at(CONFIG)[pattern].get()
         assert str(caught.value) == f"no match for {pattern!r}: {text}"
+    named = [{"name": "web"}, {"name": "a b"}]  # by what one can select them
+    with pytest.raises(PathError, match=r"root has \[name='web'\], \[name='a b'\]"):
+        lw.at(named)["wep"].get()
     with pytest.raises(PathError, match="the dict at the root is empty"):
         lw.at({})["a"].get()
     with pytest.raises(PathError, match=r"'of type bytes': the tree has 16 leaves, no"):

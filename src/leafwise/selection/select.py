@@ -887,6 +887,8 @@ def no_match(what: Selector, start: Place, context: Context) -> PathError:
     rule = context.rule_of(node)
     keys = [] if rule is None else [printed(key) for key in keys_of(node, rule)]
     keys += [] if rule is None else [f".{name}" for name in static_names(node, rule)]
+    if type(node) is list and all(type(x) is dict and "name" in x for x in node):
+        keys = [f"[name={clip(item['name'])}]" for item in node]
     if rule is None:
         hint = how_to_register(type(node))
         why = f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")

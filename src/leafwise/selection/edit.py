@@ -197,7 +197,7 @@ class _Step(NamedTuple):
     rule: Any
     above: Any
     below: dict[Any, Any]
-    edits: list[tuple[Any, Edit]]
+    edits: list[tuple[Any, Any]]
 
     @property
     def path(self) -> KeyPath:

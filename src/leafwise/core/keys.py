@@ -18,7 +18,7 @@ import enum
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
-from operator import attrgetter, itemgetter
+from operator import itemgetter
 from typing import Any, Final, TypeVar
 
 from ..lazy import is_traced
@@ -33,11 +33,10 @@ class Key(Frozen):
 
     __slots__ = ()
 
-    entry: property
-    """What the key holds: its `idx`, `key` or `name`."""
-
-    def __init_subclass__(cls) -> None:
-        cls.entry = property(attrgetter(*cls.__match_args__))
+    @property
+    def entry(self) -> Any:
+        """What the key holds: its `idx`, `key` or `name`."""
+        return getattr(self, self.__match_args__[0])
 
 
 class SequenceKey(Key):

@@ -444,8 +444,8 @@ class Engine:
 
     def repair(self, *_: object) -> None:
         """Apply the last request, if an interrupt kept it from being applied."""
-        last = self._requests[-1]
-        if last() is None or self._applied is not last:
+        last = None if is_traced() else self._requests[-1]
+        if last is not None and (last() is None or self._applied is not last):
             self._apply()
 
     def _apply(self) -> None:

@@ -215,6 +215,7 @@ _WRITERS: Final = (
 untold: Final[dict[str, Callable[[ModuleType], None]]] = {
     f"{_PACKAGE}.ops.map": _substitute,
     f"{_PACKAGE}.selection.select": _skip_reader,
+    f"{_PACKAGE}.selection.partition": lambda module: _skip([module._numbered]),
     **{f"{_PACKAGE}.{name}": _skip_writers for name in _WRITERS},
 }
 """What the compiler is still to be told, by the module that it is about."""

@@ -217,7 +217,7 @@ def fuzz(session: nox.Session) -> None:
     """The properties with more examples, the same each time, or what arguments say."""
     install(session, "interop", "test")
     folders = ["tests/fuzz", "tests/compat", "tests/laws"]
-    session.env["LEAFWISE_EXAMPLES"] = os.environ.get("LEAFWISE_EXAMPLES", "25")
+    session.env["LEAFWISE_EXAMPLES"] = "25"
     arguments = session.posargs or ["--seed", "1", *folders]
     session.run("python", "-m", "tests.fuzz", *arguments)
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Any
 
 
-WARM_UP = 300
-"""Calls before anything is timed: leafwise compiles a structure after up to 256."""
-WARM_UP_SECONDS = 0.5
+WARM_UP = {"leafwise": 300}
+"""Calls before anything is timed, 8 of others: a structure is compiled after 256."""
+WARM_UP_SECONDS = 3
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,10 +46,10 @@ def seconds(function: Callable[[], Any], loops: int) -> float:
     return (time.perf_counter() - begin) / loops
 
 
-def loops_for(function: Callable[[], Any], slice_seconds: float) -> int:
+def loops_for(name: str, function: Callable[[], Any], slice_seconds: float) -> int:
     """Return how many calls fill a slice of time, once everything is warm."""
     end = time.perf_counter() + WARM_UP_SECONDS
-    for _ in range(WARM_UP):
+    for _ in range(WARM_UP.get(name, 8)):
         function()
         if time.perf_counter() > end:
             break
@@ -60,7 +60,7 @@ def measure(
     functions: dict[str, Callable[[], Any]], rounds: int, slice_seconds: float
 ) -> dict[str, list[float]]:
     """Time the functions in turn, and return each one's seconds by round."""
-    loops = {name: loops_for(f, slice_seconds) for name, f in functions.items()}
+    loops = {n: loops_for(n, f, slice_seconds) for n, f in functions.items()}
     times: dict[str, list[float]] = {name: [] for name in functions}
     names = list(functions)
     for turn in range(rounds):

@@ -7,6 +7,7 @@ import pickle
 import time
 import warnings
 from collections import deque, namedtuple
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -327,7 +328,7 @@ def one_level(module, source, tree, other):
 
 def reports(module, source, tree, other):
     found = module.prefix_errors(tree, other, **options(source, is_leaf=False))
-    return [str(make("here")).splitlines()[1] for make in found]
+    return [str(make("here")).splitlines()[:2] for make in found]
 
 
 def made(module, source, tree, other):
@@ -473,7 +474,8 @@ def made_class(module, **options):
     """Return a dataclass of a library with a child and a static field."""
     room = importlib.import_module(f"{module.__name__}.dataclasses")
     fields = [("x", int), ("y", int, room.field(default=3, pytree_node=False))]
-    return room.make_dataclass("Made", fields, namespace="compat-made", **options)
+    options = {"namespace": "compat-made", **options}
+    return room.make_dataclass("Made", fields, **options)
 
 
 def in_room(module, name, *args, **options):
@@ -509,6 +511,19 @@ CALLS = {
             "__annotations__": WithInitVar.__annotations__
         }), namespace="compat-more",
     ),
+    "no namespace": lambda m: made_class(m, ns=1, namespace=None),
+    "a namespace that is no string": lambda m: made_class(m, namespace=1),
+    "a module of no namespace": lambda m: in_room(m, "pytree.reexport", namespace=1),
+    "a module of no name": lambda m: in_room(
+        m, "pytree.reexport", namespace="compat-more", module="a.1"
+    ),
+    "an index": lambda m: [
+        tried(m.tree_structure([1, (2, 3)]).child, index)
+        for index in (True, Decimal(1), 1.0, "1", 2, -2, -3)
+    ],
+    "trees of trees": lambda m: [
+        m.PyTree[m.PyTree[kind]] == m.PyTree[kind] for kind in (int, int | str)
+    ],
     "a partial": lambda m: m.tree_paths(
         in_room(m, "functools.partial", max, 1, key=abs)
     ),

@@ -345,6 +345,5 @@ def check_pair(check_types: bool, path: Path, shallow: Any, node: Any) -> None:
     counts = [len([*_items(x)]) for x in (node, shallow)]
     if counts[0] != counts[1]:
         told = f"the input{where} has length {counts[0]}, the shallow one {counts[1]}"
-        raise ValueError(
-            f"The two structures don't have the same sequence length: {told}"
-        )
+        what = "The two structures don't have the same sequence length"
+        raise ValueError(f"{what}: {told}")

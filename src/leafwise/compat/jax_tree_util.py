@@ -382,10 +382,9 @@ def _checked(flatten: Callable[[Any], Any], pairs: bool = False) -> Any:
     def call(node: Any) -> tuple[Any, Any]:
         result = flatten(node)
         if not isinstance(result, tuple) or len(result) != 2:
+            who = f"the flatten function of {class_name(type(node))}"
             told = f"must return a tuple (children, aux_data), got {described(result)}"
-            raise FlattenError(
-                f"the flatten function of {class_name(type(node))} {told}"
-            )
+            raise FlattenError(f"{who} {told}")
         if not pairs:
             return result
         return [tuple(p) if type(p) is list else p for p in result[0]], result[1]
@@ -498,8 +497,4 @@ default_registry: Final = SimpleNamespace(
 # ------------------------------------------------------------- what jax itself knows
 
 
-def _adopt() -> None:
-    integrations.adopt("jax", namespace=NAMESPACE)
-
-
-once_loaded("jax", _adopt)
+once_loaded("jax", lambda: integrations.adopt("jax", namespace=NAMESPACE))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
 import sys
 from collections.abc import Iterable
 from types import MappingProxyType
@@ -68,12 +67,6 @@ def field(
     return dataclasses.field(init=init, metadata=data, **options)
 
 
-_own, _theirs = [inspect.signature(f).parameters for f in (field, dataclasses.field)]
-vars(field)["__signature__"] = inspect.Signature(
-    [*{**_theirs, "doc": _own["doc"], "pytree_node": _own["pytree_node"]}.values()]
-)
-
-
 @dataclass_transform(field_specifiers=(field,))
 def dataclass(cls: Any = None, /, *, namespace: str, **options: Any) -> Any:
     """Make a class a dataclass, and its instances nodes in a namespace.
@@ -91,8 +84,6 @@ def dataclass(cls: Any = None, /, *, namespace: str, **options: Any) -> Any:
         return functools.partial(dataclass, namespace=namespace, **options)
     if not isinstance(cls, type):
         raise TypeError(f"{_DECORATOR} can only be used with classes, not {cls!r}.")
-    if namespace != "":
-        registry.name_of(namespace)
     return register_node(dataclasses.dataclass(cls, **options), namespace=namespace)
 
 
@@ -119,7 +110,7 @@ def make_dataclass(
         [1]
     """
     attributes: Any = ns
-    if isinstance(namespace, dict):
+    if namespace is None or isinstance(namespace, dict):
         attributes, namespace = namespace, attributes
     if sys.version_info >= (3, 12):
         options.setdefault("module", sys._getframe(1).f_globals.get("__name__"))
@@ -153,7 +144,7 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
         use = "`optree.register_pytree_node()` or `optree.register_pytree_node_class()`"
         told = f"has `InitVar` field(s) and cannot round-trip. Use {use}."
         raise TypeError(f"{cls!r} {told}")
-    name = registry.name_of(where if where != "" else registry.GLOBAL_NAMESPACE)
+    name = registry.name_or_global(where)
     marked: Any = cls
     registry.check_new(marked, name)
     children: dict[str, Any] = {}

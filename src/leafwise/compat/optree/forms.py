@@ -49,8 +49,7 @@ def namedtuple_fields(obj: Any, /) -> tuple[str, ...]:
         ('x', 'y')
     """
     cls: Any = _class_of(obj, is_namedtuple_class, "collections.namedtuple")
-    fields: tuple[str, ...] = cls._fields
-    return fields
+    return cls._fields  # type: ignore[no-any-return]  # of strings
 
 
 def is_structseq(obj: object) -> bool:

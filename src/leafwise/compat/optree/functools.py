@@ -44,11 +44,6 @@ class partial(functools.partial[Any], CustomTreeNode[T]):  # its name
             func = Sealed(func)
         return super().__new__(cls, func, *args, **keywords)
 
-    def __repr__(self) -> str:
-        parts = [repr(self.func), *map(repr, self.args)]
-        parts += [f"{name}={value!r}" for name, value in self.keywords.items()]
-        return f"optree.functools.{self.__class__.__qualname__}({', '.join(parts)})"
-
     def __tree_flatten__(self) -> Any:
         """Return arguments, function and the names of the two."""
         return (self.args, self.keywords), self.func, ("args", "keywords")

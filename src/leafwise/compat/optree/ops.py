@@ -458,20 +458,32 @@ def prefix_errors(
         >>> from leafwise.compat import optree
         >>> (make,) = optree.prefix_errors({"a": [0]}, {"a": (0,)})
         >>> print(make("in_axes"))
-        pytree structure error at key path
+        pytree structure error: different types at key path
             in_axes['a']
         prefix: list of length 1
         full tree: tuple of length 1
     """
     treedef = walk.context.flatten(prefix_tree)[1]
     found = differences(treedef._code, full_tree, walk.context.view)
-    return [functools.partial(_prefix_error, difference) for difference in found]
+    given = walk, prefix_tree, full_tree
+    return [functools.partial(_prefix_error, *given, one) for one in found]
 
 
-def _prefix_error(difference: Difference, name: str) -> ValueError:
-    where = f"{name}{difference.path}" if difference.path else f"{name} tree root"
+def _prefix_error(
+    walk: Walk, prefix_tree: Any, full_tree: Any, difference: Difference, name: str
+) -> ValueError:
+    path, where = difference.path, walk.context.view.mode.namespace
+    nodes = [path(tree, namespace=where) for tree in (prefix_tree, full_tree)]
+    rule, other = [walk.context.rule_of(node) for node in nodes]
+    what = "types"
+    if rule and other and rule.pairs_by_key and other.pairs_by_key:
+        what = "pytree keys"
+    elif rule and rule is other:
+        sizes = {len(rule.flatten(node)[0]) for node in nodes}
+        what = "pytree metadata" if len(sizes) == 1 else "numbers of pytree children"
+    at = f"{name}{path}" if path else f"{name} tree root"
     return ValueError(
-        f"pytree structure error at key path\n    {where}\n"
+        f"pytree structure error: different {what} at key path\n    {at}\n"
         f"prefix: {difference.expected}\nfull tree: {difference.actual}"
     )
 

@@ -43,7 +43,8 @@ def reexport(*, namespace: str, module: str | None = None) -> Any:
             if left out.
 
     Raises:
-        ValueError: The name is taken.
+        TypeError: The namespace is not a string.
+        ValueError: The name is taken, or is none that a module can have.
 
     Example:
         >>> from leafwise.compat import optree
@@ -56,8 +57,11 @@ def reexport(*, namespace: str, module: str | None = None) -> Any:
         >>> tree.structure(State("dna"))
         PyTreeSpec(CustomTreeNode(State[()], [*]), namespace='doc-app')
     """
+    registry.name_or_global(namespace)
     if module is None:
         module = f"{sys._getframe(1).f_globals.get('__name__', '__main__')}.pytree"
+    if not all(map(str.isidentifier, module.split("."))):
+        raise ValueError(f"invalid module name: {module!r}")
     if module in sys.modules:
         raise ValueError(f"module {module!r} already exists")
     parts = {"": sys.modules[__name__], "dataclasses": dataclasses}

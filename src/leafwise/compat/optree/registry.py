@@ -165,8 +165,7 @@ def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
         aux: The aux data of a node, which is used where metadata is not enough.
     """
     if isinstance(rule, FunctionRule):
-        unflatten: Callable[[Any, Any], Any] = rule.form.unflatten
-        return unflatten
+        return rule.form.unflatten  # type: ignore[no-any-return]  # a function
     return UNFLATTEN.get(kind_of(rule)) or _UnflattenBy(rule, aux)
 
 
@@ -225,6 +224,15 @@ def name_of(namespace: Any) -> str:
     if namespace == "":
         raise ValueError("The namespace cannot be an empty string.")
     return namespace
+
+
+def name_or_global(namespace: Any) -> str:
+    """Return the name of a namespace, where an empty one is the global registry.
+
+    Raises:
+        TypeError: It is not a string.
+    """
+    return GLOBAL if namespace == "" else name_of(namespace)
 
 
 def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
@@ -300,10 +308,8 @@ def register_pytree_node(
 
     check_new(cls, name)
     if is_namedtuple_class(cls) or is_structseq_class(cls):
-        told = (
-            f"{cls!r} is a subclass of `collections.namedtuple` or `PyStructSequence`"
-        )
-        warnings.warn(f"{told}, a node already.", UserWarning, stacklevel=2)
+        told = "is a subclass of `collections.namedtuple` or `PyStructSequence`"
+        warnings.warn(f"{cls!r} {told}, a node already.", UserWarning, stacklevel=2)
     return put(cls, name, flatten_func, unflatten_func, path_entry_type)
 
 

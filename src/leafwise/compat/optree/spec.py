@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, Self
+from typing import Any, Self, SupportsInt
 
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
@@ -288,11 +288,7 @@ class PyTreeSpec:
         namespace = f", namespace={self.namespace!r}" if self.namespace else ""
         return f"PyTreeSpec({text}{mode}{namespace})"
 
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
-        return self
+    __copy__ = __deepcopy__ = lambda self, *_memo: self
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _load, (*self._treedef.__reduce__(), self.namespace)
@@ -367,7 +363,8 @@ def _place(what: str, index: Any, count: int) -> int:
         IndexError: There is no such place.
         TypeError: It is not an index.
     """
-    place = operator.index(index)
+    is_whole = isinstance(index, SupportsInt) and not isinstance(index, float)
+    place = int(index) if is_whole else operator.index(index)
     if not -count <= place < count:
         raise IndexError(f"PyTreeSpec::{what}() index out of range.")
     return place

@@ -72,6 +72,11 @@ class PyTree(Generic[T]):
         (<class 'int'>,)
     """
 
+    def __class_getitem__(cls, param: Any) -> Any:
+        """Return the annotation of trees; trees of trees are trees."""
+        is_tree = getattr(param, "__origin__", None) is cls
+        return param if is_tree else super().__class_getitem__(param)  # type: ignore[misc]
+
 
 def PyTreeTypeVar(name: str, param: Any) -> Any:  # its name in optree
     """Return `PyTree[param]`; the name is that of the annotation in optree."""

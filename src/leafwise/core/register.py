@@ -226,7 +226,7 @@ class DataclassRule(BoundRule):
 
         def unflatten(aux: Any, children: Any) -> Any:
             node = new(cls)
-            for name, value in zip(names, (*children, *aux)):  # noqa: B905
+            for name, value in zip(names, (*children, *aux) if aux else children):  # noqa: B905
                 put(node, name, value)
             if dropped is not None:
                 dropped(node)

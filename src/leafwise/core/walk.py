@@ -71,10 +71,12 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
                 children = stack[-arity:]
                 del stack[-arity:]
             if rule is DICT:
+                is_sorted = aux.ordered is aux.inserted
                 if arity == 2:
                     (a, b), (p, q) = aux.inserted, children
-                    moved = aux.ordered is not aux.inserted
-                    stack.append({a: q, b: p} if moved else {a: p, b: q})
+                    stack.append({a: p, b: q} if is_sorted else {a: q, b: p})
+                elif is_sorted:
+                    stack.append(dict(zip(aux.ordered, children)))  # noqa: B905
                 else:
                     stack.append(aux.build(children))
             elif rule is LIST:
@@ -320,7 +322,7 @@ def flatten(
         view: The view to look types up in.
         is_leaf: Says of each node, from the root down, whether to stop there.
         calls: The calls of flatten functions that were made already, in order: a node,
-            its children or a `Failed`, its aux data and the keys that it gave.
+            and what the function returned for it, or a `Failed`.
 
     Raises:
         CycleError: The tree contains itself.
@@ -366,7 +368,12 @@ def flatten(
                 else:
                     children, aux = again(rule, node)
                 arity = len(children)
-                if stop is None and leaf_types.issuperset(map(type, children)):
+                if arity == 2:
+                    first, second = children
+                    flat = type(first) in leaf_types and type(second) in leaf_types
+                else:
+                    flat = leaf_types.issuperset(map(type, children))
+                if flat and stop is None:
                     leaves += children
                     count = len(leaves)
                     code.append((count - mark, rule, arity, aux))
@@ -399,12 +406,12 @@ def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
     left = [*reversed(calls)]
 
     def read(rule: Rule, node: Any) -> Any:
-        if not left or left[-1][0] is not node:
+        if not left or left[-1] is not node:
             return rule.flatten(node)
-        _, children, *aux = left.pop()
-        if isinstance(children, Failed):
-            raise children.__cause__  # type: ignore[misc]  # it has one
-        return tuple(children), tuple(aux)
+        _, result = left.pop(), left.pop()
+        if isinstance(result, Failed):
+            raise result.__cause__  # type: ignore[misc]  # it has one
+        return rule.form.checked(result)
 
     return read
 

@@ -286,11 +286,10 @@ Anything else is the caller's: what a signal handler raises, for one."""
 _CATCH: Final = f"except ({', '.join(error.__name__ for error in FAILURES)}):"
 
 
-_BEGIN: Final = "-1, 0, ()"  # no question is asked yet
 _HAND_OVER: Final = (
     "except Exception as error:",
     "    index = before - length_hint(rest)",
-    "    answers = answers_of(error, at, index, calls, node)",
+    "    answers = answers_of(error, at, index, calls)",
     "    if answers is None: raise",
     "return go_on(tree, calls, ask, answers)",
 )
@@ -301,7 +300,7 @@ class _Missed(Exception):
 
 
 def _answers_of(
-    leaves: list[bool], error: Exception, at: int, before: int, calls: Any, node: Any
+    leaves: list[bool], error: Exception, at: int, before: int, calls: Any
 ) -> list[Any] | None:
     """Return what a predicate answered, until a generated function had to give up.
 
@@ -315,7 +314,6 @@ def _answers_of(
             answer was no.
         before: What is to be added to the number of the question.
         calls: The calls of flatten functions so far, as `flatten` of the walk has them.
-        node: The node that such a function was called with, None if none is running.
 
     Returns:
         The answers; the last is the error, if the predicate raised it. None if the
@@ -325,10 +323,10 @@ def _answers_of(
     number += before
     if type(error) is not _Missed and not is_answered:
         return [*leaves[:number], error]
-    if node is not None:
+    if len(calls) % 2:  # it was called, and has not returned
         failed = Failed()
         failed.__cause__ = error
-        calls.append((node, failed, None, None))
+        calls.append(failed)
     elif not isinstance(error, (*FAILURES, _Missed)):
         return None
     if number < 0:
@@ -511,7 +509,7 @@ class Reader(Text):
         with self.block(f"def {head}:"):
             if hands_over:
                 made = "[]" if self._records else "()"
-                self.add(f"at, before, rest, calls, node = {_BEGIN}, {made}, None")
+                self.add(f"at, before, rest, calls = -1, 0, (), {made}")
             with self.block("try:"):
                 while self._steps:  # the last comes first: no recursion, at any depth
                     step, *given = self._steps.pop()
@@ -531,14 +529,10 @@ class Reader(Text):
         """Write that a tree of which this holds is another one."""
         self.add(f"if {condition}: {self._missed}")
 
-    def _record(self, *lines: str) -> None:
-        """Write what is noted of a call of a function of the user."""
+    def _record(self, value: str) -> None:
+        """Write that a function of the user is called with a value, or returned it."""
         if self._records:
-            self.add(*lines)
-
-    def _note_call(self, *entry: str) -> None:
-        """Write that a function of the user has returned."""
-        self._record("node = None", f"calls.append(({', '.join(entry)}))")
+            self.add(f"calls.append({value})")
 
     # ---------------------------------------------------------------- collecting
 
@@ -556,7 +550,7 @@ class Reader(Text):
             elif len(items) < _SPREAD and all(map(str.isidentifier, items)):
                 self.add(*[f"{name}.append({item})" for item in items])
             else:
-                self.add(f"{name} += [{', '.join(items)}]")
+                self.add(f"{name} += {_tuple_of(items)}")
             items.clear()
         self._started = True
 
@@ -794,7 +788,7 @@ class Reader(Text):
 
     def _compare(self, value: str, known: Any) -> None:
         """Write that a value must be just this one."""
-        found = self.kept(value, "static")
+        found = value if value.isidentifier() else self.kept(value, "static")
         differs = f"not exactly({found}, {self.name(known)})"
         if type(known) in _SCALARS:
             differs = self._differs(found, known)
@@ -806,33 +800,30 @@ class Reader(Text):
         The keys that it gives, if it does, are mostly the same objects each time. What
         is not as usual is checked and made into keys as the rule does it.
         """
-        form, known, keyed = part.rule.form, "None", part.kind == "keyed"
+        form, keyed = part.rule.form, part.kind == "keyed"
         what = ("result", "children", "aux", "given")
         result, items, aux, given = map(self.fresh, what)
-        unusual = [
-            f"type({result}) is not tuple or len({result}) != {2 + keyed}",
-            f"type({result}[0]) is not tuple and type({result}[0]) is not list",
-        ]
+        unusual = [f"type({items}) is not tuple and type({items}) is not list"]
         differs = f"{given} is not None"
         if keyed:
-            known = self.name(part.aux[1])
-            differs = f"not exactly({given}, {known})"
-            unusual += [f"len({result}[0]) != {part.arity}"]
-            unusual += [f"type({result}[2]) is not tuple"]
-            unusual += [f"len({result}[2]) != {part.arity}"]
+            differs = f"not exactly({given}, {self.name(part.aux[1])})"
+            unusual += [f"len({items}) != {part.arity}", f"type({given}) is not tuple"]
+            unusual += [f"len({given}) != {part.arity}"]
             expected = enumerate(map(self.name, _given_for(part)))
-            unusual += [f"{result}[2][{index}] is not {key}" for index, key in expected]
+            unusual += [f"{given}[{index}] is not {key}" for index, key in expected]
         self._flush()
-        self._record(f"node = {var}")
+        self._record(var)
         self.add(f"{result} = {self.name(form.flatten)}({var})")
+        self._record(result)
+        self._refuse_if(f"type({result}) is not tuple")
+        self.add(f"{items}, {aux}{f', {given}' * keyed} = {result}")
         with self.block(f"if {' or '.join(unusual)}:"):
+            if self._records:
+                self.add("calls.pop()")
             checked = f"{self.name(form.checked)}({result})"
             self.add(f"{items}, ({aux}, {given}) = {checked}")
-            self._note_call(var, items, aux, given)
+            self._record(f"({items}, {aux}, {given})")
             self._refuse_if(differs)
-        with self.block("else:"):
-            self.add(f"{items}, {aux}{', _' * keyed} = {result}")
-            self._note_call(var, items, aux, known)
         if not part.varies:
             self._compare(aux, part.aux[0])
         more = [self.kept(f"({aux}, None)", "aux")] if part.varies else []
@@ -846,10 +837,11 @@ class Reader(Text):
         call = f"{items}, {aux} = {self.name(part.rule.flatten)}({var})"
         self._flush()
         is_users = isinstance(part.rule.form, nodes.Functions)
-        self._record(*[f"node = {var}"] * is_users)
+        if is_users:
+            self._record(var)
         self.add(call)
         if is_users:
-            self._note_call(var, items, f"*{aux}")
+            self._record(f"({items}, *{aux})")
         if not part.varies:
             self._refuse_if(f"not exactly({aux}, {self.name(part.aux)})")
         self._sequence(part, items, more=[aux] if part.varies else [])

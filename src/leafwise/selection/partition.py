@@ -35,7 +35,7 @@ def _numbered(
     regions = [*map(Region, found)]
     leaves, treedef = context.flatten(tree)
     numbers = [
-        ([n for n, region in enumerate(regions) if path in region] or [len(regions)])[0]
+        next((n for n, region in enumerate(regions) if path in region), len(regions))
         for path in treedef.paths()
     ]
     return leaves, treedef, numbers

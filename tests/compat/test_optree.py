@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import importlib
+import inspect
 import pickle
 import time
 import warnings
@@ -494,6 +495,9 @@ CALLS = {
     "a static field": lambda m: dict(
         in_room(m, "dataclasses.field", pytree_node=False, metadata={"a": 1}).metadata
     ),
+    "the signature of a field": lambda m: [*inspect.signature(
+        importlib.import_module(f"{m.__name__}.dataclasses").field
+    ).parameters],
     "a made class": lambda m: m.tree_flatten(
         made_class(m)(1), namespace="compat-made"
     ),

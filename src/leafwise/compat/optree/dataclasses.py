@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import sys
 from collections.abc import Iterable
 from types import MappingProxyType
@@ -65,6 +66,11 @@ def field(
     if doc is not None:
         options["doc"] = doc
     return dataclasses.field(init=init, metadata=data, **options)
+
+
+_own, _theirs = [inspect.signature(f).parameters for f in (field, dataclasses.field)]
+_last = {name: _own[name] for name in ("doc", "pytree_node")}
+vars(field)["__signature__"] = inspect.Signature([*{**_theirs, **_last}.values()])
 
 
 @dataclass_transform(field_specifiers=(field,))

@@ -258,8 +258,7 @@ def _transposing(name: str) -> Callable[..., Any]:
         results = _results(func, columns, outer, lead)
         if inner_treespec is None and not results:
             raise ValueError(f"The outer structure must have a leaf, got {outer!r}.")
-        inner = inner_treespec
-        if inner is None:
+        if (inner := inner_treespec) is None:
             inner = walk.flatten(results[0])[1]
         if not inner.num_leaves:
             raise ValueError(f"The inner structure must have a leaf, got {inner!r}.")

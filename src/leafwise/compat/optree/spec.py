@@ -320,10 +320,8 @@ def _check_made(made: Any, one: PyTreeDef) -> None:
     """
     if not isinstance(made, PyTreeSpec):
         raise TypeError(f"transform() takes functions to a PyTreeSpec, got {made!r}")
-    fits = one.is_leaf() or (
-        made.is_one_level() and made.num_leaves == one.num_children
-    )
-    if made.none_is_leaf != one.none_is_leaf or not fits:
+    fits = made.is_one_level() and made.num_leaves == one.num_children
+    if made.none_is_leaf != one.none_is_leaf or not (fits or one.is_leaf()):
         raise ValueError(f"{made!r} cannot stand in the place of {one!r}")
 
 

@@ -46,43 +46,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if given[0].split("=")[0] in _ABOUT_ALL:
             shell = parser.parse_args(given).print_completion
-            print(_completion(parser, parsers, shell))
+            shtab = need("shtab", "--print-completion", "shell")
+            for made in parsers.values():
+                for action in made._actions:
+                    if action.metavar == "FILE":
+                        action.complete = shtab.FILE  # type: ignore[attr-defined]
+            print(shtab.complete(parser, shell=shell))
             return 0
-        command = _take_command(parser, given)
+        # options may stand before the command, or a file without one: `--format json -`
+        words = (word for word in given if word == "-" or not word.startswith("-"))
+        word, command = next(words, ""), "show"
+        if word in COMMANDS:
+            given.remove(word)
+            command = word
+        elif word == given[0] != "-" and "." not in word and not os.path.exists(word):
+            close = [name for name in COMMANDS if is_near(word, name)]
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            parser.error(f"{word!r} is neither a command nor a file{hint}")
         # its own parser lets options stand between FILE and SELECTOR
         options = parsers[command].parse_intermixed_args(given)
         report = COMMANDS[command][0](options)
         if report.lines:
             write(report.lines, report.path)
     except (LeafwiseError, ModuleNotFoundError, OSError, ValueError) as error:
-        complain(f"{parser.prog}: {_in_one_line(error)}")
+        text = str(error)
+        if isinstance(error, OSError) and error.strerror:
+            text = f"{error.filename or 'cannot write'}: {error.strerror}"
+        if not text.endswith("^"):  # a caret stands below a pattern
+            text = " ".join(map(str.strip, text.split("\n")))
+        complain(f"{parser.prog}: {text}")
         return getattr(error, "status", 2)
     return report.status
-
-
-def _take_command(parser: argparse.ArgumentParser, given: list[str]) -> str:
-    """Take the command out of arguments; it is `show` if a file comes without one.
-
-    Options may stand before both: `--format json -`.
-    """
-    words = (word for word in given if word == "-" or not word.startswith("-"))
-    word = next(words, "")
-    if word in COMMANDS:
-        given.remove(word)
-        return word
-    if word == given[0] != "-" and "." not in word and not os.path.exists(word):
-        close = [name for name in COMMANDS if is_near(word, name)]
-        hint = f"; did you mean {close[0]!r}?" if close else ""
-        parser.error(f"{word!r} is neither a command nor a file{hint}")
-    return "show"
-
-
-def _in_one_line(error: Exception) -> str:
-    """Return an error as one line; a pattern with a caret below it as it is."""
-    text = str(error)
-    if isinstance(error, OSError) and error.strerror:
-        text = f"{error.filename or 'cannot write'}: {error.strerror}"
-    return text if text.endswith("^") else " ".join(map(str.strip, text.split("\n")))
 
 
 # --------------------------------------------------------------------- arguments
@@ -129,16 +123,6 @@ def _parser() -> tuple[argparse.ArgumentParser, Parsers]:
                          "metavar": shown, "help": _POSITIONALS.get(shown)}  # fmt: skip
             (made if word in own else group).add_argument(*names, **given)
     return parser, parsers.choices
-
-
-def _completion(parser: argparse.ArgumentParser, parsers: Parsers, shell: str) -> str:
-    """Return what makes a shell complete our arguments."""
-    shtab = need("shtab", "--print-completion", "shell")
-    for made in parsers.values():
-        for action in made._actions:
-            if action.metavar == "FILE":
-                action.complete = shtab.FILE  # type: ignore[attr-defined]
-    return str(shtab.complete(parser, shell=shell))
 
 
 COMMANDS: Final[dict[str, tuple[Run, str, str]]] = {

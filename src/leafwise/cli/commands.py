@@ -149,7 +149,11 @@ def _read(
             )
         try:
             if kind is None:
-                document = formats.Document(_of_arrays(path), suffix[1:])
+                try:
+                    tree = io.load(path)
+                except FileError:  # of a class that is not here, or of damage
+                    tree = io.load(path, treedef=False)
+                document = formats.Document(tree, suffix[1:])
                 sources.append(Source(path, "", document, ""))
                 if edits:
                     raise Unreadable(f"{path}: files of arrays cannot be edited")
@@ -173,13 +177,6 @@ def _read(
             raise Unreadable(f"{path}: its anchors expand to more than {_MOST} values")
         sources.append(Source(path, text, document, charset))
     return sources
-
-
-def _of_arrays(path: str) -> Any:
-    try:
-        return io.load(path)
-    except FileError:  # of a class that is not here, or of damage
-        return io.load(path, treedef=False)
 
 
 def _size(tree: Any) -> int:

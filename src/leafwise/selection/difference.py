@@ -218,7 +218,13 @@ def difference(
             if isinstance(before, cls) and isinstance(after, cls):
                 return _of_texts(before, after, what)
         if isinstance(before, AbstractSet) and isinstance(after, AbstractSet):
-            return _of_sets(before, after)
+            removed, added = (
+                tuple(sorted((x for x in one if x not in other), key=shown))
+                for one, other in ((before, after), (after, before))
+            )
+            if not (removed or added):
+                return None
+            return SetDifference(len(before), len(after), removed, added)
         texts = shown(before), shown(after)
         if type(before) is type(after) and max(map(len, texts)) > _AROUND:
             return _of_texts(*texts, "character", quoted=False)
@@ -265,7 +271,7 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         )
 
 
-# --------------------------------------------------------------------- texts and sets
+# ------------------------------------------------------------------------------ texts
 
 
 def _of_texts(
@@ -286,16 +292,6 @@ def _of_texts(
         dots = "..." * (start > 0), "..." * (end < len(text))
         around.append(printable(shown(piece) if quoted else piece).join(dots))
     return TextDifference(what, (len(a), len(b)), position, line, column, *around)
-
-
-def _of_sets(a: AbstractSet[Any], b: AbstractSet[Any]) -> SetDifference | None:
-    removed, added = (
-        tuple(sorted((x for x in one if x not in other), key=shown))
-        for one, other in ((a, b), (b, a))
-    )
-    if not (removed or added):
-        return None
-    return SetDifference(len(a), len(b), removed, added)
 
 
 # ----------------------------------------------------------------------------- lines
@@ -432,23 +428,35 @@ def told(change: Change) -> Told:
             case ArrayDifference() as found:
                 return _tell_arrays(before, after, found)
             case TextDifference() as found:
-                return _tell_texts(before, after, found)
+                place = f"{found.what} {found.position + 1}"
+                if found.line > 1:
+                    place += f" (line {found.line}, column {found.column})"
+                old, new = (counted(size, found.what) for size in found.sizes)
+                if not isinstance(before, str | bytes):
+                    old, new = clip(before), clip(after)
+                rows: list[Row] = [("", old, new), ("", found.before, found.after)]
+                return Told(rows, f"which differ from {place} on")
             case SetDifference() as found:
-                return _tell_sets(before, after, found)
-    return Told([("", *_labelled(before, after, old, new))])
-
-
-def _labelled(before: Any, after: Any, old: str, new: str) -> tuple[str, str]:
-    """Return the texts of two values, and what else tells them apart."""
-    labels: Any = ("", "")
+                old, new = (f"{type_name(x)} of {len(x)}" for x in (before, after))
+                note, columns = [], []
+                for word, items in (("removed", found.removed), ("added", found.added)):
+                    texts = [clip(item) for item in items[:_ITEMS]]
+                    if len(items) > _ITEMS:
+                        texts.append(f"and {len(items) - _ITEMS} more")
+                    note += [f"{len(items)} {word}"] if items else []
+                    columns.append(texts)
+                rows = [("", old, new)]
+                rows += [("", x, y) for x, y in zip_longest(*columns)]
+                return Told(rows, ", ".join(note))
+    labels: Any = ("", "")  # what else tells them apart
     if type(before) is not type(after):
         labels = type_names(type(before), type(after))
     if old == new:
         labels = contrast(before, after)
     if isinstance(labels, str):
-        return old, f"{new} ({printable(labels)})"
+        return Told([("", old, f"{new} ({printable(labels)})")])
     marks = [f" ({printable(label)})" if label else "" for label in labels]
-    return old + marks[0], new + marks[1]
+    return Told([("", old + marks[0], new + marks[1])])
 
 
 def _is_many(value: Any) -> bool:
@@ -489,27 +497,3 @@ def _tell_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
         errors.append(f"{found.not_finite} with NaN or infinity")
     note += f": {', '.join(errors)}" if errors else ""
     return Told(rows, note, found.differing - len(found.places))
-
-
-def _tell_texts(before: Any, after: Any, found: TextDifference) -> Told:
-    place = f"{found.what} {found.position + 1}"
-    if found.line > 1:
-        place += f" (line {found.line}, column {found.column})"
-    old, new = (counted(size, found.what) for size in found.sizes)
-    if not isinstance(before, str | bytes):
-        old, new = clip(before), clip(after)
-    rows = [("", old, new), ("", found.before, found.after)]
-    return Told(rows, f"which differ from {place} on")
-
-
-def _tell_sets(before: Any, after: Any, found: SetDifference) -> Told:
-    names = [f"{type_name(x)} of {len(x)}" for x in (before, after)]
-    note, columns = [], []
-    for word, items in (("removed", found.removed), ("added", found.added)):
-        texts = [clip(item) for item in items[:_ITEMS]]
-        if len(items) > _ITEMS:
-            texts.append(f"and {len(items) - _ITEMS} more")
-        note += [f"{len(items)} {word}"] if items else []
-        columns.append(texts)
-    rows = [("", old, new) for old, new in zip_longest(*columns)]
-    return Told([("", names[0], names[1]), *rows], ", ".join(note))

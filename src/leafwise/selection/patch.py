@@ -54,28 +54,23 @@ def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
         if kind != "removed":
             place = path_below(path.parent, SequenceKey(change.index))
             made.append(((*order, 1, change.index), "add", place, change.after))
-    return [_operation(*rest) for _, *rest in sorted(made, key=itemgetter(0))]
-
-
-def _operation(word: str, path: KeyPath, value: Any) -> dict[str, Any]:
-    """Return an operation; MISSING for one without a value.
-
-    Raises:
-        EditError: JSON cannot hold a key or the value.
-    """
-    made = {"op": word, "path": _pointer(path)}
-    if value is MISSING:
-        return made
     is_leaf = lambda node: type(node) not in (dict, list) or not node  # noqa: E731
-    leaves, treedef = context_of(is_leaf, none_is_leaf=True).flatten(value)
-    for below, leaf in zip(treedef.paths(), leaves, strict=True):
-        place = KeyPath(path + below)
-        _pointer(place)
-        is_finite = type(leaf) is not float or math.isfinite(leaf)
-        if type(leaf) not in _JSON_TYPES or not is_finite:
-            what = f"{clip(leaf)} ({type_name(leaf)})"
-            raise EditError(f"JSON cannot hold {what} at {place.where()}", path=place)
-    return {**made, "value": value}
+    context = context_of(is_leaf, none_is_leaf=True)
+    found: list[dict[str, Any]] = []
+    for _, word, path, value in sorted(made, key=itemgetter(0)):
+        found.append({"op": word, "path": _pointer(path)})
+        if value is MISSING:
+            continue
+        leaves, treedef = context.flatten(value)
+        for below, leaf in zip(treedef.paths(), leaves, strict=True):
+            where = KeyPath(path + below)
+            _pointer(where)
+            is_finite = type(leaf) is not float or math.isfinite(leaf)
+            if type(leaf) not in _JSON_TYPES or not is_finite:
+                text = f"{clip(leaf)} ({type_name(leaf)}) at {where.where()}"
+                raise EditError(f"JSON cannot hold {text}", path=where)
+        found[-1]["value"] = value
+    return found
 
 
 _JSON_TYPES: Final = frozenset({str, int, float, bool, type(None), dict, list})

@@ -111,8 +111,26 @@ def draw(
     lines: list[str] = []
 
     def add(item: Item, branch: str, margin: str) -> None:
-        drawn = paint(branch, "dim") if branch else ""
-        lines.append(f"{drawn}{_line(item, width - len(branch), paint)}")
+        spare = max(width - len(branch), _NARROWEST)
+        text = paint(branch, "dim") if branch else ""
+        sign = item.kind if isinstance(item.value, Change) else ""
+        key, said = key_text(item), value_text(item)
+        around = item.above.kind if item.above else ""
+        is_news = item.role != "again" and not sign and item.kind != around
+        note = ", ".join(filter(None, (item.kind if is_news else "", item.comment)))
+        for part, colour in (
+            (f"{sign} " if sign else "", sign),
+            (key, "path"),
+            (": " if item.above and said and key else "", ""),
+            (said, sign or ("dim" if item.role in ("again", "more") else "")),
+            (f"  # {note}" if note else "", "dim"),
+        ):
+            cut = clipped(part, spare)
+            text += paint(cut, colour) if cut and colour else cut
+            spare -= columns(cut)
+            if cut != part or not spare:
+                break
+        lines.append(text)
         inside = [] if item.is_closed else item.items
         for inner in inside:
             tip, bar = ("└── ", "    ") if inner is inside[-1] else ("├── ", "│   ")
@@ -120,32 +138,6 @@ def draw(
 
     add(root, "", "")
     return Picture("\n".join(lines))
-
-
-def _line(item: Item, width: int, paint: Paint) -> str:
-    """Return what stands behind the branch of an item."""
-    width = max(width, _NARROWEST)
-    sign = item.kind if isinstance(item.value, Change) else ""
-    said = value_text(item)
-    around = item.above.kind if item.above else ""
-    is_news = item.role != "again" and not sign and item.kind != around
-    note = ", ".join(filter(None, (item.kind if is_news else "", item.comment)))
-    parts = [
-        (f"{sign} " if sign else "", sign),
-        (key_text(item), "path"),
-        (": " if item.above and said and key_text(item) else "", ""),
-        (said, sign or ("dim" if item.role in ("again", "more") else "")),
-        (f"  # {note}" if note else "", "dim"),
-    ]
-    text = ""
-    for part, colour in parts:
-        cut = clipped(part, width)
-        if cut:
-            text += paint(cut, colour) if colour else cut
-        width -= columns(cut)
-        if cut != part or not width:
-            break
-    return text
 
 
 # ------------------------------------------------------------------------- Mermaid

@@ -18,7 +18,7 @@ from ..layout import Part
 from ..ops.context import context_of
 from ..paint import SIGNS
 from ..safely import class_name, printable, printed, shown, type_name
-from ..selection.diff import Change, TreeDiff
+from ..selection.diff import TreeDiff
 from ..selection.difference import SIGNS as KINDS
 from ..selection.difference import counted, told
 from ..selection.edit import Selection
@@ -235,32 +235,29 @@ def _of_diff(diff: TreeDiff, most: int) -> str:
     """Return changes as a table with old and new side by side."""
     if not diff:
         return caption("no differences")
-    head = caption(counted(len(diff), "change"))
-    rows = "".join(map(_of_change, diff[:most]))
-    rest = caption(f"and {len(diff) - most:,} more") if len(diff) > most else ""
     columns = '<th></th><th scope="col">old</th><th scope="col">new</th>'
-    table = f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>{rows}</table>'
-    return f"{head}{table}{rest}"
-
-
-def _of_change(change: Change) -> str:
-    """Return the rows of a change."""
-    found = told(change)
-    sign = KINDS[change.kind]
-    note = f"to [{change.index}]" if change.kind == "moved" else found.note
-    note += f" (and {found.more} more places)" if found.more else ""
-    path = safe(change.path.where(), _LONGEST_PATH)
-    rows = [
-        f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" scope="rowgroup">'
-        f"{span('sign', sign)} <code>{path}</code> "
-        f"{span('dim', note)}</th></tr>"
+    parts = [
+        caption(counted(len(diff), "change")),
+        f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>',
     ]
-    for where, *texts in found.rows:
-        cells = [
-            '<td class="lw-none"></td>'
-            if text is None
-            else f'<td class="lw-{side}">{safe(text)}</td>'
-            for side, text in zip(("old", "new"), texts, strict=True)
-        ]
-        rows.append(f'<tr><td class="lw-dim">{safe(where)}</td>{"".join(cells)}</tr>')
-    return f"{''.join(rows)}</tbody>"
+    for change in diff[:most]:
+        found, sign = told(change), KINDS[change.kind]
+        note = f"to [{change.index}]" if change.kind == "moved" else found.note
+        note += f" (and {found.more} more places)" if found.more else ""
+        path = safe(change.path.where(), _LONGEST_PATH)
+        parts.append(
+            f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" '
+            f'scope="rowgroup">{span("sign", sign)} <code>{path}</code> '
+            f"{span('dim', note)}</th></tr>"
+        )
+        for where, *texts in found.rows:
+            cells = [
+                '<td class="lw-none"></td>'
+                if text is None
+                else f'<td class="lw-{side}">{safe(text)}</td>'
+                for side, text in zip(("old", "new"), texts, strict=True)
+            ]
+            parts += [f'<tr><td class="lw-dim">{safe(where)}</td>', *cells, "</tr>"]
+        parts.append("</tbody>")
+    rest = caption(f"and {len(diff) - most:,} more") if len(diff) > most else ""
+    return "".join([*parts, "</table>", rest])

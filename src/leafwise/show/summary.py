@@ -129,7 +129,7 @@ def tree_summary(
             for entry in entries:
                 entry.children.sort(key=lambda e: -getattr(e.amount, sort))
         levels = _DEEPEST if depth is None else min(depth, _DEEPEST)
-        rows = _rows(root, _plan(root, levels, most))
+        rows = _rows(root, levels, most)
     shared = sum(entry.first is not None for entry in entries)
     return TreeSummary(rows, root.amounts, shared, by)
 
@@ -236,11 +236,18 @@ class TreeSummary:
         if width is None:
             width = max(get_terminal_size((_WIDTH, 0)).columns, _NARROWEST)
         columns = self._columns(branches_of([row.depth for row in self.rows]))
-        widths = _fitted(columns, width)
-        texts = [
-            [_padded(text, size, not is_text) for text in cells]
-            for (is_text, cells), size in zip(columns, widths, strict=True)
-        ]
+        widths = [max(map(taken, cells)) for _, cells in columns]
+        # columns of text share what the others leave
+        wide = [w for (is_text, _), w in zip(columns, widths, strict=True) if is_text]
+        spare = width - (sum(widths) - sum(wide)) - len(_GAP) * (len(widths) - 1)
+        most = max(fair_share(wide, spare - len(wide)), _NARROWEST_COLUMN)
+        texts = []
+        for n, (is_text, cells) in enumerate(columns):
+            widths[n] = min(widths[n], most) if is_text else widths[n]
+            cut = [clipped(text, widths[n]) for text in cells]
+            blanks = [" " * (widths[n] - taken(text)) for text in cut]
+            sides = (cut, blanks) if is_text else (blanks, cut)
+            texts.append([*map("".join, zip(*sides, strict=True))])
         head, *lines = [_GAP.join(row).rstrip() for row in zip(*texts, strict=True)]
         rule = "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
         notes = [clipped(note, max(width, _NARROWEST)) for note in self._notes()]
@@ -287,7 +294,13 @@ class TreeSummary:
         """Return the columns that say something."""
         rows, by = self.rows, self._by
         if by is None:
-            names = _labels(rows)
+            names, above = [], [""]
+            for row in rows:  # of each path what is not said by the rows above
+                del above[row.depth + 1 :]
+                label = row.path.removeprefix(above[-1]) or _ROOT
+                above.append(row.path)
+                same_as = f" → {row.same_as}" if row.role == "again" else ""
+                names.append(row.more_text or f"{label}{same_as}")
         else:
             names = [row.more_text or getattr(row, _FIELDS[by]) for row in rows]
         if branches:
@@ -339,43 +352,12 @@ _CELLS: Final[dict[str, tuple[bool, Callable[[SummaryRow], str]]]] = {
 _FORM: Final = {"type", "shape", "dtype", "kind"}
 
 
-def _labels(rows: Sequence[SummaryRow]) -> list[str]:
-    """Return what of their paths is not said by the rows above."""
-    labels = []
-    above = [""]
-    for row in rows:
-        del above[row.depth + 1 :]
-        label = row.path.removeprefix(above[-1]) or _ROOT
-        above.append(row.path)
-        same_as = f" → {row.same_as}" if row.role == "again" else ""
-        labels.append(row.more_text or f"{label}{same_as}")
-    return labels
-
-
 def _kinds_text(amounts: dict[str, Amount]) -> str:
     """Return the kinds as text, with the count of each if there are several."""
     found = [kind.value for kind in Kind if kind.value in amounts]
     if len(found) < 2:
         return "".join(found)
     return ", ".join(f"{kind}: {amounts[kind].count:,}" for kind in found)
-
-
-def _fitted(columns: Sequence[_Column], width: int) -> list[int]:
-    """Return how wide each column is: those of text share what the others leave."""
-    widths = [max(map(taken, cells)) for _, cells in columns]
-    texts = [w for (is_text, _), w in zip(columns, widths, strict=True) if is_text]
-    spare = width - (sum(widths) - sum(texts)) - len(_GAP) * (len(widths) - 1)
-    most = max(fair_share(texts, spare - len(texts)), _NARROWEST_COLUMN)
-    return [
-        min(widest, most) if is_text else widest
-        for (is_text, _), widest in zip(columns, widths, strict=True)
-    ]
-
-
-def _padded(text: str, width: int, is_right: bool) -> str:
-    text = clipped(text, width)
-    blank = " " * (width - taken(text))
-    return f"{blank}{text}" if is_right else f"{text}{blank}"
 
 
 # ---------------------------------------------------------------------------- counting
@@ -554,13 +536,13 @@ def _read(tree: Any, context: Context) -> list[_Entry]:
 # ------------------------------------------------------------------------------- rows
 
 
-def _plan(root: _Entry, levels: int, most: int) -> dict[_Entry, int]:
-    """Return how many children of each node have rows, chosen level by level.
+def _rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
+    """Return the rows of nodes and leaves.
 
     What is near the root comes first, and the nodes of a level share what is left of
     the limit, so that one long list hides nothing else.
     """
-    shares: dict[_Entry, int] = {}
+    shares: dict[_Entry, int] = {}  # how many children of each node have rows
     level, spare = [root], most - 1
     for _ in range(levels):
         level = [entry for entry in level if entry.children and not entry.is_cell]
@@ -572,15 +554,20 @@ def _plan(root: _Entry, levels: int, most: int) -> dict[_Entry, int]:
         for entry, size in zip(level, sizes, strict=True):
             shares[entry] = size if size <= fair else fair - 1  # and a row for the rest
         level = [inner for e in level for inner in e.children[: shares[e]]]
-    return shares
-
-
-def _rows(root: _Entry, shares: dict[_Entry, int]) -> list[SummaryRow]:
-    """Return the rows of nodes and leaves."""
     whole = root.amount
 
     def below(entry: _Entry, path: str, depth: int) -> Iterator[SummaryRow]:
-        yield _row(entry, path, depth, whole)
+        first, shown = entry.first, entry.first or entry
+        if shown.is_cell:  # a variable has the row of its value
+            (shown,) = shown.children
+            first = first or shown.first
+        role: Role = "again" if first else "node" if shown.is_node else "leaf"
+        shape, dtype = (None, "") if shown.is_node else _form(shown.value)
+        yield SummaryRow(
+            path, depth, role, entry.type, shape, dtype, _kinds_text(entry.amounts),
+            same_as=first.path or _ROOT if first else "",
+            **_numbers(entry.amount, whole),
+        )  # fmt: skip
         share = shares.get(entry, 0)
         for inner in entry.children[:share]:
             yield from below(inner, path + inner.label, depth + 1)
@@ -590,20 +577,6 @@ def _rows(root: _Entry, shares: dict[_Entry, int]) -> list[SummaryRow]:
             yield SummaryRow(path, depth + 1, "more", left_out=len(rest), **numbers)
 
     return [*below(root, "", 0)]
-
-
-def _row(entry: _Entry, path: str, depth: int, whole: Amount) -> SummaryRow:
-    """Return the row of an entry; a variable has that of its value."""
-    first, shown = entry.first, entry.first or entry
-    if shown.is_cell:
-        (shown,) = shown.children
-        first = first or shown.first
-    role: Role = "again" if first else "node" if shown.is_node else "leaf"
-    shape, dtype = (None, "") if shown.is_node else _form(shown.value)
-    return SummaryRow(
-        path, depth, role, entry.type, shape, dtype, _kinds_text(entry.amounts),
-        same_as=first.path or _ROOT if first else "", **_numbers(entry.amount, whole),
-    )  # fmt: skip
 
 
 def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:

@@ -100,7 +100,16 @@ def centres(boxes: list[Box]) -> list[float]:
     for box in reversed(boxes):
         below: list[tuple[float, float]] = []
         for inner in box.boxes:
-            shift = _put_below(below, edges.pop(inner.number))
+            # put its subtree below the others, whose edges then include its
+            shift, put = 0.0, edges.pop(inner.number)
+            pairs = zip(below, put, strict=False)
+            for level, ((_, last), (first, _)) in enumerate(pairs):
+                shift = max(shift, last + _STEP + _APART * (level > 0) - first)
+            for level, (first, last) in enumerate(put):
+                if level < len(below):
+                    below[level] = below[level][0], last + shift
+                else:
+                    below.append((first + shift, last + shift))
             shifts[inner.number] = shift
         middle = 0.0
         if box.boxes:
@@ -117,21 +126,6 @@ def centres(boxes: list[Box]) -> list[float]:
     return [y - top for y in found]
 
 
-def _put_below(
-    above: list[tuple[float, float]], edges: list[tuple[float, float]]
-) -> float:
-    """Put a subtree below others, whose edges then include its; return its shift."""
-    shift = 0.0
-    for level, ((_, last), (first, _)) in enumerate(zip(above, edges, strict=False)):
-        shift = max(shift, last + _STEP + _APART * (level > 0) - first)
-    for level, (first, last) in enumerate(edges):
-        if level < len(above):
-            above[level] = above[level][0], last + shift
-        else:
-            above.append((first + shift, last + shift))
-    return shift
-
-
 # ------------------------------------------------------------------------- writing
 
 
@@ -140,7 +134,16 @@ class _Drawing:
 
     def __init__(self, boxes: list[Box]) -> None:
         self.boxes = boxes
-        self.texts = [_texts(box) for box in boxes]
+        self.texts: list[list[tuple[str, str]]] = []  # of each box, with what they are
+        for box in boxes:
+            key, said = clipped(box.key, _LONGEST_KEY), clipped(box.text, _LONGEST)
+            texts = {
+                "sign": f"{box.sort} " if isinstance(box.item.value, Change) else "",
+                "key": f"{key}: " if key and said and box.depth else key,
+                "value": said,
+                "count": f" x {box.count}" if box.count > 1 else "",
+            }
+            self.texts.append([(part, text) for part, text in texts.items() if text])
         self.widths = [
             round(sum(columns(text) for _, text in texts) * _LETTER) + 2 * _INSIDE
             for texts in self.texts
@@ -182,7 +185,13 @@ class _Drawing:
         )
 
     def box(self, box: Box) -> str:
-        """Return a box with its text."""
+        """Return a box with its text; its tooltip has its key path, and what it is."""
+        said = [box.where, box.text]
+        if box.item.kind and not isinstance(box.item.value, Change):
+            said.append(box.item.kind)
+        if box.count > 1:
+            said.append(f"and {box.count - 1} of equal structure")
+        title = "\n".join(filter(None, [*said, box.item.comment]))
         number, y = box.number, self.ys[box.number]
         left = self.lefts[box.depth]
         width = self.widths[number]
@@ -194,7 +203,7 @@ class _Drawing:
         )
         return (
             f'<g id="{_NAME}-{number}" class="{sort}">'
-            f"<title>{_escaped(_title(box))}</title>"
+            f"<title>{_escaped(title)}</title>"
             f"{stacked}{_rect(left, y, width)}"
             f'<text x="{left + _INSIDE}" y="{_at(y + 4)}">{texts}</text></g>'
         )
@@ -225,27 +234,6 @@ class _Drawing:
 
 
 _NAME: Final = "\0"  # in no text; stands for the name, which is made of the rest
-
-
-def _texts(box: Box) -> list[tuple[str, str]]:
-    """Return the texts in a box, each with what it is."""
-    sign = f"{box.sort} " if isinstance(box.item.value, Change) else ""
-    key = clipped(box.key, _LONGEST_KEY)
-    said = clipped(box.text, _LONGEST)
-    count = f" x {box.count}" if box.count > 1 else ""
-    between = ": " if key and said and box.depth else ""
-    texts = ("sign", sign), ("key", key + between), ("value", said), ("count", count)
-    return [(part, text) for part, text in texts if text]
-
-
-def _title(box: Box) -> str:
-    """Return the tooltip of a box: its key path, and what it is."""
-    said = [box.where, box.text]
-    if box.item.kind and not isinstance(box.item.value, Change):
-        said.append(box.item.kind)
-    if box.count > 1:
-        said.append(f"and {box.count - 1} of equal structure")
-    return "\n".join(filter(None, [*said, box.item.comment]))
 
 
 def _rect(x: int, y: float, width: int) -> str:

@@ -7,13 +7,14 @@ is left to pytest.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from ..equality.leaves import Values
-from ..ops.context import Context, context_of
+from ..ops.context import context_of
 from ..paint import Paint
 from ..safely import FAULTS, clip
-from ..selection.diff import Change, changes_between
+from ..selection.diff import changes_between
 from ..selection.difference import headline, lines_of_all
 
 
@@ -27,12 +28,25 @@ def pytest_assertrepr_compare(
         op: The operator; only `==` is explained.
         left, right: The operands.
     """
-    context = context_of()
+    if op != "==":
+        return None
+    context, found = context_of(), []
     try:
-        if op != "==" or not _are_trees(left, right, context):
+        rules = [rule for x in (left, right) if (rule := context.rule_of(x))]
+        if len(rules) < 2:
             return None
-        changes = changes_between(left, right, context, Values(equal_nan=False))
-        found = [change for change in changes if not _is_equal(change)]
+        if not any(rule.where for rule in rules):  # none is a registered class
+            pairs = zip(rules, (left, right), strict=True)
+            children = [
+                child for rule, node in pairs for child in rule.flatten(node)[0]
+            ]
+            if not any(x is not None and context.rule_of(x) for x in children):
+                return None
+        for change in changes_between(left, right, context, Values(equal_nan=False)):
+            with suppress(*FAULTS):  # of arrays, for which == has no one answer
+                if change.before == change.after:  # though trees differ there
+                    continue
+            found.append(change)
         if not found:
             return None
         most = None if config.option.verbose > 1 else 20
@@ -41,25 +55,3 @@ def pytest_assertrepr_compare(
         return [title, "", headline(found, "left -> right"), *lines]
     except FAULTS:  # of the operands: an == that raises, a cycle
         return None
-
-
-def _are_trees(left: object, right: object, context: Context) -> bool:
-    """Return whether both are nodes, and one has a registered class or nodes inside."""
-    rules = [context.rule_of(node) for node in (left, right)]
-    if None in rules:
-        return False
-    if any(rule.where for rule in rules if rule is not None):
-        return True
-    nodes = zip(rules, (left, right), strict=True)
-    children = [
-        child for rule, node in nodes if rule for child in rule.flatten(node)[0]
-    ]
-    return any(x is not None and context.rule_of(x) is not None for x in children)
-
-
-def _is_equal(change: Change) -> bool:
-    """Return whether `==` finds no difference there, though trees have one."""
-    try:
-        return bool(change.before == change.after)
-    except FAULTS:  # arrays, for which there is no one answer
-        return False

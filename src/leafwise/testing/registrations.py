@@ -9,7 +9,7 @@ not used.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, partial
 from operator import is_
 from typing import Any, Final
@@ -83,26 +83,23 @@ example with object.__new__(cls)
         raise AssertionError(
             f"{class_name(cls)} is not a node: an instance is {why}; register the class"
         )
-    faults = dict.fromkeys(fault for one in given for fault in _faults(rule, one))
+    faults: dict[str, None] = {}
+    for node in given:
+        # the first fault of each stage: those behind it may be its consequences
+        found: set[str] = set()
+        try:
+            example = _Example(rule, node)
+            for stage, check, advice in _CHECKS:
+                if stage not in found and (fault := check(example)):
+                    found.add(stage)
+                    faults[f"{fault}; {advice}"] = None
+        except _Failure as failure:
+            faults[str(failure)] = None
     if faults:
         number = f"{len(faults)} fault{'s' * (len(faults) > 1)}"
         origin = f", {rule.origin()}," if rule.where else ""
         first = f"the registration of {class_name(cls)}{origin} has {number}:"
         raise AssertionError("\n  - ".join([first, *faults]))
-
-
-def _faults(rule: Rule, node: Any) -> Iterator[str]:
-    """Yield the first fault of each stage: those behind it may be its consequences."""
-    found: set[str] = set()
-    try:
-        example = _Example(rule, node)
-        for stage, check, advice in _CHECKS:
-            fault = "" if stage in found else check(example)
-            if fault:
-                found.add(stage)
-                yield f"{fault}; {advice}"
-    except _Failure as failure:
-        yield str(failure)
 
 
 class _Failure(Exception):

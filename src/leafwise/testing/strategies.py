@@ -297,28 +297,16 @@ def trees_like(
 
 
 def _like(leaf: Any) -> Any:
-    """Return a strategy for values of the sort of a leaf, else for the leaf itself."""
+    """Return a strategy for values of the sort of a leaf, else for the leaf itself.
+
+    That of an array is its library, its shape and its dtype.
+    """
     st = _strategies()
-    if is_array(leaf):
-        return _arrays_like(leaf, st)
-    if isinstance(leaf, enum.Enum):
-        return st.sampled_from(type(leaf))
-    make = _VALUES.get(type(leaf))
-    return st.just(leaf) if make is None else make(st)
-
-
-_VALUES: Final[Mapping[type, Callable[[Any], Any]]] = {
-    bool: lambda st: st.booleans(),
-    bytes: lambda st: st.binary(max_size=8),
-    complex: lambda st: st.complex_numbers(allow_nan=False),
-    float: lambda st: st.floats(allow_nan=False),
-    int: lambda st: st.integers(),
-    str: lambda st: _strings(st, 8),
-}
-
-
-def _arrays_like(leaf: Any, st: Any) -> Any:
-    """Return a strategy for arrays of the library, shape and dtype of one, else it."""
+    if not is_array(leaf):
+        if isinstance(leaf, enum.Enum):
+            return st.sampled_from(type(leaf))
+        make = _VALUES.get(type(leaf))
+        return st.just(leaf) if make is None else make(st)
     if library_of(leaf) not in (1, 2) and type(leaf).__module__ != "numpy":
         return st.just(leaf)
     form = form_of(leaf)
@@ -344,3 +332,13 @@ def _arrays_like(leaf: Any, st: Any) -> Any:
         return made if hasattr(leaf, "__setitem__") else made[()]
 
     return extra.arrays(dtype, form.shape, elements=elements).map(converted)
+
+
+_VALUES: Final[Mapping[type, Callable[[Any], Any]]] = {
+    bool: lambda st: st.booleans(),
+    bytes: lambda st: st.binary(max_size=8),
+    complex: lambda st: st.complex_numbers(allow_nan=False),
+    float: lambda st: st.floats(allow_nan=False),
+    int: lambda st: st.integers(),
+    str: lambda st: _strings(st, 8),
+}

@@ -1050,8 +1050,8 @@ def write(holder: Any, key: Any, value: Any) -> None:
 def _undoing(holder: Any) -> Callable[[], None]:
     """Return a function that brings back what is in a holder now."""
     if isinstance(holder, Variable):
-        before = make_variable(Variable, bare(holder), holder._leafwise_metadata)
-        return lambda: holder.update_from_state(before)
+        before = bare(holder), holder._leafwise_metadata
+        return lambda: holder.update_from_state(make_variable(Variable, *before))
     if isinstance(holder, Pytree):
         values, kinds = dict(vars(holder)), dict(kinds_in(holder))
         return lambda: refill(holder, values, kinds)

@@ -579,11 +579,13 @@ def decide(
     cls = type(obj)
     spec: ClassSpec = cls._leafwise_spec
     found = sort(value)
-    inside = [*find(value)] if found == "container" else [Found((), value)]
-    for one in inside if spec.pytree else ():
-        if type(one.value) is Marked:
-            raise stray_marks(cls, key_of(name), one)
-    is_plain = found == "plain" or all(type(one.value) is Marked for one in inside)
+    is_plain = found == "plain"
+    if found == "container" or type(value) is Marked:
+        inside = [*find(value)] if found == "container" else [Found((), value)]
+        marked = [one for one in inside if type(one.value) is Marked]
+        if marked and spec.pytree:
+            raise stray_marks(cls, key_of(name), marked[0])
+        is_plain = is_plain or len(marked) == len(inside)
     if mark is not None:
         if mark is Kind.STATIC and spec.pytree and not is_plain:
             after = " was assigned static(...) around data"

@@ -309,8 +309,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
                 f"{class_name(cls)} cannot be built from {len(kids)} children and "
                 f"{shown(aux)}; pass what tree_flatten returned"
             )
-        made: Self = rule.unflatten(aux, kids)
-        return made
+        return rule.unflatten(aux, kids)  # type: ignore[no-any-return]  # a node
 
     # ------------------------------------------------------------- intermediates
 

@@ -38,8 +38,7 @@ class RngState(Variable[Any]):
     @property
     def tag(self) -> str | None:  # type: ignore[override]  # of one, not of the type
         """The name of the stream."""
-        tag: str | None = self.get_metadata("tag", None)
-        return tag
+        return self.get_metadata("tag", None)  # type: ignore[no-any-return]  # a tag
 
 
 class RngKey(RngState):

@@ -60,10 +60,11 @@ class Asked(NamedTuple):
 def instance_of(value: Any, module: str, *names: str) -> bool:
     """Return whether a value is an instance of classes of a module that is loaded."""
     found = sys.modules.get(module)
-    if found is None:
-        return False
-    classes = (getattr(found, name, None) for name in names)
-    return isinstance(value, tuple(c for c in classes if isinstance(c, type)))
+    for name in names if found is not None else ():
+        cls = getattr(found, name, None)
+        if isinstance(cls, type) and isinstance(value, cls):
+            return True
+    return False
 
 
 def is_array(value: Any) -> bool:

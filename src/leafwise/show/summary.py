@@ -7,12 +7,12 @@ as rows.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib import import_module
-from itertools import repeat
-from operator import add
+from operator import add, sub
 from shutil import get_terminal_size
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ..core.keypath import KeyPath
@@ -126,7 +126,7 @@ def tree_summary(
         rows = _groups(entries, by, sort, most)
     else:
         if sort is not None:
-            for entry in entries:
+            for entry in (e for e in entries if e.pairs and not e.is_flat):
                 entry.children.sort(key=lambda e: -getattr(e.amount, sort))
         levels = _DEEPEST if depth is None else min(depth, _DEEPEST)
         rows = _rows(root, levels, most)
@@ -216,13 +216,13 @@ class TreeSummary:
     def __init__(
         self,
         rows: list[SummaryRow],
-        kinds: dict[str, Amount],
+        kinds: Mapping[str, tuple[int, int, int]],
         shared: int,
         by: str | None = None,
     ) -> None:
         self.rows = rows
         self.leaves, self.count, self.bytes = _total(kinds.values())
-        self.kinds = kinds
+        self.kinds = {kind: Amount(*amount) for kind, amount in kinds.items()}
         self.shared = shared
         self._by = by
 
@@ -352,12 +352,12 @@ _CELLS: Final[dict[str, tuple[bool, Callable[[SummaryRow], str]]]] = {
 _FORM: Final = {"type", "shape", "dtype", "kind"}
 
 
-def _kinds_text(amounts: dict[str, Amount]) -> str:
+def _kinds_text(amounts: Mapping[str, tuple[int, int, int]]) -> str:
     """Return the kinds as text, with the count of each if there are several."""
     found = [kind.value for kind in Kind if kind.value in amounts]
     if len(found) < 2:
         return "".join(found)
-    return ", ".join(f"{kind}: {amounts[kind].count:,}" for kind in found)
+    return ", ".join(f"{kind}: {amounts[kind][1]:,}" for kind in found)
 
 
 # ---------------------------------------------------------------------------- counting
@@ -377,11 +377,12 @@ class Amount(NamedTuple):
     bytes: int = 0
 
 
-def _total(amounts: Iterable[Amount]) -> Amount:
+def _total(amounts: Iterable[tuple[int, int, int]]) -> Amount:
     return Amount(*map(sum, zip(*amounts, (0, 0, 0), strict=True)))
 
 
 _NOTHING, _ONE = Amount(), Amount(1, 1)
+_EMPTY: Final = MappingProxyType[str, Any]({})
 _Star: Final = type("*", (), {})
 """The class of the leaves of a treedef."""
 _PLAIN: Final = {bool, int, float, complex, str, bytes, _Star}
@@ -395,28 +396,41 @@ class _Entry:
         above, key: The entry around it, and the key in that; None for the root.
         value: What stands there.
         kind: The kind of a leaf.
-        children: The entries inside.
+        pairs: The keys and values inside.
+        kinds: The kinds of these values.
         first: The entry at which the value is counted, if that is another one.
         amounts: What is counted here and inside, by kind.
         is_node: Whether the value is a node.
+        is_flat: Whether it has plain leaves only.
         is_variable: Whether it is a variable.
         is_open: Whether only arrays in it are counted, unless an object marks others.
     """
 
     __slots__ = (
-        "above", "amounts", "children", "first", "is_node", "is_open", "is_variable",
-        "key", "kind", "value",
+        "above", "amounts", "first", "inside", "is_flat", "is_node", "is_open",
+        "is_variable", "key", "kind", "kinds", "pairs", "value",
     )  # fmt: skip
 
-    def __init__(self, above: _Entry | None, key: Any, value: Any, kind: str) -> None:
-        self.above = above
-        self.key = key
-        self.value = value
-        self.kind = kind
-        self.children: list[_Entry] = []
+    def __init__(self, above: _Entry | None, key: Any, value: Any, kind: Kind) -> None:
+        self.above, self.key, self.value, self.kind = above, key, value, kind
+        self.amounts: Mapping[str, tuple[int, int, int]] = _EMPTY
         self.first: _Entry | None = None
-        self.amounts: dict[str, Amount] = {}
-        self.is_node = self.is_variable = self.is_open = False
+        self.inside: list[_Entry] | None = None
+        self.pairs: Sequence[tuple[Any, Any]] = ()
+        self.kinds: Sequence[Kind] = ()
+        self.is_node = self.is_flat = self.is_variable = self.is_open = False
+
+    @property
+    def children(self) -> list[_Entry]:
+        """The entries inside, made when they are first wanted."""
+        if self.inside is None:
+            self.inside = [
+                _Entry(self, key, value, kind)
+                for (key, value), kind in zip(self.pairs, self.kinds, strict=False)
+            ]
+            for entry in self.inside if self.is_flat else ():
+                entry.amounts = {entry.kind._value_: _ONE}
+        return self.inside
 
     @property
     def amount(self) -> Amount:
@@ -426,7 +440,8 @@ class _Entry:
     @property
     def is_cell(self) -> bool:
         """Whether this is a variable of one value, for which it stands."""
-        return self.is_variable and [c.is_node for c in self.children] == [False]
+        is_single = self.is_variable and len(self.pairs) == 1
+        return is_single and not self.children[0].is_node
 
     @property
     def outer(self) -> _Entry:
@@ -456,13 +471,13 @@ class _Entry:
         start = "" if entry.above is None else "…"
         return "".join([start, *reversed(labels)])
 
-    def open(self, context: Context) -> bool:
-        """Find the entries inside; return whether the value is a node.
+    def open(self, context: Context, plain: set[Any]) -> bool:
+        """Find what is inside; return whether the value is a node.
 
-        What cannot be flattened is a leaf.
+        What cannot be flattened is a leaf. Plain leaves are counted here.
         """
         rule = _rule_of(self.value, context)
-        if rule is None or context.stops_at(self.value):
+        if rule is None or (context.stop is not None and context.stops_at(self.value)):
             return False
         try:
             values, aux = rule.flatten(self.value)
@@ -478,15 +493,14 @@ class _Entry:
                     if _rule_of(value, context) or shape_of(value) is not None
                 ]
             find_kinds = getattr(rule.cls, "_leafwise_kinds", None)
-            given = None if find_kinds is None else find_kinds(aux, Kind(self.kind))
+            given = None if find_kinds is None else find_kinds(aux, self.kind)
         except FAULTS:  # of the user's flatten
             return False
-        kinds = repeat(self.kind) if given is None else [kind.value for kind in given]
-        self.children = [
-            _Entry(self, key, value, kind)
-            for (key, value), kind in zip(pairs, kinds, strict=False)
-        ]
-        self.is_node = True
+        self.is_node, self.pairs, self.amounts = True, pairs, {}
+        size = len(pairs)
+        self.kinds = [self.kind] * size if given is None else given
+        if given is None and plain.issuperset([type(value) for _, value in pairs]):
+            self.is_flat, self.amounts = True, {self.kind._value_: (size, size, 0)}
         return True
 
 
@@ -508,28 +522,30 @@ def _read(tree: Any, context: Context) -> list[_Entry]:
     """
     found: list[_Entry] = []
     firsts: dict[int, _Entry] = {}  # entries hold their values: no id comes twice
-    rest = [_Entry(None, None, tree, _DATA)]
+    plain = {cls for cls in _PLAIN if context.view.resolve(cls) is None}
+    rest = [_Entry(None, None, tree, Kind.DATA)]
     while rest:
         entry = rest.pop()
         found.append(entry)
         value = entry.value
-        if type(value) in _PLAIN and context.view.resolve(type(value)) is None:
-            entry.amounts = {entry.kind: _ONE}
+        if type(value) in plain:
+            entry.amounts = {entry.kind._value_: _ONE}
         elif id(value) in firsts:
             entry.first = firsts[id(value)]
-        elif entry.open(context):
-            if entry.children and type(value) is not tuple:  # equal constants are one
+        elif entry.open(context, plain):
+            if entry.pairs and type(value) is not tuple:  # equal constants are one
                 firsts[id(value)] = entry
-            rest += reversed(entry.children)
+            rest += () if entry.is_flat else reversed(entry.children)
         else:
             if has_memory(value):
                 firsts[id(value)] = entry
-            entry.amounts[entry.kind] = Amount(1, *size_of(value))
+            entry.amounts = {entry.kind._value_: (1, *size_of(value))}
     for entry in reversed(found):
         if entry.above is not None:
-            sums = entry.above.amounts
-            for kind, amount in entry.amounts.items():
-                sums[kind] = Amount(*map(add, sums.get(kind, _NOTHING), amount))
+            sums: Any = entry.above.amounts
+            for kind, (leaves, count, size) in entry.amounts.items():
+                before = sums.get(kind, _NOTHING)
+                sums[kind] = before[0] + leaves, before[1] + count, before[2] + size
     return found
 
 
@@ -545,8 +561,8 @@ def _rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
     shares: dict[_Entry, int] = {}  # how many children of each node have rows
     level, spare = [root], most - 1
     for _ in range(levels):
-        level = [entry for entry in level if entry.children and not entry.is_cell]
-        sizes = [len(entry.children) for entry in level]
+        level = [entry for entry in level if entry.pairs and not entry.is_cell]
+        sizes = [len(entry.pairs) for entry in level]
         fair = fair_share(sizes, spare - len(level))
         if not level or fair < 1:
             break
@@ -569,12 +585,13 @@ def _rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
             **_numbers(entry.amount, whole),
         )  # fmt: skip
         share = shares.get(entry, 0)
-        for inner in entry.children[:share]:
+        for inner in entry.children[:share] if share else ():
             yield from below(inner, path + inner.label, depth + 1)
-        rest = entry.children[share:]
-        if share and rest:
-            numbers = _numbers(_total(inner.amount for inner in rest), whole)
-            yield SummaryRow(path, depth + 1, "more", left_out=len(rest), **numbers)
+        left_out = len(entry.pairs) - share
+        if share and left_out:
+            shown_here = _total(inner.amount for inner in entry.children[:share])
+            numbers = _numbers(Amount(*map(sub, entry.amount, shown_here)), whole)
+            yield SummaryRow(path, depth + 1, "more", left_out=left_out, **numbers)
 
     return [*below(root, "", 0)]
 
@@ -603,12 +620,13 @@ def _groups(
 ) -> list[SummaryRow]:
     """Return a row for each group, in the order in which they are met."""
     root = entries[0]
-    parts = [e for e in entries if not e.is_node and e.first is None]
+    parts = [part for e in entries for part in (e.children if e.is_flat else (e,))]
+    parts = [part for part in parts if not part.is_node and part.first is None]
     if by == "key" and root.is_node and not root.is_cell:
         parts = [entry for entry in root.children if entry.amounts]
     name_of: dict[By, Callable[[_Entry], str]] = {
         "type": lambda entry: entry.outer.type,
-        "kind": lambda entry: entry.kind,
+        "kind": lambda entry: entry.kind.value,
         "dtype": lambda entry: _form(entry.value)[1] or entry.type,
         "key": lambda entry: entry.outer.label or _ROOT,
     }

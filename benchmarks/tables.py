@@ -77,8 +77,12 @@ def ratios(title: str, rows: Iterable[Row], others: list[str]) -> Iterator[str]:
 
 
 def slower(cells: list[Cell]) -> Iterator[str]:
-    """Yield the lines of a table of what is slower than a library in C++."""
+    """Yield the lines of a table of what is slower than a library in C++.
+
+    Trees of one or two leaves are left out.
+    """
     found = []
+    cells = [cell for cell in cells if cell.leaves > 2]
     for cell in cells:
         below = {p: r for p, r in cell.timed.ratios.items() if p in IN_C and r < 1}
         found += [(cell, below)] * bool(below)

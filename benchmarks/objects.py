@@ -20,16 +20,9 @@ from typing import Any
 
 import jax
 import numpy as np
+import timing
 from flax import nnx
-from timing import (
-    Timed,
-    arguments,
-    conditions,
-    geometric_mean,
-    save,
-    side_by_side,
-    write,
-)
+from timing import Timed, side_by_side
 
 import leafwise as lw
 from leafwise import nn
@@ -66,11 +59,7 @@ def assigning(value: Any) -> Functions:
 
         return run
 
-    return {
-        "leafwise": make(Ours),
-        "flax": make(Theirs),
-        "plain": make(Plain),
-    }
+    return {"leafwise": make(Ours), "flax": make(Theirs), "plain": make(Plain)}
 
 
 def building() -> Functions:
@@ -79,16 +68,13 @@ def building() -> Functions:
     def make(base: type) -> Callable[[], Any]:
         class Block(base):  # type: ignore[misc,valid-type]  # one for each base
             def __init__(self) -> None:
-                self.din = 4
-                self.dout = 4
+                self.din = self.dout = 4
                 self.rate = 0.5
                 self.name = "block"
                 self.use_bias = True
                 self.shape = (4, 4)
                 self.activation = "relu"
-                self.w = ARRAY
-                self.b = ARRAY
-                self.scale = ARRAY
+                self.w = self.b = self.scale = ARRAY
                 self.step = 0
 
         return Block
@@ -327,24 +313,22 @@ def table(found: dict[str, Timed]) -> Iterator[str]:
         )
         yield f"| {title} | {timed.microseconds:.2f} | {cells} |"
     ratios = [timed.ratios["flax"] for timed in found.values()]
-    for title, part in (
-        ("of the first seven", ratios[:7]),
-        ("of the rest", ratios[7:]),
-    ):
-        yield f"| **geometric mean {title}** | | **{geometric_mean(part):.2f}** | |"
+    for title, part in ("the first seven", ratios[:7]), ("the rest", ratios[7:]):
+        mean = timing.geometric_mean(part)
+        yield f"| **geometric mean of {title}** | | **{mean:.2f}** | |"
 
 
 def main() -> int:
-    options = arguments(__doc__)
+    options = timing.arguments(__doc__)
     gc.collect()
     gc.disable()
     found = dict(rows(*((3, 0.002) if options.quick else (15, 0.01))))
-    lines = [*table(found), "", conditions()]
+    lines = [*table(found), "", timing.conditions()]
     print(*lines, sep="\n")
     if options.json is not None:
-        save(options.json, [("objects", *row) for row in found.items()])
+        timing.save(options.json, [("objects", *row) for row in found.items()])
     if options.write:
-        write(ROOT / "docs" / "performance.md", "objects", lines)
+        timing.write(ROOT / "docs" / "performance.md", "objects", lines)
     return 0
 
 

@@ -40,6 +40,20 @@ class Slotted:
     unit: str = dataclasses.field(default="m", metadata={"static": True})
 
 
+class Node(lw.Pytree):
+    """Whatever attributes there are."""
+
+    def __init__(self, **attributes: Any) -> None:
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+
+class Linear(lw.Pytree):
+    def __init__(self, w: Any, size: int) -> None:
+        self.w = lw.data(w)
+        self.size = size
+
+
 class Box:
     """A class registered with keys of its own and aux data."""
 

@@ -10,14 +10,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-
-
-class Node(lw.Pytree):
-    """Whatever attributes there are."""
-
-    def __init__(self, **attributes):
-        for name, value in attributes.items():
-            setattr(self, name, value)
+from strategies import Node
 
 
 def tied():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from leafwise import nn as nnx
+from nnx_cases import Never, Off
 
 
 @pytest.fixture
@@ -34,25 +35,10 @@ def test_a_module_under_plain_jit(jax, models):
     ]
 
 
-class Store:
-    def __init__(self, xp):
-        self.a = [xp.array(1), xp.array(2)]
-        self.b = "hello"
-        self.b = xp.array(3)
-
-
-class Off(Store, nnx.Pytree, pytree=False):
-    pass
-
-
-class Never(Store, nnx.Object):
-    pass
-
-
 @pytest.mark.parametrize("cls", [Off, Never])
 def test_jit_on_what_is_no_pytree(cls, jax):
     """It is a leaf to jax, and can be changed under our `jit`."""
-    foo = cls(jax.numpy)
+    foo = cls().fill(jax.numpy)
 
     @nnx.jit
     def double(foo):

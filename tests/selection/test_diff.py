@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.errors import EditError, PathError
-from strategies import Box, every_tree
-
-
-class Linear(lw.Pytree):
-    def __init__(self, w, size):
-        self.w = lw.data(w)
-        self.size = size
+from strategies import Box, Linear, every_tree
 
 
 @lw.dataclass

@@ -1,7 +1,7 @@
 """Edits: the laws of lenses, sharing of what is not touched, each sort of node."""
 
 from collections import OrderedDict, defaultdict, deque
-from typing import Any, NamedTuple
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -10,18 +10,7 @@ from hypothesis import strategies as st
 import leafwise as lw
 from leafwise import nn
 from leafwise.errors import EditError, PathError
-from strategies import every_tree
-
-
-class Point(NamedTuple):
-    x: Any
-    y: Any
-
-
-class Linear(lw.Pytree):
-    def __init__(self, w, size):
-        self.w = lw.data(w)
-        self.size = size
+from strategies import Linear, Point, every_tree
 
 
 @lw.dataclass(frozen=True)

@@ -118,37 +118,25 @@ def test_leaves_of_one_name_are_refused():
     assert str(error.value) == "two leaves have the name '[0].x'; one is at [0].x"
 
 
+LISTS = "expected names, or all positions from 0 on"
+PLAIN = "without `like`, keys must be strings or positions"
+
+
 @pytest.mark.parametrize(
     ("items", "error", "text"),
     [
-        (
-            {"a": 1, "a.b": 2}, EditError,
-            "'a.b' is below a name that already has a value",
-        ),
-        (
-            {"a.b": 2, "a": 1}, EditError,
-            "'a' has a value, but names below it have one, too",
-        ),
-        (
-            {"a[0]": 1, "a[2]": 2}, EditError,
-            "expected names, or all positions from 0 on: 0, 2",
-        ),
-        (
-            {"a[0]": 1, "a.b": 2}, EditError,
-            "expected names, or all positions from 0 on: 0, 'b'",
-        ),
+        ({"a": 1, "a.b": 2}, EditError,
+         "'a.b' is below a name that already has a value"),
+        ({"a.b": 2, "a": 1}, EditError,
+         "'a' has a value, but names below it have one, too"),
+        ({"a[0]": 1, "a[2]": 2}, EditError, f"{LISTS}: 0, 2"),
+        ({"a[0]": 1, "a.b": 2}, EditError, f"{LISTS}: 0, 'b'"),
         ([("a", 1), ("a", 2)], EditError, "two items have the name 'a'"),
-        (
-            {"a[1.5]": 1}, PathError,
-            "'a[1.5]' has the key [1.5]; without `like`, keys must be strings or "
-            "positions",
-        ),
-        ({"a.w*": 1}, PathError, "'a.w*' has the key w*; without `like`, keys must be "
-                                 "strings or positions"),
+        ({"a[1.5]": 1}, PathError, f"'a[1.5]' has the key [1.5]; {PLAIN}"),
+        ({"a.w*": 1}, PathError, f"'a.w*' has the key w*; {PLAIN}"),
         ({"a..b": 1}, PathError,
-            "not a pattern: a name is missing here\n  a..b\n    ^"),
-        ({"a[0": 1}, PathError,
-            "not a pattern: this [ is not closed\n  a[0\n   ^"),
+         "not a pattern: a name is missing here\n  a..b\n    ^"),
+        ({"a[0": 1}, PathError, "not a pattern: this [ is not closed\n  a[0\n   ^"),
     ],
 )  # fmt: skip
 def test_names_that_make_no_tree(items, error, text):

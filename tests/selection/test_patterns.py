@@ -1,7 +1,6 @@
 """Selectors: the grammar of patterns, and everything else that may be one."""
 
 import re
-from typing import NamedTuple
 
 import pytest
 from hypothesis import assume, given
@@ -10,18 +9,7 @@ from hypothesis import strategies as st
 import leafwise as lw
 from leafwise.errors import PathError
 from leafwise.selection.select import DEEP, key_kind, parse
-from strategies import trees
-
-
-class Point(NamedTuple):
-    x: float
-    y: float
-
-
-class Linear(lw.Pytree):
-    def __init__(self, w, size):
-        self.w = lw.data(w)
-        self.size = size
+from strategies import Linear, Point, trees
 
 
 CONFIG = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import operator
 from collections.abc import Callable, Iterable
-from typing import Any, Self, SupportsInt
+from typing import Any, Self
 
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
@@ -361,7 +361,7 @@ def _place(what: str, index: Any, count: int) -> int:
         IndexError: There is no such place.
         TypeError: It is not an index.
     """
-    is_whole = isinstance(index, SupportsInt) and not isinstance(index, float)
+    is_whole = hasattr(index, "__int__") and not isinstance(index, float)
     place = int(index) if is_whole else operator.index(index)
     if not -count <= place < count:
         raise IndexError(f"PyTreeSpec::{what}() index out of range.")

@@ -361,7 +361,7 @@ def _place(what: str, index: Any, count: int) -> int:
         IndexError: There is no such place.
         TypeError: It is not an index.
     """
-    is_whole = hasattr(index, "__int__") and not isinstance(index, float)
+    is_whole = hasattr(index, "__int__") and float not in type(index).__mro__
     place = int(index) if is_whole else operator.index(index)
     if not -count <= place < count:
         raise IndexError(f"PyTreeSpec::{what}() index out of range.")

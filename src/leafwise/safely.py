@@ -89,10 +89,14 @@ def _text(write: Callable[[Any], str], value: Any) -> str:
     """Return a text, or a stand-in; an int of too many digits has its hex text."""
     try:
         return str.__str__(write(value))  # of a subclass of str: the bare text
-    except Exception:  # of the value's class
-        if type(value) is int:
+    except Exception as error:  # of the value's class, which may raise anything
+        cls = type(value)
+        is_known = cls in (int, str) or cls.__module__.startswith("leafwise.")
+        if is_known and not isinstance(error, FAULTS):
+            raise  # of a handler of signals
+        if cls is int:
             return hex(value)
-        return f"<{class_name(type(value))} that cannot be printed>"
+        return f"<{class_name(cls)} that cannot be printed>"
 
 
 def class_name(cls: type, *, qualified: bool = True) -> str:

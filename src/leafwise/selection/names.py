@@ -15,7 +15,7 @@ from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..ops.context import Context, context_of
-from ..safely import MISSING, clip, printed, type_name
+from ..safely import MISSING, clip, type_name
 from .edit import Set, rebuild
 from .select import DEPTH_IN_DOUBT, Place, check_cycles, children_of, few, parse
 
@@ -50,7 +50,7 @@ def name_of(path: Iterable[Any], sep: str = ".") -> str:
     for key in path:
         name = key.entry if type(key) in (DictKey, GetAttrKey) else None
         if type(name) is not str:
-            texts.append(printed(key))
+            texts.append(str(key))
         elif _is_plain(name, sep):
             texts.append(sep + name)
         else:

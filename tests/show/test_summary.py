@@ -5,6 +5,7 @@ import io
 import re
 import textwrap
 from collections import Counter
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -341,8 +342,15 @@ leaves = st.one_of(
 )
 
 
+def free(value):
+    """Return an object around a value, if it can have it: it looks into nodes."""
+    with suppress(RuntimeError):
+        return Free(value)
+    return value
+
+
 def nodes(children):
-    return odd.nodes(children) | st.builds(Free, children)
+    return odd.nodes(children) | st.builds(free, children)
 
 
 class Reader(html.parser.HTMLParser):

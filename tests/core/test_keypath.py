@@ -5,7 +5,7 @@ import math
 from collections import OrderedDict, namedtuple
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
@@ -90,6 +90,8 @@ trees = lw.testing.trees(
 
 
 @given(trees)
+@example({complex(0.0, -0.0): 0})
+@example({complex(-0.0, 1): [0]})
 def test_the_text_of_a_path_says_one_thing(tree):
     """Paths are read back, read the tree, and are never two for one text."""
     pairs = lw.tree_leaves_with_path(tree)

@@ -194,6 +194,8 @@ def literal(value: Any) -> str:
     if cls is tuple:
         inside = ", ".join(map(literal, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
+    if cls is complex:
+        value += 0  # no literal has a part of -0.0, and 0.0 is the same key
     return shown(value)
 
 

@@ -12,6 +12,7 @@ engine = pytest.importorskip("leafwise.engine")
 
 WALK = ("leafwise/core/", "leafwise/ops/", "<leafwise")
 """The files of the walk and of the operations, and generated code."""
+TEXTS = ("leafwise/safely", "leafwise/core/keys")
 
 
 class Box:
@@ -94,6 +95,5 @@ def test_an_interrupt_leaves_the_engine_in_the_mode_that_it_was_in(error, mode):
 def test_names_in_files_are_never_stand_ins():
     """Texts of keys are guarded against classes of users, not against signals."""
     work = lambda: lw.selection.to_flat([1, {"a": [2, [3]]}])  # noqa: E731
-    texts = ("leafwise/safely", "leafwise/core/keys")
-    for at in range(instructions(work, texts)):
-        reaches_caller(work, TimeoutError("stop"), at, texts)
+    for at in range(instructions(work, TEXTS)):
+        reaches_caller(work, TimeoutError("stop"), at, TEXTS)

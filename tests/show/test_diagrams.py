@@ -264,7 +264,7 @@ def test_boxes_stand_beside_each_other(tree):
 @given(tree=strategies.every_tree())
 @example(tree=strategies.Box(0))
 def test_all_leaves_are_drawn(tree):
-    """With their paths, if they are few; a single leaf may be in the box of its node."""
+    """With their paths, if they are few; one may be in the box of its node."""
     told = box_texts(read_svg(to_svg(tree, collapse=0)))
     places = {title.split("\n")[0].replace("\xa0", " ") for _, title in told}
     for path in lw.tree_paths(tree):

@@ -250,22 +250,23 @@ def rebuild(
     made: Any = tree
     for step in reversed(steps):
         link, node, rule, above, below, flat = step
-        at_key: dict[Any, list[Edit]] = {}
-        for key, edit in flat if len(flat) > 1 else ():
-            at_key.setdefault(key, []).append(edit)
-        for key, some in at_key.items() if len(at_key) < len(flat) else ():
-            stays = [type(x) is Insert or is_placed(x) for x in some]  # what is there
-            if stays.count(False) > 1:
-                path = path_below(step.path, key)
-                both = f"both {path.where()} and something inside it"
-                what = both if key in below else f"{path.where()} twice"
-                raise EditError(f"cannot edit {what}", path=path)
-        if type(node) in (dict, list) and {type(edit) for _, edit in flat} == {Set}:
-            made = node.copy()
+        if len(flat) > 1:
+            at_key: dict[Any, list[Edit]] = {}
             for key, edit in flat:
-                made[key.entry] = edit.value
-        else:
-            made = call_at(changed_node, (link, node, rule, flat), step)
+                at_key.setdefault(key, []).append(edit)
+            for key, some in at_key.items() if len(at_key) < len(flat) else ():
+                added = [type(x) is Insert or is_placed(x) for x in some]
+                if added.count(False) > 1:  # of what is there
+                    path = path_below(step.path, key)
+                    both = f"both {path.where()} and something inside it"
+                    what = both if key in below else f"{path.where()} twice"
+                    raise EditError(f"cannot edit {what}", path=path)
+        made = node.copy() if type(node) in (dict, list) else None
+        for key, edit in flat:
+            if made is None or type(edit) is not Set:
+                made = call_at(changed_node, (link, node, rule, flat), step)
+                break
+            made[key.entry] = edit.value
         if record is not None and rule.edited is not None:
             record.add(link, node, made, rule, flat)
         if above is not None:
@@ -790,8 +791,7 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": [1, 3]})["b"].insert(2)
             {'a': [1, 3], 'b': 2}
         """
-        edits = self._insertions(value)
-        return edited(self.tree, edits, self._context, validate)
+        return edited(self.tree, self._insertions(value), self._context, validate)
 
     def _insertions(self, value: Any) -> list[tuple[KeyPath, Edit]]:
         *outer, last = self._selectors

@@ -457,7 +457,9 @@ class PartialRule(Rule):
     name = "Partial"
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        return _partial_children(node), node.func
+        held = vars(node).get("_children")
+        held = (node.args, node.keywords.copy()) if held is None else held
+        return held, node.func
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         """Rebuild; children that are no arguments are held as they are (law L5)."""
@@ -479,11 +481,6 @@ class PartialRule(Rule):
 
     def aux_from_json(self, written: Any, read: Any) -> Any:
         return read.named(written)
-
-
-def _partial_children(node: Any) -> tuple[Any, Any]:
-    held: tuple[Any, Any] | None = vars(node).get("_children")
-    return (node.args, node.keywords.copy()) if held is None else held
 
 
 # ------------------------------------------- named tuples and struct sequences

@@ -453,7 +453,8 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
 
     def adopter(cls: type) -> Rule | None:
         found = None if cls.__module__ == "builtins" else find(cls)
-        return None if found is None else _rule(cls, name, *found)
+        where = f"the registry of {name}"
+        return None if found is None else _AdoptedRule(cls, *found, where=where)
 
     add_adopter(remembering(adopter), namespace=namespace)
 
@@ -464,10 +465,6 @@ class _AdoptedRule(FunctionRule):
     def compared_aux(self, aux: Any) -> Any:
         own: Any = getattr(aux[0], "node_data", None)  # of a treedef of jax
         return aux[1], aux[0] if own is None else own()[1]
-
-
-def _rule(cls: type, name: str, one_level: OneLevel, rebuild: Rebuild) -> Rule:
-    return _AdoptedRule(cls, one_level, rebuild, where=f"the registry of {name}")
 
 
 # ------------------------------------------------------------- one level, by each

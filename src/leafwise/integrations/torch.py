@@ -195,14 +195,6 @@ def _skip(functions: Iterable[Any]) -> None:
         skip(function)
 
 
-def _skip_reader(pattern: ModuleType) -> None:
-    _skip([pattern.read_selector])
-
-
-def _skip_writers(module: ModuleType) -> None:
-    _skip(_writers(module))
-
-
 _PACKAGE: Final = __name__.partition(".")[0]
 _WRITERS: Final = (
     "nn.containers",
@@ -214,9 +206,9 @@ _WRITERS: Final = (
 )
 untold: Final[dict[str, Callable[[ModuleType], None]]] = {
     f"{_PACKAGE}.ops.map": _substitute,
-    f"{_PACKAGE}.selection.select": _skip_reader,
+    f"{_PACKAGE}.selection.select": lambda module: _skip([module.read_selector]),
     f"{_PACKAGE}.selection.partition": lambda module: _skip([module._numbered]),
-    **{f"{_PACKAGE}.{name}": _skip_writers for name in _WRITERS},
+    **{f"{_PACKAGE}.{x}": lambda module: _skip(_writers(module)) for x in _WRITERS},
 }
 """What the compiler is still to be told, by the module that it is about."""
 

@@ -376,10 +376,6 @@ def _with_ints(value: Any, item: Any) -> Any:
     return as_written(item.as_string(), value) if type(value) is int else value
 
 
-def _write_toml(document: Document, _: bool) -> str:
-    return str(toml_writer().dumps(document.tree))
-
-
 toml_writer = partial(_need, "tomlkit", "writing TOML")
 """Returns the package that writes TOML; raises `FormatError` if it is missing."""
 
@@ -630,7 +626,7 @@ def _represent_text(dumper: Any, text: str) -> Any:
 
 _FORMATS: Final[dict[str, tuple[Callable[..., Document], Callable[..., str]]]] = {
     "json": (_read_json, _write_json),
-    "toml": (_read_toml, _write_toml),
+    "toml": (_read_toml, lambda read, _: str(toml_writer().dumps(read.tree))),
     "yaml": (_read_yaml, _write_yaml),
 }
 """What reads and writes each format."""

@@ -138,9 +138,12 @@ class Optimizer(Pytree, Generic[M]):
                     f"the variable at {path} holds a {type_name(_bare(held))}, which a "
                     "state reads as nested names; store each value in its own variable"
                 )
-        self.step: OptState = OptState(_zero())
+        jax = real("jax")  # of a count of its own it compiles no function anew
+        zero = 0 if jax is None else jax.numpy.zeros((), dtype="uint32")
+        self.step: OptState = OptState(zero)
         self.tx = tx
-        self.opt_state: Any = data(_remembered(tx.init(params)))
+        leaves, treedef = tree_flatten(tx.init(params), is_leaf=Variable)
+        self.opt_state: Any = data(treedef.unflatten(map(_opt_state, leaves)))
         self.wrt = wrt
 
     def update(self, model: M, grads: Any, /, **extra: Any) -> State[Any, Any]:
@@ -176,30 +179,20 @@ class Optimizer(Pytree, Generic[M]):
             _check_kept(before, known, error)
             raise
         changes = to_flat_state(_at_paths(_state_of(updates), known, "update"))
-        new = {path: _added(known[path], changes[path]) for path in known}
+        new = {
+            path: old if changes[path] is None else tree_map(_sum, old, changes[path])
+            for path, old in known.items()
+        }
         for held in (self.step, *variables):
             check_level(held, ".value")
         write(model, from_flat_state(new))
         for held, value in zip(variables, values, strict=True):
             held.set_value(value)
         self.step.set_value(self.step.get_value() + 1)
-        made: State[Any, Any] = updates
-        return made
+        return updates  # type: ignore[no-any-return]
 
 
 # ----------------------------------------------------------------------- values
-
-
-def _zero() -> Any:
-    """Return a count that a function of jax is not compiled anew for."""
-    jax = real("jax")
-    return 0 if jax is None else jax.numpy.zeros((), dtype="uint32")
-
-
-def _remembered(tree: Any) -> Any:
-    """Return the state of a transformation with a variable for each of its values."""
-    leaves, treedef = tree_flatten(tree, is_leaf=Variable)
-    return treedef.unflatten(map(_opt_state, leaves))
 
 
 def _opt_state(leaf: Any) -> OptState:
@@ -267,12 +260,8 @@ def _check_kept(kept: Any, known: Mapping[Path, Any], cause: Exception) -> None:
             ) from cause
 
 
-def _added(value: Any, change: Any) -> Any:
-    """Return a value with its update, each number of the type that it had."""
-    return value if change is None else tree_map(_sum, value, change)
-
-
 def _sum(value: Any, change: Any) -> Any:
+    """Return a number with its update, of the type that it had."""
     made = value + change
     dtype = getattr(value, "dtype", None)
     return made if dtype is None or made.dtype == dtype else made.astype(dtype)

@@ -222,9 +222,8 @@ def difference(
                 tuple(sorted((x for x in one if x not in other), key=shown))
                 for one, other in ((before, after), (after, before))
             )
-            if not (removed or added):
-                return None
-            return SetDifference(len(before), len(after), removed, added)
+            found = SetDifference(len(before), len(after), removed, added)
+            return found if removed or added else None
         texts = shown(before), shown(after)
         if type(before) is type(after) and max(map(len, texts)) > _AROUND:
             return _of_texts(*texts, "character", quoted=False)

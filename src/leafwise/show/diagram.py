@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
@@ -468,7 +469,7 @@ class Box:
         boxes: The boxes inside.
     """
 
-    __slots__ = ("boxes", "count", "depth", "items", "key", "number", "path", "text")
+    number = 0
 
     def __init__(self, items: Sequence[Item], above: Box | None = None) -> None:
         first = items[0]
@@ -484,7 +485,6 @@ class Box:
             self.key += f" … {last}"
         texts = {value_text(item) for item in items}
         self.text = texts.pop() if len(texts) == 1 else _form(first)
-        self.number = 0
         self.boxes: list[Box] = []
 
     @property
@@ -511,11 +511,9 @@ class Box:
 
 
 def _form(item: Item) -> str:
-    if is_array(item.value):
-        try:
+    with suppress(*FAULTS):  # it may only look like an array
+        if is_array(item.value):
             return str(form_of(item.value))
-        except FAULTS:  # it only looks like an array
-            pass
     return type_text(item)
 
 

@@ -214,8 +214,6 @@ _SORTS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
     ((int, float, complex), "num"),
     (PyTreeDef, "leaf"),
 )
-
-
 """What sort of leaf a value is, whatever it says of its class."""
 
 

@@ -18,7 +18,7 @@ from typing import Any, Final, Literal, TypeAlias
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.treedef import PyTreeDef
-from ..equality.content import is_array, is_traced
+from ..equality.content import is_array, is_traced, shape_of, size_of
 from ..layout import Child, Sketch
 from ..ops.context import Context
 from ..safely import FAULTS, class_name, printable, shown, type_name
@@ -35,8 +35,7 @@ DEPTH: Final = 100
 BRANCH: Final = object()
 """The value of an item that only leads to changes."""
 _FEWEST: Final = 2
-_COUNTABLE: Final = 1 << 21  # nodes; some flatten functions make new ones for ever
-_ENDLESS: Final = 10**15  # leaves that are no longer counted
+_ENDLESS: Final = 10**15  # leaves, which are not counted; nor is what is in itself
 
 
 class Item:
@@ -171,7 +170,7 @@ class _Reader:
         self.shares: dict[_Named, int] = {}
         self.seen: dict[tuple[int, int], Item] = {}
         self.again: list[tuple[Item, Item]] = []
-        self.counts: dict[int, tuple[Any, int | None]] = {}
+        self.counts: dict[int, tuple[Any, int]] = {}
 
     def plan(self, tree: Any, wanted: _Trie, levels: int) -> None:
         """Find out how many children of each node are shown, level by level."""
@@ -291,42 +290,33 @@ class _Reader:
                 if type(item.value) is PyTreeDef:
                     more.leaves = sum([int(child.num_leaves) for child in inside])
                 else:
-                    more.leaves = self.count(inside)
+                    number = self.count(inside)
+                    more.leaves = number if number < _ENDLESS else None
         more.opening = f"... {left_out:,}{' more' if share else ''}"
         if more.leaves not in (None, left_out):
             more.opening += f" with {leaves_text(more.leaves or 0)}"
         item.items.append(more)
 
-    def count(self, values: Sequence[Any]) -> int | None:
-        """Return how many leaves values have, None if nobody can tell.
+    def count(self, values: Sequence[Any]) -> int:
+        """Return how many leaves values have, `_ENDLESS` if nobody can tell.
 
         Each object is gone through once, and counts wherever it stands: what is shared
         on many levels has more leaves than anybody could go through.
+
+        Raises:
+            RecursionError: They are too deep, maybe without an end.
         """
-        counts, rule_of = self.counts, self.context.rule_of
-        nodes, rests, sums = [values], [iter(values)], [0]
-        while len(counts) < _COUNTABLE:
-            for child in rests[-1]:
-                rule = rule_of(child)
-                if rule is None:
-                    sums[-1] += 1
-                elif id(child) not in counts:
-                    counts[id(child)] = child, None
-                    nodes.append(child)
-                    rests.append(iter(rule.flatten(child)[0]))
-                    sums.append(0)
-                    break
-                elif (known := counts[id(child)][1]) is None:
-                    return None  # it contains itself, or what cannot be counted
-                else:
-                    sums[-1] = min(sums[-1] + known, _ENDLESS)
-            else:
-                node, _, total = nodes.pop(), rests.pop(), sums.pop()
-                if not nodes:
-                    return total if total < _ENDLESS else None
-                counts[id(node)] = node, total
-                sums[-1] = min(sums[-1] + total, _ENDLESS)
-        return None
+        total = 0
+        for child in values:
+            rule, known = self.context.rule_of(child), 1
+            if rule is not None:
+                if id(child) not in self.counts:
+                    self.counts[id(child)] = child, _ENDLESS
+                    number = self.count(rule.flatten(child)[0])
+                    self.counts[id(child)] = child, number
+                known = self.counts[id(child)][1]
+            total = min(total + known, _ENDLESS)
+        return total
 
 
 def fair_share(sizes: Iterable[int], spare: int) -> int:
@@ -362,8 +352,7 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
         rule = context.rule_of(value)
         describe = getattr(type(value), "_leafwise_sketch", None)
         if describe is not None:
-            found: Sketch = describe(value)
-            return found
+            return describe(value)  # type: ignore[no-any-return]
         if rule is None:
             return None
         children, aux = rule.flatten(value)
@@ -394,12 +383,7 @@ def _sketched(
     return Sketch(children, f"{name}({inner[:1]}", f"{inner[1:]})")
 
 
-_PLAIN: Final = {
-    dict: ("{", "}"),
-    list: ("[", "]"),
-    tuple: ("(", ")"),
-    type(None): ("None", ""),
-}
+_PLAIN: Final = {dict: "{}", list: "[]", tuple: "()", type(None): ("None", "")}
 
 
 def label_of(key: Any) -> str:
@@ -459,13 +443,9 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
 
 def _is_small(array: Any) -> bool:
     """Return whether the values of an array are few, and there."""
-    try:
-        size = 1
-        for length in array.shape:
-            size *= length
-        return size <= _SMALL and len(array.shape) <= _SMALL and not is_traced(array)
-    except FAULTS:
-        return False
+    shape = shape_of(array)
+    is_short = shape is not None and len(shape) <= _SMALL
+    return is_short and size_of(array)[0] <= _SMALL and not is_traced(array)
 
 
 def _numbers(values: Any) -> str:

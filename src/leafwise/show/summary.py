@@ -6,16 +6,19 @@ as rows.
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from html import escape
 from importlib import import_module
-from operator import add, sub
+from itertools import accumulate, compress, repeat
+from operator import add, mul, sub
 from shutil import get_terminal_size
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from ..core.keypath import KeyPath
+from ..core.keys import DictKey, SequenceKey
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.content import has_memory, shape_of, size_of
@@ -120,17 +123,13 @@ def tree_summary(
     if type(tree) is PyTreeDef:
         context = context_of(None, False, tree.none_is_leaf, tree.namespace)
         tree = tree.unflatten([_Star()] * tree.num_leaves)
-    entries = _read(tree, context)
-    root, most = entries[0], sys.maxsize if max_rows is None else max_rows
+    root, shared = _read(tree, context)
+    most = sys.maxsize if max_rows is None else max_rows
     if by is not None:
-        rows = _groups(entries, by, sort, most)
+        rows = _groups(root, by, sort, most)
     else:
-        if sort is not None:
-            for entry in (e for e in entries if e.pairs and not e.is_flat):
-                entry.children.sort(key=lambda e: -getattr(e.amount, sort))
         levels = _DEEPEST if depth is None else min(depth, _DEEPEST)
-        rows = _rows(root, levels, most)
-    shared = sum(entry.first is not None for entry in entries)
+        rows = _rows(root, sort, levels, most)
     return TreeSummary(rows, root.amounts, shared, by)
 
 
@@ -290,8 +289,11 @@ class TreeSummary:
         text = import_module("rich.text").Text
         yield text(self.to_text(options.max_width), no_wrap=True)
 
-    def _columns(self, branches: Sequence[str] = ()) -> list[_Column]:
-        """Return the columns that say something."""
+    def _columns(self, branches: Sequence[str] = ()) -> list[tuple[bool, list[str]]]:
+        """Return the columns that say something.
+
+        Each with whether its cells are text, which may be cut, and heading and cells.
+        """
         rows, by = self.rows, self._by
         if by is None:
             names, above = [], [""]
@@ -306,7 +308,7 @@ class TreeSummary:
         if branches:
             names = [f"{a}{b}" for a, b in zip(branches, names, strict=True)]
         found = [(True, [by or "path", *names])]
-        hidden = {"leaves"} if by is None else _FORM
+        hidden = {"leaves"} if by is None else {"type", "shape", "dtype", "kind"}
         if {row.kind for row in rows} <= {"", _DATA}:
             hidden |= {"kind"}
         for name, (is_text, text_of) in _CELLS.items():
@@ -328,10 +330,6 @@ class TreeSummary:
         return notes
 
 
-_Column: TypeAlias = tuple[bool, list[str]]
-"""Whether its cells are text, which may be cut; and heading and cells."""
-
-
 def _share_text(row: SummaryRow) -> str:
     if row.role == "again":
         return ""
@@ -349,7 +347,6 @@ _CELLS: Final[dict[str, tuple[bool, Callable[[SummaryRow], str]]]] = {
     "share": (False, _share_text),
 }
 """Whether the cells of a column are text, and what stands in them."""
-_FORM: Final = {"type", "shape", "dtype", "kind"}
 
 
 def _kinds_text(amounts: Mapping[str, tuple[int, int, int]]) -> str:
@@ -381,56 +378,68 @@ def _total(amounts: Iterable[tuple[int, int, int]]) -> Amount:
     return Amount(*map(sum, zip(*amounts, (0, 0, 0), strict=True)))
 
 
-_NOTHING, _ONE = Amount(), Amount(1, 1)
-_EMPTY: Final = MappingProxyType[str, Any]({})
 _Star: Final = type("*", (), {})
 """The class of the leaves of a treedef."""
 _PLAIN: Final = {bool, int, float, complex, str, bytes, _Star}
-"""The classes of leaves that are no arrays, for a short way."""
+"""The classes of leaves that are no arrays."""
 
 
 class _Entry:
-    """A place in the tree, and what is counted there.
+    """A node or leaf, and what is counted there.
 
     Attributes:
-        above, key: The entry around it, and the key in that; None for the root.
-        value: What stands there.
+        above, index: The node around it, and its index there; None and 0 for the root.
+        value: The node or leaf.
         kind: The kind of a leaf.
-        pairs: The keys and values inside.
-        kinds: The kinds of these values.
-        first: The entry at which the value is counted, if that is another one.
-        amounts: What is counted here and inside, by kind.
-        is_node: Whether the value is a node.
-        is_flat: Whether it has plain leaves only.
+        sums: By kind, the number of leaves, numbers and bytes before each leaf.
+        start, end: The range of its leaves, among all that are counted.
+        first: The node and the index where the value is counted, if not here.
+        rule, aux: The rule and the aux data of a node.
+        keys: The keys of its children; None if the rule has bare keys.
+        values, kinds: The children, and their kinds if the node knows them.
+        inner: The entries of those that are nodes or counted elsewhere, by index.
         is_variable: Whether it is a variable.
         is_open: Whether only arrays in it are counted, unless an object marks others.
     """
 
     __slots__ = (
-        "above", "amounts", "first", "inside", "is_flat", "is_node", "is_open",
-        "is_variable", "key", "kind", "kinds", "pairs", "value",
+        "above", "aux", "end", "first", "index", "inner", "is_open", "is_variable",
+        "keys", "kind", "kinds", "rule", "start", "sums", "value", "values",
     )  # fmt: skip
 
-    def __init__(self, above: _Entry | None, key: Any, value: Any, kind: Kind) -> None:
-        self.above, self.key, self.value, self.kind = above, key, value, kind
-        self.amounts: Mapping[str, tuple[int, int, int]] = _EMPTY
-        self.first: _Entry | None = None
-        self.inside: list[_Entry] | None = None
-        self.pairs: Sequence[tuple[Any, Any]] = ()
-        self.kinds: Sequence[Kind] = ()
-        self.is_node = self.is_flat = self.is_variable = self.is_open = False
+    def __init__(
+        self, above: Any, index: int, value: Any, kind: Kind, start: int, sums: Any
+    ) -> None:
+        self.above, self.index, self.value, self.kind = above, index, value, kind
+        self.start, self.end, self.sums = start, start, sums
+        none: Any = None
+        self.first = self.rule = self.aux = self.keys = self.kinds = self.inner = none
+        self.values: Any = ()
+        self.is_variable = self.is_open = False
+
+    def children(self, most: int | None = None) -> list[_Entry]:
+        """Return the entries of the children, or of the first ones."""
+        found: list[_Entry] = []
+        start = self.start
+        for index, value in enumerate(self.values[:most]):
+            entry = self.inner.get(index)
+            if entry is None:
+                kind = self.kinds[index] if self.kinds else self.kind
+                entry = _Entry(self, index, value, kind, start, self.sums)
+                entry.end += 1
+            start = entry.end
+            found.append(entry)
+        return found
 
     @property
-    def children(self) -> list[_Entry]:
-        """The entries inside, made when they are first wanted."""
-        if self.inside is None:
-            self.inside = [
-                _Entry(self, key, value, kind)
-                for (key, value), kind in zip(self.pairs, self.kinds, strict=False)
-            ]
-            for entry in self.inside if self.is_flat else ():
-                entry.amounts = {entry.kind._value_: _ONE}
-        return self.inside
+    def amounts(self) -> dict[str, Amount]:
+        """What is counted here, by kind."""
+        start, end = self.start, self.end
+        return {
+            kind: Amount(*[sums[end] - sums[start] for sums in columns])
+            for kind, columns in self.sums.items()
+            if columns[0][end] > columns[0][start]
+        }
 
     @property
     def amount(self) -> Amount:
@@ -438,13 +447,18 @@ class _Entry:
         return _total(self.amounts.values())
 
     @property
-    def is_cell(self) -> bool:
-        """Whether this is a variable of one value, for which it stands."""
-        is_single = self.is_variable and len(self.pairs) == 1
-        return is_single and not self.children[0].is_node
+    def counted_at(self) -> Any:
+        """The entry at which the value is counted, if that is another one."""
+        return self.first and self.first[0].children()[self.first[1]]
 
     @property
-    def outer(self) -> _Entry:
+    def is_cell(self) -> bool:
+        """Whether this is a variable of one value, for which it stands."""
+        is_single = self.is_variable and len(self.values) == 1
+        return is_single and self.children()[0].rule is None
+
+    @property
+    def outer(self) -> Any:
         """The entry that is shown: the variable around a value, else this one."""
         return self.above if self.above is not None and self.above.is_cell else self
 
@@ -456,9 +470,15 @@ class _Entry:
     @property
     def label(self) -> str:
         """The key as text that is short and safe to print; nothing for the root."""
-        if self.above is None:
+        node = self.above
+        if node is None:
             return ""
-        return clipped(printable(printed(KeyPath((self.key,)))), _LONGEST)
+        if node.keys is not None:
+            key = node.keys[self.index]
+        else:
+            bare = node.rule.bare_keys(node.aux, len(node.values))[self.index]
+            key = DictKey(bare) if node.rule.is_mapping else SequenceKey(bare)
+        return clipped(printable(printed(KeyPath((key,)))), _LONGEST)
 
     @property
     def path(self) -> str:
@@ -471,126 +491,152 @@ class _Entry:
         start = "" if entry.above is None else "…"
         return "".join([start, *reversed(labels)])
 
-    def open(self, context: Context, plain: set[Any]) -> bool:
-        """Find what is inside; return whether the value is a node.
 
-        What cannot be flattened is a leaf. Plain leaves are counted here.
-        """
-        rule = _rule_of(self.value, context)
-        if rule is None or (context.stop is not None and context.stops_at(self.value)):
-            return False
-        try:
-            values, aux = rule.flatten(self.value)
-            pairs = [*zip(rule.keys(aux, len(values)), values, strict=True)]
-            spec = getattr(rule.cls, "_leafwise_spec", None)
-            self.is_variable = getattr(rule.cls, "_leafwise_counts", False) is True
-            is_inside = self.above is not None and self.above.is_open
-            self.is_open = is_inside if spec is None else not spec.pytree
-            if is_inside and spec is None and not self.is_variable:
-                pairs = [
-                    (key, value)
-                    for key, value in pairs
-                    if _rule_of(value, context) or shape_of(value) is not None
-                ]
-            find_kinds = getattr(rule.cls, "_leafwise_kinds", None)
-            given = None if find_kinds is None else find_kinds(aux, self.kind)
-        except FAULTS:  # of the user's flatten
-            return False
-        self.is_node, self.pairs, self.amounts = True, pairs, {}
-        size = len(pairs)
-        self.kinds = [self.kind] * size if given is None else given
-        if given is None and plain.issuperset([type(value) for _, value in pairs]):
-            self.is_flat, self.amounts = True, {self.kind._value_: (size, size, 0)}
-        return True
-
-
-def _rule_of(value: Any, context: Context) -> Any:
-    """Return the rule of a node or of an object that is no tree; None for a leaf."""
-    cls = type(value)
-    try:  # a class may answer anything
-        rule = context.view.resolve(cls)
-        return rule or getattr(getattr(cls, "_leafwise_spec", None), "rule", None)
-    except FAULTS:
-        return None
-
-
-def _read(tree: Any, context: Context) -> list[_Entry]:
-    """Return the entries of a tree of any depth, each before those inside.
+def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
+    """Count the leaves of a tree of any depth in one walk.
 
     An array, a variable or another object that is in several places counts where it is
-    first.
+    first. What cannot be flattened is a leaf.
+
+    Returns:
+        The entry of the root, and how many places hold what is counted elsewhere.
     """
-    found: list[_Entry] = []
-    firsts: dict[int, _Entry] = {}  # entries hold their values: no id comes twice
-    plain = {cls for cls in _PLAIN if context.view.resolve(cls) is None}
-    rest = [_Entry(None, None, tree, Kind.DATA)]
-    while rest:
-        entry = rest.pop()
-        found.append(entry)
-        value = entry.value
-        if type(value) in plain:
-            entry.amounts = {entry.kind._value_: _ONE}
-        elif id(value) in firsts:
-            entry.first = firsts[id(value)]
-        elif entry.open(context, plain):
-            if entry.pairs and type(value) is not tuple:  # equal constants are one
-                firsts[id(value)] = entry
-            rest += () if entry.is_flat else reversed(entry.children)
+
+    def look_up(cls: Any) -> Any:
+        """Return the rule, None for a leaf, and what our own classes say of theirs."""
+        rule = None
+        with suppress(*FAULTS):  # a class may answer anything
+            rule = context.view.resolve(cls) or cls._leafwise_spec.rule
+        names = "_leafwise_spec", "_leafwise_kinds", "_leafwise_counts"
+        return rule, *[getattr(getattr(rule, "cls", None), x, None) for x in names]
+
+    def open_node(entry: _Entry) -> bool:
+        """Find what is in a value; return whether it is a node."""
+        rule, spec, find_kinds, is_variable = about(type(entry.value))
+        if context.stop is not None and context.stops_at(entry.value):
+            return False
+        is_inside = entry.above.is_open
+        try:
+            values, aux = rule.flatten(entry.value)
+            keys = None if rule.reads_items else rule.keys(aux, len(values))
+            if is_inside and spec is None and not is_variable:
+                is_kept = [about(type(x))[0] or shape_of(x) is not None for x in values]
+                keys = [*compress(rule.keys(aux, len(values)), is_kept)]
+                values = [*compress(values, is_kept)]
+            entry.kinds = find_kinds and find_kinds(aux, entry.kind)
+        except FAULTS:  # of the user's flatten
+            return False
+        entry.rule, entry.aux, entry.keys, entry.values = rule, aux, keys, values
+        entry.is_variable = is_variable is True
+        entry.is_open = is_inside if spec is None else not spec.pytree
+        return True
+
+    about: Any = functools.cache(look_up)
+    shared = 0
+    firsts: dict[int, tuple[_Entry, int]] = {}  # entries hold them: no id comes twice
+    plain = {cls for cls in _PLAIN if about(cls)[0] is None}
+    ndarray = getattr(sys.modules.get("numpy"), "ndarray", None)
+    of_kind: list[Kind] = []
+    counts, sizes = list[int](), list[int]()  # the numbers and bytes of each leaf
+    sums: dict[str, list[list[int]]] = {}
+    node = top = _Entry(None, 0, None, Kind.DATA, 0, sums)
+    top.values, top.inner = [tree], {}
+    around: list[tuple[_Entry, Any]] = []
+    rest: Any = enumerate([(tree, Kind.DATA)])
+    while True:
+        for index, (value, kind) in rest:
+            count, size = 1, 0
+            if type(value) not in plain:
+                first = firsts.get(id(value))
+                if first is not None or about(type(value))[0] is not None:
+                    entry = _Entry(node, index, value, kind, len(counts), sums)
+                    entry.first = first
+                    if first is not None or open_node(entry):
+                        node.inner[index] = entry
+                    if first is not None:
+                        shared += 1
+                        continue
+                    if entry.rule is not None:
+                        if entry.values and type(value) is not tuple:
+                            firsts[id(value)] = node, index  # equal constants are one
+                        around.append((node, rest))
+                        kinds = entry.kinds or repeat(kind)
+                        node, rest = (
+                            entry,
+                            enumerate(zip(entry.values, kinds, strict=False)),
+                        )
+                        node.inner = {}
+                        break
+                is_numpy = type(value) is ndarray  # a short way
+                if is_numpy or has_memory(value):
+                    firsts[id(value)] = node, index
+                count, size = (value.size, value.nbytes) if is_numpy else size_of(value)
+            of_kind.append(kind)
+            counts.append(count)
+            sizes.append(size)
         else:
-            if has_memory(value):
-                firsts[id(value)] = entry
-            entry.amounts = {entry.kind._value_: (1, *size_of(value))}
-    for entry in reversed(found):
-        if entry.above is not None:
-            sums: Any = entry.above.amounts
-            for kind, (leaves, count, size) in entry.amounts.items():
-                before = sums.get(kind, _NOTHING)
-                sums[kind] = before[0] + leaves, before[1] + count, before[2] + size
-    return found
+            node.end = len(counts)
+            if not around:
+                break
+            node, rest = around.pop()
+    for kind in {id(kind): kind for kind in of_kind}.values():  # enums hash slowly
+        is_meant = [each is kind for each in of_kind]
+        columns = is_meant, map(mul, counts, is_meant), map(mul, sizes, is_meant)
+        sums[kind._value_] = [[*accumulate(column, initial=0)] for column in columns]
+    (root,) = top.children()
+    root.above = None
+    return root, shared
 
 
 # ------------------------------------------------------------------------------- rows
 
 
-def _rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
+def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[SummaryRow]:
     """Return the rows of nodes and leaves.
 
     What is near the root comes first, and the nodes of a level share what is left of
     the limit, so that one long list hides nothing else.
     """
-    shares: dict[_Entry, int] = {}  # how many children of each node have rows
+    shown: dict[_Entry, list[_Entry]] = {}  # the children of each node that have rows
     level, spare = [root], most - 1
     for _ in range(levels):
-        level = [entry for entry in level if entry.pairs and not entry.is_cell]
-        sizes = [len(entry.pairs) for entry in level]
+        level = [entry for entry in level if entry.values and not entry.is_cell]
+        sizes = [len(entry.values) for entry in level]
         fair = fair_share(sizes, spare - len(level))
         if not level or fair < 1:
             break
         spare -= sum(min(size, fair) for size in sizes)
         for entry, size in zip(level, sizes, strict=True):
-            shares[entry] = size if size <= fair else fair - 1  # and a row for the rest
-        level = [inner for e in level for inner in e.children[: shares[e]]]
+            share = size if size <= fair else fair - 1  # and a row for the rest
+            children = entry.children(None if sort else share)
+            if sort is not None:
+                children.sort(key=lambda inner: -getattr(inner.amount, sort))
+            shown[entry] = children[:share]
+        level = [inner for entry in level for inner in shown[entry]]
     whole = root.amount
 
     def below(entry: _Entry, path: str, depth: int) -> Iterator[SummaryRow]:
-        first, shown = entry.first, entry.first or entry
-        if shown.is_cell:  # a variable has the row of its value
-            (shown,) = shown.children
-            first = first or shown.first
-        role: Role = "again" if first else "node" if shown.is_node else "leaf"
-        shape, dtype = (None, "") if shown.is_node else _form(shown.value)
+        first = entry.counted_at
+        what = first or entry
+        if what.is_cell:  # a variable has the row of its value
+            (what,) = what.children()
+            first = first or what.counted_at
+        is_node = what.rule is not None
+        role: Role = "again" if first else "node" if is_node else "leaf"
+        shape, dtype = (None, "") if is_node else _form(what.value)
+        amount = entry.amount
         yield SummaryRow(
-            path, depth, role, entry.type, shape, dtype, _kinds_text(entry.amounts),
-            same_as=first.path or _ROOT if first else "",
-            **_numbers(entry.amount, whole),
+            path, depth, role, entry.type, shape, dtype,
+            _kinds_text(entry.amounts),
+            same_as=first.path or _ROOT if first else "", **_numbers(amount, whole),
         )  # fmt: skip
-        share = shares.get(entry, 0)
-        for inner in entry.children[:share] if share else ():
+        children = shown.get(entry, ())
+        for inner in children:
             yield from below(inner, path + inner.label, depth + 1)
-        left_out = len(entry.pairs) - share
-        if share and left_out:
-            shown_here = _total(inner.amount for inner in entry.children[:share])
-            numbers = _numbers(Amount(*map(sub, entry.amount, shown_here)), whole)
+        left_out = len(entry.values) - len(children)
+        if children and left_out:
+            shown_here = _total(inner.amount for inner in children)
+            numbers = _numbers(Amount(*map(sub, amount, shown_here)), whole)
             yield SummaryRow(path, depth + 1, "more", left_out=left_out, **numbers)
 
     return [*below(root, "", 0)]
@@ -606,24 +652,22 @@ def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
 
 def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
     """Return the shape and the dtype of an array."""
-    shape = shape_of(value)
-    if shape is None:
-        return None, ""
-    try:
-        return shape, clipped(printable(form_of(value).dtype), _LONGEST)
-    except FAULTS:
-        return shape, ""
+    shape, dtype = shape_of(value), ""
+    with suppress(*FAULTS):
+        dtype = "" if shape is None else printable(form_of(value).dtype)
+    return shape, clipped(dtype, _LONGEST)
 
 
-def _groups(
-    entries: list[_Entry], by: By, sort: Sort | None, most: int
-) -> list[SummaryRow]:
+def _groups(root: _Entry, by: By, sort: Sort | None, most: int) -> list[SummaryRow]:
     """Return a row for each group, in the order in which they are met."""
-    root = entries[0]
-    parts = [part for e in entries for part in (e.children if e.is_flat else (e,))]
-    parts = [part for part in parts if not part.is_node and part.first is None]
-    if by == "key" and root.is_node and not root.is_cell:
-        parts = [entry for entry in root.children if entry.amounts]
+    parts, stack = [], [root]
+    while stack:
+        entry = stack.pop()
+        if entry.rule is None and entry.first is None:
+            parts.append(entry)
+        stack += reversed(entry.children())
+    if by == "key" and root.rule is not None and not root.is_cell:
+        parts = [entry for entry in root.children() if entry.amounts]
     name_of: dict[By, Callable[[_Entry], str]] = {
         "type": lambda entry: entry.outer.type,
         "kind": lambda entry: entry.kind.value,
@@ -633,7 +677,7 @@ def _groups(
     sums: dict[str, Amount] = {}
     for entry in parts:
         name = name_of[by](entry)
-        sums[name] = Amount(*map(add, sums.get(name, _NOTHING), entry.amount))
+        sums[name] = Amount(*map(add, sums.get(name, Amount()), entry.amount))
     groups = [*sums.items()]
     if sort is not None:
         groups.sort(key=lambda group: -getattr(group[1], sort))

@@ -152,12 +152,10 @@ class _Drawing:
         widest: dict[int, int] = {}
         for box, width in zip(boxes, self.widths, strict=True):
             widest[box.depth] = max(widest.get(box.depth, 0), width)
-        self.lefts, self.rights = {}, {}
-        x = _MARGIN
-        for depth in range(len(widest)):
-            self.lefts[depth] = x
-            self.rights[depth] = x + widest[depth]
-            x += widest[depth] + _GAP
+        self.lefts, self.rights, x = {}, {}, _MARGIN
+        for depth, width in sorted(widest.items()):
+            self.lefts[depth], self.rights[depth] = x, x + width
+            x += width + _GAP
         self.width = x - _GAP + _MARGIN
         self.height = round(max(self.ys) + _HEIGHT / 2 + _MARGIN)
 

@@ -108,7 +108,6 @@ if importlib.util.find_spec("leafwise.engine") is not None:
 @pytest.fixture
 def no_gc():
     """Keep the collector away: looking at a million objects again and again is slow."""
-    gc.collect()
     gc.disable()
     yield
     gc.enable()

@@ -1,6 +1,6 @@
 """What must hold, as sessions of nox: `nox -l` lists them, `nox -s lint` runs one.
 
-`.ci/run` runs all of them in a copy of the checkout, the workflows some.
+`.ci/run` runs all of them but `fuzz` in a copy of the checkout, the workflows some.
 What would change the checkout (`readme`, the deleted engine) is done in a copy of it.
 """
 
@@ -81,7 +81,7 @@ def peers(session: nox.Session) -> None:
 
     On 3.11, which has all of them: slow tests, and what could depend on the engine with
     it off. On 3.12: what is covered, and the same with the engine deleted. On 3.13: the
-    same with an eager engine.
+    suite with an eager engine.
     """
     version = str(session.python)
     install(session, "interop", "clients", "dev", "pages", "test")
@@ -111,9 +111,8 @@ def peers(session: nox.Session) -> None:
         with session.chdir(folder):
             session.run("python", *SUITE, "-p", "no:asyncio", *library)
     else:
-        session.run("python", *SUITE, "-p", "no:asyncio")
         session.env["LEAFWISE_ENGINE"] = "eager"
-        session.run("python", *SUITE, "-p", "no:asyncio", *library)
+        session.run("python", *SUITE, "-p", "no:asyncio")
 
 
 def npm(session: nox.Session, *packages: str) -> Path:

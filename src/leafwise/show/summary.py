@@ -393,7 +393,7 @@ class _Entry:
         kind: The kind of a leaf.
         sums: By kind, the number of leaves, numbers and bytes before each leaf.
         start, end: The range of its leaves, among all that are counted.
-        first: The node and the index where the value is counted, if not here.
+        first: The entry at which the value is counted, if that is another one.
         rule, aux: The rule and the aux data of a node.
         keys: The keys of its children; None if the rule has bare keys.
         values, kinds: The children, and their kinds if the node knows them.
@@ -445,11 +445,6 @@ class _Entry:
     def amount(self) -> Amount:
         """What is counted of all kinds."""
         return _total(self.amounts.values())
-
-    @property
-    def counted_at(self) -> Any:
-        """The entry at which the value is counted, if that is another one."""
-        return self.first and self.first[0].children()[self.first[1]]
 
     @property
     def is_cell(self) -> bool:
@@ -527,7 +522,7 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
         except FAULTS:  # of the user's flatten
             return False
         entry.rule, entry.aux, entry.keys, entry.values = rule, aux, keys, values
-        entry.is_variable = is_variable is True
+        entry.inner, entry.is_variable = {}, is_variable is True
         entry.is_open = is_inside if spec is None else not spec.pytree
         return True
 
@@ -547,25 +542,22 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
         for index, (value, kind) in rest:
             count, size = 1, 0
             if type(value) not in plain:
-                first = firsts.get(id(value))
-                if first is not None or about(type(value))[0] is not None:
+                if id(value) in firsts or about(type(value))[0] is not None:
                     entry = _Entry(node, index, value, kind, len(counts), sums)
-                    entry.first = first
-                    if first is not None or open_node(entry):
+                    if id(value) in firsts:
+                        above, at = firsts[id(value)]
+                        first = above.inner.get(at)
+                        entry.first = first or _Entry(above, at, value, kind, 0, sums)
                         node.inner[index] = entry
-                    if first is not None:
                         shared += 1
                         continue
-                    if entry.rule is not None:
+                    if open_node(entry):
                         if entry.values and type(value) is not tuple:
                             firsts[id(value)] = node, index  # equal constants are one
+                        node.inner[index] = entry
                         around.append((node, rest))
-                        kinds = entry.kinds or repeat(kind)
-                        node, rest = (
-                            entry,
-                            enumerate(zip(entry.values, kinds, strict=False)),
-                        )
-                        node.inner = {}
+                        pairs = zip(entry.values, entry.kinds or repeat(kind))  # noqa: B905
+                        node, rest = entry, enumerate(pairs)
                         break
                 is_numpy = type(value) is ndarray  # a short way
                 if is_numpy or has_memory(value):
@@ -616,11 +608,10 @@ def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[Summa
     whole = root.amount
 
     def below(entry: _Entry, path: str, depth: int) -> Iterator[SummaryRow]:
-        first = entry.counted_at
-        what = first or entry
+        first, what = entry.first, entry.first or entry
         if what.is_cell:  # a variable has the row of its value
             (what,) = what.children()
-            first = first or what.counted_at
+            first = first or what.first
         is_node = what.rule is not None
         role: Role = "again" if first else "node" if is_node else "leaf"
         shape, dtype = (None, "") if is_node else _form(what.value)

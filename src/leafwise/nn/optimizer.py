@@ -138,7 +138,7 @@ class Optimizer(Pytree, Generic[M]):
                     f"the variable at {path} holds a {type_name(_bare(held))}, which a "
                     "state reads as nested names; store each value in its own variable"
                 )
-        jax = real("jax")  # of a count of its own it compiles no function anew
+        jax = real("jax")  # which compiles functions once for its own counts
         zero = 0 if jax is None else jax.numpy.zeros((), dtype="uint32")
         self.step: OptState = OptState(zero)
         self.tx = tx

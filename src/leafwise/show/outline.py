@@ -35,7 +35,7 @@ DEPTH: Final = 100
 BRANCH: Final = object()
 """The value of an item that only leads to changes."""
 _FEWEST: Final = 2
-_ENDLESS: Final = 10**15  # leaves, which are not counted; nor is what is in itself
+_ENDLESS: Final = 10**15  # so many leaves, or those of what contains itself
 
 
 class Item:

@@ -412,12 +412,10 @@ class _Entry:
     ) -> None:
         self.above, self.index, self.value, self.kind = above, index, value, kind
         self.start, self.end, self.sums = start, start, sums
-        none: Any = None
-        self.first = self.rule = self.aux = self.keys = self.kinds = self.inner = none
-        self.values: Any = ()
-        self.is_variable = self.is_open = False
+        self.first: Any = None
+        self.rule: Any = None
 
-    def children(self, most: int | None = None) -> list[_Entry]:
+    def children(self: Any, most: int | None = None) -> list[_Entry]:
         """Return the entries of the children, or of the first ones."""
         found: list[_Entry] = []
         start = self.start
@@ -447,10 +445,11 @@ class _Entry:
         return _total(self.amounts.values())
 
     @property
-    def is_cell(self) -> bool:
+    def is_cell(self: Any) -> bool:
         """Whether this is a variable of one value, for which it stands."""
-        is_single = self.is_variable and len(self.values) == 1
-        return is_single and self.children()[0].rule is None
+        if self.rule is None or not self.is_variable or len(self.values) != 1:
+            return False
+        return bool(self.children()[0].rule is None)
 
     @property
     def outer(self) -> Any:
@@ -505,7 +504,7 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
         names = "_leafwise_spec", "_leafwise_kinds", "_leafwise_counts"
         return rule, *[getattr(getattr(rule, "cls", None), x, None) for x in names]
 
-    def open_node(entry: _Entry) -> bool:
+    def open_node(entry: Any) -> bool:
         """Find what is in a value; return whether it is a node."""
         rule, spec, find_kinds, is_variable = about(type(entry.value))
         if context.stop is not None and context.stops_at(entry.value):
@@ -528,24 +527,25 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
 
     about: Any = functools.cache(look_up)
     shared = 0
-    firsts: dict[int, tuple[_Entry, int]] = {}  # entries hold them: no id comes twice
+    firsts: dict[int, tuple[Any, int]] = {}  # entries hold them: no id comes twice
     plain = {cls for cls in _PLAIN if about(cls)[0] is None}
     ndarray = getattr(sys.modules.get("numpy"), "ndarray", None)
     of_kind: list[Kind] = []
     counts, sizes = list[int](), list[int]()  # the numbers and bytes of each leaf
     sums: dict[str, list[list[int]]] = {}
-    node = top = _Entry(None, 0, None, Kind.DATA, 0, sums)
-    top.values, top.inner = [tree], {}
+    node: Any = _Entry(None, 0, None, Kind.DATA, 0, sums)
+    node.values, node.kinds, node.inner, node.is_open = [tree], None, {}, False
     around: list[tuple[_Entry, Any]] = []
     rest: Any = enumerate([(tree, Kind.DATA)])
     while True:
         for index, (value, kind) in rest:
             count, size = 1, 0
             if type(value) not in plain:
-                if id(value) in firsts or about(type(value))[0] is not None:
-                    entry = _Entry(node, index, value, kind, len(counts), sums)
-                    if id(value) in firsts:
-                        above, at = firsts[id(value)]
+                name = id(value)
+                if name in firsts or about(type(value))[0] is not None:
+                    entry: Any = _Entry(node, index, value, kind, len(counts), sums)
+                    if name in firsts:
+                        above, at = firsts[name]
                         first = above.inner.get(at)
                         entry.first = first or _Entry(above, at, value, kind, 0, sums)
                         node.inner[index] = entry
@@ -553,7 +553,7 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
                         continue
                     if open_node(entry):
                         if entry.values and type(value) is not tuple:
-                            firsts[id(value)] = node, index  # equal constants are one
+                            firsts[name] = node, index  # equal constants are one
                         node.inner[index] = entry
                         around.append((node, rest))
                         pairs = zip(entry.values, entry.kinds or repeat(kind))  # noqa: B905
@@ -561,7 +561,7 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
                         break
                 is_numpy = type(value) is ndarray  # a short way
                 if is_numpy or has_memory(value):
-                    firsts[id(value)] = node, index
+                    firsts[name] = node, index
                 count, size = (value.size, value.nbytes) if is_numpy else size_of(value)
             of_kind.append(kind)
             counts.append(count)
@@ -575,7 +575,7 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
         is_meant = [each is kind for each in of_kind]
         columns = is_meant, map(mul, counts, is_meant), map(mul, sizes, is_meant)
         sums[kind._value_] = [[*accumulate(column, initial=0)] for column in columns]
-    (root,) = top.children()
+    (root,) = node.children()
     root.above = None
     return root, shared
 
@@ -590,9 +590,11 @@ def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[Summa
     the limit, so that one long list hides nothing else.
     """
     shown: dict[_Entry, list[_Entry]] = {}  # the children of each node that have rows
-    level, spare = [root], most - 1
+    level: list[Any] = [root]
+    spare = most - 1
     for _ in range(levels):
-        level = [entry for entry in level if entry.values and not entry.is_cell]
+        nodes = [entry for entry in level if entry.rule is not None]
+        level = [node for node in nodes if node.values and not node.is_cell]
         sizes = [len(entry.values) for entry in level]
         fair = fair_share(sizes, spare - len(level))
         if not level or fair < 1:
@@ -607,7 +609,7 @@ def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[Summa
         level = [inner for entry in level for inner in shown[entry]]
     whole = root.amount
 
-    def below(entry: _Entry, path: str, depth: int) -> Iterator[SummaryRow]:
+    def below(entry: Any, path: str, depth: int) -> Iterator[SummaryRow]:
         first, what = entry.first, entry.first or entry
         if what.is_cell:  # a variable has the row of its value
             (what,) = what.children()
@@ -624,8 +626,8 @@ def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[Summa
         children = shown.get(entry, ())
         for inner in children:
             yield from below(inner, path + inner.label, depth + 1)
-        left_out = len(entry.values) - len(children)
-        if children and left_out:
+        if children and len(children) < len(entry.values):
+            left_out = len(entry.values) - len(children)
             shown_here = _total(inner.amount for inner in children)
             numbers = _numbers(Amount(*map(sub, amount, shown_here)), whole)
             yield SummaryRow(path, depth + 1, "more", left_out=left_out, **numbers)
@@ -654,9 +656,10 @@ def _groups(root: _Entry, by: By, sort: Sort | None, most: int) -> list[SummaryR
     parts, stack = [], [root]
     while stack:
         entry = stack.pop()
-        if entry.rule is None and entry.first is None:
+        if entry.rule is not None:
+            stack += reversed(entry.children())
+        elif entry.first is None:
             parts.append(entry)
-        stack += reversed(entry.children())
     if by == "key" and root.rule is not None and not root.is_cell:
         parts = [entry for entry in root.children() if entry.amounts]
     name_of: dict[By, Callable[[_Entry], str]] = {

@@ -81,7 +81,7 @@ def peers(session: nox.Session) -> None:
 
     On 3.11, which has all of them: slow tests, and what could depend on the engine with
     it off. On 3.12: what is covered, and the same with the engine deleted. On 3.13: the
-    suite with an eager engine.
+    same with an eager engine, and the rest of the suite.
     """
     version = str(session.python)
     install(session, "interop", "clients", "dev", "pages", "test")
@@ -111,8 +111,10 @@ def peers(session: nox.Session) -> None:
         with session.chdir(folder):
             session.run("python", *SUITE, "-p", "no:asyncio", *library)
     else:
+        rest = [f"--ignore={folder}" for folder in library]
+        session.run("python", *SUITE, "-p", "no:asyncio", *rest)
         session.env["LEAFWISE_ENGINE"] = "eager"
-        session.run("python", *SUITE, "-p", "no:asyncio")
+        session.run("python", *SUITE, "-p", "no:asyncio", *library)
 
 
 def npm(session: nox.Session, *packages: str) -> Path:

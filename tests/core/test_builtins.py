@@ -228,8 +228,7 @@ def test_mappings_pair_by_key_and_differ_as_structures():
         "b": (2, 20, 200),
     }
     mapped = lw.tree_map(lambda x, y: x + y, ordered, plain)
-    assert mapped == OrderedDict(b=22, a=11)
-    assert type(mapped) is OrderedDict
+    assert (type(mapped), mapped) == (OrderedDict, OrderedDict(b=22, a=11))
     structures = {lw.tree_structure(tree) for tree in (plain, ordered, counting)}
     assert len(structures) == 3
 
@@ -282,3 +281,9 @@ def test_struct_sequences_keep_their_hidden_fields():
     assert type(again) is os.stat_result
     assert again.st_mtime_ns == node.st_mtime_ns
     assert lw.tree_structure(time.gmtime(0)) == lw.tree_structure(time.localtime(0))
+
+
+def test_matching_makes_no_keys():
+    other = defaultdict(int, b=1)
+    assert lw.tree.prefix_errors(defaultdict(int, a=1), other)
+    assert other == {"b": 1}

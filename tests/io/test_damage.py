@@ -151,14 +151,11 @@ _HUGE = 10**15
 HOSTILE = {
     "an array of a terabyte.npz": zipped({"a.npy": npy((1 << 37,))}),
     "the index says so, too.npz": zipped(
-        {"a.npy": npy((1 << 37,))}, size=(1 << 40) + 128
-    ),
+        {"a.npy": npy((1 << 37,))}, size=(1 << 40) + 128),
     "compressed.npz": zipped(
-        {"a.npy": npy((1 << 37,))}, (1 << 40) + 128, zipfile.ZIP_DEFLATED
-    ),
+        {"a.npy": npy((1 << 37,))}, (1 << 40) + 128, zipfile.ZIP_DEFLATED),
     "a header that unpacks to 60 MB.npz": zipped(
-        {"leafwise.json": b" " * 60_000_000}, None, zipfile.ZIP_DEFLATED
-    ),
+        {"leafwise.json": b" " * 60_000_000}, None, zipfile.ZIP_DEFLATED),
     "negative.npz": zipped({"a.npy": npy((-1, -12))}),
     "no sizes.npz": zipped({"a.npy": npy((0, 10**30))}),
     "an unclosed bracket.npz": zipped({"a.npy": of_npy("{'descr': (")}),

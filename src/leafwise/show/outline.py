@@ -306,16 +306,17 @@ class _Reader:
         Raises:
             RecursionError: They are too deep, maybe without an end.
         """
-        total = 0
+        total, rule_of = 0, self.context.rule_of
         for child in values:
-            rule, known = self.context.rule_of(child), 1
-            if rule is not None:
-                if id(child) not in self.counts:
-                    self.counts[id(child)] = child, _ENDLESS
-                    number = self.count(rule.flatten(child)[0])
-                    self.counts[id(child)] = child, number
-                known = self.counts[id(child)][1]
-            total = min(total + known, _ENDLESS)
+            rule = rule_of(child)
+            if rule is None:
+                total += 1
+                continue
+            if id(child) not in self.counts:
+                self.counts[id(child)] = child, _ENDLESS
+                number = self.count(rule.flatten(child)[0])
+                self.counts[id(child)] = child, number
+            total = min(total + self.counts[id(child)][1], _ENDLESS)
         return total
 
 

@@ -701,10 +701,9 @@ class Reader(Text):
         """
         ordered = part.keys.ordered
         is_short = part.arity <= _FEW_KEYS
-        by_order = self._exact and ordered is part.keys.inserted
-        by_order = by_order and part.kind != "OrderedDict" and not is_short
+        by_order = ordered is part.keys.inserted and part.kind != "OrderedDict"
         if self._exact:
-            if by_order and part.kind == "dict":
+            if by_order and not is_short and part.kind == "dict":
                 var = self.kept(f"copy_dict({var})", "copy")
             self._compare_keys(part.keys.inserted, var)
         else:
@@ -714,7 +713,7 @@ class Reader(Text):
             self._children(part, self._named_values(part, values))
             return
         by_key = f"{self.name(itemgetter(*ordered))}({var})"
-        items = f"[*{var}.values()]" if by_order else by_key
+        items = f"[*{var}.values()]" if self._exact and by_order else by_key
         self._children(part, self.kept(items, "values"))
 
     _read_OrderedDict = _read_dict  # named after the kind

@@ -510,12 +510,14 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
         if context.stop is not None and context.stops_at(entry.value):
             return False
         is_inside = entry.above.is_open
+        only_arrays = is_inside and spec is None and not is_variable
         try:
             values, aux = rule.flatten(entry.value)
-            keys = None if rule.reads_items else rule.keys(aux, len(values))
-            if is_inside and spec is None and not is_variable:
+            has_bare = rule.reads_items and not only_arrays
+            keys: Any = None if has_bare else rule.keys(aux, len(values))
+            if only_arrays:
                 is_kept = [about(type(x))[0] or shape_of(x) is not None for x in values]
-                keys = [*compress(rule.keys(aux, len(values)), is_kept)]
+                keys = [*compress(keys, is_kept)]
                 values = [*compress(values, is_kept)]
             entry.kinds = find_kinds and find_kinds(aux, entry.kind)
         except FAULTS:  # of the user's flatten
@@ -593,8 +595,7 @@ def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[Summa
     level: list[Any] = [root]
     spare = most - 1
     for _ in range(levels):
-        nodes = [entry for entry in level if entry.rule is not None]
-        level = [node for node in nodes if node.values and not node.is_cell]
+        level = [e for e in level if e.rule and e.values and not e.is_cell]
         sizes = [len(entry.values) for entry in level]
         fair = fair_share(sizes, spare - len(level))
         if not level or fair < 1:
@@ -617,10 +618,10 @@ def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[Summa
         is_node = what.rule is not None
         role: Role = "again" if first else "node" if is_node else "leaf"
         shape, dtype = (None, "") if is_node else _form(what.value)
-        amount = entry.amount
+        amounts = entry.amounts
+        amount = _total(amounts.values())
         yield SummaryRow(
-            path, depth, role, entry.type, shape, dtype,
-            _kinds_text(entry.amounts),
+            path, depth, role, entry.type, shape, dtype, _kinds_text(amounts),
             same_as=first.path or _ROOT if first else "", **_numbers(amount, whole),
         )  # fmt: skip
         children = shown.get(entry, ())

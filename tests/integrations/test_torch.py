@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 
 import leafwise as lw
+from leafwise.core.registry import view_of
 from leafwise.core.walk import leaf_paths
 from leafwise.integrations import torch
 from leafwise.ops.context import context_of
@@ -13,7 +14,7 @@ from strategies import common_trees
 @given(tree=common_trees())
 def test_flattening_and_unflattening(tree):
     """The same leaves, equal treedefs, the same order of keys in what is rebuilt."""
-    leaves, treedef = torch._flatten(tree)
+    leaves, treedef = torch._flatten_by(tree, view_of(), None)
     expected, structure = lw.tree_flatten(tree)
     assert [*map(id, leaves)] == [*map(id, expected)]
     assert treedef == structure
@@ -37,12 +38,12 @@ def test_stopping_early(is_leaf, tree):
     """By a type, by types, by a predicate; further trees have to fit."""
     ours = torch._context_of(is_leaf)
     expected = context_of(is_leaf)
-    assert ours.flatten(tree)[0] == expected.flatten(tree)[0]
+    leaves, _ = torch._flatten_by(tree, ours.view, ours.stop)
+    assert leaves == expected.flatten(tree)[0]
     for context in (ours, expected):
         columns, _ = context.columns(tree, (tree,), with_paths=True)
         assert columns[1] == columns[2]
         assert [path(tree) for path in columns[0]] == columns[1]
-    assert type(ours.plain) is type(ours)
 
 
 def test_paths_in_a_predicate():
@@ -53,8 +54,6 @@ def test_paths_in_a_predicate():
         seen.append(str(path))
         return False
 
-    with_path = {"is_leaf_takes_path": True}
-    assert torch._flatten([[1]], lambda path, node: type(node) is int, **with_path)
     context = torch._context_of(stop, takes_path=True)
     assert context.stops_at([1]) is False
     assert seen == [""]

@@ -351,10 +351,7 @@ def flatten(
                         for key in keys:
                             if type(key) is not str and type(key) is not int:
                                 raise KeyError
-                        if keys in known_dicts:  # `or` would ask for a truth value
-                            aux = known_dicts[keys]
-                        else:
-                            aux = dict_keys(keys)
+                        aux = known_dicts.get(keys) or dict_keys(keys)
                         children: Any = aux.read(node)
                     except KeyError:  # other keys, or another thread took one away
                         children, aux = rule.flatten(node)

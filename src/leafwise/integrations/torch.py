@@ -25,8 +25,14 @@ from ..core.walk import ROOT, Code, Step, flatten_up_to, leaf_paths, rebuild, re
 from ..core.walk import leaf as leaf_runner
 from ..errors import StructureError
 from ..lazy import real
-from ..ops.context import Context, context_of, predicate, stopping_context
-from ..ops.map import tree_flatten, tree_flatten_with_path, tree_unflatten
+from ..ops.context import (
+    Context,
+    context_of,
+    flatten_by,
+    predicate,
+    stopping_context,
+)
+from ..ops.map import tree_flatten_with_path, tree_unflatten
 from ..safely import type_name
 
 
@@ -184,7 +190,7 @@ def _substitute(_ops: ModuleType) -> None:
     replace(flatten_up_to)(_flatten_up_to)
     replace(context_of)(_context_of)
     replace(stopping_context)(_stopping_context)
-    replace(tree_flatten)(_flatten)
+    replace(flatten_by)(_flatten_by)
     replace(tree_flatten_with_path)(_flatten_with_path)
     replace(tree_unflatten)(_build)
 
@@ -237,33 +243,26 @@ def _writers(module: ModuleType) -> Iterator[FunctionType]:
                 yield found
 
 
-class _Context(Context):
-    """A context that asks nobody but the rules, and remembers nothing."""
+def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
+    context = Context(view, stop)
+    leaves: list[Any] = []
+    steps: list[Step] = []
 
-    __slots__ = ()
-
-    @property
-    def plain(self) -> Context:
-        return _Context(self.view)
-
-    def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
-        leaves: list[Any] = []
-        steps: list[Step] = []
-        self._visit(tree, leaves, steps)
-        treedef = PyTreeDef._of(steps, self.view.mode)
-        treedef._runner = reference if treedef._code else leaf_runner
-        return leaves, treedef
-
-    def _visit(self, node: Any, leaves: list[Any], steps: list[Step]) -> None:
-        rule = None if self.stops_at(node, ROOT) else self.view.find(type(node))
+    def visit(node: Any) -> None:
+        rule = None if context.stops_at(node, ROOT) else view.find(type(node))
         if rule is None:
             leaves.append(node)
             steps.append(None)
             return
         children, aux = rule.flatten(node)
         for child in children:
-            self._visit(child, leaves, steps)
+            visit(child)
         steps.append((rule, len(children), aux))
+
+    visit(tree)
+    treedef = PyTreeDef._of(steps, view.mode)
+    treedef._runner = reference if treedef._code else leaf_runner
+    return leaves, treedef
 
 
 def _context_of(
@@ -276,19 +275,7 @@ def _context_of(
 
 
 def _stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> Context:
-    return _Context(view, predicate(is_leaf, takes_path))
-
-
-def _flatten(
-    tree: Any,
-    is_leaf: IsLeaf = None,
-    *,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> tuple[list[Any], PyTreeDef]:
-    context = _context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return context.flatten(tree)
+    return Context(view, predicate(is_leaf, takes_path))
 
 
 def _flatten_with_path(

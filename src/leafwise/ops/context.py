@@ -54,6 +54,39 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
     )
 
 
+def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
+    """Return leaves and treedef of a tree, by the fastest way that is known.
+
+    Args:
+        tree: The tree.
+        view: The rules.
+        stop: A predicate, a narrower view or None.
+    """
+    cls = type(tree)
+    if stop is None:
+        hot = view.hot.get(cls)
+        if hot is not None:
+            found = hot(tree)
+            if found is not None:
+                return found
+        elif cls in view.leaf_types:
+            return [tree], view.leaf_treedef or make_treedef((), 1, view)
+    elif type(stop) is View:
+        return flatten_by(tree, stop, None)
+    elif type(stop) is not PathPredicate:
+        asked = view.asked.get(cls)
+        if asked is not None:
+            found = asked(tree, stop)
+            if found is not None:
+                return found
+    leaves, code = flatten(tree, view, stop)
+    treedef = make_treedef(code, len(leaves), view)
+    observe = hooks.observe
+    if observe is not None and code and type(stop) is not PathPredicate:
+        observe(tree, leaves, treedef, view, stop)
+    return leaves, treedef
+
+
 class Context:
     """Which values are nodes, and the rules that flatten them.
 
@@ -72,36 +105,9 @@ class Context:
         self.stop: Predicate = stop
         self.root = ROOT if root is None else root
 
-    @property
-    def plain(self) -> Context:
-        """The context of the same rules without a predicate."""
-        return plain_context(self.view)
-
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
         """Return leaves and treedef of a tree, by the fastest way that is known."""
-        view, stop, cls = self.view, self.stop, type(tree)
-        if stop is not None and isinstance(stop, View):
-            view, stop = stop, None
-        if stop is None:
-            hot = view.hot.get(cls)
-            if hot is not None:
-                found = hot(tree)
-                if found is not None:
-                    return found
-            elif cls in view.leaf_types:
-                return [tree], view.leaf_treedef or make_treedef((), 1, view)
-        elif type(stop) is not PathPredicate:
-            asked = view.asked.get(cls)
-            if asked is not None:
-                found = asked(tree, stop)
-                if found is not None:
-                    return found
-        leaves, code = flatten(tree, view, stop)
-        treedef = make_treedef(code, len(leaves), view)
-        observe = hooks.observe
-        if observe is not None and code and type(stop) is not PathPredicate:
-            observe(tree, leaves, treedef, view, stop)
-        return leaves, treedef
+        return flatten_by(tree, self.view, self.stop)
 
     def columns(
         self,
@@ -119,7 +125,7 @@ class Context:
         Raises:
             StructureError: A further tree does not have the structure of the first.
         """
-        leaves, treedef = self.flatten(tree)
+        leaves, treedef = flatten_by(tree, self.view, self.stop)
         columns: list[list[Any]] = [leaves]
         for other in rest:
             up_to = treedef._runner.flatten_up_to
@@ -157,11 +163,16 @@ class Context:
         stops = lambda path, node: self.stops_at(node, path)  # noqa: E731
         return differences(treedef._code, tree, self.view, stops, hint)
 
-    def stops_at(self, node: Any, path: KeyPath = ROOT) -> bool:
-        """Return whether the predicate makes a leaf of a value, or of a root."""
+    def stops_at(self, node: Any, link: Any = ROOT) -> bool:
+        """Return whether the predicate makes a leaf of a value.
+
+        Args:
+            node: The value.
+            link: The path to it, or a linked list of its keys.
+        """
         stop = self.stop
         if isinstance(stop, PathPredicate):
-            return bool(stop.function(path, node))
+            return bool(stop.function(path_of(link), node))
         return stop is not None and bool(stop(node))
 
     def rule_of(self, node: Any, link: Any = ()) -> Rule | None:
@@ -171,11 +182,8 @@ class Context:
             node: The node.
             link: The path to it, or a linked list of its keys.
         """
-        stop = self.stop
-        if stop is not None:
-            path = path_of(link) if isinstance(stop, PathPredicate) else ROOT
-            if self.stops_at(node, path):
-                return None
+        if self.stop is not None and self.stops_at(node, link):
+            return None
         return self.view.resolve(type(node))
 
     def also_stopping(self, test: Callable[[Any], bool]) -> Context:
@@ -232,6 +240,21 @@ def context_of(
     if type(is_leaf) is FunctionType and not takes_path:
         return Context(view, is_leaf)
     return stopping_context(view, is_leaf, takes_path)
+
+
+def flattened(
+    tree: Any, is_leaf: IsLeaf, takes_path: bool, none_is_leaf: bool, namespace: str
+) -> tuple[list[Any], PyTreeDef]:
+    """Return leaves and treedef of a tree, by the arguments of an operation.
+
+    Raises:
+        NamespaceError: Nobody declared the namespace.
+        TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
+    """
+    is_plain = is_leaf is None or (type(is_leaf) is FunctionType and not takes_path)
+    if is_plain and namespace is GLOBAL and none_is_leaf is False:
+        return flatten_by(tree, current.view, is_leaf)
+    return context_of(is_leaf, takes_path, none_is_leaf, namespace).flatten(tree)
 
 
 def plain_context(view: View) -> Context:

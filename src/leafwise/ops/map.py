@@ -26,10 +26,10 @@ from ..core.builtins import TUPLE
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL, Mode
 from ..core.treedef import PyTreeDef, joined_mode
-from ..core.walk import Step, iter_leaves, iter_steps, locate, map_leaves, unlink
+from ..core.walk import ROOT, Step, iter_leaves, iter_steps, locate, map_leaves, unlink
 from ..errors import CycleError
 from ..safely import described
-from .context import context_of, predicate
+from .context import context_of, flattened, predicate
 
 
 if TYPE_CHECKING:
@@ -119,8 +119,7 @@ def tree_flatten(
         >>> lw.tree_flatten({"lr": 0.1, "betas": (0.9, 0.99)})
         ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return context.flatten(tree)
+    return flattened(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
 
 
 @overload
@@ -158,8 +157,7 @@ def tree_leaves(
         >>> lw.tree_leaves([1, (2, 3)], is_leaf=tuple)
         [1, (2, 3)]
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return context.flatten(tree)[0]
+    return flattened(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)[0]
 
 
 @overload
@@ -193,8 +191,7 @@ def tree_structure(
         >>> lw.tree_structure([1, (2, None)])
         PyTreeDef([*, (*, None)])
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    return context.flatten(tree)[1]
+    return flattened(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)[1]
 
 
 def tree_iter(
@@ -539,8 +536,11 @@ def tree_flatten_with_path(
         >>> [(str(path), leaf) for path, leaf in pairs]
         [("['a'][0]", 1), ("['a'][1]", 2)]
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    leaves, treedef = context.flatten(tree)
+    leaves, treedef = flattened(
+        tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace
+    )
+    if not treedef._code:
+        return [(ROOT, tree)], treedef
     runner = treedef._runner
     paths = runner.known_paths or runner.paths(treedef)
     if len(leaves) == 2:

@@ -23,11 +23,10 @@ from ..core.matching import (
 )
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
-from ..core.walk import map_leaves
+from ..core.walk import Runner, map_leaves
 from ..errors import StructureError
-from ..lazy import is_traced
 from ..safely import clip, described
-from .context import Context, context_of, stopping_context
+from .context import Context, context_of, flatten_by, stopping_context
 
 
 if TYPE_CHECKING:
@@ -52,7 +51,9 @@ __all__ = [
 
 def _covering(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
     """Return for each leaf of a structure which leaf of a prefix covers it, or None."""
-    if is_traced():  # torch warns of caches
+    if not prefix._code:
+        return [0] * whole._count
+    if type(whole._runner) is Runner:  # not compiled: there may be many equal ones
         return covering(prefix._code, whole._code)
     return _known_covering(prefix, whole)
 
@@ -65,7 +66,7 @@ def _known_covering(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
 def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTreeDef]:
     """Return the repeated leaves of a prefix, and the treedef of the full tree."""
     leaves, treedef = context.flatten(prefix)
-    _, whole = context.plain.flatten(full)
+    _, whole = flatten_by(full, context.view, None)
     covered = _covering(treedef, whole)
     if covered is None:
         raise mismatch_error(

@@ -17,7 +17,7 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import CycleError, StructureError
 from ..safely import MISSING, Missing, type_name
-from .context import Context, context_of
+from .context import Context, context_of, flatten_by, flattened
 
 
 if TYPE_CHECKING:
@@ -140,8 +140,7 @@ def tree_reduce_associative(
 def _leaves(
     tree: Any, is_leaf: IsLeaf, none_is_leaf: bool, namespace: str
 ) -> list[Any]:
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return context.flatten(tree)[0]
+    return flattened(tree, is_leaf, False, none_is_leaf, namespace)[0]
 
 
 def _fold_halves(operation: Callable[[T, T], T], values: list[T]) -> T:
@@ -531,7 +530,7 @@ class Visiting:
     @functools.cached_property
     def depth(self) -> int:
         """How deeply nodes are nested in the tree; as deep may new ones be."""
-        leaves, treedef = self.context.plain.flatten(self.tree)
+        leaves, treedef = flatten_by(self.tree, self.context.view, None)
         deeper = lambda _cls, _aux, depths: 1 + max(depths, default=0)  # noqa: E731
         depth: int = treedef.walk(leaves, deeper, lambda _leaf: 0)
         return depth

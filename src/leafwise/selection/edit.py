@@ -24,7 +24,7 @@ from ..core.registry import GLOBAL, lookup
 from ..errors import EditError, PathError
 from ..kinds import Kind, Marked
 from ..lazy import Shown
-from ..ops.context import Context, context_of, path_of
+from ..ops.context import Context, context_of, path_of, plain_context
 from ..safely import MISSING, type_name
 from .select import (
     ANY,
@@ -1065,7 +1065,7 @@ def tree_at(
     leaves, treedef = context.flatten(tree)
     marked = treedef.unflatten([object() for _ in leaves])
     known: dict[int, list[KeyPath]] = {id(marked): [KeyPath()]}
-    for place in find(marked, (DEEP, ANY), context.plain):
+    for place in find(marked, (DEEP, ANY), plain_context(context.view)):
         known.setdefault(id(place.value), []).append(place.path)
     pointed: Any = where(marked)
     several = isinstance(pointed, tuple | list) and id(pointed) not in known

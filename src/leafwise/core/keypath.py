@@ -297,14 +297,6 @@ def _read_key(text: str, found: re.Match[str]) -> Any:
     return SequenceKey(value) if type(value) is int else DictKey(value)
 
 
-def end_of_quote(text: str, start: int) -> int:
-    """Return the place after a string literal, -1 if its quote is not closed."""
-    quote, end = text[start], start + 1
-    while end < len(text) and text[end] != quote:
-        end += 2 if text[end] == "\\" else 1
-    return end + 1 if end < len(text) else -1
-
-
 def _value(text: str, start: int, end: int) -> Any:
     """Read the literal between two places."""
     from .literals import NO_LITERAL, read_literal  # and with it ast

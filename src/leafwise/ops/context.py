@@ -18,14 +18,7 @@ from ..core.matching import Difference, differences, mismatch_error
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, current, view_of
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import (
-    ROOT,
-    PathPredicate,
-    Predicate,
-    flatten,
-    hooks,
-    reference,
-)
+from ..core.walk import ROOT, PathPredicate, Predicate, flatten, hooks
 from ..safely import described
 
 
@@ -128,10 +121,7 @@ class Context:
         leaves, treedef = flatten_by(tree, self.view, self.stop)
         columns: list[list[Any]] = [leaves]
         for other in rest:
-            up_to = treedef._runner.flatten_up_to
-            column = up_to(treedef, other)
-            if column is None:
-                column = reference.flatten_up_to(treedef, other)
+            column = treedef._match(other)
             if column is None or strict:
                 self._check_column(column, treedef, other, len(columns))
             columns.append(column)  # type: ignore[arg-type]  # checked

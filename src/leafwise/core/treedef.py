@@ -258,7 +258,10 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> treedef.flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
         """
-        found = self._match(tree)
+        up_to = self._runner.flatten_up_to  # a call of the attribute is slower
+        found = up_to(self, tree)
+        if found is None:
+            found = reference.flatten_up_to(self, tree)
         if found is None:
             raise mismatch_error(
                 differences(self._code, tree, self._view()),

@@ -5,7 +5,7 @@ from hypothesis import given
 
 import leafwise as lw
 from leafwise.core.registry import view_of
-from leafwise.core.walk import leaf_paths
+from leafwise.core.walk import PathPredicate, leaf_paths
 from leafwise.integrations import torch
 from leafwise.ops.context import context_of
 from strategies import common_trees
@@ -54,6 +54,5 @@ def test_paths_in_a_predicate():
         seen.append(str(path))
         return False
 
-    context = torch._context_of(stop, takes_path=True)
-    assert context.stops_at([1]) is False
-    assert seen == [""]
+    torch._flatten_by([[1]], view_of(), PathPredicate(stop))
+    assert seen == ["", "[0]", "[0][0]"]

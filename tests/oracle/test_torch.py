@@ -31,12 +31,14 @@ COMPILED = {
     "predicate": lambda tree: lw.tree_map(
         lambda x: x, tree, is_leaf=lambda x: isinstance(x, tuple)
     ),
+    "path": lambda tree: len(lw.tree_leaves(tree, AT_ROOT, is_leaf_takes_path=True)),
     "type": lambda tree: lw.tree_map(lambda x: x, tree, is_leaf=tuple),
     "None": lambda tree: lw.tree_map(lambda x: x, tree, none_is_leaf=True),
     "sum": lambda tree: lw.tree_reduce(lambda a, b: a + b.sum(), tree, 0),
     "all": lambda tree: lw.tree_all(lw.tree_map(lambda x: x.ndim == 1, tree)),
     "prefix": lambda tree: lw.tree.broadcast_leaves([1, 2, 3], tree),
 }
+AT_ROOT = lambda path, _: len(path) == 1  # noqa: E731
 HOT = lw.tree_structure([{"b": 1, "a": (2, None)}, 3, [4, 5]])
 
 

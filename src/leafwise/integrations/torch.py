@@ -21,7 +21,15 @@ from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, SequenceKey, arranged, dict_keys
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
-from ..core.walk import ROOT, Code, Step, flatten_up_to, leaf_paths, rebuild, reference
+from ..core.walk import (
+    Code,
+    PathPredicate,
+    Step,
+    flatten_up_to,
+    leaf_paths,
+    rebuild,
+    reference,
+)
 from ..core.walk import leaf as leaf_runner
 from ..errors import StructureError
 from ..lazy import real
@@ -244,22 +252,25 @@ def _writers(module: ModuleType) -> Iterator[FunctionType]:
 
 
 def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
+    takes_path = isinstance(stop, PathPredicate)
     context = Context(view, stop)
     leaves: list[Any] = []
     steps: list[Step] = []
 
-    def visit(node: Any) -> None:
-        rule = None if context.stops_at(node, ROOT) else view.find(type(node))
+    def visit(node: Any, keys: tuple[Any, ...]) -> None:
+        path = KeyPath(keys) if takes_path else None
+        rule = None if context.stops_at(node, path) else view.find(type(node))
         if rule is None:
             leaves.append(node)
             steps.append(None)
             return
         children, aux = rule.flatten(node)
-        for child in children:
-            visit(child)
+        below = rule.keys(aux, len(children)) if takes_path else children
+        for key, child in zip(below, children, strict=True):
+            visit(child, (*keys, key))
         steps.append((rule, len(children), aux))
 
-    visit(tree)
+    visit(tree, ())
     treedef = PyTreeDef._of(steps, view.mode)
     treedef._runner = reference if treedef._code else leaf_runner
     return leaves, treedef

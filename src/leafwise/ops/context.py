@@ -235,12 +235,7 @@ def context_of(
 def flattened(
     tree: Any, is_leaf: IsLeaf, takes_path: bool, none_is_leaf: bool, namespace: str
 ) -> tuple[list[Any], PyTreeDef]:
-    """Return leaves and treedef of a tree, by the arguments of an operation.
-
-    Raises:
-        NamespaceError: Nobody declared the namespace.
-        TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
-    """
+    """Return leaves and treedef of a tree, by the arguments of an operation."""
     is_plain = is_leaf is None or (type(is_leaf) is FunctionType and not takes_path)
     if is_plain and namespace is GLOBAL and none_is_leaf is False:
         return flatten_by(tree, current.view, is_leaf)

@@ -13,7 +13,7 @@ import leafwise as lw
 from sources import MODULES, SOURCE, TEXTS, TREES
 
 
-MAX_SOURCE = 23_193
+MAX_SOURCE = 23_174
 """Lines of code in all of the source; it falls with each simplification."""
 
 BUDGETS = {

@@ -48,10 +48,6 @@ def test_stopping_early(is_leaf, tree):
 def test_paths_in_a_predicate():
     """It gets the path of each node."""
     seen = []
-
-    def stop(path, _node):
-        seen.append(str(path))
-        return False
-
-    torch._flatten_by([[1]], view_of(), PathPredicate(stop))
+    stop = PathPredicate(lambda path, _node: seen.append(str(path)))
+    torch._flatten_by([[1]], view_of(), stop)
     assert seen == ["", "[0]", "[0][0]"]

@@ -32,6 +32,7 @@ COMPILED = {
         lambda x: x, tree, is_leaf=lambda x: isinstance(x, tuple)
     ),
     "path": lambda tree: len(lw.tree_leaves(tree, AT_ROOT, is_leaf_takes_path=True)),
+    "pairs": lambda tree: [x * len(p) for p, x in lw.tree_flatten_with_path(tree)[0]],
     "type": lambda tree: lw.tree_map(lambda x: x, tree, is_leaf=tuple),
     "None": lambda tree: lw.tree_map(lambda x: x, tree, none_is_leaf=True),
     "sum": lambda tree: lw.tree_reduce(lambda a, b: a + b.sum(), tree, 0),

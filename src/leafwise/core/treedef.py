@@ -258,10 +258,7 @@ class PyTreeDef(Shown, Generic[Tree_co]):
             >>> treedef.flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
         """
-        up_to = self._runner.flatten_up_to  # a call of the attribute is slower
-        found = up_to(self, tree)
-        if found is None:
-            found = reference.flatten_up_to(self, tree)
+        found = self._match(tree)
         if found is None:
             raise mismatch_error(
                 differences(self._code, tree, self._view()),

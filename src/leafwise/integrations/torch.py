@@ -199,7 +199,6 @@ def _substitute(_ops: ModuleType) -> None:
     replace(context_of)(_context_of)
     replace(stopping_context)(_stopping_context)
     replace(flatten_by)(_flatten_by)
-    replace(tree_flatten_with_path)(_flatten_with_path)
     replace(tree_unflatten)(_build)
 
 
@@ -287,20 +286,6 @@ def _context_of(
 
 def _stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> Context:
     return Context(view, predicate(is_leaf, takes_path))
-
-
-def _flatten_with_path(
-    tree: Any,
-    is_leaf: IsLeaf = None,
-    *,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> tuple[list[tuple[KeyPath, Any]], PyTreeDef]:
-    context = _context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    leaves, treedef = context.flatten(tree)
-    paths = _leaf_paths(treedef._code, len(leaves))
-    return [*zip(paths, leaves, strict=True)], treedef
 
 
 def _build(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:

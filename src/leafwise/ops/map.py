@@ -487,8 +487,7 @@ def tree_replace_nones(
         >>> lw.tree.replace_nones(0, {"a": None, "b": [1, None]})
         {'a': 0, 'b': [1, 0]}
     """
-    context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
-    leaves, treedef = context.flatten(tree)
+    leaves, treedef = flattened(tree, is_leaf, False, True, namespace)
     return treedef.unflatten([sentinel if x is None else x for x in leaves])
 
 

@@ -20,7 +20,7 @@ from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.walk import locate, map_leaves
 from ..safely import add_note, described, type_name
-from .context import context_of
+from .context import context_of, flattened
 from .map import chooser
 
 
@@ -460,8 +460,7 @@ async def tree_gather(
         >>> asyncio.run(lw.tree.gather({"a": double(1), "b": [double(2), 3]}))
         {'a': 2, 'b': [4, 3]}
     """
-    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves, treedef = context.flatten(tree)
+    leaves, treedef = flattened(tree, None, False, none_is_leaf, namespace)
     asyncio = sys.modules["asyncio"]  # whoever runs this has loaded it
     tasks: dict[int, Any] = {}  # by place
     by_id: dict[int, Any] = {}

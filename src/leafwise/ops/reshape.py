@@ -53,7 +53,7 @@ def _covering(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
     """Return for each leaf of a structure which leaf of a prefix covers it, or None."""
     if not prefix._code:
         return [0] * whole._count
-    if type(whole._runner) is Runner:  # not compiled: there may be many equal ones
+    if type(whole._runner) is Runner:  # none compiled, or torch traces: do not cache
         return covering(prefix._code, whole._code)
     return _known_covering(prefix, whole)
 

@@ -18,7 +18,7 @@ from ..core.node import Fields, Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..equality.content import is_array, library_of
-from ..ops.context import context_of
+from ..ops.context import context_of, flattened
 from ..safely import class_name
 from ..selection.difference import form_of
 
@@ -288,8 +288,7 @@ def trees_like(
         >>> test_sizes()
     """
     st = _strategies()
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
-    found, treedef = context.flatten(tree)
+    found, treedef = flattened(tree, is_leaf, False, none_is_leaf, namespace)
     of: Any = _like if leaves is None else leaves
     drawn = [of if isinstance(of, st.SearchStrategy) else of(leaf) for leaf in found]
     made: SearchStrategy[Any] = st.tuples(*drawn).map(treedef.unflatten)

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis.strategies import none
 
 import leafwise
-from leafwise.core.registry import announced
+from leafwise._hooks import hooks
 
 
 pytest.register_assert_rewrite("nnx_cases", "pax_cases")
@@ -125,7 +125,7 @@ def collected():
 def frameworks_are_not_told(monkeypatch):
     """Those that are loaded by other tests keep classes that they are told of."""
     leafwise.Partial(print)  # which is announced once
-    monkeypatch.setattr(announced, "listeners", [lambda _cls: None])
+    monkeypatch.setattr(hooks.announcements, "listeners", [lambda _cls: None])
 
 
 @pytest.fixture

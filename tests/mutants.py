@@ -21,7 +21,7 @@ from random import Random
 
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("core", "ops", "engine", "selection", "nn", "io")
+PACKAGES = ("core", "ops", "engine", "selection", "nn", "files", "configs")
 SWAPPED = {
     ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,

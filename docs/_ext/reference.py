@@ -71,7 +71,7 @@ def add_directives(app: Sphinx, docname: str, source: list[str]) -> None:
 
 
 _SHORT = re.compile(
-    r"^lw\.|^(?=(?:nn|show|selection|integrations|io|testing|tree|registry|errors)\.)"
+    r"^lw\.|^(?=(?:nn|show|selection|integrations|files|configs|testing|tree|registry|errors)\.)"
 )
 _OF_PYTHON = {"Any", "typing.Any", "type"}
 _NO_LINKS = nodes.reference, nodes.title, nodes.entry, pending_xref

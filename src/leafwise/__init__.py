@@ -13,10 +13,17 @@ This module re-exports the public names and holds no logic.
 from __future__ import annotations
 
 import sys as _sys
+from collections.abc import Callable as _Callable
+from collections.abc import Iterable as _Iterable
 from typing import TYPE_CHECKING
+from typing import Any as _Any
 
 from . import errors as errors
 from . import tree as tree
+from ._hooks import hooks as _hooks
+from ._lazy import HOMES as _HOMES
+from ._lazy import later as _later
+from ._records import MISSING
 from .core.builtins import Partial
 from .core.keypath import KeyPath, keystr
 from .core.keys import DictKey, GetAttrKey, SequenceKey
@@ -26,13 +33,9 @@ from .core.register import (
     register_pytree_node_class,
     register_static,
 )
-from .core.registry import announced as _announced
 from .core.registry import is_registered, unregister_pytree_node
 from .core.treedef import PyTreeDef
-from .core.walk import hooks as _hooks
 from .errors import LeafwiseError, StructureError
-from .lazy import HOMES as _HOMES
-from .lazy import later as _later
 from .ops.inspect import explain_leaf, tree_equal
 from .ops.map import (
     tree_flatten,
@@ -59,25 +62,26 @@ from .ops.traversal import (
     tree_visit,
     tree_walk,
 )
-from .safely import MISSING
 
 
 if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import compat as compat
+    from . import configs as configs
+    from . import files as files
     from . import integrations as integrations
-    from . import io as io
     from . import nn as nn
     from . import registry as registry
     from . import selection as selection
     from . import show as show
     from . import testing as testing
     from . import typing as typing
-    from .binding import namespace
+    from .configs.formats import read
+    from .configs.overrides import override
+    from .core.fingerprint import fingerprint
     from .dataclasses import dataclass, register_dataclass
-    from .io.files import load, save
-    from .io.fingerprint import fingerprint
-    from .io.formats import read
-    from .kinds import data, field, static
+    from .fields import data, field, static
+    from .files.save_load import load, save
+    from .namespaces import namespace
     from .nn.pytree import Pytree
     from .ops.arrays import tree_concatenate, tree_size, tree_stack, tree_unstack
     from .ops.parallel import parallel
@@ -85,7 +89,6 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from .selection.edit import at, tree_update
     from .selection.merge import tree_merge
     from .selection.names import from_flat, to_flat
-    from .selection.overrides import override
     from .selection.partition import tree_combine, tree_partition
     from .show.diagram import draw
     from .show.pretty import pformat, pprint
@@ -101,28 +104,54 @@ except ImportError:  # all that it does, it only does faster
     pass
 
 
-def _tell_frameworks() -> None:
-    """Begin to wait for frameworks: the first class for them was announced."""
+def _listen_for_frameworks() -> None:
+    """Load the bridge when the first class is announced to frameworks."""
     from .integrations import bridge  # noqa: PLC0415
 
     bridge.listen()
 
 
-def _tell_compiler() -> None:
-    """Begin to wait for torch's compiler: the engine meets its first tree."""
-    # a statement, since the compiler runs it for real where it is tracing already
+def _load_compiler_bridge() -> None:
+    """Load what torch's compiler has to know before it traces into leafwise."""
+    # An import statement, since the compiler executes it even while it is tracing.
     from .integrations import bridge  # noqa: F401, PLC0415
 
 
-_announced.begin, _hooks.begin = _tell_frameworks, _tell_compiler
+def _painter(when: str, file: _Any) -> _Callable[[str, str], str]:
+    """Return what adds colours to a text that is printed to a file."""
+    from .show.colors import Paint  # noqa: PLC0415
+
+    return Paint(when, file)
+
+
+def _to_html(value: object) -> str:
+    """Return an object of leafwise as HTML, for notebooks."""
+    from .show.html import to_html  # noqa: PLC0415
+
+    return to_html(value)
+
+
+def _to_rich(value: object, options: _Any) -> _Iterable[_Any]:
+    """Return the lines of an object of leafwise for rich."""
+    from .show.protocols import rich_of  # noqa: PLC0415
+
+    return rich_of(value, options)
+
+
+_hooks.announcements.load_listener = _listen_for_frameworks
+_hooks.load_compiler_bridge = _load_compiler_bridge
+_hooks.painter = _painter
+_hooks.to_html = _to_html
+_hooks.to_rich = _to_rich
 if "torch" in _sys.modules:
-    _tell_compiler()
+    _load_compiler_bridge()
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = _later(
         __name__,
         _HOMES,
-        "compat errors integrations io nn registry selection show testing tree typing",
+        "compat configs errors files integrations nn registry selection show testing "
+        "tree typing",
     )
 
 # fmt: off

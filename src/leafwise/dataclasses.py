@@ -12,12 +12,12 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
 
+from ._text import class_name, clip, shown
 from .core.node import Rule
 from .core.register import DataclassRule
 from .core.registry import GLOBAL, check_class, install
 from .errors import RegistryError
-from .kinds import Kind, data, field, kind_in, parameter, state_value, static
-from .safely import class_name, clip, shown
+from .fields import Kind, data, field, kind_in, parameter, state_value, static
 
 
 __all__ = ["dataclass", "register_dataclass"]

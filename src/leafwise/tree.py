@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .lazy import HOMES as _LATER
-from .lazy import later as _later
+from ._lazy import HOMES as _LATER
+from ._lazy import later as _later
 from .ops.inspect import all_leaves as all_leaves
 from .ops.inspect import tree_children as children
 from .ops.inspect import tree_equal as equal

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
-from leafwise.lazy import homes
+from leafwise._lazy import homes
 from sources import SOURCE, TREES
 
 
@@ -38,7 +38,7 @@ def test_a_star_import_hides_no_builtin():
     assert not {*lw.__all__} & {*vars(builtins)}
 
 
-ROOMS = [lw, lw.io, lw.nn, lw.selection, lw.testing]
+ROOMS = [lw, lw.files, lw.nn, lw.selection, lw.testing]
 LAZY = [
     *(room for room in ROOMS if room is not lw.nn),
     *(lw.integrations, lw.compat, lw.tree),
@@ -100,7 +100,7 @@ def test_what_is_not_asked_for_is_not_loaded():
         "lw.Pytree, lw.at, lw.nn.jit; print(*{*sys.modules} - before)"
     )
     loaded = subprocess.check_output([sys.executable, "-c", code], text=True).split()
-    later = {"nn.pytree", "selection.edit", "nn.transforms", "kinds"}
+    later = {"nn.pytree", "selection.edit", "nn.transforms", "fields"}
     assert {f"leafwise.{name}" for name in later} <= {*loaded}
 
 
@@ -120,7 +120,7 @@ def test_importing_needs_nothing_but_the_standard_library():
 HEAVY = {
     *("ast", "dataclasses", "difflib", "hashlib", "inspect", "json", "shutil"),
     *("tokenize", "tomllib", "typing_extensions", "leafwise.integrations"),
-    *("leafwise.layout", "leafwise.nn", "leafwise.selection"),
+    *("leafwise.show.doc", "leafwise.nn", "leafwise.selection"),
 }
 """What is imported where it is needed first, since it brings much with it."""
 
@@ -164,7 +164,7 @@ def test_the_version_is_that_of_the_distribution():
         ("Module", "leafwise.nn.Module"),
         ("to_html", "leafwise.show.to_html"),
         ("check_node", "leafwise.testing.check_node"),
-        ("register_codec", "leafwise.io.register_codec"),
+        ("register_codec", "leafwise.files.register_codec"),
     ],
 )
 def test_a_name_of_a_submodule_is_found(name, there):
@@ -179,5 +179,5 @@ def test_a_name_of_a_submodule_is_found(name, there):
 def test_dir_has_public_names_only():
     """And names with two underscores, which each module has."""
     shown = {name for name in dir(lw) if not name.startswith("__")}
-    rooms = {"compat", "errors", "integrations", "io", "nn", "registry", "selection"}
-    assert shown == {*lw.__all__} | rooms | {"show", "testing", "tree", "typing"}
+    rooms = {"compat", "errors", "integrations", "nn", "registry", "selection"}
+    assert shown == {*lw.__all__} | rooms | {"configs", "files", "show", "testing", "tree", "typing"}

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from leafwise.cli import main
-from leafwise.io.formats import Document, FormatError, dump, load
-from leafwise.io.revision import RevisionError, revise
+from leafwise.configs.formats import Document, FormatError, dump, load
+from leafwise.configs.revision import RevisionError, revise
 
 
 pytest.importorskip("ruamel.yaml")
@@ -76,7 +76,7 @@ def random_edit(rng, tree, is_shared):
         text = rng.choice(["true", "17", "1e3", "other", "it is: 'so' # really"])
         change = f"{text_of(path)}={text}"
         try:
-            return ["set", "FILE", change], lw.selection.override(tree, [change])
+            return ["set", "FILE", change], lw.configs.override(tree, [change])
         except lw.LeafwiseError:  # not of the type of what is there
             return ["set", "FILE", change], tree
     if edit in ("add", "insert"):
@@ -86,7 +86,7 @@ def random_edit(rng, tree, is_shared):
         texts = ["5", '"x: y"', '{"a": 1, "b": {"c": [1, "z"]}}', "[1, 2]", '{"q": 1}']
         text = rng.choice(texts[-1:] if is_tables else texts)
         change = f"+{text_of((*path, key))}={text}"
-        return ["set", "FILE", change], lw.selection.override(tree, [change])
+        return ["set", "FILE", change], lw.configs.override(tree, [change])
     if edit in ("delete", "drop"):
         items = [p for p, _ in found if isinstance(p[-1], int)]
         path = rng.choice(items if edit == "drop" else [p for p, _ in found])
@@ -289,7 +289,7 @@ def test_a_file_that_does_not_change_is_not_written(edit):
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError])
 def test_a_bug_of_our_own_shows_as_itself(monkeypatch, error):
     """It is not told as a form that cannot be kept."""
-    from leafwise.io.revision import editor
+    from leafwise.configs.revision import editor
 
     def broken(*_):
         raise error("a bug")

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise.io import formats
-from leafwise.io.formats import Document, FormatError, dump, load
+from leafwise.configs import formats
+from leafwise.configs.formats import Document, FormatError, dump, load
 
 
 TREES = st.recursive(

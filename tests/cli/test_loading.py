@@ -30,14 +30,15 @@ def loaded_by(arguments):
 PARSER = {
     "leafwise.cli",
     "leafwise.cli.commands",
-    "leafwise.io",
-    "leafwise.paint",
+    "leafwise.configs",
+    "leafwise.files",
+    "leafwise.show.colors",
     "leafwise.selection",
     "leafwise.show",
 }
 """What the arguments need; the packages have no more than tables of names."""
 
-TEXT = {"leafwise.io.formats", "json"}
+TEXT = {"leafwise.configs.formats", "leafwise.core.serial", "json"}
 HEAVY = {
     "ast",
     "dataclasses",

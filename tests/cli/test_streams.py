@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from leafwise.io.formats import load
+from leafwise.configs.formats import load
 
 
 pytestmark = pytest.mark.needs("processes")

@@ -10,8 +10,9 @@ from types import ModuleType
 import pytest
 
 import leafwise as lw
+from leafwise._hooks import hooks
+from leafwise._lazy import is_standin, real
 from leafwise.compat import modules
-from leafwise.lazy import is_standin, real, replaced
 
 
 @pytest.fixture
@@ -89,7 +90,7 @@ def test_a_library_that_is_there_is_left_alone(absent, monkeypatch):
     lw.compat.uninstall("jax.tree_util")
     assert sys.modules["jax.tree_util"] is package.tree_util is theirs
     assert real("jax.tree_util") is theirs
-    assert replaced == {}
+    assert hooks.replaced_modules == {}
 
 
 def test_unknown_names_are_refused():

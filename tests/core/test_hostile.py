@@ -9,7 +9,7 @@ import dataclasses
 import pytest
 
 import leafwise as lw
-from leafwise.safely import printed, shown
+from leafwise._text import printed, shown
 
 
 class ReprError(Exception):
@@ -247,8 +247,8 @@ def selecting(x):
     yield lambda: lw.tree_merge({"a": {x: 1}}, {"a": {x: 2}}, conflict="error")
     yield lambda: lw.tree_merge({"a": 1}, {"a": 2}, conflict=x)
     yield lambda: lw.tree_merge({"a": x}, {"a": [x]}, conflict="error")
-    yield lambda: lw.selection.override({"a": x}, ["a=1", "b=2"])
-    yield lambda: lw.selection.override({x: 1}, ["b=2"])
+    yield lambda: lw.configs.override({"a": x}, ["a=1", "b=2"])
+    yield lambda: lw.configs.override({x: 1}, ["b=2"])
     yield lambda: lw.testing.assert_trees_equal({x: [x]}, {x: [1]})
 
 

@@ -12,7 +12,7 @@ engine = pytest.importorskip("leafwise.engine")
 
 WALK = ("leafwise/core/", "leafwise/ops/", "<leafwise")
 """The files of the walk and of the operations, and generated code."""
-TEXTS = ("leafwise/safely", "leafwise/core/keys")
+TEXTS = ("leafwise/_text", "leafwise/core/keys")
 
 
 class Box:
@@ -75,7 +75,7 @@ def test_an_exception_of_a_signal_handler_reaches_the_caller(
         assert any(reaches_caller(work, error("stop"), at, WALK) for at in places)
 
 
-SWITCH = ("leafwise/engine/", "leafwise/safely")
+SWITCH = ("leafwise/engine/", "leafwise/_runtime")
 
 
 @pytest.mark.parametrize("mode", ["disabled", "eager", "enabled"])

@@ -12,7 +12,7 @@ import leafwise as lw
 from interrupts import at_once, interrupted, run_apart
 
 
-REGISTERING = ("core/registry.py", "leafwise/safely.py")
+REGISTERING = ("core/registry.py", "leafwise/_runtime.py")
 
 
 @pytest.fixture
@@ -110,12 +110,12 @@ def test_a_fork_while_another_thread_holds_all_locks():
     """The child has new ones."""
     code = """
 import contextlib
-from leafwise import safely
+from leafwise import _runtime
 from leafwise.integrations import bridge
 
 def hold():
     with contextlib.ExitStack() as stack:
-        for guard in safely._guards:
+        for guard in _runtime._guards:
             stack.enter_context(guard.lock)
         if hasattr(lw, "engine"):
             stack.enter_context(sys.modules["leafwise.engine.cache"].engine._lock)

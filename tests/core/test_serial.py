@@ -102,7 +102,7 @@ class Tagged:
 lw.register_pytree_node(
     Tagged, lambda t: ((t.x,), t.tags, ("x",)), lambda tags, xs: Tagged(*xs, tags)
 )
-lw.io.register_codec(Tagged, sorted, frozenset)
+lw.files.register_codec(Tagged, sorted, frozenset)
 
 
 @lw.dataclass
@@ -111,7 +111,7 @@ class Gridded:
     axis: object = lw.static()
 
 
-lw.io.register_codec(
+lw.files.register_codec(
     Gridded, lambda aux: aux[0].tolist(), lambda written: (np.array(written),)
 )
 
@@ -210,7 +210,7 @@ def test_classes_that_are_not_found_again_are_not_written(monkeypatch):
 def test_a_codec_that_gives_no_json_is_refused():
     """What `json` says of it is told, with the path."""
     node = registered(namespace="json.codec")
-    lw.io.register_codec(type(node), lambda _: {1, 2}, set, namespace="json.codec")
+    lw.files.register_codec(type(node), lambda _: {1, 2}, set, namespace="json.codec")
     with pytest.raises(lw.errors.TreeDefError) as error:
         lw.tree_structure([node], namespace="json.codec").to_json()
     assert str(error.value) == (
@@ -235,7 +235,7 @@ def test_codecs():
     ):
         lw.PyTreeDef.from_json(text)
     with pytest.raises(RegistryError, match="the to_json function of Layer must be"):
-        lw.io.register_codec(Layer, 3, max)
+        lw.files.register_codec(Layer, 3, max)
 
 
 def text_of(**changes):

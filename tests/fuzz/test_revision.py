@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from leafwise.io.formats import load
-from leafwise.io.revision import RevisionError, revise
+from leafwise.configs.formats import load
+from leafwise.configs.revision import RevisionError, revise
 
 
 pytest.importorskip("ruamel.yaml")

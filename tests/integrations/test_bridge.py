@@ -90,12 +90,12 @@ def test_what_waits_for_frameworks(run, code, awaited):
     lines = run(
         f"""before = [*sys.meta_path]
 import leafwise as lw
-from leafwise.core.registry import announced
+from leafwise._hooks import hooks
 print(sys.meta_path == before, "leafwise.integrations" in sys.modules)
 {code}
 added = [finder for finder in sys.meta_path if finder not in before]
 print(sorted(name for finder in added for name in finder.actions))
-print(bool(announced.listeners))
+print(bool(hooks.announcements.listeners))
 print([finder for finder in sys.meta_path if finder not in added] == before)
 """
     )

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 
 import leafwise as lw
+from leafwise.core.context import context_of
 from leafwise.core.registry import view_of
 from leafwise.core.walk import PathPredicate, leaf_paths
 from leafwise.integrations import torch
-from leafwise.ops.context import context_of
 from strategies import common_trees
 
 

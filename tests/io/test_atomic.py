@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from leafwise.io import replace_file
+from leafwise.files import replace_file
 
 
 posix = pytest.mark.skipif(

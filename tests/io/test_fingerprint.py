@@ -127,9 +127,9 @@ def test_equal_trees_and_no_others(one, other):
     assert lw.fingerprint(lw.tree_map(lambda x: x, one)) == lw.fingerprint(one)
     assert lw.fingerprint(pickle.loads(pickle.dumps(one))) == lw.fingerprint(one)
     first, second = lw.tree_structure(one), lw.tree_structure(other)
-    assert first.fingerprint() != second.fingerprint() or first == second
+    assert lw.fingerprint(first) != lw.fingerprint(second) or first == second
     again = lw.tree_structure(lw.tree_map(lambda _: object(), one))
-    assert again.fingerprint() == first.fingerprint()
+    assert lw.fingerprint(again) == lw.fingerprint(first)
 
 
 ZONES = st.none() if sys.platform == "emscripten" else st.none() | st.timezones()
@@ -263,10 +263,10 @@ def test_aux_data_without_a_fingerprint():
     """Is an error with its path, for a tree and its structure."""
     box = fingerprints.Box
     tree = {"x": [box((1, 2), Opaque())]}
-    for make in (lw.fingerprint, lambda tree: lw.tree_structure(tree).fingerprint()):
+    for make in (lw.fingerprint, lambda tree: lw.fingerprint(lw.tree_structure(tree))):
         with pytest.raises(TreeDefError, match="the aux data of Box has no") as caught:
             make(tree)
-        assert caught.value.__notes__ == ["at key path ['x'][0]"]
+        assert caught.value.__notes__[0] == "at key path ['x'][0]"
         with pytest.raises(TreeDefError, match="no module contains it under its name"):
             make(box((), lambda: 1))
         loop = []
@@ -288,7 +288,7 @@ def test_codecs_are_asked():
     with pytest.raises(TreeDefError, match="register_codec tells how aux data is"):
         lw.fingerprint(Coded(1, Opaque(1)))
     plain = lw.fingerprint(Coded(1, 2))
-    lw.io.register_codec(Coded, lambda o: o.content, lambda text: Opaque(text))
+    lw.files.register_codec(Coded, lambda o: o.content, lambda text: Opaque(text))
     contents = {"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 3}
     found = [lw.fingerprint(Coded(1, Opaque(content))) for content in contents]
     assert found[0] == found[1] != found[2]

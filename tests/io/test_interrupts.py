@@ -80,7 +80,7 @@ def prepare(path):
         CONTENT[path.suffix, number] = path.read_bytes()
 
 
-FILES = (os.path.join("leafwise", "io"), "zipfile")
+FILES = (os.path.join("leafwise", "files"), "zipfile")
 
 
 def attempts(path, places):

@@ -276,13 +276,9 @@ def test_n18_6_graphdefs():
     graphdef = nn.graphdef(tree)
     assert pickle.loads(pickle.dumps(graphdef)) == graphdef
     assert repr(graphdef) == (
-        "GraphDef(Node(\n"
-        "  a=Node[name='inner'](w=Param(*)),\n"
-        "  b=#1,\n"
-        "  c=list([0]=#2, [1]=dict(['k']=#1)),\n"
-        "  more=tuple([0]=*, [1]=NoneType(), [2]=OrderedDict(['a']=*)),\n"
-        "  n=*\n"
-        "))"
+        "GraphDef(Node(a=Node[name='inner'](w=Param(*)), b=#1, "
+        "c=list([0]=#2, [1]=dict(['k']=#1)), "
+        "more=tuple([0]=*, [1]=NoneType(), [2]=OrderedDict(['a']=*)), n=*))"
     )
 
 

@@ -1,4 +1,4 @@
-"""Namespace objects: `leafwise.binding`."""
+"""Namespace objects: `leafwise.namespaces`."""
 
 import copy
 import inspect
@@ -13,7 +13,7 @@ from leafwise.typing import Namespace
 
 FOUND = {
     name: getattr(room, name)
-    for room in (lw.testing, lw.io, lw.show, lw.selection, lw.registry, lw.tree, lw)
+    for room in (lw.testing, lw.files, lw.show, lw.selection, lw.registry, lw.tree, lw)
     for name in room.__all__
 }
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 import leafwise as lw
-from leafwise.equality.content import Asked
+from leafwise.equality.arrays import Asked
 from leafwise.selection import Form
-from leafwise.selection.difference import difference
+from leafwise.selection.diff import difference
 
 
 def found(a, b, places=3, **options):

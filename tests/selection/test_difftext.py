@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import leafwise as lw
-from leafwise.paint import Paint
+from leafwise.show.colors import Paint
 from strategies import every_tree
 
 

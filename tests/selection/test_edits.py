@@ -356,7 +356,7 @@ def test_an_override_that_adds_a_name_to_a_list():
     with pytest.raises(
         EditError, match=r"^override '\+a\.b=1': cannot insert .* \['a'\]"
     ):
-        lw.selection.override({"a": [1]}, "+a.b=1")
+        lw.configs.override({"a": [1]}, "+a.b=1")
 
 
 def test_the_end_of_a_list():

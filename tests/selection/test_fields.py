@@ -29,7 +29,7 @@ from leafwise.errors import EditError, PathError
 
 DELETE = lw.DELETE
 merge = lw.tree_merge
-override = lw.selection.override
+override = lw.configs.override
 
 
 @lw.dataclass(frozen=True)
@@ -361,6 +361,6 @@ def test_a_dtype_is_a_declared_type():
     ],
 )
 def test_a_number_beside_strings_is_a_string(tree, text, value):
-    made = lw.selection.override(tree, text)
+    made = lw.configs.override(tree, text)
     where = text.lstrip("+").partition("=")[0]
     assert lw.tree_equal(lw.at(made)[where].get(), value, typematch=True)

@@ -270,7 +270,7 @@ CONFIG = {
 def test_values_are_cast_to_what_they_replace(text, value):
     """By the type of the leaf, not by what the text looks like."""
     name = text.partition("=")[0]
-    made = lw.selection.override(CONFIG, [text])[name]
+    made = lw.configs.override(CONFIG, [text])[name]
     assert made == value
     assert type(made) is type(value)
 
@@ -296,7 +296,7 @@ array=[1, 2] | is not a ndarray; the value at ['array'] is array([0., 0.])
 def test_what_is_not_of_the_sort_is_refused(text, shown):
     """With the text, the place and what is there."""
     with pytest.raises(EditError) as error:
-        lw.selection.override(CONFIG, [text])
+        lw.configs.override(CONFIG, [text])
     value = text.partition("=")[2]
     assert str(error.value) == f"override {text!r}: {value!r} {shown}"
 
@@ -313,7 +313,7 @@ def test_what_is_not_of_the_sort_is_refused(text, shown):
 def test_what_is_no_override_is_refused(text, shown):
     """With the text, the place and what is there."""
     with pytest.raises(EditError) as error:
-        lw.selection.override(CONFIG, [text])
+        lw.configs.override(CONFIG, [text])
     assert str(error.value) == f"override {text!r}: {shown}"
 
 
@@ -327,7 +327,7 @@ def test_what_is_no_override_is_refused(text, shown):
 )
 def test_the_text_of_a_value_is_the_value(value: Any):
     """What Python prints for a number is read as it."""
-    made = lw.selection.override({"x": value}, f"x={value!r}")["x"]
+    made = lw.configs.override({"x": value}, f"x={value!r}")["x"]
     assert made == value
     assert type(made) is type(value)
 
@@ -335,7 +335,7 @@ def test_the_text_of_a_value_is_the_value(value: Any):
 @given(st.text())
 def test_any_text_is_a_text_in_quotes(text):
     """Also one that looks like a number, null, or something with an `=`."""
-    assert lw.selection.override({"x": "old"}, f"x={text!r}") == {"x": text}
+    assert lw.configs.override({"x": "old"}, f"x={text!r}") == {"x": text}
 
 
 @pytest.mark.parametrize(
@@ -348,7 +348,7 @@ def test_any_text_is_a_text_in_quotes(text):
 )
 def test_sets_are_written_with_their_items(old, text, new):
     """Not made of the letters of the text."""
-    found = lw.selection.override({"a": old}, f"a={text}")["a"]
+    found = lw.configs.override({"a": old}, f"a={text}")["a"]
     assert found == new
     assert type(found) is type(old)
 
@@ -369,7 +369,7 @@ def test_sets_are_written_with_their_items(old, text, new):
 def test_what_the_type_of_a_leaf_refuses_is_an_edit_error(old, text):
     """Whatever the type itself raises; the place and the text are told."""
     with pytest.raises(EditError) as caught:
-        lw.selection.override({"a": {"b": old}}, f"a.b={text}")
+        lw.configs.override({"a": {"b": old}}, f"a.b={text}")
     kind = re.escape(type(old).__name__)
     where = re.escape("; the value at ['a']['b'] is ")
     assert re.search(f" is not an? {kind}{where}", str(caught.value))
@@ -393,7 +393,7 @@ def test_any_text_is_an_override_or_an_error(text):
     """Of a path, a value or both: nothing but `EditError` and `PathError` is raised."""
     for override in (text, f"{text}=1", *(f"{name}={text}" for name in LEAVES)):
         with contextlib.suppress(EditError, PathError):
-            lw.selection.override(LEAVES, override)
+            lw.configs.override(LEAVES, override)
 
 
 @given(st.lists(st.sampled_from(PIECES), max_size=8).map("".join))
@@ -426,7 +426,7 @@ def check_names(tree, **options):
     for name, leaf in flat.items():
         assert lw.at(tree)[name].get() is leaf
         if name:
-            made = lw.selection.override(tree, f"++{name}=new")
+            made = lw.configs.override(tree, f"++{name}=new")
             assert lw.at(made)[name].get() == "new"
             assert len(lw.tree_diff(tree, made)) == 1
     return flat

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from leafwise.configs.overrides import guess
 from leafwise.errors import EditError
-from leafwise.selection.overrides import guess
 
 
 @pytest.mark.parametrize(
@@ -37,8 +37,8 @@ def test_words_need_no_quotes(text, value):
     """In lists and dicts, nested as well."""
     assert guess(text) == value
     assert repr(guess(text)) == repr(value)
-    assert lw.selection.override({}, f"+a={text}") == {"a": value}
-    assert lw.selection.override({"a": None}, f"a={text}") == {"a": value}
+    assert lw.configs.override({}, f"+a={text}") == {"a": value}
+    assert lw.configs.override({"a": None}, f"a={text}") == {"a": value}
 
 
 DEEP = pytest.mark.needs("stack")
@@ -58,7 +58,7 @@ def test_anything_else_is_a_string(text):
     """As it is written, when it is added; an error where a list is to be replaced."""
     assert guess(text) == text
     with pytest.raises(EditError, match="cannot replace the list;"):
-        lw.selection.override({"a": ["b"]}, f"a={text}")
+        lw.configs.override({"a": ["b"]}, f"a={text}")
 
 
 words = st.text("abcxyz_-/.$%@+*", min_size=1).filter(

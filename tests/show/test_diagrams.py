@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 import strategies
-from leafwise.ops.context import context_of
-from leafwise.safely import printable
+from leafwise._text import printable
+from leafwise.core.context import context_of
 from leafwise.show import draw, to_dot, to_mermaid, to_svg
 from leafwise.show.diagram import arrows_of, label, scene
 from peers import peer

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 import strategies
-from leafwise.safely import printable
+from leafwise._text import printable
 from leafwise.show import to_html
 from leafwise.show.outline import leaf_text
 from peers import peer

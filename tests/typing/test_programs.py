@@ -23,7 +23,9 @@ from typing import Any
 import pytest
 
 import leafwise as lw
-from leafwise import binding, hints, nn
+from leafwise import _typing as hints
+from leafwise import namespaces as binding
+from leafwise import nn
 
 
 FOLDER = Path(__file__).parent

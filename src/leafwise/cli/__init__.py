@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from .. import __version__
+from .._lazy import need
+from .._text import is_near
 from ..errors import LeafwiseError
-from ..lazy import need
-from ..paint import WHEN
-from ..safely import is_near
+from ..show.colors import WHEN
 from . import commands
 from .commands import complain, write
 

@@ -17,21 +17,22 @@ from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .. import io, selection
+from .. import configs, files
+from .. import selection
 from .. import show as show_
-from ..equality.content import is_array
+from .._text import printable
+from ..core.context import context_of
+from ..equality.arrays import is_array
 from ..errors import FileError
-from ..ops.context import context_of
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
 from ..ops.traversal import DELETE
-from ..paint import Paint, terminal_width
-from ..safely import printable
+from ..show.colors import Paint, terminal_width
 
 
 if TYPE_CHECKING:
     import argparse
 
-    from ..io.formats import Document
+    from ..configs.formats import Document
 
 _MOST: Final = 20_000_000
 """How many values the anchors of a YAML file may expand to."""
@@ -82,8 +83,8 @@ class Report(NamedTuple):
 
 def _dumped(value: Any, kind: str = "json", *, allow_nan: bool = False) -> list[str]:
     """Return a value as text of a format."""
-    document = io.formats.Document(value, kind)
-    text = io.formats.dump(document, allow_nan=allow_nan)
+    document = configs.formats.Document(value, kind)
+    text = configs.formats.dump(document, allow_nan=allow_nan)
     return [text.removesuffix("\n")]
 
 
@@ -98,7 +99,7 @@ def _short(value: Any) -> str:
         return str(value.text)
     if is_array(value):
         return f"{value.dtype}{[*value.shape]}"
-    default = io.formats.json_default
+    default = configs.formats.json_default
     try:
         text = dumps(value, ensure_ascii=False, default=default)
         return text if text.isprintable() else printable(dumps(value, default=default))
@@ -137,7 +138,7 @@ def _read(
     """
     if options.files.count("-") > 1:
         raise Unreadable("-: the standard input can be read only once")
-    formats, sources = io.formats, []
+    formats, sources = configs.formats, []
     for path in options.files:
         suffix = os.path.splitext(path)[1].lower()
         kind = options.format or formats.SUFFIXES.get(suffix)
@@ -150,9 +151,9 @@ def _read(
         try:
             if kind is None:
                 try:
-                    tree = io.load(path)
+                    tree = files.load(path)
                 except FileError:  # of a class that is not here, or of damage
-                    tree = io.load(path, treedef=False)
+                    tree = files.load(path, treedef=False)
                 document = formats.Document(tree, suffix[1:])
                 sources.append(Source(path, "", document, ""))
                 if edits:
@@ -347,7 +348,7 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
         Unreadable: The source cannot be edited.
     """
     path, text, document, charset = source
-    in_place, formats = options.in_place, io.formats
+    in_place, formats = options.in_place, configs.formats
     if in_place and path == "-":
         raise Unreadable("-: the standard input cannot be written in place")
     has_nan = document.kind == "json" and ("NaN" in text or "Infinity" in text)
@@ -359,8 +360,8 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
         tree_leaves(tree)  # or it contains itself
     if is_kept or has_aliases:
         try:
-            made = io.revision.revise(text, document, tree, allow_nan=has_nan)
-        except io.revision.RevisionError as error:
+            made = configs.revision.revise(text, document, tree, allow_nan=has_nan)
+        except configs.revision.RevisionError as error:
             if in_place:
                 raise NotWritten(
                     f"{path}: not written: the comments and the layout cannot be "
@@ -370,7 +371,7 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
             made = formats.dump(document._replace(tree=tree), allow_nan=has_nan)
     if in_place:
         if made != text:
-            with io.replace_file(path) as file:
+            with files.replace_file(path) as file:
                 file.write(made.encode(charset))
         return Report([])
     if is_kept:
@@ -388,13 +389,15 @@ def put(options: argparse.Namespace) -> Report:
       leafwise set train.yaml +optim.eps=1e-8 'tags[+]=baseline'
       leafwise set train.yaml ~optim.warmup ++seed=none
     """
-    from ..selection.overrides import Overrides, guess
+    from ..configs.overrides import Overrides, guess
 
     (source,) = _read(options, edits=True)
     tree, kind, _ = source.document
 
     def value_of(text: str) -> Any:
-        number = io.formats.read_number(text, kind)  # which is written as it is typed
+        number = configs.formats.read_number(
+            text, kind
+        )  # which is written as it is typed
         return guess(text) if number is None else number
 
     overrides = Overrides(value_of, context_of(none_is_leaf=True))
@@ -448,7 +451,7 @@ def merge(options: argparse.Namespace) -> Report:
     base, *overlays = _read(options, edits=True)
     trees = [source.document.tree for source in overlays]
     if options.delete is not None:
-        from ..selection.overrides import guess
+        from ..configs.overrides import guess
 
         mark = guess(options.delete)
         trees = tree_map(
@@ -462,7 +465,7 @@ def merge(options: argparse.Namespace) -> Report:
         lists=_lists(options.lists, "replace"),
         rules=_pairs("--rule", options.rule),
     )
-    return _written(io.formats.fitted(merged, base.document.kind), base, options)
+    return _written(configs.formats.fitted(merged, base.document.kind), base, options)
 
 
 def _pairs(option: str, given: list[str]) -> dict[str, str]:

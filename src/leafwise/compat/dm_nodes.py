@@ -24,11 +24,11 @@ from collections.abc import (
 from types import MappingProxyType
 from typing import Any, Final
 
+from .._text import clip, described, type_name
+from ..core.context import Context
 from ..core.keys import DictKey, GetAttrKey, sequence_keys
 from ..core.node import Rule
 from ..core.registry import declare_namespace, remembering, view_of
-from ..ops.context import Context
-from ..safely import clip, described, type_name
 
 
 __all__ = ["check_pair", "check_same", "context", "rule_of", "values_up_to"]

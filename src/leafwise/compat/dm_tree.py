@@ -21,9 +21,9 @@ import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, TypeVar, Union
 
+from .._text import clip, described
 from ..core.walk import map_leaves
 from ..ops.traversal import SKIP, Visiting
-from ..safely import clip, described
 from .dm_nodes import Path, check_pair, check_same, context, rule_of, values_up_to
 
 

@@ -25,6 +25,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar, final
 
 from .. import integrations
+from .._text import class_name, described
 from ..core import builtins as nodes
 from ..core import keypath
 from ..core import register as registering
@@ -41,7 +42,6 @@ from ..ops import inspect as looking
 from ..ops import map as mapping
 from ..ops import reshape as reshaping
 from ..ops import traversal as folding
-from ..safely import class_name, described
 
 
 __all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
@@ -155,7 +155,7 @@ class PyTreeDef:
         return hash(self.treedef)
 
     def __repr__(self) -> str:
-        return self.treedef._text(None)
+        return repr(self.treedef)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _own, (self.treedef,)

@@ -13,8 +13,9 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-from ..lazy import is_standin, replaced
-from ..safely import Guard
+from .._hooks import hooks
+from .._lazy import is_standin
+from .._runtime import Guard
 
 
 __all__ = ["STANDINS", "install", "uninstall"]
@@ -78,7 +79,7 @@ def install(name: str, *, force: bool = False) -> ModuleType:
             if sys.modules.get(one) is not module:
                 _make_package(one.rpartition(".")[0], force)
                 if one in sys.modules:
-                    replaced[one] = sys.modules[one]
+                    hooks.replaced_modules[one] = sys.modules[one]
                 _set(one, module)
     return modules[name]
 
@@ -105,7 +106,7 @@ def uninstall(name: str) -> None:
         raise ValueError(f"the stand-in for {name} is not installed")
     with _guard.lock:
         for one in filter(is_standin, reversed(names)):
-            _set(one, replaced.pop(one, None))
+            _set(one, hooks.replaced_modules.pop(one, None))
             package = one.rpartition(".")[0]
             while package in _made and not any(
                 known.startswith(f"{package}.") for known in sys.modules

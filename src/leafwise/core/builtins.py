@@ -12,10 +12,11 @@ import functools
 import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
-from typing import Any, ClassVar, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
+from .._hooks import hooks
+from .._text import class_name, clip, shown
 from ..equality import exact
-from ..safely import class_name, clip, shown
 from .keys import (
     DictKeys,
     GetAttrKey,
@@ -429,8 +430,6 @@ class Partial(functools.partial[R], Generic[R]):
     Modelled on `jax.tree_util.Partial`.
     """
 
-    _announce: ClassVar[Callable[[type], None]]  # the registry sets it
-
     def __new__(
         cls, func: Callable[..., R], /, *args: Any, **keywords: Any
     ) -> Partial[R]:
@@ -445,7 +444,7 @@ class Partial(functools.partial[R], Generic[R]):
 @functools.cache
 def _tell_frameworks() -> None:
     """Let jax, torch and optree learn of `Partial`, with its first object."""
-    Partial._announce(Partial)
+    hooks.announcements.tell(Partial)
 
 
 _PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))

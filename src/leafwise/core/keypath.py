@@ -11,8 +11,8 @@ import re
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+from .._text import brief, clip, nearest, printable_lines, printed, type_name
 from ..errors import PathError
-from ..safely import brief, clip, nearest, printable_lines, printed, type_name
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
 

@@ -21,8 +21,9 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any, Final, TypeVar
 
-from ..lazy import is_traced
-from ..safely import Frozen, class_name, shown
+from .._lazy import is_traced
+from .._records import Frozen
+from .._text import class_name, shown
 
 
 T = TypeVar("T")

@@ -15,7 +15,7 @@ import unicodedata
 import warnings
 from typing import Any, Final
 
-from ..safely import Guard, named_object
+from .._runtime import Guard, named_object
 from .keys import literal
 
 

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, product
 from typing import Any, NamedTuple, TypeAlias
 
+from .._text import FAULTS, class_name, clip, is_near, printable_lines, shown
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
-from ..safely import FAULTS, class_name, clip, is_near, printable_lines, shown
 from .builtins import NONE, listed
 from .keypath import KeyPath
 from .node import Brackets, Rule
@@ -460,39 +460,42 @@ def leaf_count_error(expected: int, actual: str, treedef: object) -> StructureEr
 
 
 def code_text(
-    code: Code,
-    brackets: Callable[[Rule, Any, int], Brackets] | None = None,
-    *,
-    around: tuple[str, str] = ("", ""),
-    width: int | None = None,
+    code: Code, brackets: Callable[[Rule, Any, int], Brackets] | None = None
 ) -> str:
-    """Return a code as text.
+    """Return a code as text, in one line.
 
     Args:
         code: The code.
-        brackets: Returns what is printed around the children of a node, if that is not
-            what its rule says.
-        around: What is printed around all of it.
-        width: The number of columns; None for one line, however long.
+        brackets: Returns the texts around the children of a node, if they are not those
+            of its rule.
     """
-    from ..layout import Part, flat, lay_out, take_apart  # only where this is printed
-
-    leaf = Part("*")
-    parts: list[Part] = []
-    for step in iter_steps(code):
+    # Steps come from the leaves up. Read backwards, a node comes before its children
+    # and the last child first, so the text is written from its end to its beginning.
+    # Joining the texts of children at each node would be quadratic in depth.
+    pieces: list[str] = []
+    open_nodes: list[tuple[str, Sequence[str] | None, Iterator[int]]] = []
+    for step in reversed(list(iter_steps(code))):
         if step is None:
-            parts.append(leaf)
-            continue
-        rule, arity, aux = step
-        said = brackets(rule, aux, arity) if brackets else rule.brackets(aux, arity)
-        before, labels, after = said
-        first = len(parts) - arity
-        inside = parts[first:]
-        if labels is not None:
-            inside = [*map(Part.labelled, inside, map(printable_lines, labels))]
-        parts[first:] = [Part(printable_lines(before), inside, printable_lines(after))]
-    (root,) = parts
-    whole = Part(f"{around[0]}{root.opening}", root.parts, f"{root.closing}{around[1]}")
-    text = flat(whole) if width is None else lay_out(whole, width)
-    take_apart(whole)
-    return text
+            pieces.append("*")
+        else:
+            rule, arity, aux = step
+            texts = (
+                brackets(rule, aux, arity) if brackets else rule.brackets(aux, arity)
+            )
+            opening, labels, closing = texts
+            pieces.append(printable_lines(closing))
+            if arity:
+                open_nodes.append((opening, labels, iter(range(arity - 1, -1, -1))))
+                continue
+            pieces.append(printable_lines(opening))
+        while open_nodes:  # a child is complete
+            opening, labels, indices = open_nodes[-1]
+            index = next(indices)
+            if labels is not None:
+                pieces.append(printable_lines(labels[index]))
+            if index:
+                pieces.append(", ")
+                break
+            pieces.append(printable_lines(opening))
+            open_nodes.pop()
+    return "".join(reversed(pieces))

@@ -10,22 +10,13 @@ identity: two treedefs agree on a node only if the same registration made both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence, Set
-from types import UnionType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from .._records import Sealed
+from .._text import class_name, clip, printable, printed, shown
 from ..equality import exact
-from ..safely import Sealed, class_name, clip, printable, printed, shown
 from .keys import dict_keys, flat_keys
 
-
-if TYPE_CHECKING:
-    from ..hints import AnyClass
-
-
-_Predicate: TypeAlias = "Callable[[Any], object] | Callable[[Any, Any], object]"
-
-IsLeaf: TypeAlias = "_Predicate | AnyClass | UnionType | tuple[type, ...] | None"
-"""What `is_leaf` takes: a predicate on nodes, or on paths and nodes; types."""
 
 FlattenFunc: TypeAlias = Callable[
     [Any], "tuple[Iterable[Any], Any] | tuple[Iterable[Any], Any, Iterable[Any]]"

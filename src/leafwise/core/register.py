@@ -22,9 +22,9 @@ from operator import attrgetter, methodcaller
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
+from .._text import class_name, described
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
-from ..safely import class_name, described
 from .keys import as_key, attribute_keys, dict_keys, sequence_keys
 from .node import (
     BoundRule,
@@ -38,7 +38,7 @@ from .registry import GLOBAL, check_callable, check_class, install
 
 
 if TYPE_CHECKING:
-    from ..hints import T
+    from .._typing import T
 
     class Registration(TypedDict, total=False):
         """The common arguments of functions that register a class."""

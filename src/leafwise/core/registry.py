@@ -14,22 +14,14 @@ import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final, Literal, NamedTuple, TypeAlias, TypeVar
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakValueDictionary
 
+from .._hooks import hooks
+from .._records import MISSING
+from .._runtime import Guard, add_lasting, is_lasting, named_object
+from .._text import class_name, clip, described, shown
 from ..errors import NamespaceError, RegistryError
-from ..safely import (
-    MISSING,
-    Guard,
-    add_lasting,
-    class_name,
-    clip,
-    described,
-    is_lasting,
-    living,
-    named_object,
-    shown,
-)
-from .builtins import BUILTINS, INSERTION_ORDERED, Partial, structural_rule
+from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .node import Rule
 
 
@@ -312,46 +304,6 @@ def namespaces() -> tuple[str, ...]:
     return tuple(current.state.layers)
 
 
-on_change: Final[list[Callable[[], None]]] = []
-"""What to call after each change; several threads may do so at once."""
-
-
-class _Announced:
-    """Classes that are to be trees elsewhere, too, and who wants to know of them.
-
-    Attributes:
-        begin: Called when a class is announced and nobody listens yet.
-        listeners: Called with each class.
-    """
-
-    def __init__(self) -> None:
-        self._classes: WeakKeyDictionary[type, None] = WeakKeyDictionary()
-        self.begin: Callable[[], object] | None = None
-        self.listeners: list[Callable[[type], None]] = []
-
-    def tell(self, cls: type) -> None:
-        """Tell of a class; until somebody listens, it is remembered.
-
-        Whoever begins to listen meanwhile may be told twice, but never not at all.
-        """
-        if not self.listeners:
-            self._classes[cls] = None
-            if self.begin is not None:
-                self.begin()
-        for listen in self.listeners:
-            listen(cls)
-
-    def classes(self) -> list[type]:
-        """Return the classes that were announced before anybody listened."""
-        classes, self._classes = self._classes, WeakKeyDictionary()
-        return living(classes)
-
-
-announced: Final = _Announced()
-"""Where classes that are made are announced."""
-Partial._announce = announced.tell
-
-
 def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> None:
     """Put a new layer in place of a namespace's.
 
@@ -370,12 +322,8 @@ def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> Non
             if state is current.state:
                 break
         current.state, current.view = made, made.views[GLOBAL, False]
-    for tell in on_change:
+    for tell in hooks.registry_changed:
         tell()
-
-
-on_forget: Final[list[Callable[[], None]]] = []
-"""What to call when types are forgotten."""
 
 
 def forget() -> None:
@@ -387,7 +335,7 @@ def forget() -> None:
     current.local = 0
     for view in [*current.state.views.values()]:
         view.forget()
-    for tell in on_forget:
+    for tell in hooks.types_forgotten:
         tell()
 
 
@@ -551,7 +499,7 @@ def install(
 
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
-        announced.tell(cls)
+        hooks.announcements.tell(cls)
     return cls
 
 

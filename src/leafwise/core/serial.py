@@ -20,14 +20,29 @@ from functools import partial
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
+from .._runtime import named_object
+from .._text import class_name, clip, printed, shown, type_name
 from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
-from ..safely import class_name, clip, named_object, printed, shown, type_name
 from .builtins import BY_NAME
 from .keypath import KeyPath, parse_literal
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .node import Rule
 from .registry import Mode, check_callable, check_class, registered_class, view_of
 from .walk import Code, Entry, locate, node_path
+
+
+def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the dict of a JSON object, as `object_pairs_hook` of `json.loads`.
+
+    Raises:
+        ValueError: A key occurs twice.
+    """
+    members: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in members:
+            raise ValueError(f"duplicate key {clip(key)}")
+        members[key] = value
+    return members
 
 
 # ------------------------------------------------------------------------------- states
@@ -148,7 +163,7 @@ def register_codec(
         ...     def __init__(self, x, tags): self.x, self.tags = x, tags
         >>> _ = lw.register_pytree_node(
         ...     Tagged, lambda t: ((t.x,), t.tags), lambda tags, xs: Tagged(*xs, tags))
-        >>> lw.io.register_codec(Tagged, sorted, frozenset)
+        >>> lw.files.register_codec(Tagged, sorted, frozenset)
         >>> treedef = lw.tree_structure(Tagged(1, frozenset({"b", "a"})))
         >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
         True
@@ -244,7 +259,7 @@ def _aux_of(rule: Rule, aux: Any, write: Any) -> Any:
             raise
         raise TreeDefError(
             f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
-            f"{error}; register a codec for the class with leafwise.io.register_codec"
+            f"{error}; register a codec for the class: leafwise.files.register_codec"
         ) from None
 
 

@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
+from .._hooks import Displayable, hooks
+from .._text import clip, described
 from ..errors import NamespaceError, TreeDefError
-from ..lazy import Shown
-from ..safely import clip, described
 from .keypath import KeyPath
 from .matching import (
     Difference,
@@ -36,7 +36,6 @@ from .walk import (
     Runner,
     Step,
     flatten,
-    hooks,
     iter_steps,
     leaf,
     map_leaves,
@@ -46,13 +45,13 @@ from .walk import (
 
 
 if TYPE_CHECKING:
-    from ..hints import Tree_co
+    from .._typing import Tree_co
 else:
     Tree_co = TypeVar("Tree_co", covariant=True)
 
 
 @final
-class PyTreeDef(Shown, Generic[Tree_co]):
+class PyTreeDef(Displayable, Generic[Tree_co]):
     """The structure of a tree: its nodes and their aux data, without the leaves.
 
     `tree_structure` and `tree_flatten` return treedefs. They are immutable, comparable,
@@ -461,12 +460,8 @@ class PyTreeDef(Shown, Generic[Tree_co]):
     # -------------------------------------------------------------- text, copies
 
     def __repr__(self) -> str:
-        return self._text(80)
-
-    def _text(self, width: int | None) -> str:
-        """Return the text, None for a width if it is to stand in one line."""
         mode = ", none_is_leaf=True" if self._mode.none_is_leaf else ""
-        return code_text(self._code, around=("PyTreeDef(", f"{mode})"), width=width)
+        return f"PyTreeDef({code_text(self._code)}{mode})"
 
     def to_json(self) -> str:
         """Return a JSON string from which `from_json` makes an equal treedef.
@@ -512,26 +507,6 @@ class PyTreeDef(Shown, Generic[Tree_co]):
         from .serial import read_json  # and with it json
 
         return cls._make(*read_json(text, limit))
-
-    def fingerprint(self) -> str:
-        """Return a string that is the same for equal structures, on any machine.
-
-        See `leafwise.fingerprint`; the leaves do not count.
-
-        Raises:
-            TreeDefError: Aux data has no string that is the same everywhere. A note
-                names the key path.
-
-        Example:
-            >>> import leafwise as lw
-            >>> lw.tree_structure({"a": [1, 2]}).fingerprint()[:16]
-            'lw1-4f3bbf9c6899'
-        """
-        from .fingerprint import Writer  # and with it hashlib
-
-        writer = Writer()
-        writer.structure(self._code, self._mode)
-        return writer.text()
 
     @classmethod
     def leaf(cls, *, none_is_leaf: bool = False, namespace: str = GLOBAL) -> PyTreeDef:

@@ -12,7 +12,7 @@ error, and the one that a predicate wants, is read off that stack, and cycles ar
 for in it when it gets deep, so that other walks pay nothing for these.
 
 A treedef is walked through its `Runner`. The reference runner does so by the code.
-Whoever knows a faster way fills in `hooks` and gives single treedefs runners of their
+The engine fills in slots of `_hooks`, and gives single treedefs runners of their
 own; nothing here knows who that is, and without anybody everything works, slower.
 """
 
@@ -22,8 +22,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import length_hint
 from typing import Any, Final, TypeAlias
 
+from .._hooks import hooks
+from .._text import add_note, type_name
 from ..errors import CycleError, FlattenError
-from ..safely import add_note, type_name
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
 from .keys import dict_keys, known_dicts
@@ -566,24 +567,4 @@ leaf: Final = Runner(
 leaf.known_paths = [ROOT]
 
 
-class _Hooks:
-    """What is asked to help, if anything is.
-
-    Attributes:
-        begin: Called once, before the engine takes note of its first tree; torch's
-            compiler may be tracing that call.
-        runner: The runner of new treedefs.
-        observe: Told of each tree that was walked: takes the tree, its leaves, its
-            treedef, the view, and the predicate that was asked, if one was.
-        reader: Told of each node that is read slowly: takes its shape and the name of
-            the attribute in which nodes keep the aux data that they had last; returns
-            a function from a node to its children and aux data, or None.
-    """
-
-    begin: Callable[[], object] | None = None
-    runner: Runner = reference
-    observe: Callable[..., None] | None = None
-    reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
-
-
-hooks: Final = _Hooks()
+hooks.runner = reference

@@ -16,10 +16,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from ..core.registry import on_change, on_forget
+from .._hooks import hooks
+from .._text import clip, described
 from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
-from ..safely import clip, described
 from .cache import engine
 from .text import Builder, Reader, make_plan
 
@@ -183,5 +183,5 @@ def eager() -> Any:
 
 _mode = _MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on")
 _always: Final = engine.request(_mode, None)
-on_change.append(engine.outdate)
-on_forget.append(engine.forget)
+hooks.registry_changed.append(engine.outdate)
+hooks.types_forgotten.append(engine.forget)

@@ -16,12 +16,13 @@ from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any, Final
 
+from .._hooks import hooks
+from .._lazy import is_traced
+from .._runtime import Guard, is_lasting
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View, view_of
 from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import Runner, flatten, hooks, reference
-from ..lazy import is_traced
-from ..safely import Guard, is_lasting
+from ..core.walk import Runner, flatten, reference
 from . import text
 from .text import Builder, Part, Plan, Reader, make_plan, structure_key
 
@@ -529,10 +530,13 @@ class Engine:
             root.skip -= 1
             return
         self.repair()
-        lock, begin = self._lock, hooks.begin  # another thread may be as far
+        lock, begin = (
+            self._lock,
+            hooks.load_compiler_bridge,
+        )  # another thread may be as far
         if begin is not None:
             begin()
-            hooks.begin = None
+            hooks.load_compiler_bridge = None
         if is_traced() or not lock.acquire(blocking=False):
             return
         try:

@@ -34,11 +34,11 @@ from itertools import chain, groupby, repeat
 from operator import itemgetter, length_hint
 from typing import Any, Final, NamedTuple
 
+from .._text import clip
 from ..core import builtins, keys
 from ..core import node as nodes
 from ..core.builtins import DICT, MappingRule
 from ..core.walk import Code, Failed, reference
-from ..safely import clip
 
 
 _MAX_ENTRIES, _MAX_DEPTH, _MAX_LOOPS, _MAX_WEIGHT = 1_000_000, 250, 16, 2_000

@@ -20,7 +20,7 @@ from __future__ import annotations
 import functools
 from typing import Any, Final
 
-from ..safely import FAULTS
+from .._text import FAULTS
 
 
 _IMMEDIATE: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})

@@ -27,9 +27,9 @@ from operator import and_
 from types import MappingProxyType
 from typing import Any, Final
 
+from .._text import class_name, clip, printed, shown, type_name
 from ..errors import CompareError
-from ..safely import class_name, clip, printed, shown, type_name
-from .content import (
+from .arrays import (
     Asked,
     Pairs,
     Undecided,

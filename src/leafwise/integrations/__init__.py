@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..lazy import later
+from .._lazy import later
 
 
 if TYPE_CHECKING:

@@ -23,10 +23,12 @@ from types import ModuleType
 from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
+from .._hooks import hooks
+from .._lazy import is_loading, real
+from .._runtime import Guard, living
+from .._text import shown
 from ..core.node import Rule
-from ..core.registry import GLOBAL, announced, current, lookup
-from ..lazy import is_loading, real, whole
-from ..safely import Guard, living, shown
+from ..core.registry import GLOBAL, current, lookup
 
 
 __all__ = [
@@ -107,7 +109,7 @@ class _Loader:
         if spec is not None:
             spec.loader = self._loader
         self._loader.exec_module(module)
-        whole.add(module.__name__)
+        hooks.imported_modules.add(module.__name__)
         self._finder.loaded(module.__name__)
 
 
@@ -234,7 +236,7 @@ class Framework:
         self.waiting: list[Callable[[], None]] = []
 
     def module(self) -> ModuleType | None:
-        """Return the framework's module if it is loaded, whole."""
+        """Return the framework's module if it is loaded completely."""
         found: ModuleType | None = real(self.name)
         return found
 
@@ -392,15 +394,16 @@ def _learn_what_is_known(_value: Any) -> None:
 def listen() -> None:
     """Take note of all classes that are announced, and wait for the frameworks."""
     with _guard.lock:
-        if announced.listeners:  # another thread was first
+        if hooks.announcements.listeners:  # another thread was first
             return
         if not is_enabled():
-            announced.listeners.append(_note)
-            checks = importlib.import_module("..nn.checks", __package__)
-            checks.foreign.append(_learn_what_is_known)
+            hooks.announcements.listeners.append(_note)
+            hooks.foreign_nodes.append(_learn_what_is_known)
             return
-        announced.listeners.append(_announce)  # first, so that no class is missed
-    for cls in announced.classes():
+        hooks.announcements.listeners.append(
+            _announce
+        )  # first, so that no class is missed
+    for cls in hooks.announcements.take():
         _announce(cls)
     for name in FRAMEWORKS:
         after_import(name, functools.partial(enable, name))

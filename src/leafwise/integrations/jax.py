@@ -10,8 +10,8 @@ import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._lazy import real
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
-from ..lazy import real
 from ..ops.map import tree_flatten
 
 

@@ -21,16 +21,16 @@ from collections.abc import (
 )
 from typing import Any, Final, TypeVar
 
+from .._hooks import hooks
+from .._lazy import real
+from .._text import FAULTS, add_note, class_name, clip, type_name
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.register import FunctionRule, ItemsRule
 from ..core.registry import GLOBAL, add_adopter, check_class, install, remembering
 from ..core.treedef import PyTreeDef
 from ..errors import RegistryError
-from ..lazy import real
-from ..nn.checks import foreign
 from ..ops.map import tree_structure
-from ..safely import FAULTS, add_note, class_name, clip, type_name
 from .models import attrs_rule, model_rule
 from .optree import NAMESPACE
 
@@ -612,7 +612,7 @@ _LEVELS: Final[dict[str, Callable[[Any, Any], OneLevel | None]]] = {
     "optree": _known_in_optree,
 }
 
-foreign.append(_known_elsewhere)
+hooks.foreign_nodes.append(_known_elsewhere)
 
 
 # ------------------------------------------------------------------------ treedefs

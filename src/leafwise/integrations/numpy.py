@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from .._text import type_name
 from ..core.keypath import KeyPath
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
 from ..ops.map import tree_flatten_with_path
-from ..safely import type_name
 
 
 __all__ = ["ravel"]

@@ -17,6 +17,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptorType
 from typing import TYPE_CHECKING, Any, Final
 
+from .._lazy import real
+from .._text import type_name
+from ..core.context import Context, context_of, flatten_by, predicate, stopping_context
 from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, SequenceKey, arranged, dict_keys
 from ..core.registry import GLOBAL, View, view_of
@@ -32,20 +35,11 @@ from ..core.walk import (
 )
 from ..core.walk import leaf as leaf_runner
 from ..errors import StructureError
-from ..lazy import real
-from ..ops.context import (
-    Context,
-    context_of,
-    flatten_by,
-    predicate,
-    stopping_context,
-)
 from ..ops.map import tree_flatten_with_path, tree_unflatten
-from ..safely import type_name
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
+    from .._typing import IsLeaf
     from .bridge import Aux, Node
 
 __all__ = [

@@ -19,7 +19,7 @@ from types import ModuleType as _ModuleType
 
 from ..dataclasses import dataclass as dataclass
 from ..errors import TraceError as TraceError
-from ..kinds import *
+from ..fields import *
 from . import filters as filters
 from .checks import *
 from .containers import *

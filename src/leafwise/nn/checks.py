@@ -24,15 +24,17 @@ from collections import UserList, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
+from .._hooks import Displayable, hooks
+from .._lazy import is_loading
+from .._runtime import add_lasting
+from .._text import FAULTS, class_name, clip, printed, shown, type_name
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import check_class, current, namespaces, on_change, view_of
+from ..core.registry import check_class, current, namespaces, view_of
 from ..equality.exact import is_array_like
 from ..errors import KindError, TraceError
-from ..kinds import Marked
-from ..lazy import Shown, is_loading
-from ..safely import FAULTS, add_lasting, class_name, clip, printed, shown, type_name
+from ..fields import Marked
 
 
 __all__ = [
@@ -77,7 +79,7 @@ _exact: Final[dict[type, bool]] = {}
 _with_subclasses: Final[dict[type, bool]] = {}
 
 
-class DataNode(Shown):
+class DataNode(Displayable):
     """Base of the classes of leafwise whose instances are always data."""
 
     __slots__ = ()
@@ -142,7 +144,7 @@ def register_data_type(cls: C, *, subclasses: bool = False, data: bool = True) -
     return cls
 
 
-on_change.append(learned.forget)
+hooks.registry_changed.append(learned.forget)
 
 
 def sort(value: Any) -> str:
@@ -222,9 +224,6 @@ _SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
 Apart = Callable[[Any], tuple[Sequence[Any], Sequence[Any]]]
 """Flattens a value one level deep: returns what it holds, and the keys."""
 
-foreign: Final[list[Callable[[Any], tuple[str, Apart] | None]]] = []
-"""Functions that say of a value which framework knows it as a node, and how."""
-
 
 class Found(NamedTuple):
     """A value that a walk was looking for.
@@ -251,7 +250,11 @@ def _rule_of(cls: type) -> Rule | None:
 
 def framework_of(value: Any) -> tuple[str, Apart] | None:
     """Return the framework that knows a value as a node, and how it is flattened."""
-    return next(filter(None, (find(value) for find in foreign)), None)
+    for find in hooks.foreign_nodes:
+        framework_and_flatten = find(value)
+        if framework_and_flatten is not None:
+            return framework_and_flatten
+    return None
 
 
 def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]] | None:
@@ -420,22 +423,6 @@ def _name(key: Any) -> str:
 Provider = Callable[[], Any]
 
 
-class Levels:
-    """The trace levels of a framework.
-
-    Attributes:
-        token: Returns a token for the current level, or None as long as nothing is
-            traced.
-        base: The token for the level outside of all transforms.
-    """
-
-    token: Provider | None = None
-    base: Any = None
-
-
-levels: Final = Levels()
-
-
 def watch(provider: Provider) -> None:
     """Set a framework's function that returns the current trace level.
 
@@ -447,7 +434,8 @@ def watch(provider: Provider) -> None:
         >>> callable(watch)
         True
     """
-    levels.base, levels.token = provider(), provider
+    hooks.outer_level = provider()
+    hooks.trace_level = provider
 
 
 def check_level(obj: Any, what: str) -> None:
@@ -456,8 +444,8 @@ def check_level(obj: Any, what: str) -> None:
     Raises:
         TraceError: It was made at another level.
     """
-    token = levels.token
-    if token is None or getattr(obj, "_leafwise_stamp", levels.base) == token():
+    token = hooks.trace_level
+    if token is None or getattr(obj, "_leafwise_stamp", hooks.outer_level) == token():
         return
     name = class_name(type(obj))
     raise TraceError(

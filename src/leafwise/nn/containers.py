@@ -16,9 +16,10 @@ from collections.abc import (
 )
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
+from .._hooks import hooks
+from .._text import described, shown, type_name
 from ..errors import StructureError
-from ..safely import described, shown, type_name
-from .checks import check_level, levels
+from .checks import check_level
 from .instance import Kinds, assign, decide, drop, kinds_in, set_fields, unmarked
 from .pytree import Pytree
 
@@ -79,7 +80,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
 
     def append(self, value: T) -> None:
         """Append an item."""
-        if levels.token is not None:
+        if hooks.trace_level is not None:
             check_level(self, f"[{len(self)}]")
         assign(self, len(self), value)
 
@@ -262,7 +263,7 @@ class Dict(Pytree, MutableMapping[str, T], Generic[T]):
             raise KeyError(key) from None
 
     def __setitem__(self, key: str, value: T) -> None:
-        if levels.token is not None:
+        if hooks.trace_level is not None:
             check_level(self, f"[{shown(key)}]")
         if not isinstance(key, str):
             raise TypeError(

@@ -21,6 +21,10 @@ from operator import is_
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, overload
 
+from .._hooks import Displayable
+from .._records import MISSING
+from .._runtime import add_lasting
+from .._text import class_name, clip, shown, type_name
 from ..core.keypath import KeyPath
 from ..core.matching import code_text
 from ..core.node import Brackets, Rule
@@ -31,11 +35,9 @@ from ..core.walk import Step, iter_steps
 from ..equality import exact
 from ..equality.leaves import type_names
 from ..errors import CycleError, StructureError
-from ..kinds import COUNT_AS_STATE, Kind
-from ..layout import Child, Sketch
-from ..lazy import Shown
+from ..fields import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
-from ..safely import MISSING, add_lasting, class_name, clip, shown, type_name
+from ..show.doc import Child, Sketch
 from .checks import DataNode, check_level, holds_data, is_data, looks_like_array
 from .filters import FROZEN, Filter, partition, predicate
 from .instance import (
@@ -123,7 +125,7 @@ _CONSTANT: Final = rule_of(Constant)
 _REFERENCE: Final = rule_of(Reference)
 
 
-class GraphDef(Shown, Generic[M]):
+class GraphDef(Displayable, Generic[M]):
     """The structure of a graph of objects, without its values.
 
     It describes the objects, their static values, the places of the other values, and
@@ -187,8 +189,7 @@ class GraphDef(Shown, Generic[M]):
         return _graphdef, (self.treedef,)
 
     def __repr__(self) -> str:
-        around = "GraphDef(", ")"
-        return code_text(self.treedef._code, _brackets, around=around, width=80)
+        return f"GraphDef({code_text(self.treedef._code, _brackets)})"
 
     def _leafwise_sketch(self) -> Sketch:
         return Sketch([Child("", None, self.treedef)], "GraphDef(", ")")

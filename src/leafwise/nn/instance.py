@@ -26,14 +26,14 @@ from operator import is_, itemgetter
 from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
+from .._hooks import hooks
+from .._text import class_name, clip, shown, type_name
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value
-from ..core.walk import hooks
 from ..equality import exact
-from ..kinds import Kind, Marked, kind_in
-from ..safely import class_name, clip, shown, type_name
+from ..fields import Kind, Marked, kind_in
 from .checks import (
     DataNode,
     Found,
@@ -42,7 +42,6 @@ from .checks import (
     have_types,
     holds_data,
     learned,
-    levels,
     refusal,
     sort,
     stray_marks,
@@ -658,8 +657,8 @@ set_building: Final = vars(Shell)["_leafwise_building"].__set__
 def put_fields(obj: Any, fields: Fields | Kinds) -> None:
     """Give a new object its fields, and the stamp of the trace level."""
     set_fields(obj, fields)
-    if levels.token is not None:
-        set_stamp(obj, levels.token())
+    if hooks.trace_level is not None:
+        set_stamp(obj, hooks.trace_level())
 
 
 def assign(obj: Any, name: Any, value: Any) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..lazy import need
+from .._lazy import need
 from .module import Module
 from .rngs import Rngs, RngStream
 from .variables import BatchStat, Param

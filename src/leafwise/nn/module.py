@@ -14,11 +14,12 @@ import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar, get_origin, overload
 
+from .._records import MISSING
+from .._text import class_name, clip, shown, type_name
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
-from ..kinds import Kind, Marked
+from ..fields import Kind, Marked
 from ..ops.map import tree_map
-from ..safely import MISSING, class_name, clip, shown, type_name
 from .filters import FROZEN, Filter, judge, predicate
 from .graph import (
     Path,

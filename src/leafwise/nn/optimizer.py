@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
+from .._lazy import real
+from .._text import clip, type_name
 from ..errors import StructureError
-from ..kinds import Kind, data
-from ..lazy import real
+from ..fields import Kind, data
 from ..ops.map import tree_flatten, tree_leaves, tree_map
-from ..safely import clip, type_name
 from .checks import check_level
 from .filters import Filter
 from .graph import state

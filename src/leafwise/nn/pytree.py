@@ -16,16 +16,17 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
+from .._hooks import hooks
+from .._text import add_note, class_name, type_name
 from ..core.keypath import KeyPath
 from ..core.node import Rule
-from ..core.registry import announced, install, remembering
+from ..core.registry import install, remembering
 from ..errors import KindError
-from ..kinds import Kind
-from ..layout import Child, Sketch
-from ..safely import add_note, class_name, type_name
+from ..fields import Kind
+from ..show.doc import Child, Sketch
 from ..show.outline import label_of
 from ..show.pretty import pformat
-from .checks import check_level, items_in, learned, levels, sort
+from .checks import check_level, items_in, learned, sort
 from .instance import (
     OBJECTS,
     ClassSpec,
@@ -202,7 +203,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
     if not TYPE_CHECKING:  # so that type checkers see which attributes there are
 
         def __setattr__(self, name: str, value: Any) -> None:
-            if levels.token is not None:
+            if hooks.trace_level is not None:
                 check_level(self, f".{name}")
             try:
                 fields = self._leafwise_fields
@@ -283,7 +284,7 @@ def _adopt(cls: Any, options: Mapping[str, Any]) -> None:
     base = next((spec for spec in bases if spec is not None), None)
     cls._leafwise_spec = ClassSpec(cls, base, options)
     if cls._leafwise_spec.pytree:
-        announced.tell(cls)
+        hooks.announcements.tell(cls)
 
 
 _PACKAGE: Final = __name__.partition(".")[0]

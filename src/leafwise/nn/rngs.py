@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
-from ..kinds import Kind
-from ..lazy import need
-from ..safely import described, type_name
+from .._lazy import need
+from .._text import described, type_name
+from ..fields import Kind
 from .filters import Filter, predicate
 from .pytree import Pytree
 from .variables import Variable

@@ -25,12 +25,12 @@ from typing import (
     overload,
 )
 
+from .._text import clip, is_near, printed, shown, type_name
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
 from ..core.registry import install
 from ..equality.leaves import alike
 from ..ops.map import tree_flatten, tree_map
-from ..safely import clip, is_near, printed, shown, type_name
 from ..show.pretty import pformat
 from .checks import DataNode
 from .filters import Filter, partition

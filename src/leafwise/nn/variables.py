@@ -23,15 +23,17 @@ from typing import (
     overload,
 )
 
+from .._hooks import hooks
+from .._records import MISSING
+from .._text import printable, type_name
 from ..core.keys import GetAttrKey
-from ..core.registry import announced, install
-from ..equality.content import size_of
-from ..kinds import Kind
-from ..layout import Child, Sketch
-from ..safely import MISSING, printable, type_name
+from ..core.registry import install
+from ..equality.arrays import size_of
+from ..fields import Kind
+from ..show.doc import Child, Sketch
 from ..show.pretty import pformat
 from ..show.text import bytes_text
-from .checks import DataNode, check_level, levels
+from .checks import DataNode, check_level
 from .filters import FROZEN
 from .instance import Kinds, ObjectRule, Statics, fields_of, statics_for
 
@@ -152,7 +154,7 @@ class Variable(DataNode, Generic[T]):
         super().__init_subclass__(**kwargs)
         cls._leafwise_is_narrow = True
         _adopt(cls)
-        announced.tell(cls)
+        hooks.announcements.tell(cls)
 
     def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
         if isinstance(value, Variable):
@@ -463,8 +465,8 @@ def kind_in(attribute: Kind, cls: type[Variable], metadata: Mapping[str, Any]) -
 
 
 def _stamp(variable: Variable) -> None:
-    if levels.token is not None:
-        _put(variable, "_leafwise_stamp", levels.token())
+    if hooks.trace_level is not None:
+        _put(variable, "_leafwise_stamp", hooks.trace_level())
 
 
 # ------------------------------------------------------------------------- node

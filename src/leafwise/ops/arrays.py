@@ -13,12 +13,15 @@ from enum import Enum
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, overload
 
+from .._lazy import need
+from .._text import clip, described, type_name
+from ..core.context import Context, context_of, plain_context
 from ..core.keypath import KeyPath
 from ..core.matching import Difference, mismatch_error
 from ..core.registry import GLOBAL, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import map_leaves
-from ..equality.content import (
+from ..equality.arrays import (
     dtype_name,
     has_memory,
     is_array,
@@ -29,14 +32,10 @@ from ..equality.content import (
 )
 from ..equality.leaves import alike
 from ..errors import StructureError
-from ..lazy import need
-from ..safely import clip, described, type_name
-from .context import Context, context_of, plain_context
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import Level, Options
+    from .._typing import IsLeaf, Level, Options
 
 __all__ = [
     "tree_concatenate",

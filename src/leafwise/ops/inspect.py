@@ -10,19 +10,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
 
+from .._records import MISSING
+from .._text import class_name, clip, shown
 from ..core.builtins import BUILTINS
+from ..core.context import context_of
 from ..core.registry import GLOBAL, View, namespaces, view_of
 from ..core.treedef import make_treedef
-from ..equality.content import Undecided
+from ..equality.arrays import Undecided
 from ..equality.leaves import Values, cannot_compare, same_at_sight, type_names
 from ..errors import StructureError
-from ..safely import MISSING, class_name, clip, shown
-from .context import context_of
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import Modes, T
+    from .._typing import IsLeaf, Modes, T
 
 __all__ = [
     "all_leaves",

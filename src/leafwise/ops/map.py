@@ -22,20 +22,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
+from .._text import described
 from ..core.builtins import TUPLE
+from ..core.context import context_of, flattened, predicate
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL, Mode
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import ROOT, Step, iter_leaves, iter_steps, locate, map_leaves, unlink
 from ..errors import CycleError
-from ..safely import described
-from .context import context_of, flattened, predicate
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import (
+    from .._typing import (
         Function,
+        IsLeaf,
         K,
         Leaf,
         Level,
@@ -45,12 +45,12 @@ if TYPE_CHECKING:
         PathFunction,
         PathModes,
         PathOptions,
+        PyTree,
         R,
         T,
         TreeT,
         Unseen,
     )
-    from ..typing import PyTree
 
 __all__ = [
     "tree_flatten",
@@ -624,32 +624,38 @@ def tree_paths(
 
 @overload
 def tree_map_with_path(
-    f: PathFunction[Any, Any], tree: Nodes, *rest: Any, **options: Unpack[MapOptions]
+    f: PathFunction[KeyPath, Any, Any],
+    tree: Nodes,
+    *rest: Any,
+    **options: Unpack[MapOptions],
 ) -> Nodes: ...
 @overload
 def tree_map_with_path(
-    f: PathFunction[Leaf, R],
+    f: PathFunction[KeyPath, Leaf, R],
     tree: dict[K, Leaf],
     *rest: Any,
     **options: Unpack[MapOptions],
 ) -> dict[K, R]: ...
 @overload
 def tree_map_with_path(
-    f: PathFunction[Leaf, R],
+    f: PathFunction[KeyPath, Leaf, R],
     tree: list[Leaf],
     *rest: Any,
     **options: Unpack[MapOptions],
 ) -> list[R]: ...
 @overload
 def tree_map_with_path(
-    f: PathFunction[Leaf, R],
+    f: PathFunction[KeyPath, Leaf, R],
     tree: tuple[Leaf, ...],
     *rest: Any,
     **options: Unpack[MapOptions],
 ) -> tuple[R, ...]: ...
 @overload
 def tree_map_with_path(
-    f: PathFunction[Any, Any], tree: Any, *rest: Any, **options: Unpack[MapOptions]
+    f: PathFunction[KeyPath, Any, Any],
+    tree: Any,
+    *rest: Any,
+    **options: Unpack[MapOptions],
 ) -> Any: ...
 def tree_map_with_path(
     f: Callable[..., Any],

@@ -16,16 +16,16 @@ from importlib import import_module
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from .._text import add_note, described, type_name
+from ..core.context import context_of, flattened
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.walk import locate, map_leaves
-from ..safely import add_note, described, type_name
-from .context import context_of, flattened
 from .map import chooser
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
+    from .._typing import IsLeaf
 
 __all__ = ["parallel", "tree_gather"]
 

@@ -13,6 +13,8 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, overload
 
+from .._text import clip, described
+from ..core.context import Context, context_of, flatten_by, stopping_context
 from ..core.keypath import KeyPath
 from ..core.matching import (
     Difference,
@@ -25,13 +27,10 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import Runner, map_leaves
 from ..errors import StructureError
-from ..safely import clip, described
-from .context import Context, context_of, flatten_by, stopping_context
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import Hashed, K, Leaf, Modes, Node, Options
+    from .._typing import Hashed, IsLeaf, K, Leaf, Modes, Node, Options
 
 __all__ = [
     "broadcast_leaves",

@@ -12,18 +12,17 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
 
+from .._records import MISSING, Missing
+from .._text import type_name
+from ..core.context import Context, context_of, flatten_by, flattened
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import CycleError, StructureError
-from ..safely import MISSING, Missing, type_name
-from .context import Context, context_of, flatten_by, flattened
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import Level, Modes, Options, S, T, Tree
-    from ..typing import PyTree
+    from .._typing import IsLeaf, Level, Modes, Options, PyTree, S, T, Tree
 
 __all__ = [
     "DELETE",

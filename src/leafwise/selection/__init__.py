@@ -4,25 +4,32 @@ Owns the pattern language, edits, partitions, diffs, merges and flat names. The 
 general functions are in `leafwise` itself. The names here are loaded on first use.
 
     >>> import leafwise as lw
-    >>> lw.selection.override({"lr": 0.1}, ["lr=0.2"])
-    {'lr': 0.2}
+    >>> lw.selection.tree_rename({"lr": 0.1}, "lr", "rate")
+    {'rate': 0.1}
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..lazy import later
+from .._lazy import later
 
 
 # fmt: off
 if TYPE_CHECKING:
-    from .diff import Change, TreeDiff, tree_diff
-    from .difference import ArrayDifference, Form, Place, SetDifference, TextDifference
+    from .diff import (
+        ArrayDifference,
+        Change,
+        Form,
+        Place,
+        SetDifference,
+        TextDifference,
+        TreeDiff,
+        tree_diff,
+    )
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
     from .merge import tree_map_outer, tree_merge
     from .names import FlatReport, from_flat, to_flat
-    from .overrides import override
     from .partition import (
         tree_combine,
         tree_filter,
@@ -35,12 +42,13 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "diff": "Change TreeDiff tree_diff",
-    "difference": "ArrayDifference Form Place SetDifference TextDifference",
+    "diff": (
+        "ArrayDifference Change Form Place SetDifference TextDifference TreeDiff "
+        "tree_diff"
+    ),
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "merge": "tree_map_outer tree_merge",
     "names": "FlatReport from_flat to_flat",
-    "overrides": "override",
     "partition": "tree_combine tree_filter tree_group_by tree_labels tree_partition",
     "select": "Selector selector",
 }
@@ -53,7 +61,7 @@ if not TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "ArrayDifference", "Change", "FlatReport", "Form", "Place", "Selection", "Selector",
-    "SetDifference", "TextDifference", "TreeDiff", "at", "from_flat", "override",
+    "SetDifference", "TextDifference", "TreeDiff", "at", "from_flat",
     "selector", "to_flat", "tree_at", "tree_combine", "tree_diff", "tree_filter",
     "tree_group_by", "tree_labels", "tree_map_outer", "tree_merge", "tree_move",
     "tree_partition", "tree_rename", "tree_update",

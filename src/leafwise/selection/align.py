@@ -16,14 +16,14 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from .._text import FAULTS, clip
+from ..core.context import Context
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import ROOT, unlink
-from ..equality.content import Asked, as_numpy, is_array
+from ..equality.arrays import Asked, as_numpy, is_array
 from ..equality.leaves import PLAIN
 from ..errors import EditError
-from ..ops.context import Context
-from ..safely import FAULTS, clip
 from .select import Selector, children_of, read_selector
 
 

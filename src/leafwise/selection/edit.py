@@ -17,15 +17,16 @@ from operator import delitem, getitem, is_, itemgetter, setitem
 from types import GenericAlias
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
+from .._hooks import Displayable
+from .._records import MISSING
+from .._text import type_name
+from ..core.context import Context, context_of, path_of, plain_context
 from ..core.keypath import KeyPath, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped
 from ..core.registry import GLOBAL, lookup
 from ..errors import EditError, PathError
-from ..kinds import Kind, Marked
-from ..lazy import Shown
-from ..ops.context import Context, context_of, path_of, plain_context
-from ..safely import MISSING, type_name
+from ..fields import Kind, Marked
 from .select import (
     ANY,
     DEEP,
@@ -49,10 +50,8 @@ from .select import (
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import T, Tree, Value
+    from .._typing import IsLeaf, PyTree, T, Tree, Value
     from ..ops.parallel import Parallel
-    from ..typing import PyTree
 else:
     Tree = TypeVar("Tree")
     Value = TypeVar("Value")
@@ -520,7 +519,7 @@ def remade(
 # ----------------------------------------------------------------- what is selected
 
 
-class Selection(Shown, Generic[Tree, Value]):
+class Selection(Displayable, Generic[Tree, Value]):
     """The selected nodes and leaves of a tree, to read or edit; `at` returns it.
 
     A further selector in brackets selects below them: `at(tree)["layers"][0]["w"]`.

@@ -25,16 +25,17 @@ from typing import (
     overload,
 )
 
+from .._records import MISSING
+from .._text import brief, clip, nearest, printed, type_name
+from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..equality.leaves import Values, type_names
 from ..errors import EditError
-from ..ops.context import Context, context_of
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
-from ..safely import MISSING, brief, clip, nearest, printed, type_name
 from .align import Numbering, key_of, paths_of, placed
 from .diff import differ
 from .edit import (
@@ -65,8 +66,7 @@ from .select import (
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import Class, K, Node, T
+    from .._typing import Class, IsLeaf, K, Node, T
 
 
 class MergeOptions(TypedDict, total=False):

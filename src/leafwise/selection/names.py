@@ -11,18 +11,18 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
+from .._records import MISSING
+from .._text import clip, type_name
+from ..core.context import Context, context_of
 from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
-from ..ops.context import Context, context_of
-from ..safely import MISSING, clip, type_name
 from .edit import Set, rebuild
 from .select import DEPTH_IN_DOUBT, Place, check_cycles, children_of, few, parse
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import Tree
+    from .._typing import IsLeaf, Tree
 
 
 class FlatOptions(TypedDict, total=False):

@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from .._records import MISSING
+from ..core.context import Context, context_of
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..errors import EditError
-from ..ops.context import Context, context_of
 from ..ops.reshape import broadcast_leaves
-from ..safely import MISSING
 from .select import Region, is_function, read_selector, require
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
-    from ..hints import TreeT
+    from .._typing import IsLeaf, TreeT
 
 
 def _numbered(

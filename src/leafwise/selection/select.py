@@ -32,6 +32,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from .._text import FAULTS, brief, class_name, clip, nearest, printed, type_name
+from ..core.context import Context, path_of, plain_context, stopping_context
 from ..core.keypath import KeyPath, keystr, parse_literal
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from ..core.node import Fields, Rule, Shaped
@@ -40,9 +42,7 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
 from ..equality.exact import is_array_like
 from ..errors import EditError, PathError
-from ..ops.context import Context, path_of, plain_context, stopping_context
 from ..ops.inspect import how_to_register
-from ..safely import FAULTS, brief, class_name, clip, nearest, printed, type_name
 
 
 _KINDS: Final[dict[Any, str]] = {

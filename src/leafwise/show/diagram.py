@@ -13,26 +13,25 @@ from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
+from .._text import FAULTS, class_name, printable, printed
+from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..equality.content import is_array
-from ..layout import WIDTH
-from ..ops.context import Context, context_of
-from ..paint import SIGNS, Paint
-from ..safely import FAULTS, class_name, printable, printed
-from ..selection.diff import Change, TreeDiff
-from ..selection.difference import counted, form_of, lines_of
+from ..equality.arrays import is_array
+from ..selection.diff import Change, TreeDiff, counted, form_of, lines_of
 from ..selection.edit import Selection
 from ..selection.select import read_selector
+from .colors import SIGNS, Paint
+from .doc import WIDTH
 from .outline import BRANCH, DEPTH, Item, label_of, outline
 from .picture import Picture
 from .text import clipped, columns
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
+    from .._typing import IsLeaf
 
 
 _NARROWEST: Final = 20  # columns that a line has for its text, however deep it stands

@@ -9,19 +9,18 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
+from .._text import class_name, printable, printed, shown, type_name
+from ..core.context import context_of
 from ..core.keys import GetAttrKey, SequenceKey
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..equality.content import is_array
+from ..equality.arrays import is_array
 from ..errors import PathError
-from ..layout import Part
-from ..ops.context import context_of
-from ..paint import SIGNS
-from ..safely import class_name, printable, printed, shown, type_name
-from ..selection.diff import TreeDiff
-from ..selection.difference import SIGNS as KINDS
-from ..selection.difference import counted, told
+from ..selection.diff import SIGNS as KINDS
+from ..selection.diff import TreeDiff, counted, told
 from ..selection.edit import Selection
+from .colors import SIGNS
+from .doc import Part
 from .outline import Arrays, Item, outline
 from .page import caption, framed, safe, span
 from .picture import Picture
@@ -29,7 +28,7 @@ from .text import leaves_text
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
+    from .._typing import IsLeaf
 
 
 _ROWS: Final = 40

@@ -15,15 +15,15 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
 
+from .._text import FAULTS, class_name, printable, shown, type_name
+from ..core.context import Context
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.treedef import PyTreeDef
-from ..equality.content import is_array, is_traced, shape_of, size_of
-from ..layout import Child, Sketch
-from ..ops.context import Context
-from ..safely import FAULTS, class_name, printable, shown, type_name
-from ..selection.difference import form_of
+from ..equality.arrays import is_array, is_traced, shape_of, size_of
+from ..selection.diff import form_of
 from ..selection.select import static_names
+from .doc import Child, Sketch
 from .text import leaves_text
 
 

@@ -11,8 +11,8 @@ from html import escape
 from pkgutil import get_data
 from typing import Final
 
-from ..paint import SIGNS
-from ..safely import printable
+from .._text import printable
+from .colors import SIGNS
 from .text import clipped
 
 

@@ -8,16 +8,16 @@ from __future__ import annotations
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
+from .._text import clip
+from ..core.context import context_of
 from ..core.registry import GLOBAL
-from ..layout import WIDTH, Part, lay_out
-from ..ops.context import context_of
-from ..paint import terminal_width
-from ..safely import clip
+from .colors import terminal_width
+from .doc import WIDTH, Part, lay_out
 from .outline import Arrays, Item, outline
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
+    from .._typing import IsLeaf
 
 
 def pformat(

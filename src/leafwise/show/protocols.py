@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
+from .._text import shown
+from ..core.context import context_of
 from ..core.treedef import PyTreeDef
-from ..ops.context import context_of
-from ..safely import shown
 from ..selection.diff import TreeDiff
 from .outline import sketch_of
 from .pretty import pformat

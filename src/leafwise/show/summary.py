@@ -17,15 +17,15 @@ from operator import add, mul, sub
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
+from .._text import FAULTS, clip, printable, printed, type_name
+from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..equality.content import has_memory, shape_of, size_of
-from ..kinds import Kind
-from ..ops.context import Context, context_of
-from ..safely import FAULTS, clip, printable, printed, type_name
-from ..selection.difference import form_of
+from ..equality.arrays import has_memory, shape_of, size_of
+from ..fields import Kind
+from ..selection.diff import form_of
 from ..selection.edit import Selection
 from .outline import fair_share
 from .page import caption, framed
@@ -34,7 +34,7 @@ from .text import columns as taken
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
+    from .._typing import IsLeaf
 
 
 By: TypeAlias = Literal["type", "kind", "dtype", "key"]

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from zlib import crc32
 
+from ..core.context import context_of
 from ..core.registry import GLOBAL
-from ..ops.context import context_of
-from ..paint import SIGNS
 from ..selection.diff import Change
+from .colors import SIGNS
 from .diagram import Box, arrows_of, scene
 from .page import rules_of
 from .picture import Picture
@@ -24,7 +24,7 @@ from .text import clipped, columns
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
+    from .._typing import IsLeaf
 
 
 _LETTER: Final = 7.25  # pixels, of a monospaced font of 12
@@ -89,7 +89,7 @@ def centres(boxes: list[Box]) -> list[float]:
 
     Example:
         >>> import leafwise as lw
-        >>> from leafwise.ops.context import context_of
+        >>> from leafwise.core.context import context_of
         >>> from leafwise.show.diagram import scene
         >>> from leafwise.show.svg import centres
         >>> centres(scene({"a": [1, 2, 3], "b": 4}, context_of(None)))

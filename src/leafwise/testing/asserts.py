@@ -11,15 +11,20 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
+from ..core.context import context_of
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..equality import content
-from ..equality.content import Asked, is_array
+from ..equality import arrays
+from ..equality.arrays import Asked, is_array
 from ..equality.leaves import Values
-from ..ops.context import context_of
-from ..paint import Paint
-from ..selection.diff import Change, changes_between, tree_diff
-from ..selection.difference import form_of, headline, lines_of_all
+from ..selection.diff import (
+    Change,
+    changes_between,
+    form_of,
+    headline,
+    lines_of_all,
+    tree_diff,
+)
 
 
 _MOST: Final = 20
@@ -69,7 +74,7 @@ def assert_trees_equal(
         namespace=namespace,
     )  # fmt: skip
     if found:
-        lines = lines_of_all(found, Paint("never"), _MOST)
+        lines = lines_of_all(found, _MOST)
         raise AssertionError("\n  ".join([headline(found), *lines]))
 
 
@@ -132,7 +137,7 @@ atol=0):
     found = changes_between(actual, expected, context, values, ignore, "position")
     if found:
         first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
-        lines = lines_of_all(found, Paint("never"), _MOST, _error)
+        lines = lines_of_all(found, _MOST, _error)
         raise AssertionError("\n  ".join([first, *lines]))
 
 
@@ -159,9 +164,7 @@ class _Close(Values):
         asked = self.asked_of(a, b)
         if not self.dtypes and _is_numeric(a) and _is_numeric(b):
             return tuple(a.shape) == tuple(b.shape) and bool(
-                content.same_places(
-                    content.as_numpy(a), content.as_numpy(b), asked
-                ).all()
+                arrays.same_places(arrays.as_numpy(a), arrays.as_numpy(b), asked).all()
             )
         if asked is self.exact.asked:
             return self.exact.same(a, b)
@@ -170,9 +173,9 @@ class _Close(Values):
 
 def _is_numeric(value: Any) -> bool:
     """Return whether a value is an array of numbers that can be read."""
-    if not is_array(value) or content.is_table(value) or content.is_traced(value):
+    if not is_array(value) or arrays.is_table(value) or arrays.is_traced(value):
         return False
-    return content.is_number_dtype(value.dtype) and content.is_readable(value)
+    return arrays.is_number_dtype(value.dtype) and arrays.is_readable(value)
 
 
 def _is_whole(value: Any) -> bool:

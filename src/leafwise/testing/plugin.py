@@ -10,12 +10,10 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
+from .._text import FAULTS, clip
+from ..core.context import context_of
 from ..equality.leaves import Values
-from ..ops.context import context_of
-from ..paint import Paint
-from ..safely import FAULTS, clip
-from ..selection.diff import changes_between
-from ..selection.difference import headline, lines_of_all
+from ..selection.diff import changes_between, headline, lines_of_all
 
 
 def pytest_assertrepr_compare(
@@ -50,7 +48,7 @@ def pytest_assertrepr_compare(
         if not found:
             return None
         most = None if config.option.verbose > 1 else 20
-        lines = [f"  {line}" for line in lines_of_all(found, Paint("never"), most)]
+        lines = [f"  {line}" for line in lines_of_all(found, most)]
         title = f"{clip(left)} == {clip(right)}"
         return [title, "", headline(found, "left -> right"), *lines]
     except FAULTS:  # of the operands: an == that raises, a cycle

@@ -14,16 +14,16 @@ from functools import cached_property, partial
 from operator import is_
 from typing import Any, Final
 
+from .._lazy import real
+from .._text import class_name, clip, described, printed, type_name
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Functions, Rule, count_of_children
 from ..core.register import DataclassRule, FunctionRule, StaticRule
 from ..core.registry import GLOBAL, view_of
 from ..equality import exact
-from ..equality.content import is_array
+from ..equality.arrays import is_array
 from ..equality.leaves import alike
-from ..lazy import real
 from ..ops.inspect import explain_leaf
-from ..safely import class_name, clip, described, printed, type_name
 from ..selection.select import static_names
 
 

@@ -14,13 +14,13 @@ from dataclasses import MISSING
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_type_hints
 
+from .._text import class_name
+from ..core.context import context_of, flattened
 from ..core.node import Fields, Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
-from ..equality.content import is_array, library_of
-from ..ops.context import context_of, flattened
-from ..safely import class_name
-from ..selection.difference import form_of
+from ..equality.arrays import is_array, library_of
+from ..selection.diff import form_of
 
 
 if TYPE_CHECKING:

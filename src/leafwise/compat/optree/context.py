@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterable
 from inspect import Parameter
 from typing import Any, Final, NamedTuple, TypeVar
 
+from ..._text import described
+from ...core.context import Context, plain_context
 from ...core.registry import GLOBAL, View, current, view_of
 from ...core.treedef import PyTreeDef
-from ...ops.context import Context, plain_context
-from ...safely import described
 from .accessors import PyTreeKind
 from .kinds import kind_of
 from .spec import PyTreeSpec, spec_of

@@ -16,12 +16,13 @@ import functools
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
+from ..._records import MISSING
+from ..._text import clip
+from ...core.context import Context
 from ...core.matching import Difference, differences
 from ...core.treedef import PyTreeDef
 from ...core.walk import iter_leaves, map_leaves
-from ...ops.context import Context
 from ...ops.reshape import common_columns, common_trees
-from ...safely import MISSING, clip
 from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
 from .context import Walk, options, options_by_name
 from .kinds import accessors_of, entry_class, kind_of, metadata, paths_of

@@ -18,13 +18,13 @@ from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, Final
 
+from ..._text import described
 from ...core.builtins import BUILTINS, BY_NAME
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
 from ...core.register import FunctionRule
 from ...core.registry import EMPTY, GLOBAL, current, install
 from ...core.registry import unregister_pytree_node as unregister
-from ...safely import described
 from . import accessors
 from .accessors import AutoEntry, PyTreeEntry, PyTreeKind, auto_class
 from .context import ordered, view

@@ -11,12 +11,12 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
+from ..._text import class_name, described
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
 from ...core.treedef import PyTreeDef
 from ...core.walk import Step, iter_steps
 from ...errors import StructureError, TreeDefError
-from ...safely import class_name, described
 from .accessors import PyTreeAccessor, PyTreeKind
 from .kinds import accessors_of, brackets, kind_of, metadata, paths_of
 

@@ -32,14 +32,14 @@ from typing import (
     overload,
 )
 
+from ..._lazy import need
+from ..._text import clip, described, shown, type_name
 from ...core.matching import describe
 from ...core.register import StaticRule
 from ...core.registry import current, install
 from ...equality import exact
 from ...errors import StructureError
-from ...kinds import Kind
-from ...lazy import need
-from ...safely import clip, described, shown, type_name
+from ...fields import Kind
 from ..checks import DataNode
 from ..filters import Filter, judge, partition, predicate
 from ..graph import (

@@ -20,11 +20,12 @@ from operator import is_
 from types import FunctionType, MethodType
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
+from ..._hooks import hooks
+from ..._text import class_name, described, shown
 from ...core.register import StaticRule
 from ...core.registry import install
 from ...errors import TraceError
-from ...safely import class_name, described, shown
-from ..checks import DataNode, check_level, find_data, levels
+from ..checks import DataNode, check_level, find_data
 from ..graph import (
     LEAF,
     NODE,
@@ -329,9 +330,9 @@ def _refuse_leaks(
     Raises:
         TraceError: There is one; only a copy, or a tracer, could come back.
     """
-    if levels.token is None:
+    if hooks.trace_level is None:
         return
-    level, base = levels.token(), levels.base
+    level, base = hooks.trace_level(), hooks.outer_level
     entries = (entry for entry in flat.code if entry[0] in (NODE, VARIABLE))
     for obj, path, entry in zip(flat.tracked, flat.first, entries, strict=True):
         kind = class_name(type(obj))
@@ -423,9 +424,9 @@ def check_levels(objects: Iterable[Any]) -> None:
     Raises:
         TraceError: One was; none is written to then.
     """
-    if levels.token is None:
+    if hooks.trace_level is None:
         return
-    level, base = levels.token(), levels.base
+    level, base = hooks.trace_level(), hooks.outer_level
     is_outside = level == base
     for obj in objects:
         stamp = getattr(obj, "_leafwise_stamp", None)

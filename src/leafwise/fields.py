@@ -11,7 +11,8 @@ import enum
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
-from .safely import Record, clip, shown
+from ._records import Record
+from ._text import clip, shown
 
 
 # fmt: off

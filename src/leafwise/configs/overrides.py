@@ -19,20 +19,20 @@ from operator import itemgetter
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .._text import FAULTS, class_name, clip, type_name
+from ..core.context import Context, context_of
 from ..core.keypath import parse_literal, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
-from ..ops.context import Context, context_of
-from ..safely import FAULTS, class_name, clip, type_name
-from . import edit, select
-from .edit import Set
-from .select import END, QUOTED, Place
+from ..selection import edit, select
+from ..selection.edit import Set
+from ..selection.select import END, QUOTED, Place
 
 
 if TYPE_CHECKING:
-    from ..hints import Tree
+    from .._typing import Tree
 
 
 # ---------------------------------------------------------------------------- overrides
@@ -79,12 +79,12 @@ def override(
     Example:
         >>> import leafwise as lw
         >>> config = {"optim": {"lr": 0.1, "nesterov": False}, "widths": [64, 32]}
-        >>> lw.selection.override(config,
+        >>> lw.configs.override(config,
         ...     ["optim.lr=1", "optim.nesterov=yes", "widths[0]=128"])
         {'optim': {'lr': 1.0, 'nesterov': True}, 'widths': [128, 32]}
-        >>> lw.selection.override(config, ["~optim", "+seed=7"])
+        >>> lw.configs.override(config, ["~optim", "+seed=7"])
         {'widths': [64, 32], 'seed': 7}
-        >>> lw.selection.override(config, "widths[0]=wide")
+        >>> lw.configs.override(config, "widths[0]=wide")
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \
@@ -441,7 +441,7 @@ def guess(text: str) -> Any:
     Lists and dicts may be as deep as Python's recursion allows; else it is a string.
 
     Example:
-        >>> from leafwise.selection.overrides import guess
+        >>> from leafwise.configs.overrides import guess
         >>> guess("1e-3"), guess("[a, {x: 2, y: 'b, c'}]"), guess("a b")
         (0.001, ['a', {'x': 2, 'y': 'b, c'}], 'a b')
     """

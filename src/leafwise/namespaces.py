@@ -22,8 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["Namespace", "namespace"]
 
 _ROOMS: Final = (
-    *("leafwise", "leafwise.tree", "leafwise.registry", "leafwise.selection"),
-    *("leafwise.show", "leafwise.io", "leafwise.testing"),
+    "leafwise",
+    "leafwise.tree",
+    "leafwise.registry",
+    "leafwise.selection",
+    "leafwise.show",
+    "leafwise.files",
+    "leafwise.configs",
+    "leafwise.testing",
 )
 """The modules whose public functions are bound, if they take a namespace."""
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from .lazy import Shown
+from .._hooks import Displayable
 
 
 WIDTH: Final = 80
@@ -61,7 +61,7 @@ class Sketch(NamedTuple):
     hidden: int = 0
 
 
-class Part(Shown):
+class Part(Displayable):
     """A text, or something with parts inside.
 
     Attributes:
@@ -107,12 +107,6 @@ def _all_parts(root: Part) -> list[Part]:
     return found
 
 
-def take_apart(root: Part) -> None:
-    """Leave a part without what is inside: a long chain could not be dropped."""
-    for part in _all_parts(root):
-        part.parts = ()
-
-
 def lay_out(root: Part, width: int = WIDTH) -> str:
     """Return the text of a part, at most so many columns wide where that can be.
 
@@ -124,7 +118,7 @@ def lay_out(root: Part, width: int = WIDTH) -> str:
         width: The number of columns.
 
     Example:
-        >>> from leafwise.layout import Part, lay_out
+        >>> from leafwise.show.doc import Part, lay_out
         >>> sizes = Part("[", [Part("64"), Part("32")], "]", label="'sizes': ")
         >>> config = Part("{", [Part("0.1", label="'lr': "), sizes], "}")
         >>> print(lay_out(config))

@@ -10,23 +10,25 @@ objects (`Shown`), since these are made by modules that stand above them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from importlib import import_module
-from types import ModuleType
 from typing import Any, Final
+
+from ._hooks import hooks
 
 
 HOMES: Final = {
-    "binding": "namespace",
+    "configs": "override read",
+    "core.fingerprint": "fingerprint",
     "dataclasses": "dataclass register_dataclass",
-    "io": "load read save",
-    "io.fingerprint": "fingerprint",
-    "kinds": "data field static",
+    "fields": "data field static",
+    "files": "load save",
+    "namespaces": "namespace",
     "nn.pytree": "Pytree",
     "ops.arrays": "tree_concatenate tree_size tree_stack tree_unstack",
     "ops.parallel": "parallel",
     "selection": (
-        "at from_flat override to_flat "
+        "at from_flat to_flat "
         "tree_combine tree_diff tree_merge tree_partition tree_update"
     ),
     "show": "draw pformat pprint tree_summary",
@@ -37,17 +39,10 @@ HOMES: Final = {
 read imports under `TYPE_CHECKING`.
 """
 
-replaced: Final[dict[str, ModuleType]] = {}
-"""The modules whose place was taken by a stand-in, by name."""
-
-
-whole: Final[set[str]] = set()
-"""Modules that are all there, though their import may not have returned yet."""
-
 
 def is_loading(name: str) -> bool:
     """Return whether a module is being imported: it is there, but not all of it."""
-    if name in whole:
+    if name in hooks.imported_modules:
         return False
     spec = getattr(sys.modules.get(name), "__spec__", None)
     return bool(getattr(spec, "_initializing", False))
@@ -62,8 +57,8 @@ def is_standin(name: str) -> bool:
 
 def real(name: str) -> Any:
     """Return a module of others if it is loaded, whole; a stand-in does not count."""
-    if name in replaced:
-        return replaced[name]
+    if name in hooks.replaced_modules:
+        return hooks.replaced_modules[name]
     if is_loading(name) or is_standin(name):
         return None
     return sys.modules.get(name)
@@ -157,30 +152,3 @@ def later(
         return sorted({*owner.__all__, *found, *rooms, *special})
 
     return load, names
-
-
-# ------------------------------------------------------------ the door to `show`
-
-
-class Shown:
-    """Base of our classes that notebooks and rich show as pictures.
-
-    What they ask for is made by `leafwise.show`, which is loaded then. A class that
-    says itself how it looks, by a method of these names, is shown so.
-    """
-
-    __slots__ = ()
-
-    def _repr_html_(self) -> str:
-        html: str = _shown("html", "to_html", self)
-        return html
-
-    def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
-        """Return the text, as wide as rich wants it."""
-        lines: Iterable[Any] = _shown("protocols", "rich_of", self, options)
-        return lines
-
-
-def _shown(module: str, name: str, *given: Any) -> Any:
-    """Call a function of a module that stands above this one."""
-    return getattr(import_module(f".show.{module}", __package__), name)(*given)

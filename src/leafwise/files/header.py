@@ -21,14 +21,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, Final
 
+from .._lazy import need
+from .._text import clip
 from ..core.keys import literal
-from ..core.serial import read_value, write_value
-from ..equality.content import dtype_name, instance_of
+from ..core.serial import read_value, unique_keys, write_value
+from ..equality.arrays import dtype_name, instance_of
 from ..errors import TreeDefError
-from ..lazy import need
-from ..safely import clip
 from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype
-from .formats import unique
 
 
 VERSION: Final = 2
@@ -64,7 +63,7 @@ def loads(text: str | bytes) -> Any:
         ValueError: It is not JSON, or an object in it has a key twice.
         RecursionError: It is nested too deeply.
     """
-    return json.loads(text, object_pairs_hook=unique)
+    return json.loads(text, object_pairs_hook=unique_keys)
 
 
 def read_header(data: Any) -> tuple[dict[str, Any], list[str]]:

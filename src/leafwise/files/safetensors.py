@@ -14,8 +14,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, Final
 
-from ..equality.content import dtype_name
-from ..lazy import need
+from .._lazy import need
+from ..equality.arrays import dtype_name
 from .arrays import Opened, Stored, as_buffer, is_known_to_numpy
 from .header import loads
 

@@ -12,18 +12,19 @@ from collections.abc import Callable
 from types import FunctionType, UnionType
 from typing import TYPE_CHECKING, Any, Final
 
-from ..core.keypath import KeyPath
-from ..core.keys import DictKey, SequenceKey
-from ..core.matching import Difference, differences, mismatch_error
-from ..core.node import Rule
-from ..core.registry import GLOBAL, View, current, view_of
-from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import ROOT, PathPredicate, Predicate, flatten, hooks
-from ..safely import described
+from .._hooks import hooks
+from .._text import described
+from .keypath import KeyPath
+from .keys import DictKey, SequenceKey
+from .matching import Difference, differences, mismatch_error
+from .node import Rule
+from .registry import GLOBAL, View, current, view_of
+from .treedef import PyTreeDef, make_treedef
+from .walk import ROOT, PathPredicate, Predicate, flatten
 
 
 if TYPE_CHECKING:
-    from ..core.node import IsLeaf
+    from .._typing import IsLeaf
 
 
 def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:

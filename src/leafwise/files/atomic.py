@@ -53,10 +53,10 @@ def replace_file(
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     name = os.path.join(folder, "notes.txt")
-        ...     with lw.io.replace_file(name, text=True) as file:
+        ...     with lw.files.replace_file(name, text=True) as file:
         ...         _ = file.write("kept")
         ...     try:
-        ...         with lw.io.replace_file(name, text=True) as file:
+        ...         with lw.files.replace_file(name, text=True) as file:
         ...             _ = file.write("half of ")
         ...             raise KeyboardInterrupt
         ...     except KeyboardInterrupt:

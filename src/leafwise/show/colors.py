@@ -52,7 +52,7 @@ class Paint:
         ValueError: It is another word.
 
     Example:
-        >>> from leafwise.paint import Paint
+        >>> from leafwise.show.colors import Paint
         >>> Paint("always")("new", "+"), Paint("never")("new", "+")
         ('\x1b[32mnew\x1b[0m', 'new')
     """
@@ -87,7 +87,7 @@ def terminal_width(out: Any) -> int | None:
 
     Example:
         >>> import io
-        >>> from leafwise.paint import terminal_width
+        >>> from leafwise.show.colors import terminal_width
         >>> terminal_width(io.StringIO()) is None
         True
     """

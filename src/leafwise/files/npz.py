@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from importlib import import_module
 from typing import IO, Any, Final
 
-from ..equality.content import dtype_name
-from ..lazy import need
+from .._lazy import need
+from ..equality.arrays import dtype_name
 from .arrays import Opened, Stored, as_buffer
 from .header import loads
 

@@ -16,16 +16,17 @@ from itertools import chain
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
+from .._records import MISSING
+from .._text import class_name, printable, printed, type_name
+from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey
 from ..core.matching import Difference, mismatch_error
 from ..core.registry import GLOBAL
 from ..core.serial import write_json
 from ..core.treedef import PyTreeDef
-from ..equality.content import dtype_name, instance_of, is_array
+from ..equality.arrays import dtype_name, instance_of, is_array
 from ..errors import FileError, TreeDefError
-from ..ops.context import Context, context_of
-from ..safely import MISSING, class_name, printable, printed, type_name
 from ..selection.names import Renaming, name_of, renaming
 from . import arrays, header, npz, safetensors
 from .arrays import Part, Shared, Stored, form_of

@@ -4,7 +4,7 @@ Owns which old entry becomes which new one, whatever the format; when two values
 same, and when an edit is refused. Owns what happens to brackets and commas when an
 entry changes, goes or comes. Comments, blank lines, order, quotes, anchors, indentation
 and line ends are kept. JSON needs no more; what TOML and YAML have besides is in
-`of_toml` and `of_yaml`.
+`toml` and `yaml`.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ class RevisionError(ValueError):
     r"""A text cannot be edited without losing comments or layout; says why.
 
     Example:
-        >>> from leafwise.io.formats import load
-        >>> from leafwise.io.revision import revise
+        >>> from leafwise.configs.formats import load
+        >>> from leafwise.configs.revision import revise
         >>> text = "a: [1,  # one\n  2]\n"
         >>> revise(text, load(text, "yaml"), {"a": 5})
         Traceback (most recent call last):
         ...
-        leafwise.io.revision.editor.RevisionError: the comment '# one' would be lost
+        leafwise.configs.revision.editor.RevisionError: the comment '# one' would be lost
     """
 
 
@@ -57,8 +57,8 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
             installed.
 
     Example:
-        >>> from leafwise.io.formats import load
-        >>> from leafwise.io.revision import revise
+        >>> from leafwise.configs.formats import load
+        >>> from leafwise.configs.revision import revise
         >>> text = '{"lr": 0.1, "betas": [0.9,\n  0.999]}\n'
         >>> document = load(text, "json")
         >>> revise(text, document, document.tree | {"lr": 0.5})
@@ -72,7 +72,7 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
         if document.kind == "json":
             made = _of_json(plain, document, tree, allow_nan)
         else:
-            writer = import_module(f".of_{document.kind}", __package__)
+            writer = import_module(f".{document.kind}", __package__)
             made = writer.remade(plain, document, tree)
         made.encode()
     except RecursionError as error:

@@ -19,9 +19,10 @@ from importlib.util import find_spec
 from io import StringIO
 from typing import Any, ClassVar, Final, NamedTuple
 
+from .._text import clip, printable, type_name
+from ..core.serial import unique_keys
 from ..errors import FileError
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
-from ..safely import clip, printable, type_name
 
 
 __all__ = ["Document", "FormatError", "dump", "load", "read"]
@@ -39,7 +40,7 @@ class FormatError(ValueError):
     """A text is malformed, or a format cannot represent a tree.
 
     Example:
-        >>> from leafwise.io.formats import FormatError, load
+        >>> from leafwise.configs.formats import FormatError, load
         >>> try:
         ...     load('{"a": 1, "a": 2}', "json")
         ... except FormatError as error:
@@ -57,7 +58,7 @@ class Document(NamedTuple):
         is_stream: Whether the file is a YAML stream of several documents.
 
     Example:
-        >>> from leafwise.io.formats import load
+        >>> from leafwise.configs.formats import load
         >>> load('{"lr": 0.1}', "json")
         Document(tree={'lr': 0.1}, kind='json', is_stream=False)
     """
@@ -114,7 +115,7 @@ def read_number(text: str, kind: str) -> Any:
     """Return the number that a text is in a format, which knows its text, or None.
 
     Example:
-        >>> from leafwise.io.formats import read_number
+        >>> from leafwise.configs.formats import read_number
         >>> int(read_number("0600", "yaml")), read_number("0600", "toml")
         (384, None)
     """
@@ -166,7 +167,7 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
         >>> import os, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     name = os.path.join(folder, "train.yaml")
-        ...     with lw.io.replace_file(name, text=True) as file:
+        ...     with lw.files.replace_file(name, text=True) as file:
         ...         _ = file.write("optim: {lr: 3e-4}\nsteps: 1_000  # a day\n")
         ...     lw.read(name)
         {'optim': {'lr': 0.0003}, 'steps': 1000}
@@ -221,13 +222,13 @@ def load(text: str, kind: str, *, written: bool = False) -> Document:
             a required package is not installed.
 
     Example:
-        >>> from leafwise.io.formats import load
+        >>> from leafwise.configs.formats import load
         >>> load('{"a": [1, null]}', "json").tree
         {'a': [1, None]}
         >>> load('{"a": 1, "a": 2}', "json")
         Traceback (most recent call last):
         ...
-        leafwise.io.formats.FormatError: duplicate key 'a'
+        leafwise.configs.formats.FormatError: duplicate key 'a'
     """
     try:
         return _FORMATS[kind][0](text, written)
@@ -252,7 +253,7 @@ def dump(document: Document, *, allow_nan: bool = False) -> str:
             deeply, or a required package is not installed.
 
     Example:
-        >>> from leafwise.io.formats import Document, dump
+        >>> from leafwise.configs.formats import Document, dump
         >>> print(dump(Document({"a": [1, None]}, "json")), end="")
         {
           "a": [
@@ -305,12 +306,10 @@ def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises:
         FormatError: It has a key twice.
     """
-    made: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in made:
-            raise FormatError(f"duplicate key {clip(key)}")
-        made[key] = value
-    return made
+    try:
+        return unique_keys(pairs)
+    except ValueError as error:
+        raise FormatError(str(error)) from None
 
 
 _WRITTEN: Final[dict[str, Callable[[str], Any]]] = {
@@ -343,7 +342,7 @@ def json_default(value: Any) -> str:
 
     Example:
         >>> from datetime import date
-        >>> from leafwise.io.formats import json_default
+        >>> from leafwise.configs.formats import json_default
         >>> json_default(date(2026, 11, 21))
         '2026-11-21'
     """

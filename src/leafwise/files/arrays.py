@@ -14,14 +14,15 @@ from collections.abc import Callable, Sequence
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
+from .._lazy import need, real
+from .._records import MISSING, Record
+from .._text import class_name, clip, described
+from ..core.context import Context
 from ..core.keypath import KeyPath
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten
-from ..equality.content import dtype_name, instance_of, is_jax_array, is_traced
+from ..equality.arrays import dtype_name, instance_of, is_jax_array, is_traced
 from ..errors import TreeDefError
-from ..lazy import need, real
-from ..ops.context import Context
-from ..safely import MISSING, Record, class_name, clip, described
 
 
 REGISTERED: Final = 2

@@ -9,16 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import Field
+from types import UnionType
 from typing import Any, ClassVar, Protocol, TypedDict, TypeVar
 
 from typing_extensions import TypeAliasType
 from typing_extensions import TypeVar as DefaultTypeVar
 
-from .core.keypath import KeyPath
-from .core.node import IsLeaf
-
 
 K = TypeVar("K")
+Path = TypeVar("Path")
+"""The class of key paths, which is not imported here."""
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
@@ -82,6 +82,28 @@ class Hashed(Protocol):
     def __hash__(self) -> int: ...
 
 
+class Registered:
+    """Placeholder in `PyTree[T]` for nodes that only the registry knows.
+
+    No value is an instance. The class keeps the union apart from classes that have a
+    hash.
+    """
+
+    __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
+
+
+PyTree = TypeAliasType(
+    "PyTree",
+    "T | Sequence[PyTree[T]] | Mapping[Any, PyTree[T]] | Registered | None",
+    type_params=(T,),
+)
+"""`PyTree[T]`: a leaf of type `T`, or nested containers of such leaves.
+
+An annotation for people and type checkers. Classes that you register are trees
+too, which no type system can express; annotate them by their own name.
+"""
+
+
 Opaque = TypeAliasType(
     "Opaque",
     "DataclassNode | FlattenNode | PytreeNode | StateNode",
@@ -132,12 +154,23 @@ Function = TypeAliasType(
 
 PathFunction = TypeAliasType(
     "PathFunction",
-    Callable[[KeyPath, T], R]
-    | Callable[[KeyPath, T, Any], R]
-    | Callable[[KeyPath, T, Any, Any], R],
-    type_params=(T, R),
+    Callable[[Path, T], R]
+    | Callable[[Path, T, Any], R]
+    | Callable[[Path, T, Any, Any], R],
+    type_params=(Path, T, R),
 )
 """The same with the key path first."""
+
+
+Predicate = TypeAliasType(
+    "Predicate", Callable[[Any], object] | Callable[[Any, Any], object]
+)
+"""A function of a node, or of a path and a node; true for a leaf."""
+
+IsLeaf = TypeAliasType(
+    "IsLeaf", "Predicate | AnyClass | UnionType | tuple[type, ...] | None"
+)
+"""What `is_leaf` takes: a predicate on nodes, or on paths and nodes; types."""
 
 
 class Modes(TypedDict, total=False):

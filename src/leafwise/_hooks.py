@@ -1,0 +1,135 @@
+"""Slots through which a lower package calls an upper one.
+
+A package never imports one above it. What it needs from there is a slot of `hooks`: the
+upper package fills it when it is loaded. `Hooks` describes each slot: what it is for,
+who fills it, and what happens while it is empty.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any, Final
+from weakref import WeakKeyDictionary
+
+from ._runtime import living
+
+
+class Announcements:
+    """Classes that other frameworks should know as nodes, and who registers them there.
+
+    Attributes:
+        listeners: Called with each class that is announced. `integrations.bridge` adds
+            a listener; until then, classes are remembered for it.
+        load_listener: Loads `integrations.bridge`, which adds its listener. Filled by
+            `leafwise/__init__`, called when the first class is announced. Without it,
+            classes stay in the memory of this object.
+    """
+
+    def __init__(self) -> None:
+        self._classes: WeakKeyDictionary[type, None] = WeakKeyDictionary()
+        self.load_listener: Callable[[], object] | None = None
+        self.listeners: list[Callable[[type], None]] = []
+
+    def tell(self, cls: type) -> None:
+        """Announce a class.
+
+        A listener that is added at the same time may be called twice for the class, but
+        never misses it.
+        """
+        if not self.listeners:
+            self._classes[cls] = None
+            if self.load_listener is not None:
+                self.load_listener()
+        for listener in self.listeners:
+            listener(cls)
+
+    def take(self) -> list[type]:
+        """Return the classes that were announced before there was a listener."""
+        classes = self._classes
+        self._classes = WeakKeyDictionary()
+        return living(classes)
+
+
+class Hooks:
+    """The slots. There is one object of this class, `hooks`.
+
+    Attributes:
+        runner: The runner of new treedefs: how they build and match trees. Filled by
+            `core.walk` with the reference walk, replaced by the engine.
+        observe: Called with each tree that was walked: the tree, its leaves, its
+            treedef, the view, and the predicate or None. Filled by the engine, which
+            counts structures. Without it, nothing is compiled.
+        reader: Called with the shape of an object of `nn` and the name of the attribute
+            that caches its aux data; returns a compiled function that flattens such
+            objects, or None. Filled by the engine. Without it, `nn` reads objects
+            attribute by attribute.
+        load_compiler_bridge: Called once, before the engine observes its first tree,
+            since torch's compiler may be tracing that call. Filled by
+            `leafwise/__init__`, which loads `integrations.bridge`. Without it, torch's
+            compiler traces into the engine, and fails there.
+        registry_changed: Functions to call after each change of the registry; several
+            threads may call them at once. Filled by the engine and by `nn.checks`,
+            which forget what they derived from the old registry.
+        types_forgotten: Functions to call when the registry forgets the types that it
+            learned, so that unused classes can be garbage-collected. Filled by the
+            engine, which drops the compiled structures with these types.
+        announcements: Classes that other frameworks should know as nodes.
+        foreign_nodes: Functions that take a value; they return the name of a framework
+            that knows it as a node and a function that flattens it, or None. Filled by
+            `integrations`. Without them, `nn` takes such a value for a leaf.
+        trace_level: Returns a token that is the same at the same level of tracing, and
+            only there. Filled by `integrations.jax`, when jax is imported. While it is
+            None, nothing is traced, and `nn` checks no levels.
+        outer_level: The token of the level outside of all transforms.
+        replaced_modules: The modules of other libraries whose place in `sys.modules` a
+            stand-in has taken, by name. Filled by `compat`. Bridges use these modules,
+            and not the stand-ins.
+        imported_modules: Names of modules that are complete although their import has
+            not returned yet. Filled by `integrations.bridge`, which is called at the
+            end of an import. Modules that are not here count as incomplete while they
+            are being imported.
+        painter: Takes `"auto"`, `"always"` or `"never"` and the file to print to;
+            returns a function that adds colours to a text. Filled by
+            `leafwise/__init__`, which loads `show`. Diffs are printed with it.
+        to_html, to_rich: Return an object of leafwise as a page of HTML, and as lines
+            for rich. Filled by `leafwise/__init__`, which loads `show`. See
+            `Displayable`.
+    """
+
+    runner: Any = None
+    observe: Callable[..., None] | None = None
+    reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
+    load_compiler_bridge: Callable[[], object] | None = None
+    trace_level: Callable[[], Any] | None = None
+    outer_level: Any = None
+    painter: Callable[[str, Any], Callable[[str, str], str]]
+    to_html: Callable[[Any], str]
+    to_rich: Callable[[Any, Any], Iterable[Any]]
+
+    def __init__(self) -> None:
+        self.registry_changed: list[Callable[[], None]] = []
+        self.types_forgotten: list[Callable[[], None]] = []
+        self.announcements = Announcements()
+        self.foreign_nodes: list[Callable[[Any], tuple[str, Any] | None]] = []
+        self.replaced_modules: dict[str, ModuleType] = {}
+        self.imported_modules: set[str] = set()
+
+
+hooks: Final = Hooks()
+
+
+class Displayable:
+    """Base of our classes that notebooks and rich display.
+
+    A class that implements one of these methods itself is displayed that way.
+    """
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return hooks.to_html(self)
+
+    def __rich_console__(self, console: Any, options: Any) -> Iterable[Any]:
+        """Return the lines of the text, as wide as rich's console."""
+        return hooks.to_rich(self, options)

@@ -1,0 +1,31 @@
+"""Config files: read, written, edited in place, and overridden from the command line.
+
+The names here are loaded on first use.
+
+    >>> import leafwise as lw
+    >>> lw.configs.override({"lr": 0.1}, ["lr=0.2"])
+    {'lr': 0.2}
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from .._lazy import later
+
+
+if TYPE_CHECKING:
+    from . import formats as formats
+    from . import revision as revision
+    from .formats import read as read
+    from .overrides import override as override
+
+
+_HOMES: Final = {"formats": "read", "overrides": "override"}
+"""The modules that are loaded on first use of one of their names."""
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = later(__name__, _HOMES, "formats revision")
+
+
+__all__ = ["override", "read"]

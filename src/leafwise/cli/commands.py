@@ -216,7 +216,7 @@ def _rows(options: argparse.Namespace, tree: Any) -> dict[str, Any]:
     return {str(path): value for path, value in pairs}
 
 
-_FORMS = ("draw", "tree_summary", "to_mermaid", "to_dot", "to_svg", "to_html")
+_FORMS = ("draw", "tree_summary", "to_mermaid", "to_svg", "to_html")
 
 
 def show(options: argparse.Namespace) -> Report:

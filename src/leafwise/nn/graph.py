@@ -1028,7 +1028,7 @@ def _expected(child: Any, new: Any) -> str:
 def write(holder: Any, key: Any, value: Any) -> None:
     """Write one value into a variable, an object or a container.
 
-    A variable stays frozen, or not frozen; no hook is called.
+    A variable stays frozen, or not frozen; no `set_value` is called.
     """
     if isinstance(holder, Pytree):
         name = holder._leafwise_name(key)

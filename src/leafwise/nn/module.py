@@ -427,7 +427,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
 
 def _put(box: Variable, held: dict[str, Any]) -> None:
-    """Set what is captured; hooks of the type are for single values."""
+    """Set what is captured; the `set_value` of a subclass is for single values."""
     box.update_from_state(make_variable(Variable, held, {}))
 
 

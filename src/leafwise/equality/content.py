@@ -1,10 +1,9 @@
-"""The content of arrays and tables: the same, or not.
+"""The content of arrays: the same, or not.
 
 Owns what is known about array libraries, none of which is imported here: whoever has an
 array has its library loaded. Owns how large an array is, which sums and summaries of
 trees ask for. Two arrays of one library are compared by their own operators, where they
-are; arrays of two libraries or devices as numpy arrays; tables of pandas, polars and
-xarray by their own methods `identical` or `equals`. Knows nothing of Python's own
+are; arrays of two libraries or devices as numpy arrays. Knows nothing of Python's own
 values, which are the affair of `leaves`.
 """
 
@@ -414,27 +413,3 @@ def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
         near = (apart <= asked.allowed(abs(a))) | (apart <= asked.allowed(abs(b)))
         same = same | (near & (apart < float("inf")))
     return same.all()
-
-
-# ----------------------------------------------------------- tables and labelled arrays
-
-
-def is_table(value: Any) -> bool:
-    """Return whether a value is an array or table that its class compares as a whole.
-
-    So do those of pandas, polars and xarray; their `==` compares elements.
-    """
-    cls = type(value)
-    is_whole = hasattr(cls, "identical") or hasattr(cls, "equals")
-    return is_whole and hasattr(cls, "shape")
-
-
-def compare_whole(a: Any, b: Any) -> bool | None:
-    """Ask the method for whole values of a class; None if it has none."""
-    for name in ("identical", "equals"):
-        ask = getattr(type(a), name, None)
-        if ask is not None and type(a) is type(b):
-            told = ask(a, b)
-            if isinstance(told, bool):
-                return told
-    return None

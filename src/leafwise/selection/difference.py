@@ -23,7 +23,7 @@ from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from ..equality import content
-from ..equality.content import Asked, is_array, is_table
+from ..equality.content import Asked, is_array
 from ..equality.leaves import PLAIN, contrast, type_names
 from ..paint import Paint
 from ..safely import FAULTS, clip, printable, printed, shown, type_name
@@ -212,7 +212,7 @@ def difference(
         A record; None if there is nothing to say but what the values are.
     """
     try:
-        if all(is_array(x) and not is_table(x) for x in (before, after)):
+        if is_array(before) and is_array(after):
             return _of_arrays(before, after, asked, places)
         for cls, what in ((str, "character"), (bytes, "byte")):
             if isinstance(before, cls) and isinstance(after, cls):
@@ -460,8 +460,7 @@ def told(change: Change) -> Told:
 
 def _is_many(value: Any) -> bool:
     """Return whether a value is an array with dimensions, and has elements."""
-    has_shape = bool(content.shape_of(value)) and not is_table(value)
-    return has_shape and content.is_readable(value)
+    return bool(content.shape_of(value)) and content.is_readable(value)
 
 
 def _brief(value: Any) -> str:

@@ -170,7 +170,7 @@ class _Close(Values):
 
 def _is_numeric(value: Any) -> bool:
     """Return whether a value is an array of numbers that can be read."""
-    if not is_array(value) or content.is_table(value) or content.is_traced(value):
+    if not is_array(value) or content.is_traced(value):
         return False
     return content.is_number_dtype(value.dtype) and content.is_readable(value)
 

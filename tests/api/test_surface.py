@@ -180,4 +180,11 @@ def test_dir_has_public_names_only():
     """And names with two underscores, which each module has."""
     shown = {name for name in dir(lw) if not name.startswith("__")}
     rooms = {"compat", "errors", "integrations", "nn", "registry", "selection"}
-    assert shown == {*lw.__all__} | rooms | {"configs", "files", "show", "testing", "tree", "typing"}
+    assert shown == {*lw.__all__} | rooms | {
+        "configs",
+        "files",
+        "show",
+        "testing",
+        "tree",
+        "typing",
+    }

@@ -47,9 +47,9 @@ def test_the_version(capsys):
         ("diff a.json", "the following arguments are required: FILE"),
         ("--nothing a.json", "unrecognized arguments: --nothing"),
         ("show a.json --depth x", "argument --depth"),
-        ("show a.json --dot --json", "argument --json: not allowed with"),
+        ("show a.json --mermaid --json", "argument --json: not allowed with"),
         ("set a.json lr=1 -i --to json", "argument --to: not allowed with"),
-        ("show a.json --dot --mermaid", "argument --mermaid: not allowed with"),
+        ("show a.json --mermaid --summary", "argument --summary: not allowed with"),
         ("shw a.json", "neither a command nor a file; did you mean 'show'?"),
     ],
 )

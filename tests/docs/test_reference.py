@@ -14,7 +14,16 @@ CONSTANTS = re.findall(
     (DOCS / "reference" / "types.md").read_text(encoding="utf-8"),
     re.MULTILINE,
 )
-SUBMODULES = {"compat", "configs", "engine", "errors", "files", "integrations", "nn", "selection"}
+SUBMODULES = {
+    "compat",
+    "configs",
+    "engine",
+    "errors",
+    "files",
+    "integrations",
+    "nn",
+    "selection",
+}
 SUBMODULES |= {"registry", "show", "tree", "typing", "testing"}
 MODULES = [leafwise, leafwise.nn.filters]
 MODULES += [getattr(leafwise, name, None) for name in SUBMODULES - {"tree"}]

@@ -74,6 +74,20 @@ class Color(enum.IntEnum):
     BLUE = 2
 
 
+class Labelled:
+    """A labelled array, as those of pandas: its `==` compares elements."""
+
+    shape = (2,)
+    dtype = np.dtype(float)
+    __hash__ = None
+
+    def __eq__(self, other):
+        return np.array([True, False])
+
+    def equals(self, other):
+        return True
+
+
 class Vague:
     __hash__ = None
 
@@ -381,6 +395,7 @@ def test_a_tolerance_is_a_number_that_is_not_negative():
         (Vague(), Vague(), "(two Vague): == returned 'maybe' (str)"),
         (np.array([Vague()]), np.array([Vague()]), "(two ndarray): == returned"),
         ((1, Raising()), (1, Raising()), "(two tuple): == raised RuntimeError"),
+        (Labelled(), Labelled(), "(two Labelled): == returned array([ True, False"),
     ],
     ids=repr,
 )

@@ -33,13 +33,12 @@ def knot():
 
 
 def test_n11_1_find_duplicates():
-    """All paths of each thing; cycles; a filter; nothing for a tree."""
+    """All paths of each thing; cycles; nothing for a tree."""
     tree = tied()
     assert nn.find_duplicates(tree) == [
         [("a",), ("b",), ("c", 1, "k")],
         [("a", "w"), ("c", 0)],
     ]
-    assert nn.find_duplicates(tree, only=nn.Param) == [[("a", "w"), ("c", 0)]]
     self = Node()
     self.me = self
     assert nn.find_duplicates(self) == [[(), ("me",)]]

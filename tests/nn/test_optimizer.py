@@ -119,9 +119,9 @@ def test_variables_that_hold_trees():
 
 
 def test_the_state_is_made_of_variables():
-    """Of their own types, with the metadata of the parameter, but not its hooks."""
+    """Of their own types, with the metadata of the parameter."""
     model = Model()
-    model.w = nn.Param(np.ones(1), unit="m", on_get_value=lambda _, x: x * 100)
+    model.w = nn.Param(np.ones(1), unit="m")
     model.tied = model.w
     optimizer = nn.Optimizer(model, Momentum(), wrt=nn.Param)
     found = nn.to_flat_state(nn.state(optimizer, nn.OptState))
@@ -132,7 +132,6 @@ def test_the_state_is_made_of_variables():
         ("step",): nn.OptState,
     }
     assert optimizer.opt_state["trace"].w.unit == "m"
-    assert not optimizer.opt_state["trace"].w.has_metadata("on_get_value")
 
 
 class Failing(Momentum):

@@ -69,38 +69,28 @@ def test_n17_2_in_place():
             getattr(operator, name)(box, 1)
 
 
-def test_n17_2_hooks():
-    """By metadata, and by overriding in a subclass."""
-    box = nn.Param(1, on_get_value=lambda _, v: v * 10, on_set_value=lambda _, v: v + 1)
-    box.value = 2
-    assert (box.value, box.get_raw_value(), box + 0) == (30, 3, 30)
-
-    class Hooked(nn.Param):
-        def on_create_value(self, value):
-            return value + 100
-
-        def on_get_value(self, value):
-            return value * 10
-
-        def on_set_value(self, value):
-            return value + 1
-
-    hooked = Hooked(1)
-    assert (hooked.value, hooked.copy().value) == (1010, 1010)
-    hooked.value = 2
-    assert (hooked.get_raw_value(), Hooked(1, on_get_value=None).value) == (3, 1010)
-    nn.update(model := nn.Dict(a=hooked), {"a": 5})
-    nn.update(model, nn.state(model))
-    assert hooked.get_raw_value() == 5
-
+def test_subclasses_override_how_values_are_read_and_set():
     class Clipped(nn.Variable):
+        def get_value(self):
+            return super().get_value() * 10
+
         def set_value(self, value):
             super().set_value(min(value, 1))
 
     clipped = Clipped(0)
+    nn.update(model := nn.Dict(a=clipped), {"a": 5})
+    nn.update(model, nn.state(model))
+    assert (clipped.get_raw_value(), clipped.value, clipped + 0) == (5, 50, 50)
     clipped.value = nn.Param(5)
     clipped[...] += 0
-    assert clipped.value == 1
+    assert (clipped.get_raw_value(), clipped.copy().value) == (1, 10)
+
+
+def test_hooks_of_flax_are_refused():
+    """As metadata they would have no effect."""
+    said = r"^Param does not call hooks \(on_get_value, on_set_value\); override"
+    with pytest.raises(TypeError, match=said):
+        nn.Param(1, on_set_value=print, on_get_value=print)
 
 
 def test_n17_3_metadata():

@@ -146,7 +146,6 @@ CALLS = {
     ),
     "at, mask": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["*"].mask()),
     "tree_map_outer": of_all(lw.selection.tree_map_outer, row),
-    "to_dot": of_one(lw.show.to_dot),
     "to_mermaid": of_one(lw.show.to_mermaid),
     "to_html": of_one(lw.show.to_html),
     "to_svg": of_one(lw.show.to_svg),

@@ -44,16 +44,6 @@ def register_in_jax(jax, cls):
     )
 
 
-def register_in_optree(optree, cls):
-    """In its namespace "leafwise", which is adopted with its global one."""
-    optree.register_pytree_node(
-        cls,
-        lambda t: ((t.a, t.b), t.name, ("a", "b")),
-        lambda name, kids: cls(*kids, name),
-        namespace="leafwise",
-    )
-
-
 def register_in_torch(torch, cls):
     torch.utils._pytree.register_pytree_node(
         cls,
@@ -64,7 +54,6 @@ def register_in_torch(torch, cls):
 
 FRAMEWORKS = {
     "jax": (register_in_jax, ["['x'].a", "['x'].b[0]"]),
-    "optree": (register_in_optree, ["['x'].a", "['x'].b[0]"]),
     "torch": (register_in_torch, ["['x'][<flat index 0>]", "['x'][<flat index 1>][0]"]),
 }
 

@@ -117,14 +117,3 @@ def test_arrays_that_jax_traces(jax):
     compiled(jax.numpy.ones(100))
     assert seen[0].differing is None
     assert seen[1] == "~ [0]: f32[100] -> i32[100]"
-
-
-def test_tables(need):
-    """Tables that print the same are still different."""
-    pandas = need("pandas")
-    one = pandas.Series(range(100))
-    other = one.copy()
-    other[50] = 0
-    assert told(one, other)[0].endswith("(a different value with the same repr)")
-    frames = [pandas.DataFrame({"a": one}), pandas.DataFrame({"a": other})]
-    assert told(*frames)[0].startswith("~ [0]: ")

@@ -22,23 +22,15 @@ class Model(lw.Pytree):
     pass
 
 
-@pytest.fixture(params=["jax", "optree", "optree in a namespace", "torch"])
+@pytest.fixture(params=["jax", "torch"])
 def box(request):
     """Return a class that one framework knows, and the name of the framework."""
     cls = type("Box", (Box,), {})
-    name = request.param.split()[0]
+    name = request.param
     if name == "jax":
         jax = request.getfixturevalue("jax")
         jax.tree_util.register_pytree_node(
             cls, lambda box: ((box.content,), None), lambda _, parts: cls(*parts)
-        )
-    elif name == "optree":
-        optree = request.getfixturevalue("optree")
-        optree.register_pytree_node(
-            cls,
-            lambda box: ((box.content,), None),
-            lambda _, parts: cls(*parts),
-            namespace="boxes" if "namespace" in request.param else "leafwise",
         )
     else:
         torch_tree = request.getfixturevalue("torch_tree")

@@ -1,4 +1,4 @@
-"""Leaves of jax, torch, pandas, polars and xarray are compared by their content."""
+"""Leaves of jax and torch are compared by their content."""
 
 import warnings
 
@@ -117,61 +117,3 @@ def test_a_diff_of_traced_values_is_an_error_with_the_path(jax):
             "known yet; tree_equal returns a traced bool"
         )
         assert isinstance(caught.value, TypeError)
-
-
-def test_frames_of_pandas(need):
-    """As their `equals` has it: labels, dtypes and content; NaN and NA by place."""
-    pd = need("pandas")
-    frame = pd.DataFrame({"a": [1.0, NAN], "b": ["x", None]})
-    assert agreed(frame, frame.copy())
-    assert not agreed(frame, frame.astype({"a": "f4"}))
-    assert not agreed(frame, frame.rename(columns={"a": "c"}))
-    assert not agreed(frame, frame[["b", "a"]])
-    assert not agreed(frame, frame.set_axis([1, 0]))
-    near = frame.assign(a=frame["a"] + 0.01)
-    assert not agreed(frame, near)
-    assert not agreed(frame, frame.to_numpy())
-    assert not agreed(frame, frame["a"])
-    assert not agreed(frame, "frame")
-
-
-VALUES_OF_PANDAS = (
-    lambda pd: pd.Series([1, None], dtype="Int64", name="a"),
-    lambda pd: pd.Series(pd.date_range("2020", periods=2, tz="UTC")),
-    lambda pd: pd.MultiIndex.from_tuples([(1, "a"), (2, "b")]),
-    lambda pd: pd.Categorical(["a", "b", None]),
-    lambda pd: pd.DataFrame({"a": [np.ones(2), None]}),
-    lambda pd: pd.NaT,
-    lambda pd: pd.NA,
-)
-
-
-def test_other_values_of_pandas(need):
-    """Each is the same as one made anew, and as nothing else."""
-    pd = need("pandas")
-    for make in VALUES_OF_PANDAS:
-        assert agreed(make(pd), make(pd))
-        for other in (1, np.ones(2), pd.Series([1, 7])):
-            assert not agreed(make(pd), other)
-    series = pd.Series([1, 2], name="a")
-    for other in (series + 1, series.astype("f8"), series.set_axis([1, 2])):
-        assert not agreed(series, other)
-
-
-def test_datasets_of_xarray(need):
-    """A dataset and the same plus one are not the same, as NaN made them once."""
-    xr = need("xarray")
-    data = xr.Dataset(
-        {"a": ("x", [1.0, NAN])}, coords={"x": [1, 2]}, attrs={"u": np.ones(2)}
-    )
-    assert agreed(data, data.copy(deep=True))
-    assert not agreed(data, data + 1)
-    assert not agreed(data, data.assign_attrs(u=np.zeros(2)))
-    assert not agreed(data, data.assign_coords(x=[1, 3]))
-    assert not agreed(data, data.drop_vars("x"))
-    array = data["a"]
-    assert agreed(array, array.copy(deep=True))
-    assert not agreed(array, array.rename("b"))
-    assert not agreed(array, array + 1)
-    assert not agreed(array, array.to_numpy())
-    assert agreed(array.variable, array.variable.copy())

@@ -1,19 +1,18 @@
-"""Trees as Mermaid, as DOT and as SVG, read again by parsers of others."""
+"""Trees as Mermaid and as SVG, read again by parsers of others."""
 
 import re
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
 import strategies
 from leafwise._text import printable
 from leafwise.core.context import context_of
-from leafwise.show import draw, to_dot, to_mermaid, to_svg
-from leafwise.show.diagram import arrows_of, label, scene
-from peers import peer
+from leafwise.show import draw, to_mermaid, to_svg
+from leafwise.show.diagram import arrows_of, scene
 
 
 # ----------------------------------------------------------------- hostile trees
@@ -120,54 +119,6 @@ def drawn(tree, **options):
     """Return the boxes of a drawing, and its arrows."""
     boxes = scene(tree, context_of(None), **options)
     return [box for box in boxes if box.sort != "again"], arrows_of(boxes)
-
-
-# --------------------------------------------------------------------------- DOT
-
-
-def from_dot(text):
-    """Return a text that is quoted in DOT, as Graphviz shows it."""
-    inside = re.fullmatch(r'"(.*)"', text, re.DOTALL)[1]
-    return re.sub(r"\\(.)", r"\1", inside).replace("&amp;", "&")
-
-
-@pytest.fixture(scope="module")
-def read_dot():
-    """Return what reads DOT: labels and tooltips of nodes, arrows with their labels."""
-    pydot = peer("pydot")
-
-    def read(text):
-        (graph,) = pydot.graph_from_dot_data(text)
-        nodes = {
-            node.get_name(): (
-                from_dot(node.get("label")),
-                from_dot(node.get("tooltip")),
-            )
-            for node in graph.get_nodes()
-            if node.get_name() not in ("node", "edge")
-        }
-        edges = [
-            (edge.get_source(), edge.get_destination(), from_dot(edge.get("label")))
-            for edge in graph.get_edges()
-        ]
-        return nodes, edges
-
-    return read
-
-
-@pytest.mark.filterwarnings("ignore::DeprecationWarning:pydot")  # of its own parser
-@given(tree=trees, collapse=st.sampled_from([0, 2]))
-@settings(max_examples=50)
-def test_dot_is_read_by_a_parser(read_dot, tree, collapse):
-    nodes, edges = read_dot(to_dot(tree, collapse=collapse))
-    boxes, arrows = drawn(tree, collapse=collapse)
-    assert nodes == {f"n{box.number}": (label(box), box.where) for box in boxes}
-    assert len(edges) == len(arrows)
-    assert {(start, end) for start, end, _ in edges} == {
-        (f"n{start.number}", f"n{end.number}") for start, end, _ in arrows
-    }
-    words = [word for pair in nodes.values() for word in pair]
-    assert all(word.isprintable() for word in [*words, *[key for *_, key in edges]])
 
 
 # ------------------------------------------------------------------------ Mermaid
@@ -285,16 +236,15 @@ def test_equal_siblings_are_one_box():
     assert to_mermaid(tree, collapse=0).count('["dict"]') == 14
     assert to_mermaid(tree, collapse=13) == to_mermaid(tree, collapse=0)
     assert "and 11 of equal structure" in to_svg(tree).replace("\xa0", " ")
-    assert " x 12" in to_dot(tree)
 
 
 def test_what_is_not_equal_is_drawn_apart():
     """Another static value, another shape, an object that is shared."""
     np = pytest.importorskip("numpy")
     layers = [strategies.Layer(1.5, 2.5, f"layer {n % 2}") for n in range(6)]
-    assert " x " not in to_dot(layers)
+    assert " x " not in to_mermaid(layers)
     arrays = [np.zeros((8, 8))] + [np.zeros((8, 9)) for _ in range(4)]
-    assert to_dot(arrays).count("f64[8,9] x 4") == 1
+    assert to_mermaid(arrays).count("f64[8,9] x 4") == 1
     one = {"w": 1}
     assert to_mermaid([one, one, one, one]).count('["dict"]') == 1
     assert '-.->|"[1] … [3]"|' in to_mermaid([one, one, one, one])
@@ -304,7 +254,7 @@ def test_what_is_left_out_is_counted():
     text = to_mermaid({f"k{n}": n for n in range(1000)}, max_leaves=10)
     assert text.count("-->") == 11
     assert '(["... 990 more"]):::more' in text
-    assert "... 1,000" in to_dot({f"k{n}": n for n in range(1000)}, depth=0)
+    assert "... 1,000" in to_mermaid({f"k{n}": n for n in range(1000)}, depth=0)
 
 
 def test_differences_have_their_colours():
@@ -321,7 +271,7 @@ def test_differences_have_their_colours():
 
 @pytest.mark.slow
 @pytest.mark.needs("stack")
-@pytest.mark.parametrize("write", [draw, to_dot, to_mermaid, to_svg])
+@pytest.mark.parametrize("write", [draw, to_mermaid, to_svg])
 def test_large_and_deep_trees(write):
     """What is written stays small, whatever there is."""
     deep, laughs = 1, 1

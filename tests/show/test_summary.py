@@ -96,22 +96,16 @@ def test_levels_and_numbers_of_rows():
     ("by", "expected"),
     [
         ("type", [("Param", 3, 472, 1088), ("BatchStat", 1, 4, 32)]),
-        ("kind", [("parameter", 3, 472, 1088), ("state", 1, 4, 32)]),
         (
             "dtype",
             [("float16", 1, 400, 800), ("float32", 2, 72, 288), ("float64", 1, 4, 32)],
         ),
-        (
-            "key",
-            [(".embed", 1, 400, 800), (".layers", 2, 72, 288), (".mean", 1, 4, 32)],
-        ),
     ],
 )
 def test_groups(by, expected):
-    """By type, kind, dtype, or the first key; the first that is met comes first."""
+    """By type or dtype; the first that is met comes first."""
     rows = lw.tree_summary(Model(), by=by).rows
-    name = {"key": "path"}.get(by, by)
-    found = [(getattr(row, name), row.leaves, row.count, row.bytes) for row in rows]
+    found = [(getattr(row, by), row.leaves, row.count, row.bytes) for row in rows]
     assert found == expected
     assert {row.role for row in rows} == {"group"}
     assert sum(row.share for row in rows) == pytest.approx(1)
@@ -132,7 +126,7 @@ def test_groups_as_text():
         ───────────────────────────────────
         4 leaves, 6 numbers, 3 B
         """)
-    assert [row.path for row in lw.tree_summary(3, by="key").rows] == ["(root)"]
+    assert [row.type for row in lw.tree_summary(3, by="type").rows] == ["int"]
     assert lw.tree_summary([], by="type").rows == []
 
 
@@ -150,7 +144,7 @@ def test_the_largest_first():
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ({"by": "size"}, "by must be one of 'type', 'kind', 'dtype', 'key' or None"),
+        ({"by": "kind"}, "by must be one of 'type', 'dtype' or None"),
         ({"sort": "path"}, "sort must be one of 'count', 'bytes' or None"),
         ({"depth": -1}, "depth must not be negative, got -1"),
         ({"max_rows": -1}, "max_rows must not be negative, got -1"),
@@ -291,7 +285,7 @@ def test_all_leaves_are_counted(tree, array):
             assert inside[row.path] == Counter(
                 leaves=row.leaves, count=row.count, bytes=row.bytes
             )
-    for by in ("type", "kind", "dtype", "key"):
+    for by in ("type", "dtype"):
         rows = lw.tree_summary(tree, by=by).rows
         assert sum(row.leaves for row in rows) == summary.leaves
         assert sum(row.count for row in rows) == summary.count
@@ -391,7 +385,7 @@ def read(page):
 
 @given(
     tree=st.recursive(leaves, nodes, max_leaves=12),
-    by=st.sampled_from([None, "type", "kind", "dtype", "key"]),
+    by=st.sampled_from([None, "type", "dtype"]),
     width=st.integers(0, 120),
 )
 def test_nothing_in_a_tree_makes_it_fail(tree, by, width):

@@ -127,7 +127,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Parsers]:
 
 COMMANDS: Final[dict[str, tuple[Run, str, str]]] = {
     "show": (commands.show, "FILE SELECTOR* --depth",
-             "--tree --summary --mermaid --dot --svg --html"),
+             "--tree --summary --mermaid --svg --html"),
     "paths": (commands.paths, "FILE SELECTOR*", ""),
     "get": (commands.get, "FILE SELECTOR", "--to"),
     "set": (commands.put, "FILE CHANGE+", "--to --in-place"),
@@ -158,8 +158,6 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "--summary": {**_FLAG, "dest": "tree_summary",
                   "help": "print a table of shapes, counts and bytes"},
     "--mermaid": {**_FLAG, "dest": "to_mermaid", "help": "print a Mermaid flowchart"},
-    "--dot": {**_FLAG, "dest": "to_dot",
-              "help": "print a graph in the DOT language of Graphviz"},
     "--svg": {"metavar": "FILE", "dest": "to_svg", "help": "write an SVG image"},
     "--html": {"metavar": "FILE", "dest": "to_html",
                "help": "write a collapsible HTML page"},

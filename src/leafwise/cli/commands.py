@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .. import configs, files
-from .. import selection
+from .. import configs, files, selection
 from .. import show as show_
 from .._text import printable
 from ..core.context import context_of
@@ -217,7 +216,7 @@ def _rows(options: argparse.Namespace, tree: Any) -> dict[str, Any]:
     return {str(path): value for path, value in pairs}
 
 
-_FORMS = ("draw", "tree_summary", "to_mermaid", "to_dot", "to_svg", "to_html")
+_FORMS = ("draw", "tree_summary", "to_mermaid", "to_svg", "to_html")
 
 
 def show(options: argparse.Namespace) -> Report:

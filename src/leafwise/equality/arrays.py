@@ -547,27 +547,3 @@ def _settled(flat: Any) -> Any:
         made[made == 0] = 0
         made[made != made] = float("nan")
     return made
-
-
-# ----------------------------------------------------------- tables and labelled arrays
-
-
-def is_table(value: Any) -> bool:
-    """Return whether a value is an array or table that its class compares as a whole.
-
-    So do those of pandas, polars and xarray; their `==` compares elements.
-    """
-    cls = type(value)
-    is_whole = hasattr(cls, "identical") or hasattr(cls, "equals")
-    return is_whole and hasattr(cls, "shape")
-
-
-def compare_whole(a: Any, b: Any) -> bool | None:
-    """Ask the method for whole values of a class; None if it has none."""
-    for name in ("identical", "equals"):
-        ask = getattr(type(a), name, None)
-        if ask is not None and type(a) is type(b):
-            told = ask(a, b)
-            if isinstance(told, bool):
-                return told
-    return None

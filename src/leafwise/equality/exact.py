@@ -113,8 +113,16 @@ def partial_parts(partial: functools.partial[Any]) -> tuple[Any, ...]:
 
 
 def is_array_like(value: Any) -> bool:
-    """Return whether a value has the two attributes that all arrays share."""
-    return hasattr(value, "shape") and hasattr(value, "dtype")
+    """Return whether a value has the two attributes that all arrays share.
+
+    Labelled arrays, such as a column of pandas, are none: their labels belong to the
+    value, but `==` and conversions compare elements alone. They are recognized by the
+    method with which their class compares whole values.
+    """
+    if not (hasattr(value, "shape") and hasattr(value, "dtype")):
+        return False
+    cls = type(value)
+    return not (hasattr(cls, "equals") or hasattr(cls, "identical"))
 
 
 def digest(value: Any, *, typed: bool = False) -> int:

@@ -35,10 +35,8 @@ from .arrays import (
     Undecided,
     compare_arrays,
     compare_scalar,
-    compare_whole,
     is_array,
     is_jax_array,
-    is_table,
     is_traced,
     says_equal,
     traced_agreement,
@@ -237,13 +235,6 @@ def _compare_traced(a: Any, b: Any, values: Values) -> bool:
     return says_equal(b, a)
 
 
-def _compare_tables(a: Any, b: Any, _values: Values) -> bool:
-    told = compare_whole(a, b)
-    if told is not None or is_array(b):
-        return bool(told)
-    return says_equal(b, a)
-
-
 def _compare_with_array(a: Any, b: Any, values: Values) -> bool | Pairs:
     if is_array(b):
         return compare_arrays(a, b, values.asked)
@@ -392,28 +383,19 @@ def _answer(a: Any, b: Any) -> bool:
     try:
         answer = a == b
     except Exception as error:  # of the user's class: it is the cause of what is raised
-        told = compare_whole(a, b)
-        if told is None:
-            why = f"== raised {type_name(error)}: {printed(error)}"
-            raise Undecided(why) from error
-        return told
+        why = f"== raised {type_name(error)}: {printed(error)}"
+        raise Undecided(why) from error
     if isinstance(answer, bool):
         return answer
     if is_array(answer) and tuple(answer.shape) == ():
         return bool(answer)
-    if type_name(answer) == "NAType":  # of pandas: unknown is not the same
-        return False
-    told = compare_whole(a, b)
-    if told is None:
-        raise Undecided(f"== returned {clip(answer)} ({type(answer).__qualname__})")
-    return told
+    raise Undecided(f"== returned {clip(answer)} ({type(answer).__qualname__})")
 
 
 _COMPARISONS: Final[
     tuple[tuple[Callable[[Any], Any], Callable[[Any, Any, Values], bool | Pairs]], ...]
 ] = (
     (is_traced, _compare_traced),
-    (is_table, _compare_tables),
     (is_array, _compare_with_array),
     (_is_number, _compare_numbers),
 )

@@ -429,7 +429,7 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
     later, as those of `leafwise.compat` may.
 
     Args:
-        name: `"jax"`, `"optree"` or `"torch"`; the framework has to be imported.
+        name: `"jax"` or `"torch"`; the framework has to be imported.
         namespace: The namespace in which they become nodes; `""` is every namespace.
 
     Raises:
@@ -441,7 +441,7 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
         ...     adopt("keras")
         ... except ValueError as error:
         ...     print(error)
-        unknown framework 'keras'; known: 'jax', 'optree', 'torch'
+        unknown framework 'keras'; known: 'jax', 'torch'
     """
     if name not in _FINDERS:
         known = ", ".join(map(repr, _FINDERS))
@@ -515,32 +515,6 @@ def _key_from_jax(key: Any) -> Any:
     return DictKey(key)
 
 
-def _in_optree(optree: Any) -> Find:
-    get = optree.register_pytree_node.get
-    flatten = optree.tree_flatten_one_level
-    one_level = functools.partial(_level_in_optree, flatten, NAMESPACE)
-
-    def find(cls: type) -> tuple[OneLevel, Rebuild] | None:
-        if get(cls, namespace=NAMESPACE) is None:
-            return None
-        return one_level, lambda aux, children: aux[1](aux[0], children)
-
-    return find
-
-
-def _level_in_optree(
-    flatten: Any, namespace: str, node: Any
-) -> tuple[Any, Any, list[Any]]:
-    children, aux, entries, rebuild = flatten(node, namespace=namespace)
-    return children, (aux, rebuild), [_key_from_entry(entry) for entry in entries]
-
-
-def _key_from_entry(entry: Any) -> Any:
-    if isinstance(entry, str) and entry.isidentifier():
-        return GetAttrKey(entry)
-    return SequenceKey(entry) if type(entry) is int else DictKey(entry)
-
-
 def _find_in_torch(cls: type) -> tuple[OneLevel, Rebuild] | None:
     pytree = real("torch.utils._pytree")  # not there while torch is loaded
     known = None if pytree is None else pytree.SUPPORTED_NODES.get(cls)
@@ -560,7 +534,6 @@ def _find_in_torch(cls: type) -> tuple[OneLevel, Rebuild] | None:
 
 _FINDERS: Final[dict[str, Callable[[Any], Find]]] = {
     "jax": _in_jax,
-    "optree": _in_optree,
     "torch": lambda torch: _find_in_torch,
 }
 """Take a framework, return what finds out how it takes nodes of a class apart."""
@@ -591,16 +564,6 @@ def _known_in_jax(jax: Any, value: Any) -> OneLevel | None:
     return functools.partial(_level_in_jax, util.tree_flatten_with_path)
 
 
-def _known_in_optree(optree: Any, value: Any) -> OneLevel | None:
-    """Look into all namespaces, as far as optree lets us."""
-    known = getattr(optree.registry, "_NODETYPE_REGISTRY", {}).values()
-    for entry in known:
-        if entry.type is type(value):
-            flatten = optree.tree_flatten_one_level
-            return functools.partial(_level_in_optree, flatten, entry.namespace)
-    return None
-
-
 def _known_in_torch(torch: Any, value: Any) -> OneLevel | None:
     found = _find_in_torch(type(value))
     return None if found is None else found[0]
@@ -608,8 +571,7 @@ def _known_in_torch(torch: Any, value: Any) -> OneLevel | None:
 
 _LEVELS: Final[dict[str, Callable[[Any, Any], OneLevel | None]]] = {
     "jax": _known_in_jax,
-    "torch": _known_in_torch,  # before optree, which torch may register its classes in
-    "optree": _known_in_optree,
+    "torch": _known_in_torch,
 }
 
 hooks.foreign_nodes.append(_known_elsewhere)
@@ -674,7 +636,7 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
         keras is unknown or not loaded
     """
     module = real(name)
-    if name not in _FINDERS or module is None:
+    if name not in ("jax", "optree", "torch") or module is None:
         raise ValueError(f"{name} is unknown or not loaded")
     tree = treedef.unflatten(map(_Leaf, range(treedef.num_leaves)))
     if name == "jax":

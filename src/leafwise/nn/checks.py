@@ -199,9 +199,6 @@ _IS: Final = (
     ("jax.core", "Ref", True),
     ("jax", "ShapeDtypeStruct", False),
     ("numpy", "generic", False),
-    ("pandas", "DataFrame", False),
-    ("pandas", "Series", False),
-    ("pandas", "Index", False),
 )
 """Classes that look like arrays and are none, or the other way round, by module and
 name, and whether their instances are data."""

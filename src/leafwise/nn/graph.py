@@ -39,7 +39,7 @@ from ..fields import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..show.doc import Child, Sketch
 from .checks import DataNode, check_level, holds_data, is_data, looks_like_array
-from .filters import FROZEN, Filter, partition, predicate
+from .filters import FROZEN, Filter, partition
 from .instance import (
     OBJECTS,
     Statics,
@@ -514,7 +514,7 @@ def iter_graph(tree: Any) -> Iterator[tuple[Path, Any]]:
     yield from visit(tree, ())
 
 
-def find_duplicates(tree: Any, *, only: Filter = ...) -> list[list[Path]]:
+def find_duplicates(tree: Any) -> list[list[Path]]:
     """Return the paths of objects that occur in several places.
 
     Objects, variables and arrays are compared by identity. The content of an object
@@ -522,7 +522,6 @@ def find_duplicates(tree: Any, *, only: Filter = ...) -> list[list[Path]]:
 
     Args:
         tree: An object, or nested containers.
-        only: A filter for the objects to report.
 
     Returns:
         A list of paths for each object that has more than one.
@@ -541,15 +540,10 @@ def find_duplicates(tree: Any, *, only: Filter = ...) -> list[list[Path]]:
     for leaf, path in zip(flat.leaves, flat.paths, strict=True):
         inside = (*path, "value") if isinstance(leaf, Variable) else path
         places += [(bare(leaf), inside)] if is_data(bare(leaf)) else []
-    found: dict[int, tuple[Any, list[Path]]] = {}
+    paths_by_id: dict[int, list[Path]] = {}
     for value, path in places:
-        found.setdefault(id(value), (value, []))[1].append(path)
-    meant = predicate(only)
-    return [
-        paths
-        for value, paths in found.values()
-        if len(paths) > 1 and meant(paths[0], value)
-    ]
+        paths_by_id.setdefault(id(value), []).append(path)
+    return [paths for paths in paths_by_id.values() if len(paths) > 1]
 
 
 # ------------------------------------------------- graphs that are met again
@@ -1029,7 +1023,7 @@ def _expected(child: Any, new: Any) -> str:
 def write(holder: Any, key: Any, value: Any) -> None:
     """Write one value into a variable, an object or a container.
 
-    A variable stays frozen, or not frozen; no hook is called.
+    A variable stays frozen, or not frozen; no `set_value` is called.
     """
     if isinstance(holder, Pytree):
         name = holder._leafwise_name(key)

@@ -98,15 +98,12 @@ class _Mode:
 _MODE: Final[Any] = _Mode()
 
 
-def set_attributes(
-    tree: Any, *filters: Filter, raise_if_not_found: bool = True, **attributes: Any
-) -> None:
+def set_attributes(tree: Any, *filters: Filter, **attributes: Any) -> None:
     """Set attributes of all objects in a tree that have them, in place.
 
     Args:
         tree: An object, or a container with objects in it.
         *filters: Which objects to change; all by default.
-        raise_if_not_found: Whether each attribute must exist on at least one object.
         **attributes: The values, by name.
 
     Raises:
@@ -126,24 +123,37 @@ def set_attributes(
 
     Modelled on `flax.nnx.Module.set_attributes`.
     """
-    meant = predicate(filters or ...)
-    steps = []
-    missing = {*attributes}
-    for path, value in iter_graph(tree):
-        if not isinstance(value, Pytree) or not meant(path, value):
-            continue
-        for name, new in attributes.items():
-            if name in kinds_in(value):
-                check(value, name, new)
-                missing.discard(name)
-                steps.append((value, name, new))
-    if missing and raise_if_not_found:
+    writes = _attribute_writes(tree, filters, attributes)
+    missing = attributes.keys() - {name for _, name, _ in writes}
+    if missing:
         raise ValueError(
             "Could not find at least one instance of the following attributes: "
             f"{', '.join(sorted(missing))}"
         )
-    for holder, name, new in steps:
-        write(holder, name, new)
+    for owner, name, value in writes:
+        write(owner, name, value)
+
+
+def _attribute_writes(
+    tree: Any,
+    filters: tuple[Filter, ...],
+    attributes: dict[str, Any],
+) -> list[tuple[Pytree, str, Any]]:
+    """Return owner, name and value for each attribute to set, without setting it.
+
+    Raises:
+        KindError: An attribute cannot hold its value.
+    """
+    matches = predicate(filters or ...)
+    writes = []
+    for path, owner in iter_graph(tree):
+        if not isinstance(owner, Pytree) or not matches(path, owner):
+            continue
+        for name, value in attributes.items():
+            if name in kinds_in(owner):
+                check(owner, name, value)
+                writes.append((owner, name, value))
+    return writes
 
 
 class Module(Pytree, order="insertion", kind=Kind.MODULE):
@@ -428,7 +438,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
 
 
 def _put(box: Variable, held: dict[str, Any]) -> None:
-    """Set what is captured; hooks of the type are for single values."""
+    """Set what is captured; the `set_value` of a subclass is for single values."""
     box.update_from_state(make_variable(Variable, held, {}))
 
 
@@ -764,7 +774,8 @@ def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
     modes = {"training": training, MODE: training, **attributes}
     for flag in ("deterministic", "use_running_average"):
         modes.setdefault(flag, not training)
-    set_attributes(tree, raise_if_not_found=False, **modes)
+    for owner, name, value in _attribute_writes(tree, (), modes):
+        write(owner, name, value)
     is_training = bool(modes[MODE])
     for _, value in [*iter_graph(tree)]:
         if isinstance(value, Pytree) and value._leafwise_is_module:

@@ -198,11 +198,7 @@ class Optimizer(Pytree, Generic[M]):
 def _opt_state(leaf: Any) -> OptState:
     if not isinstance(leaf, Variable):
         return OptArray(leaf)
-    metadata = {
-        name: value
-        for name, value in leaf.get_metadata().items()
-        if not name.startswith("on_")  # what is done to values of the model
-    }
+    metadata = leaf.get_metadata()
     if "optimizer_sharding" in metadata:
         metadata["out_sharding"] = metadata.pop("optimizer_sharding")
     return OptVariable(leaf.get_value(), **metadata)

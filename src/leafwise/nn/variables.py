@@ -93,6 +93,10 @@ def _arithmetic(
     return _binary(function), _reflected(function), refuse
 
 
+_FLAX_HOOKS: Final = frozenset({"on_create_value", "on_get_value", "on_set_value"})
+"""Metadata that Flax calls; as plain metadata it would silently have no effect."""
+
+
 class Variable(DataNode, Generic[T]):
     """A mutable box for one value, with metadata; `Variable[T]` holds a `T`.
 
@@ -108,9 +112,6 @@ class Variable(DataNode, Generic[T]):
         value: The value. If you pass a variable, its value is used.
         **metadata: Metadata entries of any kind, which are part of the structure. With
             `frozen=True` the variable counts as state, see :func:`~leafwise.nn.freeze`.
-            `on_create_value(variable, value)`, `on_get_value` and `on_set_value` are
-            called when the variable is made, or the value is read or set, and return
-            the value to use. A subclass may define them as methods.
 
     Attributes:
         value: The value.
@@ -118,6 +119,9 @@ class Variable(DataNode, Generic[T]):
 
     Raises:
         AttributeError: The assigned attribute is not a metadata entry.
+        TypeError: A metadata entry has the name of a hook of Flax, such as
+            `on_get_value`, which would never be called: override `get_value` or
+            `set_value` in a subclass instead.
 
     Example:
         >>> import leafwise as lw
@@ -160,15 +164,15 @@ class Variable(DataNode, Generic[T]):
         if isinstance(value, Variable):
             metadata = {**value._leafwise_metadata, **metadata}
             value = value._leafwise_value
+        if metadata and not _FLAX_HOOKS.isdisjoint(metadata):
+            hooks = ", ".join(sorted(_FLAX_HOOKS.intersection(metadata)))
+            raise TypeError(
+                f"{type_name(self)} does not call hooks ({hooks}); override get_value "
+                "or set_value in a subclass"
+            )
         _put(self, "_leafwise_metadata", metadata)
         _put(self, "_leafwise_value", value)
         _stamp(self)
-        _put(self, "_leafwise_value", self._hooked("on_create_value", value))
-
-    def _hooked(self, name: str, value: Any) -> Any:
-        """Return what a hook makes of a value: one in the metadata, or a method."""
-        hook = self._leafwise_metadata.get(name) or getattr(type(self), name, None)
-        return value if hook is None else hook(self, value)
 
     @property
     def _leafwise_is_frozen(self) -> bool:
@@ -187,18 +191,17 @@ class Variable(DataNode, Generic[T]):
 
     def get_value(self) -> T:
         """Return the value; subclasses may override this method."""
-        value: T = self._hooked("on_get_value", self._leafwise_value)
-        return value
+        return self._leafwise_value  # type: ignore[no-any-return]  # a T
 
     def set_value(self, value: T | Variable[T]) -> None:
         """Set the value; subclasses may override this method."""
         check_level(self, ".value")
         if isinstance(value, Variable):
             value = value.get_value()
-        _put(self, "_leafwise_value", self._hooked("on_set_value", value))
+        _put(self, "_leafwise_value", value)
 
     def get_raw_value(self) -> T:
-        """Return the stored value without calling any hook."""
+        """Return the stored value, also where a subclass overrides `get_value`."""
         return self._leafwise_value  # type: ignore[no-any-return]  # a T
 
     # ------------------------------------------------------------------- metadata
@@ -444,7 +447,7 @@ def make_variable(cls: type[V], value: Any, metadata: dict[str, Any]) -> V:
 
 
 def bare(value: Any) -> Any:
-    """Return a value, without the variable around it; no hook is called."""
+    """Return a value, without the variable around it; no `get_value` is called."""
     return value._leafwise_value if isinstance(value, Variable) else value
 
 

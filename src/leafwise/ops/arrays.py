@@ -26,7 +26,6 @@ from ..equality.arrays import (
     has_memory,
     is_array,
     is_masked,
-    is_table,
     library_of,
     size_of,
 )
@@ -191,7 +190,7 @@ def _joined(
     indices: list[int] = []
     for path, row, one in zip(treedef.paths(), rows, axes, strict=True):
         for index, value in enumerate(() if one is None else row):
-            if not _is_joined(value) and not (more and _is_number(value)):
+            if not is_array(value) and not (more and _is_number(value)):
                 raise _no_array(done, value, path, f" of tree {index}")
         for index, expected, actual in _misfits(row, one, more):
             found.append(Difference(path, expected, f"{actual} in tree {index}"))
@@ -220,11 +219,6 @@ def _misfits(
             yield index, f"{wanted} as in tree 0", _form(value)
         elif axis is None and value is not first and not alike(value, first):
             yield index, f"{clip(first)} as in tree 0 (axis None)", clip(value)
-
-
-def _is_joined(value: Any) -> bool:
-    """Return whether a value is an array; tables are joined by their own libraries."""
-    return is_array(value) and not is_table(value)
 
 
 def _is_number(value: Any) -> bool:
@@ -315,7 +309,7 @@ def _length(leaves: Sequence[Any], axes: Sequence[Axis], treedef: PyTreeDef) -> 
     for path, leaf, axis in zip(treedef.paths(), leaves, axes, strict=True):
         if axis is None:
             continue
-        if not _is_joined(leaf):
+        if not is_array(leaf):
             raise _no_array("unstacked", leaf, path)
         if not _has_axis(leaf, axis):
             found.append(Difference(path, f"an array with axis {axis}", _form(leaf)))

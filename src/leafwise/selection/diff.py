@@ -35,7 +35,7 @@ from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..core.walk import ROOT
 from ..equality import arrays, exact
-from ..equality.arrays import Asked, Undecided, is_array, is_table
+from ..equality.arrays import Asked, Undecided, is_array
 from ..equality.leaves import (
     PLAIN,
     Values,
@@ -235,7 +235,7 @@ def difference(
         A record; None if there is nothing to say but what the values are.
     """
     try:
-        if all(is_array(x) and not is_table(x) for x in (before, after)):
+        if is_array(before) and is_array(after):
             return _of_arrays(before, after, asked, places)
         for cls, what in ((str, "character"), (bytes, "byte")):
             if isinstance(before, cls) and isinstance(after, cls):
@@ -1123,8 +1123,7 @@ def told(change: Change) -> Told:
 
 def _is_many(value: Any) -> bool:
     """Return whether a value is an array with dimensions, and has elements."""
-    has_shape = bool(arrays.shape_of(value)) and not is_table(value)
-    return has_shape and arrays.is_readable(value)
+    return bool(arrays.shape_of(value)) and arrays.is_readable(value)
 
 
 def _brief(value: Any) -> str:

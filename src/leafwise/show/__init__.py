@@ -21,7 +21,7 @@ from .._lazy import later
 
 
 if TYPE_CHECKING:
-    from .diagram import draw, to_dot, to_mermaid
+    from .diagram import draw, to_mermaid
     from .html import to_html
     from .pretty import pformat, pprint
     from .summary import SummaryRow, TreeSummary, tree_summary
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "diagram": "draw to_dot to_mermaid",
+    "diagram": "draw to_mermaid",
     "html": "to_html",
     "pretty": "pformat pprint",
     "summary": "SummaryRow TreeSummary tree_summary",
@@ -42,7 +42,7 @@ if not TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "SummaryRow", "TreeSummary", "draw", "pformat", "pprint", "to_dot", "to_html",
-    "to_mermaid", "to_svg", "tree_summary",
+    "SummaryRow", "TreeSummary", "draw", "pformat", "pprint", "to_html", "to_mermaid",
+    "to_svg", "tree_summary",
 ]
 # fmt: on

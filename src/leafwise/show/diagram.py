@@ -1,8 +1,8 @@
-"""Trees as drawings: text with box characters, Mermaid and Graphviz DOT.
+"""Trees as drawings: text with box characters, and Mermaid flowcharts.
 
-Owns what is drawn of a tree, a selection or a diff; the texts of keys and values; the
-boxes of diagrams, in which siblings of equal structure are one; and three formats. The
-fourth, SVG, draws the same boxes.
+It has what is drawn of a tree, a selection or a diff; the texts of keys and values; and
+the boxes of diagrams, in which siblings of equal structure are one. `svg` draws the
+same boxes.
 """
 
 from __future__ import annotations
@@ -242,82 +242,6 @@ def _in_mermaid(text: str) -> str:
     Labels are read as Markdown, so this escapes more than the quotes.
     """
     return _RISKY.sub(lambda m: "".join(f"#{ord(c)};" for c in m[0]), text)
-
-
-# ------------------------------------------------------------------------ Graphviz
-
-
-def to_dot(
-    tree: Any,
-    *,
-    depth: int | None = None,
-    select: Any = None,
-    max_leaves: int = 200,
-    collapse: int = 3,
-    is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> str:
-    r"""Return a tree as a graph in Graphviz's DOT language.
-
-    An object that occurs in several places is one box; dashed arrows lead to it. The
-    key path of each box is its tooltip.
-
-    Args:
-        tree, depth, select, max_leaves, collapse: See `to_mermaid`.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-
-    Raises:
-        PathError: The selector matches nothing.
-        ValueError: A selector is given for a diff.
-
-    Example:
-        >>> import leafwise as lw
-        >>> print(lw.show.to_dot({"lr": 0.1}))
-        digraph tree {
-            rankdir=LR;
-            node [shape=box, style=rounded, fontname="Courier", fontsize=11];
-            edge [fontname="Courier", fontsize=10, arrowsize=0.6];
-            n0 [label="dict", tooltip="the root"];
-            n1 [label="0.1", tooltip="['lr']", color="gray"];
-            n0 -> n1 [label="'lr'"];
-        }
-    """
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
-    boxes = scene(tree, context, select, depth, max_leaves, collapse)
-    lines = [
-        "digraph tree {",
-        "    rankdir=LR;",
-        '    node [shape=box, style=rounded, fontname="Courier", fontsize=11];',
-        '    edge [fontname="Courier", fontsize=10, arrowsize=0.6];',
-    ]
-    for box in boxes:
-        if box.sort != "again":
-            style = _LOOKS.get(box.sort, "")
-            said = f"label={_in_dot(label(box))}, tooltip={_in_dot(box.where)}{style}"
-            lines.append(f"    n{box.number} [{said}];")
-    for start, end, named in arrows_of(boxes):
-        said = f"label={_in_dot(clipped(named.key, _LONGEST))}"
-        if end is not named:
-            said += ", style=dashed, constraint=false"
-        lines.append(f"    n{start.number} -> n{end.number} [{said}];")
-    return "\n".join([*lines, "}"])
-
-
-_LOOKS: Final = {
-    "leaf": ', color="gray"',
-    "static": ', color="gray", style="rounded,dashed"',
-    "more": ', color="gray", style="rounded,dotted"',
-    **{sign: f', color="{how.light}"' for sign, how in SIGNS.items()},
-}
-
-
-def _in_dot(text: str) -> str:
-    """Return a text as a quoted string, in which Graphviz reads no escapes."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
-    return f'"{escaped}"'
 
 
 # ------------------------------------------------------------------------- reading

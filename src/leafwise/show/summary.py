@@ -37,14 +37,13 @@ if TYPE_CHECKING:
     from .._typing import IsLeaf
 
 
-By: TypeAlias = Literal["type", "kind", "dtype", "key"]
+By: TypeAlias = Literal["type", "dtype"]
 Sort: TypeAlias = Literal["count", "bytes"]
 
 _DEEPEST: Final = 100
 _LONGEST: Final = 100
 _ROOT: Final = "(root)"
 _DATA: Final = Kind.DATA.value
-_FIELDS: Final = {"type": "type", "kind": "kind", "dtype": "dtype", "key": "path"}
 
 
 def tree_summary(
@@ -72,8 +71,7 @@ def tree_summary(
         depth: How many levels to show below the root; None for all, up to 100.
         sort: The order of the children of a node: `"count"` or `"bytes"` for the
             largest first, None for the order of the tree.
-        by: Show one row for each `"type"`, `"kind"`, `"dtype"`, or `"key"` of the root,
-            instead of nodes and leaves.
+        by: Show one row for each `"type"` or `"dtype"`, instead of nodes and leaves.
         max_rows: About how many rows to show; rows near the root come first, and the
             rest is counted in separate rows. None for all.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
@@ -148,7 +146,7 @@ class SummaryRow(NamedTuple):
     """A row of a summary.
 
     Attributes:
-        path: The path as text; in a group by key, the key.
+        path: The path as text.
         depth: How many nodes are above the row's node or leaf.
         role: `node`; `leaf`; `again`, a value that is counted at another place; `more`,
             the values that are left out; `group`, all leaves of one group.
@@ -304,7 +302,7 @@ class TreeSummary:
                 same_as = f" → {row.same_as}" if row.role == "again" else ""
                 names.append(row.more_text or f"{label}{same_as}")
         else:
-            names = [row.more_text or getattr(row, _FIELDS[by]) for row in rows]
+            names = [row.more_text or getattr(row, by) for row in rows]
         if branches:
             names = [f"{a}{b}" for a, b in zip(branches, names, strict=True)]
         found = [(True, [by or "path", *names])]
@@ -654,24 +652,16 @@ def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
 
 def _groups(root: _Entry, by: By, sort: Sort | None, most: int) -> list[SummaryRow]:
     """Return a row for each group, in the order in which they are met."""
-    parts, stack = [], [root]
+    sums: dict[str, Amount] = {}
+    stack = [root]
     while stack:
         entry = stack.pop()
         if entry.rule is not None:
             stack += reversed(entry.children())
-        elif entry.first is None:
-            parts.append(entry)
-    if by == "key" and root.rule is not None and not root.is_cell:
-        parts = [entry for entry in root.children() if entry.amounts]
-    name_of: dict[By, Callable[[_Entry], str]] = {
-        "type": lambda entry: entry.outer.type,
-        "kind": lambda entry: entry.kind.value,
-        "dtype": lambda entry: _form(entry.value)[1] or entry.type,
-        "key": lambda entry: entry.outer.label or _ROOT,
-    }
-    sums: dict[str, Amount] = {}
-    for entry in parts:
-        name = name_of[by](entry)
+            continue
+        if entry.first is not None:  # it is counted at its first place
+            continue
+        name = entry.outer.type if by == "type" else _form(entry.value)[1] or entry.type
         sums[name] = Amount(*map(add, sums.get(name, Amount()), entry.amount))
     groups = [*sums.items()]
     if sort is not None:
@@ -679,7 +669,7 @@ def _groups(root: _Entry, by: By, sort: Sort | None, most: int) -> list[SummaryR
     whole = root.amount
     rows = []
     for name, amount in groups[:most]:
-        said: dict[str, Any] = {"role": "group", _FIELDS[by]: name}
+        said: dict[str, Any] = {"role": "group", by: name}
         rows.append(SummaryRow(**said, **_numbers(amount, whole)))
     rest = [amount for _, amount in groups[most:]]
     if rest:

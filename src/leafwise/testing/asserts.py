@@ -173,7 +173,7 @@ class _Close(Values):
 
 def _is_numeric(value: Any) -> bool:
     """Return whether a value is an array of numbers that can be read."""
-    if not is_array(value) or arrays.is_table(value) or arrays.is_traced(value):
+    if not is_array(value) or arrays.is_traced(value):
         return False
     return arrays.is_number_dtype(value.dtype) and arrays.is_readable(value)
 

@@ -31,7 +31,8 @@ class RevisionError(ValueError):
         >>> revise(text, load(text, "yaml"), {"a": 5})
         Traceback (most recent call last):
         ...
-        leafwise.configs.revision.editor.RevisionError: the comment '# one' would be lost
+        leafwise.configs.revision.editor.RevisionError: the comment '# one' would be \
+lost
     """
 
 

@@ -1,18 +1,18 @@
 """Dataclasses as nodes: which fields are children, and which are aux data.
 
-Owns `register_dataclass`, the reading of fields, and the decorator `dataclass`.
 `register_dataclass` takes any standard dataclass, and other classes with named
-attributes. `dataclass` makes a dataclass and registers it. The class `Pytree` itself
-handles the fields of its subclasses.
+attributes. `dataclass` makes a dataclass and registers it. The class `Pytree` handles
+the fields of its subclasses itself.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
 
-from ._text import class_name, clip, shown
+from ._text import clip, shown
 from .core.node import Rule
 from .core.register import DataclassRule
 from .core.registry import GLOBAL, check_class, install
@@ -90,17 +90,20 @@ def dataclass(
 
     def decorate(cls: Any) -> Any:
         check_class(cls)
-        become = getattr(cls, "_leafwise_dataclass", None)
-        if become is not None:
+        make_pytree_dataclass = getattr(cls, "_leafwise_dataclass", None)
+        if make_pytree_dataclass is not None:
             if namespace != GLOBAL:
                 raise TypeError(
                     f"{cls.__qualname__} is a Pytree and therefore a node in every "
                     "namespace; omit namespace"
                 )
-            return become(options)
-        made = dataclasses.dataclass(cls, **options)
+            return make_pytree_dataclass(options)
         return register_dataclass(
-            made, namespace=namespace, inherit=inherit, exist_ok=exist_ok, bridge=bridge
+            dataclasses.dataclass(cls, **options),
+            namespace=namespace,
+            inherit=inherit,
+            exist_ok=exist_ok,
+            bridge=bridge,
         )
 
     return decorate if cls is None else decorate(cls)
@@ -161,27 +164,33 @@ def register_dataclass(
     """
     check_class(cls)
     drop = _names(cls, "drop_fields", drop_fields)
-    given: _Fields | None = None
+    listed_fields: _Fields | None = None
     if data_fields is not None and meta_fields is not None:
-        data = _names(cls, "data_fields", data_fields)
-        given = _Fields(data, _names(cls, "meta_fields", meta_fields), drop)
+        listed_fields = _Fields(
+            _names(cls, "data_fields", data_fields),
+            _names(cls, "meta_fields", meta_fields),
+            drop,
+        )
     elif data_fields is not None or meta_fields is not None:
         missing = "data_fields" if data_fields is None else "meta_fields"
         raise RegistryError(
-            f"register_dataclass of {class_name(cls)} was given only one of the two "
+            f"register_dataclass of {cls.__qualname__} was given only one of the two "
             f"lists; give {missing} too, an empty one if there are no such fields"
         )
-    _check(cls, given or _declared(cls, drop), init)
+    _check(cls, listed_fields or _declared_fields(cls, drop), init)
 
-    def make(of: type, **rest: Any) -> Rule:
-        fields = given or _declared(of, drop)
-        rebuild = _by_init(of, fields) if init else None
-        dropped = _default_setter(of, drop)
+    def make_rule(node_class: type, **options: Any) -> Rule:
+        fields = listed_fields or _declared_fields(node_class, drop)
         return DataclassRule(
-            of, fields.data, fields.meta, rebuild=rebuild, dropped=dropped, **rest
+            node_class,
+            fields.data,
+            fields.meta,
+            rebuild=_constructor(node_class, fields) if init else None,
+            dropped=_default_setter(node_class, drop),
+            **options,
         )
 
-    return install(cls, make, namespace, inherit, exist_ok, bridge)
+    return install(cls, make_rule, namespace, inherit, exist_ok, bridge)
 
 
 class _Fields(NamedTuple):
@@ -192,81 +201,110 @@ class _Fields(NamedTuple):
     drop: tuple[str, ...]
 
 
-def _declared(of: type, drop: tuple[str, ...]) -> _Fields:
-    """Read what the fields of a dataclass say about themselves."""
-    if not dataclasses.is_dataclass(of):
+def _declared_fields(cls: type, drop: tuple[str, ...]) -> _Fields:
+    """Return the fields of a dataclass, divided as their metadata declares.
+
+    Raises:
+        RegistryError: The class is not a dataclass, or the metadata of a field
+            contradicts itself.
+    """
+    if not dataclasses.is_dataclass(cls):
         raise RegistryError(
-            f"{class_name(of)} is not a dataclass; make it one, or give "
+            f"{cls.__qualname__} is not a dataclass; make it one, or give "
             "data_fields and meta_fields"
         )
-    is_static = {
-        field.name: _is_static(of, field)
-        for field in dataclasses.fields(of)
-        if field.name not in drop
-    }
-    data = tuple([name for name, static in is_static.items() if not static])
-    return _Fields(data, tuple([n for n, static in is_static.items() if static]), drop)
+    data: list[str] = []
+    meta: list[str] = []
+    for one in dataclasses.fields(cls):
+        if one.name not in drop:
+            names = meta if _is_static(cls, one) else data
+            names.append(one.name)
+    return _Fields(tuple(data), tuple(meta), drop)
 
 
-def _check(of: type, given: _Fields, init: bool) -> None:
-    """Refuse fields that are given twice, missing or unknown, or not set by `init`."""
-    names = (*given.data, *given.meta, *given.drop)
-    if twice := sorted({name for name in names if names.count(name) > 1}):
+def _check(cls: type, fields: _Fields, init: bool) -> None:
+    """Check that the lists have each field once, and that `init` can rebuild.
+
+    Raises:
+        RegistryError: A field is listed twice, is missing or unknown, or `__init__`
+            does not set it.
+    """
+    names = (*fields.data, *fields.meta, *fields.drop)
+    repeated = sorted({name for name in names if names.count(name) > 1})
+    if repeated:
         raise RegistryError(
-            f"register_dataclass of {class_name(of)} was given {_quoted(twice)} "
-            "twice; a field is either data, meta or dropped"
+            f"register_dataclass of {cls.__qualname__} was given "
+            f"{_field_list(repeated)} twice; a field is either data, meta or dropped"
         )
-    if not dataclasses.is_dataclass(of):
+    if not dataclasses.is_dataclass(cls):
         return
-    known = {field.name: field for field in dataclasses.fields(of)}
-    if missing := [name for name in known if name not in names]:
+    declared = {one.name: one for one in dataclasses.fields(cls)}
+    missing = [name for name in declared if name not in names]
+    if missing:
         raise RegistryError(
-            f"register_dataclass of {class_name(of)} was not given "
-            f"{_quoted(missing)}; add them to data_fields, meta_fields or "
+            f"register_dataclass of {cls.__qualname__} was not given "
+            f"{_field_list(missing)}; add them to data_fields, meta_fields or "
             "drop_fields"
         )
-    if unknown := [name for name in names if name not in known]:
+    unknown = [name for name in names if name not in declared]
+    if unknown:
         raise RegistryError(
-            f"{class_name(of)} has no {_quoted(unknown)}; its fields are: "
-            f"{', '.join(known) or 'none'}"
+            f"{cls.__qualname__} has no {_field_list(unknown)}; its fields are: "
+            f"{', '.join(declared) or 'none'}"
         )
-    unset = [name for name in known if not known[name].init and name not in given.drop]
+    unset = [
+        name
+        for name, one in declared.items()
+        if not one.init and name not in fields.drop
+    ]
     if init and unset:
         raise RegistryError(
-            f"init=True cannot rebuild {class_name(of, qualified=False)}: "
-            f"{_quoted(unset)} has init=False; drop it, or leave init out"
+            f"init=True cannot rebuild {cls.__name__}: {_field_list(unset)} has "
+            "init=False; drop it, or leave init out"
         )
 
 
-def _names(of: type, what: str, names: Iterable[str]) -> tuple[str, ...]:
-    found = (names,) if isinstance(names, str) else tuple(names)
-    for name in found:
+def _names(cls: type, argument: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of an argument; a single string is one name.
+
+    Raises:
+        RegistryError: It contains something else.
+    """
+    fields = (names,) if isinstance(names, str) else tuple(names)
+    for name in fields:
         if not isinstance(name, str) or not name.isidentifier():
             raise RegistryError(
-                f"{what} of {class_name(of)} must be names of fields, got {clip(name)}"
+                f"{argument} of {cls.__qualname__} must be names of fields, got "
+                f"{clip(name)}"
             )
-    return found
+    return fields
 
 
-def _quoted(names: Sequence[str]) -> str:
+def _field_list(names: Sequence[str]) -> str:
     word = "field" if len(names) == 1 else "fields"
     return f"{word} {', '.join(map(shown, names))}"
 
 
-def _is_static(of: type, field: dataclasses.Field[Any]) -> bool:
-    """Read the two markers that the field knows; refuse them if they disagree."""
+def _is_static(cls: type, field: dataclasses.Field[Any]) -> bool:
+    """Return whether the metadata of a field declares it static.
+
+    Raises:
+        RegistryError: The declarations in the metadata disagree.
+    """
     try:
         return kind_in(field.metadata) is Kind.STATIC
     except ValueError as error:
         raise RegistryError(
-            f"field {field.name!r} of {class_name(of)} has {error}"
+            f"field {field.name!r} of {cls.__qualname__} has {error}"
         ) from None
 
 
-def _by_init(cls: Any, fields: _Fields) -> Callable[[Any, Any], Any]:
+def _constructor(cls: Any, fields: _Fields) -> Callable[[Any, Any], Any]:
+    """Return a function that rebuilds a node by calling its class."""
+    names = fields.data + fields.meta
+
     def rebuild(aux: Any, children: Any) -> Any:
-        values = zip(fields.data + fields.meta, (*children, *aux), strict=True)
-        return cls(**dict(values))
+        return cls(**dict(zip(names, (*children, *aux), strict=True)))
 
     return rebuild
 
@@ -275,15 +313,21 @@ def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | 
     """Return a function that gives dropped fields their defaults, if any have one."""
     if not drop or not dataclasses.is_dataclass(cls):
         return None
-    makers: dict[str, Callable[[], Any]] = {}
+    factories: dict[str, Callable[[], Any]] = {}
     for one in dataclasses.fields(cls):
-        if one.name in drop and one.default_factory is not dataclasses.MISSING:
-            makers[one.name] = one.default_factory
-        elif one.name in drop and one.default is not dataclasses.MISSING:
-            makers[one.name] = lambda default=one.default: default  # type: ignore[misc]
+        if one.name not in drop:
+            continue
+        if one.default_factory is not dataclasses.MISSING:
+            factories[one.name] = one.default_factory
+        elif one.default is not dataclasses.MISSING:
+            factories[one.name] = functools.partial(_identity, one.default)
 
-    def put_defaults(node: Any) -> None:
-        for name, make in makers.items():
-            object.__setattr__(node, name, make())
+    def set_defaults(node: Any) -> None:
+        for name, make_default in factories.items():
+            object.__setattr__(node, name, make_default())
 
-    return put_defaults if makers else None
+    return set_defaults if factories else None
+
+
+def _identity(value: T) -> T:
+    return value

@@ -1,8 +1,4 @@
-"""The exceptions that leafwise raises; each one derives from a built-in exception, too.
-
-Owns the classes and their attributes. The messages are composed where the error is
-found, most of them in `core.matching`. This module knows nothing of trees: a path is a
-tuple of keys here.
+"""The exceptions that leafwise raises; each also derives from a built-in exception.
 
     LeafwiseError
     ├── StructureError(ValueError)    two structures do not match
@@ -41,7 +37,7 @@ class LeafwiseError(Exception):
 
     Args:
         *message: The message.
-        **details: What the attributes of the class are; others keep their defaults.
+        **attributes: Values of attributes of the class; the others keep their defaults.
 
     Example:
         >>> import leafwise as lw
@@ -52,13 +48,13 @@ class LeafwiseError(Exception):
         StructureError
     """
 
-    def __init__(self, *message: object, **details: Any) -> None:
+    def __init__(self, *message: object, **attributes: Any) -> None:
         super().__init__(*message)
-        vars(self).update(details)
+        vars(self).update(attributes)
 
 
 class _AtPath(LeafwiseError):
-    """An error that belongs to one place."""
+    """Base of errors that concern one node or leaf."""
 
     path: tuple[Any, ...] | None = None
 
@@ -130,8 +126,8 @@ class CompareError(_AtPath, TypeError):
         >>> lw.tree_equal({"a": Vague()}, {"a": Vague()})
         Traceback (most recent call last):
         ...
-        leafwise.errors.CompareError: at ['a'] it cannot be determined whether two \
-leaves are the same (two Vague): == returned 'maybe' (str)
+        leafwise.errors.CompareError: at ['a'] cannot tell whether the leaves are \
+equal (two Vague): == returned 'maybe' (str), not a bool
     """
 
 

@@ -1,8 +1,8 @@
-"""Kinds: whether an attribute of a pytree class is static or data, and which data.
+"""Declarations of attributes: whether they are static or data, and which kind of data.
 
-Owns the kinds and the ways to declare them: around an assigned value, as a dataclass
-field, as an annotation. The readers decide what a kind means: `dataclasses` for plain
-dataclasses, `nn` for `Pytree`s.
+An attribute is declared by a mark around the assigned value, by a dataclass field, or
+by an annotation. `dataclasses` reads the declarations of plain dataclasses, `nn` those
+of `Pytree`s.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ COUNT_AS_STATE: Final = frozenset({Kind.STATE, Kind.FROZEN})
 """The kinds that count as state."""
 
 Data: TypeAlias = Annotated[T, Kind.DATA]
-"""As an annotation in a class body, says that an attribute is data."""
+"""Annotation in a class body that declares an attribute as data."""
 
 Static: TypeAlias = Annotated[T, Kind.STATIC]
-"""As an annotation in a class body, says that an attribute is static."""
+"""Annotation in a class body that declares an attribute as static."""
 
 KIND: Final = "kind"
-"""The key of a dataclass field's metadata under which its kind stands."""
+"""The key of the kind in the metadata of a dataclass field."""
 
 
 def _specifier(kind: Kind) -> str:
@@ -75,7 +75,7 @@ def _specifier(kind: Kind) -> str:
 
 
 class Marked(Record):
-    """A value on its way to an attribute, together with the kind that it gets.
+    """A value with the kind that the attribute it is assigned to gets.
 
     Attributes:
         kind: The kind.
@@ -128,56 +128,72 @@ def field(
 
     Modelled on `flax.struct.field` and `optree.dataclasses.field`.
     """
-    known = dict(metadata or {})
-    said = {kind, kind_in(known)}
+    entries = dict(metadata or {})
+    declarations = {kind, kind_in(entries)}
     if pytree_node is not None:
-        said.add(Kind.DATA if pytree_node else Kind.STATIC)
-    told = f"pytree_node={pytree_node}, kind={kind}, metadata={clip(known)}"
-    found = _agreed(said, f"a field has declarations that disagree: {told}")
-    if found is not None:  # in the words of flax and optree, of jax and equinox
-        known["pytree_node"] = found.is_data
-        known.setdefault("static", not found.is_data)
-        if found not in (Kind.DATA, Kind.STATIC):
-            known[KIND] = found
-    import dataclasses  # and with it inspect
+        declarations.add(Kind.DATA if pytree_node else Kind.STATIC)
+    declared_kind = _common_kind(
+        declarations,
+        f"a field has declarations that disagree: pytree_node={pytree_node}, "
+        f"kind={kind}, metadata={clip(entries)}",
+    )
+    if declared_kind is not None:
+        entries["pytree_node"] = declared_kind.is_data  # read by flax and optree
+        entries.setdefault("static", not declared_kind.is_data)  # by jax and equinox
+        if declared_kind not in (Kind.DATA, Kind.STATIC):
+            entries[KIND] = declared_kind
+    import dataclasses  # late: it imports inspect
 
-    return dataclasses.field(metadata=known, **options)
+    return dataclasses.field(metadata=entries, **options)
 
 
 def kind_in(metadata: Mapping[Any, Any]) -> Kind | None:
     """Return the kind that the metadata of a field declares, None if it declares none.
 
     Raises:
-        ValueError: Two declarations disagree, or what is there is no kind.
+        ValueError: Two declarations disagree, or the entry of the kind is not a `Kind`.
     """
-    said = {metadata.get(KIND)}
-    if not isinstance(metadata.get(KIND), Kind | None):
-        wanted = f"metadata {KIND!r} is the kind of the field, a Kind"
-        raise ValueError(f"{wanted}, got {shown(metadata[KIND])}")
-    for mark in ("pytree_node", "static"):
-        if mark in metadata:
-            is_data = bool(metadata[mark]) is (mark == "pytree_node")
-            said.add(Kind.DATA if is_data else Kind.STATIC)
-    return _agreed(said, f"metadata that disagrees: {clip(dict(metadata))}")
+    kind = metadata.get(KIND)
+    if not isinstance(kind, Kind | None):
+        raise ValueError(
+            f"metadata {KIND!r} is the kind of the field, a Kind, got {shown(kind)}"
+        )
+    declarations = {kind}
+    if "pytree_node" in metadata:
+        is_data = bool(metadata["pytree_node"])
+        declarations.add(Kind.DATA if is_data else Kind.STATIC)
+    if "static" in metadata:
+        is_static = bool(metadata["static"])
+        declarations.add(Kind.STATIC if is_static else Kind.DATA)
+    return _common_kind(
+        declarations, f"metadata that disagrees: {clip(dict(metadata))}"
+    )
 
 
-def _agreed(said: set[Kind | None], text: str) -> Kind | None:
-    """Return the kind that was said, the finer one of two that are data."""
-    finer = {kind for kind in said if kind not in (None, Kind.DATA)}
-    if len(finer) > 1 or (Kind.DATA in said and Kind.STATIC in said):
-        raise ValueError(text)
-    return finer.pop() if finer else Kind.DATA if Kind.DATA in said else None
+def _common_kind(declarations: set[Kind | None], message: str) -> Kind | None:
+    """Return the kind that all declarations allow; `DATA` allows any kind of data.
+
+    Raises:
+        ValueError: There is no such kind; with the message.
+    """
+    is_data = Kind.DATA in declarations
+    kinds = declarations - {None, Kind.DATA}
+    if len(kinds) > 1 or (is_data and Kind.STATIC in kinds):
+        raise ValueError(message)
+    if kinds:
+        return kinds.pop()
+    return Kind.DATA if is_data else None
 
 
-def _specify(kind: Kind, values: tuple[T, ...], options: dict[str, Any]) -> T:
+def _declare(kind: Kind, values: tuple[T, ...], options: dict[str, Any]) -> T:
     """Mark a value, or declare a field."""
     if len(values) > 1 or (values and options):
         raise TypeError(
             f"{_specifier(kind)} takes either a single positional argument, the value "
             "that is assigned, or keyword arguments, those of dataclasses.field"
         )
-    made: Any = Marked(kind, *values) if values else field(kind=kind, **options)
-    return made  # type: ignore[no-any-return]  # of the type of what it stands for
+    declaration: Any = Marked(kind, *values) if values else field(kind=kind, **options)
+    return declaration  # type: ignore[no-any-return]  # checkers take it for the value
 
 
 def data(*value: T, **options: Any) -> T:
@@ -208,7 +224,7 @@ def data(*value: T, **options: Any) -> T:
 
     Modelled on `flax.nnx.data`.
     """
-    return _specify(Kind.DATA, value, options)
+    return _declare(Kind.DATA, value, options)
 
 
 def static(*value: T, **options: Any) -> T:
@@ -240,7 +256,7 @@ def static(*value: T, **options: Any) -> T:
 
     Modelled on `flax.nnx.static`.
     """
-    return _specify(Kind.STATIC, value, options)
+    return _declare(Kind.STATIC, value, options)
 
 
 def parameter(*value: T, **options: Any) -> T:
@@ -262,7 +278,7 @@ def parameter(*value: T, **options: Any) -> T:
         >>> nn.name_to_kind(Linear())["weight"]
         <Kind.PARAMETER: 'parameter'>
     """
-    return _specify(Kind.PARAMETER, value, options)
+    return _declare(Kind.PARAMETER, value, options)
 
 
 def state_value(*value: T, **options: Any) -> T:
@@ -284,4 +300,4 @@ def state_value(*value: T, **options: Any) -> T:
         >>> nn.name_to_kind(Counter())["count"]
         <Kind.STATE: 'state'>
     """
-    return _specify(Kind.STATE, value, options)
+    return _declare(Kind.STATE, value, options)

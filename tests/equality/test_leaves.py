@@ -405,7 +405,7 @@ def test_what_cannot_be_decided_is_an_error_with_the_path(a, b, why):
         with pytest.raises(lw.errors.CompareError) as caught:
             compare({"x": [0, a]}, {"x": [0, b]}, is_leaf=tuple)
         assert str(caught.value).startswith(
-            "at ['x'][1] it cannot be determined whether two leaves are the same " + why
+            "at ['x'][1] cannot tell whether the leaves are equal " + why
         )
         assert str(caught.value.path) == "['x'][1]"
         assert isinstance(caught.value, TypeError)

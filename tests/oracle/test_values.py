@@ -72,7 +72,7 @@ def test_tensors_of_torch(need):
     assert lw.tree_equal([nowhere], [nowhere])
     assert not lw.tree_equal([nowhere], [torch.ones(2, device="meta")])
     with pytest.raises(
-        lw.errors.CompareError, match=r"^at \[1\] it cannot be .* \(two Tensor"
+        lw.errors.CompareError, match=r"^at \[1\] cannot tell .* \(two Tensor"
     ):
         lw.tree_equal([1, nowhere], [1, torch.ones(3, device="meta")])
 
@@ -112,7 +112,7 @@ def test_a_diff_of_traced_values_is_an_error_with_the_path(jax):
         with pytest.raises(lw.errors.CompareError) as caught:
             jax.jit(lambda x, compare=compare: compare({"a": x}, {"a": 1.0}))(1.0)
         assert str(caught.value) == (
-            "at ['a'] it cannot be determined whether two leaves are the same "
+            "at ['a'] cannot tell whether the leaves are equal "
             "(DynamicJaxprTracer and float): jax is tracing, so the values are not "
             "known yet; tree_equal returns a traced bool"
         )

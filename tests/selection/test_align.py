@@ -382,7 +382,7 @@ class Mute:
 
 def test_items_that_cannot_be_compared_are_an_error():
     """Also where items are only compared to find those that are the same."""
-    with pytest.raises(lw.errors.CompareError, match=r"at \[0\] it cannot"):
+    with pytest.raises(lw.errors.CompareError, match=r"at \[0\] cannot tell"):
         lw.tree_diff([Mute(), 1], [Mute(), 2])
 
 

@@ -220,8 +220,7 @@ def cannot_compare(path: Any, a: Any, b: Any, why: Undecided) -> CompareError:
     names = type(a).__qualname__, type(b).__qualname__
     which = f"two {names[0]}" if type(a) is type(b) else " and ".join(names)
     return CompareError(
-        f"at {path.where()} it cannot be determined whether two leaves are the same "
-        f"({which}): {why}",
+        f"at {path.where()} cannot tell whether the leaves are equal ({which}): {why}",
         path=path,
     )
 
@@ -389,7 +388,8 @@ def _answer(a: Any, b: Any) -> bool:
         return answer
     if is_array(answer) and tuple(answer.shape) == ():
         return bool(answer)
-    raise Undecided(f"== returned {clip(answer)} ({type(answer).__qualname__})")
+    name = type(answer).__qualname__
+    raise Undecided(f"== returned {clip(answer)} ({name}), not a bool")
 
 
 _COMPARISONS: Final[

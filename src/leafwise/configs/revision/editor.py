@@ -27,12 +27,11 @@ class RevisionError(ValueError):
     Example:
         >>> from leafwise.configs.formats import load
         >>> from leafwise.configs.revision import revise
-        >>> text = "a: [1,  # one\n  2]\n"
+        >>> text = "a: [1,  # b\n  2]\n"
         >>> revise(text, load(text, "yaml"), {"a": 5})
         Traceback (most recent call last):
         ...
-        leafwise.configs.revision.editor.RevisionError: the comment '# one' would be \
-lost
+        leafwise.configs.revision.editor.RevisionError: the comment '# b' would be lost
     """
 
 

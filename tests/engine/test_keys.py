@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 import pytest
 
 import leafwise as lw
-from alike import told
+from helpers.exact_forms import exact_form
 
 
 FEW, FEW_LEAVES = 12, 128
@@ -28,10 +28,11 @@ def check(tree):
     with lw.engine.disabled():
         expected = met(tree)
     found = met(tree)
-    assert [told(part) for part in found] == [told(part) for part in expected]
+    assert exact_form(found) == exact_form(expected)
     return found
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("count", EDGES)
 @pytest.mark.parametrize("kind", [dict, OrderedDict, lambda d: defaultdict(list, d)])
 def test_dicts_of_any_width(eager, count, kind):

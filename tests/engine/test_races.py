@@ -7,7 +7,8 @@ from itertools import count
 import pytest
 
 import leafwise as lw
-from interrupts import interrupted, run_apart
+from helpers.interrupts import interrupted
+from helpers.processes import run_in_process
 
 
 GENERATED = ("<leafwise flatten",)
@@ -19,6 +20,7 @@ def turned(tree):
         tree[key] = tree.pop(key)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [2, 5, 12, 13, 30])
 @pytest.mark.parametrize(
     "make", [dict, OrderedDict, lambda d: defaultdict(int, d)], ids=str
@@ -127,4 +129,4 @@ thread.join()
 with lw.engine.disabled():
     in_a_child("off")
 """
-    run_apart(code)
+    run_in_process(code)

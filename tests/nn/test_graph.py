@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from helpers.random_trees import Node
 from leafwise import nn
-from strategies import Node
 
 
 def tied():

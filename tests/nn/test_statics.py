@@ -52,7 +52,7 @@ DIFFERENT = [
 ]
 
 
-def test_f2_types_are_told_apart():
+def test_static_values_of_other_types_differ():
     """No two of these values are the same static part."""
     for a, b in itertools.combinations(DIFFERENT, 2):
         assert treedef(a) != treedef(b), (a, b)
@@ -157,7 +157,7 @@ def test_objects_are_explained():
         (Registered, lambda value: value.names.append("a")),
     ],
 )
-def test_f3_changed_in_place(make, change):
+def test_static_values_that_were_changed_in_place(make, change):
     """What was changed in place since is another structure; the old one stays."""
     value = make()
     point = Point(value)

@@ -80,7 +80,11 @@ def _others(keys):
 @pytest.mark.sweep
 @pytest.mark.parametrize("size", [3, 12, 13, 32, 33])
 @pytest.mark.parametrize("key", [lambda n: f"k{-n}", int], ids=["names", "numbers"])
-@pytest.mark.parametrize("make", [dict, OrderedDict, lambda d: defaultdict(int, d)])
+@pytest.mark.parametrize(
+    "make",
+    [dict, OrderedDict, lambda d: defaultdict(int, d)],
+    ids=["dict", "OrderedDict", "defaultdict"],
+)
 @pytest.mark.parametrize("times", [1, 20])
 def test_keys_of_dicts_of_any_width(size, key, make, times, eager):
     """Other keys, another order, and equal keys of another type are seen."""
@@ -103,7 +107,9 @@ def _walked(tree):
 
 @pytest.mark.parametrize("depth", [30, 90, 249, 251, 900])
 @pytest.mark.parametrize(
-    "wrap", [lambda x: [x], lambda x: {"k": x, "n": None}, lambda x: Layer(x, 1)]
+    "wrap",
+    [lambda x: [x], lambda x: {"k": x, "n": None}, lambda x: Layer(x, 1)],
+    ids=["list", "dict", "dataclass"],
 )
 def test_deep_trees(wrap, depth, eager):
     """Deep trees are compiled in pieces, and the deepest left to the walk."""

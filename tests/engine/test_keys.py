@@ -34,7 +34,11 @@ def check(tree):
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("count", EDGES)
-@pytest.mark.parametrize("kind", [dict, OrderedDict, lambda d: defaultdict(list, d)])
+@pytest.mark.parametrize(
+    "kind",
+    [dict, OrderedDict, lambda d: defaultdict(list, d)],
+    ids=["dict", "OrderedDict", "defaultdict"],
+)
 def test_dicts_of_any_width(eager, count, kind):
     """Of leaves alone, with nodes between them, and of equal nodes; any order."""
     keys = [f"key {number * 7 % count}" for number in range(count)]

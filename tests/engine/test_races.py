@@ -23,7 +23,9 @@ def turned(tree):
 @pytest.mark.sweep
 @pytest.mark.parametrize("size", [2, 5, 12, 13, 30])
 @pytest.mark.parametrize(
-    "make", [dict, OrderedDict, lambda d: defaultdict(int, d)], ids=str
+    "make",
+    [dict, OrderedDict, lambda d: defaultdict(int, d)],
+    ids=["dict", "OrderedDict", "defaultdict"],
 )
 def test_each_value_stays_with_its_key_while_a_dict_turns(make, size, eager):
     """Wherever another thread comes in between."""

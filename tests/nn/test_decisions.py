@@ -129,6 +129,7 @@ def test_after_init(value, state, outcome):
         (lambda: lw.data(lw.static(3)), "static", ".x"),
         (lambda: lw.static(lw.data(3)), "data", ".x"),
     ],
+    ids=["list", "dict", "data of a list", "data of static", "static of data"],
 )
 def test_marks_inside(state, value, mark, path):
     """A mark inside another value is refused in every state."""
@@ -215,6 +216,7 @@ lw.register_pytree_node(
         (lambda array: SimpleNamespace(a=1, b=[array]), ".x.b[0]"),
         (lambda array: [np.array([None], dtype=object)], ".x[0]"),
     ],
+    ids=["a node in a namespace", "UserList", "SimpleNamespace", "array of objects"],
 )
 def test_no_array_is_lost_in_what_is_no_tree(make, path):
     """Records and containers that are no nodes are looked into."""

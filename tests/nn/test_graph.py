@@ -63,6 +63,7 @@ def test_arrays_are_duplicates_and_plain_values_are_not():
         lambda x: nn.merge(*nn.split(x)),
         lambda x: nn.merge(*pickle.loads(pickle.dumps(nn.split(x)))),
     ],
+    ids=["clone", "deepcopy", "pickle", "split and merge", "pickle of the split"],
 )
 def test_cycles_and_sharing_survive(make, duplicate):
     """In every way to copy a graph."""

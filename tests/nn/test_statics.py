@@ -96,6 +96,16 @@ def test_static_values_that_hold_themselves():
         lambda aux: aux[1].append(3),
         lambda aux: aux.append(3),
     ],
+    ids=[
+        "empty",
+        "an attribute less",
+        "a value more",
+        "a static attribute more",
+        "a name that is a number",
+        "an unknown kind",
+        "a longer record",
+        "a longer list",
+    ],
 )
 def test_malformed_json(change):
     """What does not fit is refused, never half read."""
@@ -155,6 +165,22 @@ def test_objects_are_explained():
         (lambda: Named([]), lambda value: value.x.append(1)),
         (Registered, lambda value: setattr(value, "rate", 1)),
         (Registered, lambda value: value.names.append("a")),
+    ],
+    ids=[
+        "list",
+        "dict",
+        "set",
+        "bytearray",
+        "list in a dict",
+        "list in a tuple",
+        "OrderedDict",
+        "defaultdict",
+        "Counter",
+        "deque",
+        "equal length",
+        "named tuple",
+        "attribute",
+        "list in an attribute",
     ],
 )
 def test_static_values_that_were_changed_in_place(make, change):

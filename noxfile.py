@@ -136,10 +136,10 @@ def browser(session: nox.Session) -> None:
 
 def suite(session: nox.Session, *command: str) -> None:
     """Run tests with peers; a test that was skipped for another reason is an error."""
-    told = session.run(*command, silent=True)
-    assert isinstance(told, str)
-    print(told[-8_000:])
-    skipped = [line for line in told.splitlines() if line.startswith("SKIPPED")]
+    output = session.run(*command, "-rfEs", silent=True)
+    assert isinstance(output, str)
+    print(output[-8_000:])
+    skipped = [line for line in output.splitlines() if line.startswith("SKIPPED")]
     wrong = [line for line in skipped if not any(why in line for why in EXPECTED)]
     if wrong:
         session.error("tests with peers were skipped:\n" + "\n".join(wrong))

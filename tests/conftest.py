@@ -17,28 +17,33 @@ import leafwise
 from leafwise._hooks import hooks
 
 
-pytest.register_assert_rewrite("nnx_cases", "pax_cases")
-pytest_plugins = ["peers"]
+pytest.register_assert_rewrite("helpers.nnx_pytree_cases")
+pytest_plugins = ["helpers.peers"]
 
-collect_ignore = [] if importlib.util.find_spec("jax") else ["nnx_models.py"]
-if not importlib.util.find_spec("numpy"):  # in a browser it has to be fetched
-    imported = re.compile(
+collect_ignore = []
+if not importlib.util.find_spec("numpy"):  # Pyodide has it only if it is fetched
+    NUMPY_IMPORT = re.compile(
         r"^(?:(?:import|from) numpy\b|from leafwise.* import .*\bnumpy\b)",
         re.MULTILINE,
     )
     collect_ignore += [
         str(path)
         for path in Path(__file__).parent.rglob("*.py")
-        if imported.search(path.read_text(encoding="utf-8"))
+        if NUMPY_IMPORT.search(path.read_text(encoding="utf-8"))
     ]
 
-NEEDS = {"a loop", "classes that go", "processes", "stack", "threads"}
-LACKED = NEEDS - {"classes that go"} if sys.platform == "emscripten" else set()
-"""What this platform does not have: see the mark `needs`."""
+NEEDS = {"a loop", "collectable classes", "processes", "stack", "threads"}
+"""What the mark `needs` may name."""
+MISSING = set()
+"""What this platform does not have of it."""
+if sys.platform == "emscripten":
+    MISSING |= NEEDS - {"collectable classes"}
 if sysconfig.get_config_var("Py_GIL_DISABLED"):
-    LACKED |= {"classes that go"}  # CPython keeps them, once a thread was started
+    # CPython keeps classes alive once a thread was started
+    MISSING.add("collectable classes")
 
-gc.disable()  # while tests are collected: nothing of what that makes goes again
+# No collections while tests are imported: what an import makes is there to stay.
+gc.disable()
 
 settings.register_profile(
     "same",  # the same examples in each run, on each machine
@@ -54,60 +59,56 @@ settings.register_profile(
     settings.get_profile("same"),
     derandomize=False,
     max_examples=int(os.environ.get("LEAFWISE_EXAMPLES", "1000")),
-    suppress_health_check=[*HealthCheck],
+    suppress_health_check=list(HealthCheck),
 )
 settings.load_profile("same")
 
 
-SWEEPS = {
-    "test_another_tree_at_each_place",
-    "test_an_exception_of_a_signal_handler_reaches_the_caller",
-    "test_depth_with_little_stack",
-    "test_dicts_of_any_width",
-    "test_each_value_stays_with_its_key_while_a_dict_turns",
-    "test_files_that_announce_what_they_do_not_have_are_refused",
-    "test_keys_of_dicts_of_any_width",
-    "test_save_is_interrupted_anywhere",
-}
-"""Tests of one thing at many places, of which one in seven is tested by default.
-
-The sessions of CI test all of them: they ask for another profile.
-"""
+SWEEP_STEP = 7
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leave out most places of the sweeps."""
+    """Keep one in seven cases of each test with the mark `sweep`.
+
+    The sessions of CI run all cases: they choose another profile of Hypothesis.
+    """
     if settings.get_current_profile_name() != "same":
         return
-    seen, kept = Counter(), []
+    counts = Counter()
+    selected = []
+    deselected = []
     for item in items:
-        name = getattr(item, "originalname", "")
-        if name not in SWEEPS or seen[name] % 7 == 0:
-            kept.append(item)
-        seen[name] += 1
-    config.hook.pytest_deselected(items=[*{*items} - {*kept}])
-    items[:] = kept
+        if item.get_closest_marker("sweep") is None:
+            selected.append(item)
+            continue
+        test = (item.path, item.originalname)
+        if counts[test] % SWEEP_STEP == 0:
+            selected.append(item)
+        else:
+            deselected.append(item)
+        counts[test] += 1
+    config.hook.pytest_deselected(items=deselected)
+    items[:] = selected
 
 
 def pytest_collection_finish():
-    """Let the collector pass over the tests themselves, a million objects."""
-    given(none())(lambda _: None)()  # now: it looks for what holds its random numbers
+    """Exclude the tests themselves, about a million objects, from collections."""
+    # Hypothesis searches all objects for random generators at its first example, and
+    # finds none of those that are frozen.
+    given(none())(lambda _: None)()
     gc.collect()
     gc.freeze()
     gc.enable()
 
 
-if importlib.util.find_spec("leafwise.engine") is not None:
-    from leafwise.engine import cache
-
-    # let structures be compiled after a few uses, so that tests need not repeat more
-    cache._FEWEST_USES = cache._MOST_USES = 3
-    cache._SAMPLE = 1
+if hasattr(leafwise, "engine"):
+    # Compile structures after a few uses, so that tests need not repeat calls.
+    leafwise.engine.configure(min_uses=3, max_uses=3, sample_every=1)
 
 
 @pytest.fixture
 def no_gc():
-    """Keep the collector away: looking at a million objects again and again is slow."""
+    """Run a test without collections, which are slow among very many objects."""
     gc.disable()
     yield
     gc.enable()
@@ -115,30 +116,37 @@ def no_gc():
 
 @pytest.fixture(autouse=sys.platform == "emscripten")
 def collected():
-    """Collect what a test made: Pyodide 314 may crash on that of several at once."""
+    """Collect after each test: Pyodide 314 may crash on the garbage of several."""
     yield
     gc.collect()
-    gc.freeze()  # what stays is not looked at again
+    gc.freeze()  # the next collection skips the objects that are left
 
 
 @pytest.fixture
-def frameworks_are_not_told(monkeypatch):
-    """Those that are loaded by other tests keep classes that they are told of."""
-    leafwise.Partial(print)  # which is announced once
+def frameworks_are_not_notified(monkeypatch):
+    """Register classes in leafwise alone.
+
+    Frameworks that other tests loaded would keep the classes alive.
+    """
+    leafwise.Partial(print)  # announces the class of partials, which happens once
     monkeypatch.setattr(hooks.announcements, "listeners", [lambda _cls: None])
 
 
 @pytest.fixture
 def no_callbacks():
-    """Take hypothesis and jax out of the collector, which drops exceptions there."""
-    callbacks, gc.callbacks[:] = gc.callbacks[:], []
+    """Remove the callbacks of Hypothesis and jax, in which exceptions are dropped."""
+    callbacks = list(gc.callbacks)
+    gc.callbacks.clear()
     yield
     gc.callbacks[:] = callbacks
 
 
 def pytest_runtest_setup(item):
-    """Skip what needs something that this platform does not have."""
-    needed = {need for mark in item.iter_markers("needs") for need in mark.args}
-    assert needed <= NEEDS
-    if lacked := sorted(needed & LACKED):
-        pytest.skip(f"no {' and '.join(lacked)} on {sys.platform}")
+    """Skip a test that needs something that this platform does not have."""
+    needs = {need for mark in item.iter_markers("needs") for need in mark.args}
+    unknown = needs - NEEDS
+    if unknown:
+        raise pytest.UsageError(f"the mark `needs` does not know {unknown}")
+    missing = sorted(needs & MISSING)
+    if missing:
+        pytest.skip(f"no {' and '.join(missing)} on {sys.platform}")

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from transcripts import output_of
+from helpers.command_line import output_of
 
 
 @pytest.fixture(autouse=True)
@@ -66,6 +66,20 @@ def test_anchors_that_multiply():
             "leafwise: laughs.yaml: its anchors expand to more than 20000000 values\n"
             "[exit status 2]"
         )
+
+
+def test_names_that_flat_prints_are_selectors():
+    """Names with special characters are quoted; an error shows how to write them."""
+    text = '{"deps": {"@types/node": "1"}, "a@b": 1}'
+    Path("package.json").write_text(text)
+    lines = output_of("flat package.json").split("\n")
+    names = [line.split(" = ")[0] for line in lines]
+    assert names == ["deps['@types/node']", "['a@b']"]
+    tree = json.loads(text)
+    assert [lw.at(tree)[name].get() for name in names] == ["1", 1]
+    changed = json.loads(output_of(f'set package.json "{names[0]}=2"'))
+    assert changed["deps"] == {"@types/node": "2"}
+    assert "write ['@types/node']" in output_of("get package.json deps.@types/node")
 
 
 @given(

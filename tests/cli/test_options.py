@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 import leafwise as lw
+from helpers.command_line import output_of
 from leafwise import show
 from leafwise.cli import COMMANDS, main
-from transcripts import output_of
 
 
 TREE = {"lr": 0.1, "sizes": [64, 32], "data": {"path": None, "name": "a"}}

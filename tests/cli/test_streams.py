@@ -55,6 +55,13 @@ def test_pipes_are_utf_8_whatever_the_locale(files, kind, mark, env):
     assert told == (0, f"{TEXT}\n".encode(), b"")
 
 
+def test_a_tree_in_a_pipe_is_utf_8_whatever_the_locale(files):
+    """Characters are escaped only on a terminal that does not have them."""
+    status, out, err = run(files("json"), env={"PYTHONIOENCODING": "ascii"})
+    assert (status, err) == (0, b"")
+    assert TEXT in out.decode()
+
+
 @pytest.mark.parametrize(
     ("kind", "charset"),
     [("json", "utf-16"), ("yaml", "utf-16-le"), ("toml", "utf-32-be")],
@@ -110,3 +117,9 @@ def test_what_cannot_be_read(tmp_path, name, content, reason):
     status, out, err = run(path)
     assert (status, out, err.count(b"\n")) == (2, b"", 1)
     assert err.decode().startswith(f"python -m leafwise: {path}: {reason}")
+
+
+def test_a_file_name_with_a_line_end(tmp_path):
+    """The message is one line all the same."""
+    status, out, err = run(tmp_path / "a\nb.json")
+    assert (status, out, err.count(b"\n")) == (2, b"", 1)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from transcripts import output_of
+from helpers.command_line import output_of
 
 
 HERE = Path(__file__).parent

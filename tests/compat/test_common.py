@@ -27,7 +27,7 @@ def registered_class():
     return Box, Box(1), (functools.partial(optree.tree_map, namespace="let-go"),)
 
 
-@pytest.mark.needs("classes that go")
+@pytest.mark.needs("collectable classes")
 @pytest.mark.parametrize("make", [tuple_class, registered_class])
 def test_classes_are_let_go(make):
     """After any number of calls and 64 other classes; `forget` stands for these."""

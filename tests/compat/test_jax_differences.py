@@ -46,8 +46,7 @@ def tried(function, *args):
 
 
 def test_every_row_has_its_case():
-    assert len(rows()) > 5
-    assert {*rows()} == {*CASES}
+    assert set(rows()) == set(CASES)
 
 
 @pytest.mark.parametrize("what", CASES)

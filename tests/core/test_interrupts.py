@@ -5,7 +5,7 @@ import random
 import pytest
 
 import leafwise as lw
-from interrupts import instructions, reaches_caller
+from helpers.interrupts import count_instructions, exception_reaches_caller
 
 
 engine = pytest.importorskip("leafwise.engine")
@@ -59,6 +59,7 @@ OPERATIONS = {
 }
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("mode", ["disabled", "eager"])
 @pytest.mark.parametrize("error", [KeyboardInterrupt, TimeoutError])
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -70,9 +71,11 @@ def test_an_exception_of_a_signal_handler_reaches_the_caller(
     with getattr(engine, mode)():
         work()
         work()
-        count = instructions(work, WALK)
+        count = count_instructions(work, WALK)
         places = random.Random(0).choices(range(count), k=60)
-        assert any(reaches_caller(work, error("stop"), at, WALK) for at in places)
+        assert any(
+            exception_reaches_caller(work, error("stop"), at, WALK) for at in places
+        )
 
 
 SWITCH = ("leafwise/engine/", "leafwise/_runtime")
@@ -86,8 +89,8 @@ def test_an_interrupt_leaves_the_engine_in_the_mode_that_it_was_in(error, mode):
             pass
 
     before = engine.stats()["mode"]
-    for at in range(instructions(work, SWITCH)):
-        reaches_caller(work, error("stop"), at, SWITCH)
+    for at in range(count_instructions(work, SWITCH)):
+        exception_reaches_caller(work, error("stop"), at, SWITCH)
         lw.tree_leaves([1])
         assert engine.stats()["mode"] == before
 
@@ -95,5 +98,5 @@ def test_an_interrupt_leaves_the_engine_in_the_mode_that_it_was_in(error, mode):
 def test_names_in_files_are_never_stand_ins():
     """Texts of keys are guarded against classes of users, not against signals."""
     work = lambda: lw.selection.to_flat([1, {"a": [2, [3]]}])  # noqa: E731
-    for at in range(instructions(work, TEXTS)):
-        reaches_caller(work, TimeoutError("stop"), at, TEXTS)
+    for at in range(count_instructions(work, TEXTS)):
+        exception_reaches_caller(work, TimeoutError("stop"), at, TEXTS)

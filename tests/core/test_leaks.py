@@ -18,8 +18,8 @@ from leafwise import nn
 
 
 pytestmark = [
-    pytest.mark.needs("classes that go"),
-    pytest.mark.usefixtures("frameworks_are_not_told"),
+    pytest.mark.needs("collectable classes"),
+    pytest.mark.usefixtures("frameworks_are_not_notified"),
 ]
 
 # ------------------------------------------------------------------- sorts of classes

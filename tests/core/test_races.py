@@ -9,7 +9,9 @@ from collections import OrderedDict, defaultdict
 import pytest
 
 import leafwise as lw
-from interrupts import at_once, interrupted, run_apart
+from helpers.interrupts import interrupted
+from helpers.processes import run_in_process
+from helpers.threads import run_together
 
 
 REGISTERING = ("core/registry.py", "leafwise/_runtime.py")
@@ -142,7 +144,7 @@ in_a_child(work)
 go.set()
 thread.join()
 """
-    run_apart(IN_A_CHILD + code)
+    run_in_process(IN_A_CHILD + code)
 
 
 # ------------------------------------------------ dicts that change while they are read
@@ -167,6 +169,7 @@ class Turning:
         return self.name
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("make", [dict, lambda d: defaultdict(int, d)])
 @pytest.mark.parametrize("deep", [False, True])
 def test_each_value_stays_with_its_key_while_a_dict_turns(make, deep):
@@ -229,5 +232,5 @@ def test_a_dict_that_another_thread_turns(make, size, order):
         while len(stop) < 2:
             turn(tree, 1)
 
-    assert at_once(read, read, change) == []
+    assert run_together(read, read, change) == []
     assert wrong == []

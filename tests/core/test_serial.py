@@ -14,8 +14,8 @@ import pytest
 from hypothesis import assume, given
 
 import leafwise as lw
+from helpers.random_trees import Box, Color, Layer, Point, add, trees
 from leafwise.errors import RegistryError
-from strategies import Box, Color, Layer, Point, add, trees
 
 
 class Name(str):

@@ -5,8 +5,8 @@ import time
 import pytest
 
 import leafwise as lw
+from helpers.random_trees import Box, Layer, Point
 from leafwise.core.serial import load
-from strategies import Box, Layer, Point
 
 
 def test_a_class_that_is_not_registered_here():

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import every_tree
 from leafwise.core.builtins import LIST
 from leafwise.core.registry import current
 from leafwise.core.walk import (
@@ -17,7 +18,6 @@ from leafwise.core.walk import (
     leaf_path,
     leaf_paths,
 )
-from strategies import every_tree
 
 
 DEPTH = 100_000
@@ -66,6 +66,7 @@ def levels(tree):
     return found[::-1]
 
 
+@pytest.mark.sweep
 @pytest.mark.usefixtures("no_gc")
 @pytest.mark.parametrize("wrap", WRAPS[:3], ids=names[:3])
 def test_depth_with_little_stack(wrap):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scripts import module_at
+from helpers.repository import load_module
 
 
 SITE, PYODIDE = os.environ.get("LEAFWISE_SITE"), os.environ.get("LEAFWISE_PYODIDE")
@@ -19,7 +19,7 @@ SITE, PYODIDE = os.environ.get("LEAFWISE_SITE"), os.environ.get("LEAFWISE_PYODID
 @pytest.mark.skipif(not SITE, reason="no site was built")
 def test_the_site():
     """Links, anchors, sizes, names."""
-    check_site = module_at("tests/docs/check_site.py")
+    check_site = load_module("tests/docs/check_site.py")
     assert check_site.wrong(Path(SITE).resolve()) == []
 
 
@@ -27,14 +27,14 @@ def test_the_site():
 @pytest.mark.skipif(not (SITE and PYODIDE), reason="no site was built")
 def test_the_site_in_a_browser():
     """Wide and narrow, light and dark; search, and examples that run."""
-    check_pages = module_at("tests/docs/check_pages.py")
+    check_pages = load_module("tests/docs/check_pages.py")
     site, pyodide = Path(SITE).resolve(), Path(PYODIDE).resolve()
     assert check_pages.wrong(site, pyodide) == []
 
 
 def test_checks_find_what_is_wrong(tmp_path):
     """Links to files and anchors that are not there, large pages, names without one."""
-    check_site = module_at("tests/docs/check_site.py")
+    check_site = load_module("tests/docs/check_site.py")
     links = ["two.html", "two.html#top", "#top", "https://example.org/x", "%74wo.html"]
     links += ["three.html", "two.html#bottom"]
     text = '<h1 id="top">a</h1>' + "".join(f'<a href="{one}">b</a>' for one in links)

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from sources import MODULES, SOURCE
+from helpers.package_source import MODULES, SOURCE
 
 
 THREADS = {"leafwise.ops.parallel"} if sys.platform == "emscripten" else set()

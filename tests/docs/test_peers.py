@@ -11,9 +11,9 @@ import pytest
 
 import leafwise
 import leafwise.typing
+from helpers.peers import peer
+from helpers.repository import load_module
 from leafwise import nn
-from peers import peer
-from scripts import module_at
 
 
 FOLDER = Path(__file__).parents[2] / "docs" / "peers"
@@ -82,7 +82,7 @@ def test_every_answer_exists(library):
 
 def test_the_page_has_the_tables():
     """Those of names that differ; `python docs/_ext/peers.py` writes them."""
-    tables = module_at("docs/_ext/peers.py")
+    tables = load_module("docs/_ext/peers.py")
     page = tables.PAGE.read_text(encoding="utf-8")
     assert page.count("<!-- names: ") == len(TABLES)
     assert tables.written(page) == page

@@ -4,11 +4,11 @@ import re
 from pathlib import Path
 
 import leafwise
-from scripts import listed
+from helpers.repository import listed_names
 
 
 DOCS = Path(__file__).parents[2] / "docs"
-ENTRIES = {entry.name: entry for entry in listed()}
+ENTRIES = {entry.name: entry for entry in listed_names()}
 CONSTANTS = re.findall(
     r"^(?:\.\. data::|  {8})\s*(leafwise\.[\w.]+)$",
     (DOCS / "reference" / "types.md").read_text(encoding="utf-8"),

@@ -18,6 +18,13 @@ else:
 
     @pytest.fixture
     def eager():
-        """Compile every structure on first sight."""
+        """Compile each structure when it first occurs."""
         with lw.engine.eager():
             yield
+
+    @pytest.fixture
+    def configure_engine():
+        """Return `engine.configure`; afterwards the settings are what they were."""
+        previous = lw.engine.configure()
+        yield lw.engine.configure
+        lw.engine.configure(**previous)

@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from alike import Node, Pair, outcome, told, told_treedef, trees, variants, walks
+from helpers.confusable_trees import Node, Pair, trees, variants, walks
+from helpers.exact_forms import exact_form, exact_form_of_treedef, outcome
 
 
 def both(act):
@@ -21,21 +22,21 @@ def flattened(tree, walk):
     leaves, treedef = lw.tree_flatten(tree, **walk)
     pairs, again = lw.tree_flatten_with_path(tree, **walk)
     return (
-        told(leaves),
-        told_treedef(treedef),
+        exact_form(leaves),
+        exact_form_of_treedef(treedef),
         treedef == again,
-        [(str(path), told(leaf)) for path, leaf in pairs],
+        [(str(path), exact_form(leaf)) for path, leaf in pairs],
     )
 
 
 SINGLE = (
     lambda tree, walk: flattened(tree, walk),
-    lambda tree, walk: told(lw.tree_map(lambda x: [x], tree, **walk)),
-    lambda tree, walk: told(
+    lambda tree, walk: exact_form(lw.tree_map(lambda x: [x], tree, **walk)),
+    lambda tree, walk: exact_form(
         lw.tree_map_with_path(lambda p, x: (str(p), x), tree, **walk)
     ),
-    lambda tree, walk: told(lw.tree_reduce(lambda a, b: (a, b), tree, 0, **walk)),
-    lambda tree, walk: told(lw.tree_all(tree, **walk)),
+    lambda tree, walk: exact_form(lw.tree_reduce(lambda a, b: (a, b), tree, 0, **walk)),
+    lambda tree, walk: exact_form(lw.tree_all(tree, **walk)),
 )
 
 
@@ -175,7 +176,7 @@ def results(draw):
 
 KEYED = (
     *SINGLE,
-    lambda tree, walk: told(lw.tree_map(lambda x, y: (x, y), tree, tree)),
+    lambda tree, walk: exact_form(lw.tree_map(lambda x, y: (x, y), tree, tree)),
 )
 
 

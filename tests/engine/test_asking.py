@@ -9,18 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from alike import (
-    Layer,
-    Node,
-    Other,
-    Pair,
-    Tree,
-    outcome,
-    told,
-    told_treedef,
-    trees,
-    variants,
-)
+from helpers.confusable_trees import Layer, Node, Other, Pair, Tree, trees, variants
+from helpers.exact_forms import exact_form, exact_form_of_treedef, outcome
 
 
 # ------------------------------------------------------------------ the calls
@@ -70,7 +60,7 @@ def asking(stops, tree, calls, event, at):
     """Return a predicate that takes note, and does something at one call."""
 
     def ask(node):
-        calls.append(told(node))
+        calls.append(exact_form(node))
         if len(calls) == at:
             answer = AT_ONE_CALL[event](tree)
             if answer is not None:
@@ -82,12 +72,12 @@ def asking(stops, tree, calls, event, at):
 
 SINGLE = (
     lambda tree, ask, **how: [
-        told(lw.tree_leaves(tree, ask, **how)),
-        told_treedef(lw.tree_structure(tree, ask, **how)),
+        exact_form(lw.tree_leaves(tree, ask, **how)),
+        exact_form_of_treedef(lw.tree_structure(tree, ask, **how)),
     ],
     lambda tree, ask, **how: lw.tree_map(lambda x: (x,), tree, is_leaf=ask, **how),
     lambda tree, ask, **how: [
-        (str(path), told(leaf))
+        (str(path), exact_form(leaf))
         for path, leaf in lw.tree_leaves_with_path(tree, ask, **how)
     ],
     lambda tree, ask, **how: lw.tree_reduce(
@@ -190,12 +180,13 @@ def after(mode, first, other):
         calls = []
 
         def ask(node):
-            calls.append(told(node))
+            calls.append(exact_form(node))
             return False
 
         return outcome(lw.tree_flatten, other, is_leaf=ask), calls
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("name", PLACES)
 def test_another_tree_at_each_place(name):
     """A leaf that becomes a node, and anything that becomes a leaf."""

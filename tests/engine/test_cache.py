@@ -10,8 +10,7 @@ import weakref
 import pytest
 
 import leafwise as lw
-from alike import Layer, Node
-from leafwise.engine import cache
+from helpers.confusable_trees import Layer, Node
 
 
 def generated_files():
@@ -190,17 +189,57 @@ def test_what_a_flatten_function_raises_is_raised(eager, counted, error):
     ],
     ids=["small", "all different", "list", "layers"],
 )
-def test_a_structure_is_compiled_when_it_pays(monkeypatch, tree, fewest, most):
+def test_a_structure_is_compiled_when_it_pays(configure_engine, tree, fewest, most):
     """After more uses where compiling costs more than it saves."""
-    monkeypatch.setattr(cache, "_FEWEST_USES", 32)
-    monkeypatch.setattr(cache, "_MOST_USES", 256)
-    monkeypatch.setattr(cache, "_SAMPLE", 16)
+    configure_engine(min_uses=32, max_uses=256, sample_every=16)
     with lw.engine.enabled():
         uses = 0
         while not lw.engine.stats()["plans"]:
             lw.tree_map(lambda x: x, tree)
             uses += 1
         assert fewest <= uses <= most
+
+
+@pytest.mark.parametrize("uses", [1, 4])
+def test_the_number_of_uses_can_be_configured(configure_engine, uses):
+    """It is exact if each tree is counted; also for treedefs without trees."""
+    configure_engine(min_uses=uses, max_uses=uses, sample_every=1)
+    with lw.engine.enabled():
+        treedef = lw.tree_structure([1, 2])
+        plans = []
+        for _ in range(uses + 1):
+            plans.append(lw.engine.stats()["plans"])
+            treedef.unflatten([1, 2])
+        assert plans[-1] == 1
+        assert plans[:-1] == [0] * uses or uses == 1
+
+
+def test_settings_that_change_drop_what_was_compiled(configure_engine, eager):
+    """The same settings again drop nothing."""
+    lw.tree_leaves([1, [2]])
+    settings = configure_engine()
+    assert configure_engine(**settings) == settings
+    assert lw.engine.stats()["plans"] == 1
+    configure_engine(min_uses=2)
+    assert lw.engine.stats()["plans"] == 0
+    assert configure_engine() == {**settings, "min_uses": 2}
+
+
+@pytest.mark.parametrize(
+    ("settings", "error", "text"),
+    [
+        ({"min_uses": 2.0}, TypeError, "min_uses must be an int, got float"),
+        ({"sample_every": True}, TypeError, "sample_every must be an int, got bool"),
+        ({"sample_every": 0}, ValueError, "sample_every must be at least 1, got 0"),
+        ({"min_uses": 9, "max_uses": 8}, ValueError, "more than max_uses, got 9 and 8"),
+    ],
+)
+def test_wrong_settings_change_nothing(configure_engine, settings, error, text):
+    """They are refused before any of them applies."""
+    before = configure_engine()
+    with pytest.raises(error, match=text):
+        configure_engine(**settings)
+    assert configure_engine() == before
 
 
 def test_many_structures_behind_one_type_of_root():

@@ -10,7 +10,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 import pytest
 
 import leafwise as lw
-from alike import Layer, Node, Slotted, Text, told, told_treedef
+from helpers.confusable_trees import Layer, Node, Slotted, Text
+from helpers.exact_forms import exact_form, exact_form_of_treedef
 from leafwise.core import walk
 from leafwise.core.registry import current
 from leafwise.core.treedef import PyTreeDef
@@ -58,9 +59,9 @@ def test_shapes_around_the_thresholds(tree, eager):
         assert found == leaves
         assert again == treedef
         assert again.paths() == paths
-        assert told(again.unflatten(leaves)) == told(tree)
+        assert exact_form(again.unflatten(leaves)) == exact_form(tree)
         assert again.flatten_up_to(tree) == leaves
-        assert told(lw.tree_map(lambda x, y: y, tree, tree)) == told(tree)
+        assert exact_form(lw.tree_map(lambda x, y: y, tree, tree)) == exact_form(tree)
 
 
 def _others(keys):
@@ -76,9 +77,14 @@ def _others(keys):
     yield "of another type", [*again[:place], alike, *again[place + 1 :]]
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [3, 12, 13, 32, 33])
 @pytest.mark.parametrize("key", [lambda n: f"k{-n}", int], ids=["names", "numbers"])
-@pytest.mark.parametrize("make", [dict, OrderedDict, lambda d: defaultdict(int, d)])
+@pytest.mark.parametrize(
+    "make",
+    [dict, OrderedDict, lambda d: defaultdict(int, d)],
+    ids=["dict", "OrderedDict", "defaultdict"],
+)
 @pytest.mark.parametrize("times", [1, 20])
 def test_keys_of_dicts_of_any_width(size, key, make, times, eager):
     """Other keys, another order, and equal keys of another type are seen."""
@@ -90,8 +96,8 @@ def test_keys_of_dicts_of_any_width(size, key, make, times, eager):
         tree = [make(dict.fromkeys(others, 0))] * times
         found = lw.tree_structure(tree)
         assert (found is treedef) is (what == "equal")
-        assert told_treedef(found) == told_treedef(_walked(tree))
-        assert told(found.unflatten(lw.tree_leaves(tree))) == told(tree)
+        assert exact_form_of_treedef(found) == exact_form_of_treedef(_walked(tree))
+        assert exact_form(found.unflatten(lw.tree_leaves(tree))) == exact_form(tree)
 
 
 def _walked(tree):
@@ -101,7 +107,9 @@ def _walked(tree):
 
 @pytest.mark.parametrize("depth", [30, 90, 249, 251, 900])
 @pytest.mark.parametrize(
-    "wrap", [lambda x: [x], lambda x: {"k": x, "n": None}, lambda x: Layer(x, 1)]
+    "wrap",
+    [lambda x: [x], lambda x: {"k": x, "n": None}, lambda x: Layer(x, 1)],
+    ids=["list", "dict", "dataclass"],
 )
 def test_deep_trees(wrap, depth, eager):
     """Deep trees are compiled in pieces, and the deepest left to the walk."""

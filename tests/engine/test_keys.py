@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 import pytest
 
 import leafwise as lw
-from alike import told
+from helpers.exact_forms import exact_form
 
 
 FEW, FEW_LEAVES = 12, 128
@@ -28,12 +28,17 @@ def check(tree):
     with lw.engine.disabled():
         expected = met(tree)
     found = met(tree)
-    assert [told(part) for part in found] == [told(part) for part in expected]
+    assert exact_form(found) == exact_form(expected)
     return found
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("count", EDGES)
-@pytest.mark.parametrize("kind", [dict, OrderedDict, lambda d: defaultdict(list, d)])
+@pytest.mark.parametrize(
+    "kind",
+    [dict, OrderedDict, lambda d: defaultdict(list, d)],
+    ids=["dict", "OrderedDict", "defaultdict"],
+)
 def test_dicts_of_any_width(eager, count, kind):
     """Of leaves alone, with nodes between them, and of equal nodes; any order."""
     keys = [f"key {number * 7 % count}" for number in range(count)]

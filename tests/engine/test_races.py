@@ -7,7 +7,8 @@ from itertools import count
 import pytest
 
 import leafwise as lw
-from interrupts import interrupted, run_apart
+from helpers.interrupts import interrupted
+from helpers.processes import run_in_process
 
 
 GENERATED = ("<leafwise flatten",)
@@ -19,9 +20,12 @@ def turned(tree):
         tree[key] = tree.pop(key)
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize("size", [2, 5, 12, 13, 30])
 @pytest.mark.parametrize(
-    "make", [dict, OrderedDict, lambda d: defaultdict(int, d)], ids=str
+    "make",
+    [dict, OrderedDict, lambda d: defaultdict(int, d)],
+    ids=["dict", "OrderedDict", "defaultdict"],
 )
 def test_each_value_stays_with_its_key_while_a_dict_turns(make, size, eager):
     """Wherever another thread comes in between."""
@@ -127,4 +131,4 @@ thread.join()
 with lw.engine.disabled():
     in_a_child("off")
 """
-    run_apart(code)
+    run_in_process(code)

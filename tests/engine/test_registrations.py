@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from alike import Node, told
-from interrupts import interrupted
+from helpers.confusable_trees import Node
+from helpers.exact_forms import exact_form
+from helpers.interrupts import interrupted
 from leafwise.core.registry import view_of
 from leafwise.core.walk import flatten
 from leafwise.errors import RegistryError
@@ -24,7 +25,7 @@ def functions(cls):
     return lambda node: (node.kids, node.aux), lambda aux, kids: cls(kids, aux)
 
 
-pytestmark = pytest.mark.usefixtures("frameworks_are_not_told")
+pytestmark = pytest.mark.usefixtures("frameworks_are_not_notified")
 
 
 def register(cls, **options):
@@ -169,9 +170,9 @@ def test_any_registrations(mode, trees, steps):
                     ]
                     assert str(treedef._code) == str(tuple(code))
                     assert treedef._mode == (space, none)
-                made += [(treedef, told(treedef.unflatten(found)), found)]
+                made += [(treedef, exact_form(treedef.unflatten(found)), found)]
                 for treedef, expected, found in made:
-                    assert told(treedef.unflatten(found)) == expected
+                    assert exact_form(treedef.unflatten(found)) == expected
     finally:
         for cls in CLASSES:
             for space in SPACES:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from alike import KEYS, Node, Tree, leaves, outcome, told, trees, variants
+from helpers.confusable_trees import KEYS, Node, Tree, leaves, trees, variants
+from helpers.exact_forms import exact_form, outcome
 from leafwise.core.keys import known_dicts
 from leafwise.errors import RegistryError
 
@@ -78,7 +79,7 @@ class Program:
 
     def seen(self, *args):
         """Take note of a call; return something."""
-        self.calls.append([*map(told, args)])
+        self.calls.append([*map(exact_form, args)])
         return ["leaf", *args]
 
     def failing(self, *args):
@@ -135,7 +136,7 @@ def options(p, n):
     if n % 3 == 0:
         p.options["none_is_leaf"] = True
     if n % 5 == 0:
-        p.options["namespace"] = ("alike-insertion", OWN)[n % 2]
+        p.options["namespace"] = ("dicts-by-insertion", OWN)[n % 2]
 
 
 def mutate(p, n):
@@ -279,7 +280,7 @@ def played(mode, family, steps):
                         known_dicts.clear()
                     program.calls = []
                     found.append((outcome(ACTS[name], program, n), program.calls))
-                found.append((told(program.tree), told(program.other)))
+                found.append((exact_form(program.tree), exact_form(program.other)))
     finally:
         for namespace in ("", OWN):
             unregister(namespace)

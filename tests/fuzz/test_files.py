@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import leafwise as lw
-from alike import Pair, Tree
+from helpers.confusable_trees import Pair, Tree
 from leafwise import nn
 
 

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from alike import trees, walks
-from interrupts import instructions, reaches_caller
+from helpers.confusable_trees import trees, walks
+from helpers.interrupts import count_instructions, exception_reaches_caller
 
 
 FILES = ("leafwise/core/", "leafwise/ops/", "<leafwise")
@@ -44,6 +44,6 @@ def test_an_interrupt_reaches_the_caller(tree, walk, name, mode, error, places):
                 work()
         except Exception:  # a function that takes no such leaf
             return
-        count = instructions(work, FILES)
+        count = count_instructions(work, FILES)
         for place in places:
-            reaches_caller(work, error("stop"), int(place * count), FILES)
+            exception_reaches_caller(work, error("stop"), int(place * count), FILES)

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from alike import Node, Tree, told, trees
-from interrupts import at_once
+from helpers.confusable_trees import Node, Tree, trees
+from helpers.exact_forms import exact_form
+from helpers.threads import run_together
 from leafwise import nn
 
 
@@ -38,7 +39,7 @@ class Shared:
     def __init__(self, tree):
         self.tree = tree
         leaves, treedef = lw.tree_flatten(tree)
-        self.leaves, self.text = told(leaves), repr(treedef)
+        self.leaves, self.text = exact_form(leaves), repr(treedef)
         self.paths = [*map(str, treedef.paths())]
         self.table = {f"k{n}": (f"k{n}", 0) for n in range(12)}
         self.items = [*range(20)]
@@ -57,13 +58,13 @@ def unregister():
 def read_fixed(random, shared):
     """A tree that nobody changes is the same for all."""
     leaves, treedef = lw.tree_flatten(shared.tree)
-    assert told(leaves) == shared.leaves
+    assert exact_form(leaves) == shared.leaves
     assert repr(treedef) == shared.text
     for mapped in (
         lw.tree_map(lambda x: [x], shared.tree),
         lw.tree_map(lambda x, y: x, shared.tree, shared.tree),
     ):
-        assert told(lw.tree_leaves(mapped)) == shared.leaves
+        assert exact_form(lw.tree_leaves(mapped)) == shared.leaves
     assert [*map(str, lw.tree_paths(shared.tree))] == shared.paths
     again = lw.tree_structure(shared.tree)
     assert treedef == again
@@ -102,12 +103,12 @@ def read_late(random, shared):
     leaves, treedef = lw.tree_flatten(shared.late)
     shown = [leaf if isinstance(leaf, int) else "Early" for leaf in leaves]
     assert shown in ([1, "Early", 4], [1, 2, 3, 4], [1, 3, 2, 4])
-    assert told(treedef.unflatten(leaves)) == told(shared.late)
+    assert exact_form(treedef.unflatten(leaves)) == exact_form(shared.late)
     try:
         mapped = lw.tree_map(lambda x, _: x, shared.late, shared.late)
     except lw.StructureError:
         return  # registered between the two
-    assert told(mapped) == told(shared.late)
+    assert exact_form(mapped) == exact_form(shared.late)
 
 
 def read_model(random, shared):
@@ -174,7 +175,7 @@ def switch(random, shared):
     if ENGINE:
         modes = (ENGINE.disabled, ENGINE.enabled, ENGINE.eager)
         with random.choice(modes)():
-            assert told(lw.tree_leaves(shared.tree)) == shared.leaves
+            assert exact_form(lw.tree_leaves(shared.tree)) == shared.leaves
         ENGINE.forget()
 
 
@@ -199,8 +200,8 @@ def test_threads(tree, readers, seed):
     shared, mode = Shared(tree), ENGINE and ENGINE.stats()["mode"]
     acts = [*readers, register, Random(seed).choice(WRITERS)]
     try:
-        assert at_once(*(steps(act, shared, seed) for act in acts)) == []
+        assert run_together(*(steps(act, shared, seed) for act in acts)) == []
     finally:
         unregister()
     assert mode == (ENGINE and ENGINE.stats()["mode"])
-    assert told(lw.tree_leaves(shared.tree)) == shared.leaves
+    assert exact_form(lw.tree_leaves(shared.tree)) == shared.leaves

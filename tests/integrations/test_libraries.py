@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import keys, leaves
 from leafwise.errors import RegistryError
 from leafwise.integrations import register_mapping, register_sequence, support
-from strategies import keys, leaves
 
 
 class Table(dict):

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import given
 
 import leafwise as lw
+from helpers.random_trees import common_trees
 from leafwise.core.context import context_of
 from leafwise.core.registry import view_of
 from leafwise.core.walk import PathPredicate, leaf_paths
 from leafwise.integrations import torch
-from strategies import common_trees
 
 
 @given(tree=common_trees())

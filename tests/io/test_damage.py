@@ -14,9 +14,9 @@ import zipfile
 import pytest
 
 import leafwise as lw
+from helpers.random_trees import Box, Point
 from leafwise import nn
 from leafwise.errors import FileError
-from strategies import Box, Point
 
 
 np = pytest.importorskip("numpy")
@@ -214,6 +214,7 @@ def written(folder, name):
     return path
 
 
+@pytest.mark.sweep
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", HOSTILE)
 def test_files_that_announce_what_they_do_not_have_are_refused(tmp_path, name):

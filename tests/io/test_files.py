@@ -13,10 +13,10 @@ from importlib.util import find_spec
 import pytest
 
 import leafwise as lw
-from interrupts import run_apart
+from helpers.processes import run_in_process
+from helpers.random_trees import Box, Color, Layer, Net, Point
 from leafwise import nn
 from leafwise.errors import CycleError, FileError
-from strategies import Box, Color, Layer, Net, Point
 
 
 np = pytest.importorskip("numpy")
@@ -430,5 +430,5 @@ def test_namespaces(tmp_path):
 def test_a_file_with_a_state_needs_no_import_of_its_classes(tmp_path):
     path = str(tmp_path / "state.json")
     lw.save(path, nn.State({"a": nn.Param(1.0)}))
-    told = run_apart(f"import leafwise as lw; print(lw.load({path!r}))")
+    told = run_in_process(f"import leafwise as lw; print(lw.load({path!r}))")
     assert told == "State({'a': Param(value=1.0)})\n"

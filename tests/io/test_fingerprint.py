@@ -18,10 +18,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import fingerprints
 import leafwise as lw
+from helpers import fingerprint_trees
+from helpers.fingerprint_trees import Color, Level, Mode, Plain, increment
+from helpers.random_trees import trees
 from leafwise.errors import CompareError, TreeDefError
-from strategies import trees
 
 
 TABLE = Path(__file__).with_name("fingerprints.txt")
@@ -49,7 +50,7 @@ def as_leaf(value, **how):
 def same(a, b):
     """Return whether two values have one fingerprint, as leaves and static ones."""
     leaves = as_leaf(a) == as_leaf(b)
-    static = [lw.fingerprint(fingerprints.Box((), [value])) for value in (a, b)]
+    static = [lw.fingerprint(fingerprint_trees.Box((), [value])) for value in (a, b)]
     assert leaves == (static[0] == static[1])
     return leaves
 
@@ -60,7 +61,7 @@ def same(a, b):
 @pytest.mark.parametrize("sort", ["values", "static", "trees"])
 def test_the_same_on_each_python(sort):
     """What stands in the table; and no two are the same."""
-    found = fingerprints.table(sort)
+    found = fingerprint_trees.short_fingerprints(sort)
     assert found == known(sort)
     assert len({*found}) == len(found)
 
@@ -68,8 +69,11 @@ def test_the_same_on_each_python(sort):
 @pytest.mark.needs("processes")
 def test_the_same_for_each_seed_of_hashes():
     """The order of sets and of what hangs on hashes does not matter."""
-    code = "import fingerprints; print(*fingerprints.table('values'))"
-    folders = [str(Path(fingerprints.__file__).parent), *sys.path]
+    code = (
+        "from helpers.fingerprint_trees import short_fingerprints\n"
+        "print(*short_fingerprints('values'))"
+    )
+    folders = [str(Path(fingerprint_trees.__file__).parents[1]), *sys.path]
     env = os.environ | {"PYTHONHASHSEED": "1", "PYTHONPATH": os.pathsep.join(folders)}
     told = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
     assert told.split() == known("values")
@@ -88,7 +92,7 @@ def test_what_does_not_count():
         {"static": {"q": {"r", 2}, "p": 1}},
     )
     assert same(left, right)
-    for tree in fingerprints.TREES:
+    for tree in fingerprint_trees.TREES:
         again = lw.tree_map(lambda leaf: leaf, tree)
         assert lw.fingerprint(again) == lw.fingerprint(tree)
 
@@ -112,7 +116,7 @@ def test_what_may_not_be_mixed_up():
     ]
     found = {lw.fingerprint(tree) for tree in alike}
     assert len(found) == len(alike)
-    nested = {lw.fingerprint(fingerprints.Box((), tree)) for tree in alike}
+    nested = {lw.fingerprint(fingerprint_trees.Box((), tree)) for tree in alike}
     assert len(nested) == len(alike)
     assert not nested & found
 
@@ -146,7 +150,7 @@ scalars = (
     | st.datetimes(timezones=ZONES)
     | st.dates()
     | st.timedeltas()
-    | st.sampled_from([*fingerprints.VALUES])
+    | st.sampled_from([*fingerprint_trees.VALUES])
 )
 
 
@@ -175,7 +179,6 @@ class Shade(enum.StrEnum):
 NAN, DECIMAL = float("nan"), decimal.Decimal
 NOON = datetime.datetime(2026, 1, 1, 12)
 EAST = datetime.timezone(datetime.timedelta(hours=2))
-plain, increment, color = fingerprints.Plain, fingerprints.increment, fingerprints.Color
 SAME = [
     (0.0, -0.0), (NAN, -NAN), (complex(0.0, -0.0), 0j), (complex(NAN), complex(-NAN)),
     (DECIMAL("1.50"), DECIMAL("1.5")), (DECIMAL("-0E+3"), DECIMAL(0)),
@@ -185,7 +188,7 @@ SAME = [
       for edge in (datetime.datetime.min, datetime.datetime.max)
       for zone in (datetime.UTC, EAST, datetime.timezone(-EAST.utcoffset(None)))),
     (Path("a/b"), pathlib.Path("a", "b")), (Size(3), Size(3)),
-    (Row([1, 2]), Row([1, 2])), (plain(1, "a"), plain(1, "a")), (len, len),
+    (Row([1, 2]), Row([1, 2])), (Plain(1, "a"), Plain(1, "a")), (len, len),
     (functools.partial(increment, 1), functools.partial(increment, 1)),
 ]  # fmt: skip
 DIFFERENT = [
@@ -195,10 +198,10 @@ DIFFERENT = [
     (NOON, NOON.date()),
     (Path("a/b"), pathlib.PurePosixPath("a/b")), (Path("a/b"), "a/b"),
     (Size(3), 3),
-    (Row([1, 2]), (1, 2)), (plain(1, "a"), plain(1, "b")), (len, max), (int, float),
-    (increment, fingerprints.table), (Shade.DARK, "dark"),
+    (Row([1, 2]), (1, 2)), (Plain(1, "a"), Plain(1, "b")), (len, max), (int, float),
+    (increment, fingerprint_trees.short_fingerprints), (Shade.DARK, "dark"),
     (functools.partial(increment, 1), functools.partial(increment, 2)),
-    (color.RED, fingerprints.Level.LOW), (fingerprints.Mode(3), fingerprints.Mode(5)),
+    (Color.RED, Level.LOW), (Mode(3), Mode(5)),
 ]  # fmt: skip
 
 
@@ -261,7 +264,7 @@ def test_what_leaf_bytes_does_wrong():
 
 def test_aux_data_without_a_fingerprint():
     """Is an error with its path, for a tree and its structure."""
-    box = fingerprints.Box
+    box = fingerprint_trees.Box
     tree = {"x": [box((1, 2), Opaque())]}
     for make in (lw.fingerprint, lambda tree: lw.fingerprint(lw.tree_structure(tree))):
         with pytest.raises(TreeDefError, match="the aux data of Box has no") as caught:
@@ -321,7 +324,7 @@ def test_static_instances():
 def test_arrays_on_each_python():
     """What stands in the table."""
     pytest.importorskip("numpy")
-    assert fingerprints.table("arrays") == known("arrays")
+    assert fingerprint_trees.short_fingerprints("arrays") == known("arrays")
 
 
 def fp(array):

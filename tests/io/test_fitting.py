@@ -5,9 +5,9 @@ import json
 import pytest
 
 import leafwise as lw
+from helpers.random_trees import Box, Layer
 from leafwise import nn
 from leafwise.errors import FileError
-from strategies import Box, Layer
 
 
 np = pytest.importorskip("numpy")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import settings
 
 import leafwise as lw
-from interrupts import interrupted
-from strategies import Point
+from helpers.interrupts import interrupted
+from helpers.random_trees import Point
 
 
 np = pytest.importorskip("numpy")
@@ -102,6 +102,7 @@ def attempts(path, places):
     return count
 
 
+@pytest.mark.sweep
 def test_save_is_interrupted_anywhere(path):
     if path.suffix == ".safetensors":
         pytest.importorskip("safetensors")

@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from strategies import Box, Color, Layer, common_trees, keys, leaves, trees
+from helpers.random_trees import Box, Color, Layer, common_trees, keys, leaves, trees
 
 
 both_modes = st.booleans()

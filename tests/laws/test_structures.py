@@ -3,9 +3,9 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import alike
 import leafwise as lw
-from strategies import common_trees, every_tree, trees
+from helpers import confusable_trees
+from helpers.random_trees import common_trees, every_tree, trees
 
 
 structures = trees(8).map(lw.tree_structure)
@@ -183,10 +183,12 @@ def test_is_leaf_with_a_path(tree):
     assert seen == [*lw.tree_walk(tree)]
 
 
-@given(st.data(), alike.trees, alike.walks)
+@given(st.data(), confusable_trees.trees, confusable_trees.walks)
 def test_all_that_compare_trees_agree(data, one, options):
     """Equal trees have no differences; whatever differs is told in two texts."""
-    other = data.draw(alike.variants(one) | st.just(lw.tree_map(lambda x: x, one)))
+    other = data.draw(
+        confusable_trees.variants(one) | st.just(lw.tree_map(lambda x: x, one))
+    )
     equal = lw.tree_equal(one, other, **options)
     assert lw.tree_equal(other, one, **options) is equal
     diff = lw.tree_diff(one, other, **options)

@@ -1,4 +1,4 @@
-"""List, Dict and Sequential, requirement by requirement (N16), and mended defects."""
+"""List, Dict and Sequential: what they share with the containers of Python."""
 
 import pickle
 
@@ -21,7 +21,7 @@ def kinds(container):
 # ------------------------------------------------------------------------- List
 
 
-def test_n16_1_what_lists_do():
+def test_lists_behave_like_sequences():
     """Length, iteration, negative positions, slices, and errors that name things."""
     items = nn.List([lw.data(1), lw.static(10), "a"])
     assert (len(items), [*items], items[-1], items[1:], items[::-1]) == (
@@ -78,7 +78,7 @@ def test_lists_have_attributes_too():
 # ------------------------------------------------------------------------- Dict
 
 
-def test_n16_2_what_dicts_do():
+def test_dicts_behave_like_mappings():
     """All ways to make one, items as attributes, and errors that name things."""
     items = nn.Dict({"a": ARRAY}, b=1)
     assert nn.Dict([("a", 1)])["a"] == 1
@@ -102,7 +102,7 @@ def test_n16_2_what_dicts_do():
         nn.Dict({1: 2})
 
 
-def test_n16_2_items_never_collide_with_methods():
+def test_items_never_collide_with_methods():
     """An item may be called as a method is; the method stays one."""
     items = nn.Dict(keys=lw.data(1), update=2)
     assert items["keys"] == 1
@@ -142,7 +142,7 @@ def test_checks_reach_items():
 # -------------------------------------------------------------------- Sequential
 
 
-def test_n16_3_sequential():
+def test_sequential_passes_results_on():
     """Tuples are spread, dicts are keywords, nothing gives back what came."""
     assert nn.Sequential()() is None
     assert nn.Sequential()(1) == 1

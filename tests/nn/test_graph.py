@@ -1,4 +1,4 @@
-"""Split, merge, update, pop, clone: requirements N11 to N14 and N18.4 to N18.7."""
+"""Functions on graphs: split, merge, update, pop, clone, and sharing."""
 
 import copy
 import pickle
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import leafwise as lw
+from helpers.random_trees import Node
 from leafwise import nn
-from strategies import Node
 
 
 def tied():
@@ -29,10 +29,10 @@ def knot():
     return outer
 
 
-# ------------------------------------------------------------------- N11 sharing
+# ------------------------------------------------------------------------------ sharing
 
 
-def test_n11_1_find_duplicates():
+def test_find_duplicates():
     """All paths of each thing; cycles; nothing for a tree."""
     tree = tied()
     assert nn.find_duplicates(tree) == [
@@ -45,7 +45,7 @@ def test_n11_1_find_duplicates():
     assert nn.find_duplicates(Node(a=Node(), b=Node())) == []
 
 
-def test_n11_2_what_counts():
+def test_arrays_are_duplicates_and_plain_values_are_not():
     """Arrays do; containers, numbers and texts do not."""
     array, row = np.ones(2), [1]
     tree = {"a": array, "b": [array, row, row, "s", "s", 5, 5, None, None]}
@@ -62,8 +62,9 @@ def test_n11_2_what_counts():
         lambda x: nn.merge(*nn.split(x)),
         lambda x: nn.merge(*pickle.loads(pickle.dumps(nn.split(x)))),
     ],
+    ids=["clone", "deepcopy", "pickle", "split and merge", "pickle of the split"],
 )
-def test_n11_7_cycles_and_sharing_survive(make, duplicate):
+def test_cycles_and_sharing_survive(make, duplicate):
     """In every way to copy a graph."""
     tree = make()
     again = duplicate(tree)
@@ -72,10 +73,10 @@ def test_n11_7_cycles_and_sharing_survive(make, duplicate):
     assert nn.graphdef(again) == nn.graphdef(tree)
 
 
-# ----------------------------------------------------------------- N13 sow, pop
+# ----------------------------------------------------------------------------- sow, pop
 
 
-def test_n13_1_sow():
+def test_sow():
     """By default a growing tuple; functions of one's own; types by name."""
     module = nn.Module()
     assert module.sow(nn.Intermediate, "y", 1)
@@ -88,7 +89,7 @@ def test_n13_1_sow():
     assert module.sum.value == 7
 
 
-def test_n13_2_names_that_are_taken():
+def test_sow_refuses_names_that_are_taken():
     """By a value, a method, a variable of another type."""
     module = nn.Module()
     module.z = 3
@@ -103,7 +104,7 @@ def test_n13_2_names_that_are_taken():
         module.sow("nothing", "q", 1)
 
 
-def test_n13_3_pop():
+def test_pop():
     """Nested by path; gone with its kind; several filters; not out of lists."""
     tree = Node(a=Node(y=nn.Intermediate(1), p=nn.Param(2)), d=nn.Dict())
     tree.d["z"] = nn.Intermediate(3)
@@ -126,10 +127,10 @@ def test_n13_3_pop():
             nn.pop({"x": nn.Param(0), "items": items}, nn.Param)
 
 
-# ------------------------------------------------------------------- N14 perturb
+# ------------------------------------------------------------------------------ perturb
 
 
-def test_n14_perturb():
+def test_perturb():
     """Zeros at first, then what is stored; trees; types by name."""
     module = nn.Module()
     x = np.ones((1, 3), np.float32)
@@ -146,10 +147,10 @@ def test_n14_perturb():
         module.perturb("t", {"a": 1}, "cache")
 
 
-# --------------------------------------------------------------- N18 graph functions
+# ---------------------------------------------------------------------- graph functions
 
 
-def test_n18_4_split_by_filters():
+def test_split_by_filters():
     """Exhaustive or refused; merge in any order; wrong states say where."""
     tree = Node(a=nn.Param(1), b=nn.Cache(2), c=lw.data(3))
     graphdef, params, caches, rest = nn.split(tree, nn.Param, nn.Cache, ...)
@@ -187,7 +188,7 @@ def test_n18_4_split_by_filters():
         nn.merge(graphdef, 3)
 
 
-def test_n18_5_states_alias_variables():
+def test_states_alias_variables():
     """A state has the variables themselves; `copy` and bare values make new ones."""
     tree = Node(a=nn.Param(1, note="n"))
     graphdef, state = nn.split(tree)
@@ -198,7 +199,7 @@ def test_n18_5_states_alias_variables():
     assert (type(fresh), fresh.value, fresh.note) == (nn.Param, 5, "n")
 
 
-def test_n18_5_update():
+def test_update():
     """Values, variables of any type, new names; what does not fit says where."""
     tree = Node(a=nn.Param(1), b=Node(c=lw.data(2)), s="static", l=lw.data([1, (2,)]))
     variable, inner, row = tree.a, tree.b, tree.l
@@ -260,7 +261,7 @@ def test_an_update_that_fails_while_writing_is_taken_back():
     assert repr(tree) == text
 
 
-def test_n18_6_graphdefs():
+def test_graphdefs():
     """Compared by types of statics too, hashable whatever they are, printed."""
     one, other = Node(s=1, x=lw.data(0)), Node(s=True, x=lw.data(0))
     assert nn.graphdef(one) != nn.graphdef(other)
@@ -281,7 +282,7 @@ def test_n18_6_graphdefs():
     )
 
 
-def test_n18_6_going_through():
+def test_iteration_over_a_graph():
     """Everything once, inner things first; modules; direct children."""
     tree = tied()
     found = [(path, type(value).__name__) for path, value in nn.iter_graph(tree)]
@@ -298,7 +299,7 @@ def test_n18_6_going_through():
     assert [path for path, _ in nn.iter_graph(knot())][-1] == ()
 
 
-def test_n18_6_recursive_map():
+def test_recursive_map():
     """Inner ones first, results in place, the original untouched, sharing kept."""
     tree = tied()
     paths = []
@@ -319,7 +320,7 @@ def test_n18_6_recursive_map():
         nn.recursive_map(double, Node(t=lw.data((nn.Param(1),))))
 
 
-def test_n18_6_attributes_of_many():
+def test_set_attributes():
     """By name and filter; missing names, and refused values, change nothing."""
     tree = Node(a=Node(on=True, x=1), b=Node(on=True), on=True)
     nn.set_attributes(tree, lambda path, _: path == ("a",), on=False)

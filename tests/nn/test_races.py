@@ -3,7 +3,7 @@
 from itertools import count
 
 import leafwise as lw
-from interrupts import interrupted
+from helpers.interrupts import interrupted
 from leafwise import nn
 
 

@@ -1,4 +1,4 @@
-"""Filters and states, requirement by requirement (N18.1 to N18.3)."""
+"""Filters, states, and functions on states."""
 
 import copy
 import pickle
@@ -37,7 +37,7 @@ PARAM, CACHE = nn.Param(1), nn.Cache(2)
         (filters.PathIn(("a",), ("b", 0)), (True, True), "PathIn(('a',), ('b', 0))"),
     ],
 )
-def test_n18_3_filters(filter, found, text):
+def test_filters(filter, found, text):
     """Each form, what it means, and how it prints, compares and hashes."""
     meant = filters.predicate(filter)
     assert (meant(("a",), PARAM), meant(("a",), CACHE)) == found
@@ -47,7 +47,7 @@ def test_n18_3_filters(filter, found, text):
     assert pickle.loads(pickle.dumps(meant)) == meant
 
 
-def test_n18_3_bad_filters():
+def test_bad_filters():
     """A bad filter is named; what comes after `...` would get nothing."""
     with pytest.raises(TypeError, match=r"not a filter: 3 \(int\)"):
         filters.predicate(3)
@@ -63,7 +63,7 @@ def make():
     return nn.State({"a": {0: nn.Param(1.0), "x": 2}, "b": 3})
 
 
-def test_n18_1_a_nested_mapping():
+def test_a_state_is_a_nested_mapping():
     """Items and attributes; mappings inside share their storage."""
     state = make()
     inner = state["a"]
@@ -89,7 +89,7 @@ def test_n18_1_a_nested_mapping():
         hash(state)
 
 
-def test_n18_1_operators():
+def test_operators_of_states():
     """Union, difference, equality by value and type."""
     state = make()
     assert (state | {"a": {"x": 9}, "c": 1}).a.x == 9
@@ -104,7 +104,7 @@ def test_n18_1_operators():
     assert (state == {"a": 1}) is False
 
 
-def test_n18_1_as_a_tree():
+def test_a_state_as_a_tree():
     """Sorted keys, also of mixed types; rebuilt as a state."""
     state = nn.State({"b": 1, 0: 2, "a": {"y": 3, 1: 4}})
     leaves, treedef = lw.tree_flatten(state)
@@ -119,7 +119,7 @@ def test_n18_1_as_a_tree():
     assert copy.deepcopy(make()) == make()
 
 
-def test_n18_2_functions():
+def test_functions_on_states():
     """Flat and pure forms, filtering, splitting, mapping, merging."""
     state = make()
     flat = nn.to_flat_state(state)
@@ -142,7 +142,7 @@ def test_n18_2_functions():
             nn.from_flat_state(bad)
 
 
-def test_n18_2_pure_dicts_and_back():
+def test_pure_dicts_and_back():
     """Checkpoints have texts for positions; a stranger is refused, and nothing set."""
     state = make()
     nn.replace_by_pure_dict(state, {"a": {"0": 7.0}, "b": 8})

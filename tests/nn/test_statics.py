@@ -52,7 +52,7 @@ DIFFERENT = [
 ]
 
 
-def test_f2_types_are_told_apart():
+def test_static_values_of_other_types_differ():
     """No two of these values are the same static part."""
     for a, b in itertools.combinations(DIFFERENT, 2):
         assert treedef(a) != treedef(b), (a, b)
@@ -95,6 +95,16 @@ def test_static_values_that_hold_themselves():
         lambda aux: aux[1][0].append(["z", "unknown"]),
         lambda aux: aux[1].append(3),
         lambda aux: aux.append(3),
+    ],
+    ids=[
+        "empty",
+        "an attribute less",
+        "a value more",
+        "a static attribute more",
+        "a name that is a number",
+        "an unknown kind",
+        "a longer record",
+        "a longer list",
     ],
 )
 def test_malformed_json(change):
@@ -156,8 +166,24 @@ def test_objects_are_explained():
         (Registered, lambda value: setattr(value, "rate", 1)),
         (Registered, lambda value: value.names.append("a")),
     ],
+    ids=[
+        "list",
+        "dict",
+        "set",
+        "bytearray",
+        "list in a dict",
+        "list in a tuple",
+        "OrderedDict",
+        "defaultdict",
+        "Counter",
+        "deque",
+        "equal length",
+        "named tuple",
+        "attribute",
+        "list in an attribute",
+    ],
 )
-def test_f3_changed_in_place(make, change):
+def test_static_values_that_were_changed_in_place(make, change):
     """What was changed in place since is another structure; the old one stays."""
     value = make()
     point = Point(value)

@@ -1,4 +1,4 @@
-"""Variables, requirement by requirement (N17)."""
+"""Variables: operators, values, metadata, copies."""
 
 import copy
 import operator
@@ -18,7 +18,7 @@ BINARY = [
 
 
 @pytest.mark.parametrize("function", BINARY)
-def test_n17_1_operators_give_bare_values(function):
+def test_operators_give_bare_values(function):
     """On both sides, and between two variables."""
     seven, three = nn.Param(7), nn.Variable(3)
     expected = function(7, 3)
@@ -28,7 +28,7 @@ def test_n17_1_operators_give_bare_values(function):
         assert found == expected
 
 
-def test_n17_1_other_operators():
+def test_unary_operators_and_conversions():
     """Unary ones, conversions, and what containers do."""
     box = nn.Param(-3)
     assert (-box, +box, abs(box), ~box, bool(box), int(box), float(box)) == (
@@ -51,7 +51,7 @@ def test_n17_1_other_operators():
         hash(box)
 
 
-def test_n17_2_in_place():
+def test_values_change_in_place():
     """Items and the whole value change in place; `+=` on the variable is refused."""
     array = np.zeros(2)
     box = nn.Param(array)
@@ -93,7 +93,7 @@ def test_hooks_of_flax_are_refused():
         nn.Param(1, on_set_value=print, on_get_value=print)
 
 
-def test_n17_3_metadata():
+def test_metadata():
     """Get, set, delete, in all forms; a stranger is refused."""
     box = nn.Param(1, a=1)
     assert box.get_metadata() == {"a": 1}
@@ -117,7 +117,7 @@ def test_n17_3_metadata():
         box.set_metadata(1)
 
 
-def test_n17_4_copies():
+def test_copies_are_independent():
     """Copies are independent; a variable takes the content of any other."""
     box = nn.Param([1], a=1)
     other = box.replace(5, b=2)
@@ -136,7 +136,7 @@ def test_n17_4_copies():
     assert nn.Cache(nn.Param(3, y=1)).get_metadata() == {"y": 1}
 
 
-def test_n17_5_types_by_name():
+def test_types_by_name():
     """The known names, new ones, and one that belongs to another type."""
     for name in ("params", "batch_stats", "cache", "intermediates", "perturbations"):
         assert nn.variable_type(name).tag == name

@@ -3,8 +3,8 @@
 import pytest
 
 import leafwise as lw
+from helpers.random_trees import Node
 from leafwise import nn
-from strategies import Node
 
 
 def test_check_pytree_reports_what_comes_first():

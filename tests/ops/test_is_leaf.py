@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import Box, Layer, Point, trees
 from leafwise.errors import PathError
-from strategies import Box, Layer, Point, trees
 
 
 EXECUTOR = ThreadPoolExecutor(1)
@@ -257,6 +257,18 @@ def _at(tree, path):
         return path(tree)
     except PathError:
         return path
+
+
+# -------------------------------------------------------------------- wrong values
+
+
+@pytest.mark.parametrize("is_leaf", [list[int], (object, 3), (type(None), 3)], ids=str)
+def test_anything_but_types_and_predicates_is_refused(is_leaf):
+    """Generic aliases, and tuples that have other items than types."""
+    with pytest.raises(TypeError, match="is_leaf must be"):
+        lw.tree_leaves([[1]], is_leaf)
+    with pytest.raises(TypeError, match="tree_map_only selects by"):
+        lw.tree_map_only(is_leaf, str, [1])
 
 
 # ------------------------------------------------- which trees are asked, one by one

@@ -1,4 +1,4 @@
-"""Flatten, unflatten, iterate and map: `leafwise.ops.basic`."""
+"""Flatten, unflatten, iterate and map: errors, laziness, trees that change."""
 
 from collections import OrderedDict, defaultdict, deque
 from itertools import count

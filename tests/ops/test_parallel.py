@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from strategies import trees
+from helpers.random_trees import trees
 
 
 def double(x):

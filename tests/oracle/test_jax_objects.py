@@ -3,8 +3,8 @@
 import pytest
 
 import leafwise as lw
+from helpers.nnx_pytree_cases import *  # noqa: F403
 from leafwise import nn
-from nnx_cases import *  # noqa: F403
 
 
 @pytest.fixture

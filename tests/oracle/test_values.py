@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import leafwise as lw
-from alike import one_answer
+from helpers.exact_forms import agreed_equality
 
 
 NAN = float("nan")
@@ -14,7 +14,7 @@ NAN = float("nan")
 
 def agreed(a, b, **options):
     """Return the one answer of all functions that compare, both ways round."""
-    return one_answer({"x": a}, {"x": b}, **options)
+    return agreed_equality({"x": a}, {"x": b}, **options)
 
 
 def test_arrays_of_jax(jax):

@@ -47,10 +47,7 @@ import pytest
 
 plain = ["-p", "no:cacheprovider"]
 peers = [f"--ignore=tests/{name}" for name in ("oracle", "compat")]
-rooms = ["compat", "integrations.numpy", "ops.parallel"]  # it starts threads and a loop
-docs = "tests/docs/test_docstrings.py::test_the_examples_of_a_module[leafwise"
-lacking = [f"--deselect={docs}.{name}" for name in rooms]
-int(pytest.main([*plain, *peers, *lacking, *args]))
+int(pytest.main([*plain, *peers, *args]))
 `);
 } catch (error) {
   // not thrown on: node would print the line of it, and that is all of Pyodide

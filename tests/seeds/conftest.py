@@ -2,7 +2,7 @@
 
 import pytest
 
-from peers import jax, jax_tree, optax, peer
+from helpers.peers import jax, jax_tree, optax, peer
 
 
 __all__ = ["jax", "jax_tree", "optax"]

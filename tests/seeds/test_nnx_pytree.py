@@ -1,9 +1,9 @@
-"""The NNX cases with numpy arrays; see `nnx_cases`."""
+"""The NNX cases with numpy arrays; see `helpers/nnx_pytree_cases.py`."""
 
 import numpy as np
 import pytest
 
-from nnx_cases import *  # noqa: F403
+from helpers.nnx_pytree_cases import *  # noqa: F403
 
 
 @pytest.fixture

@@ -3,16 +3,16 @@
 import numpy as np
 import pytest
 
+from helpers.nnx_pytree_cases import Never, Off
 from leafwise import nn as nnx
-from nnx_cases import Never, Off
 
 
 @pytest.fixture
 def models(jax):
     """Return the models; they import jax."""
-    import nnx_models
+    from helpers import nnx_guide_models
 
-    return nnx_models
+    return nnx_guide_models
 
 
 def test_a_module_under_plain_jit(jax, models):

@@ -10,11 +10,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import every_tree
 from leafwise.errors import EditError
 from leafwise.selection import align
 from leafwise.selection.align import aligned
 from leafwise.show import draw, to_html
-from strategies import every_tree
 
 
 NAN = float("nan")

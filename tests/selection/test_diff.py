@@ -11,8 +11,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import Box, Linear, every_tree
 from leafwise.errors import EditError, PathError
-from strategies import Box, Linear, every_tree
 
 
 @lw.dataclass

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 
 import leafwise as lw
+from helpers.random_trees import every_tree
 from leafwise.show.colors import Paint
-from strategies import every_tree
 
 
 ZEROS = np.zeros((64, 64))

@@ -8,9 +8,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import Linear, Point, every_tree
 from leafwise import nn
 from leafwise.errors import EditError, PathError
-from strategies import Linear, Point, every_tree
 
 
 @lw.dataclass(frozen=True)
@@ -79,6 +79,7 @@ def test_many_edits_are_as_one_after_another(tree, data):
 
 SLICED = {
     "slice": (slice(0, 2), [1, 2]),
+    "slice in a pattern": ("[0:2]", [1, 2]),
     "from the end": (slice(-2, None), [2, 3]),
     "every other one": (slice(None, None, 2), [1, 3]),
     "positions": ((0, 2), [1, 3]),
@@ -357,6 +358,13 @@ def test_an_override_that_adds_a_name_to_a_list():
         EditError, match=r"^override '\+a\.b=1': cannot insert .* \['a'\]"
     ):
         lw.configs.override({"a": [1]}, "+a.b=1")
+
+
+@pytest.mark.parametrize("function", [sum, float])
+def test_a_function_is_a_value(function):
+    """An update does not call it."""
+    updated = lw.tree_update({"act": len}, {"act": function})
+    assert updated == {"act": function}
 
 
 def test_the_end_of_a_list():

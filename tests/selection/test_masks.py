@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import every_tree
 from leafwise import nn
 from leafwise.errors import PathError
-from strategies import every_tree
 
 
 class Model(nn.Module):

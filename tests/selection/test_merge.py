@@ -9,8 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import every_tree, leaves, names
 from leafwise.errors import EditError
-from strategies import every_tree, leaves, names
 
 
 Pair = namedtuple("Pair", ["x", "y"])  # as users write it

@@ -15,8 +15,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import every_tree, leaves
 from leafwise.errors import EditError, PathError
-from strategies import every_tree, leaves
 
 
 @lw.dataclass

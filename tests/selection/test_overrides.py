@@ -1,5 +1,6 @@
 """Lists and dicts without quotes, and what any text becomes."""
 
+import dataclasses
 import json
 
 import pytest
@@ -98,3 +99,15 @@ def test_any_text_is_a_value(text):
     assert isinstance(value, str | int | list | dict | tuple | set)
     if isinstance(value, list | dict) and "\\" not in text:
         assert repr(guess(f"[{text}]")) == repr([value])
+
+
+@lw.register_dataclass
+@dataclasses.dataclass
+class Activation:
+    function: object = len
+
+
+def test_a_text_is_no_function():
+    """Where an attribute is a function, an override by its name is refused."""
+    with pytest.raises(EditError, match="is not a builtin_function"):
+        lw.override(Activation(), ["function=print"])

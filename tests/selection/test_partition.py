@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import every_tree
 from leafwise.errors import EditError, PathError
-from strategies import every_tree
 
 
 SELECTORS = st.lists(

@@ -7,9 +7,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import Linear, Point, trees
 from leafwise.errors import PathError
 from leafwise.selection.select import DEEP, key_kind, parse
-from strategies import Linear, Point, trees
 
 
 CONFIG = {

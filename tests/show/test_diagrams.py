@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import leafwise as lw
-import strategies
+from helpers import random_trees
 from leafwise._text import printable
 from leafwise.core.context import context_of
 from leafwise.show import draw, to_mermaid, to_svg
@@ -105,14 +105,14 @@ def _inner(children):
     return st.one_of(
         st.dictionaries(texts | st.builds(Key), children, max_size=4),
         st.lists(children, max_size=4),
-        st.builds(strategies.Layer, children, children, texts),
+        st.builds(random_trees.Layer, children, children, texts),
         st.builds(Odd, children),
         st.builds(knot, children),
     )
 
 
 leaves = texts | st.builds(Said, texts) | st.integers()
-trees = strategies.every_tree() | st.recursive(leaves, _inner, max_leaves=12)
+trees = random_trees.every_tree() | st.recursive(leaves, _inner, max_leaves=12)
 
 
 def drawn(tree, **options):
@@ -212,8 +212,8 @@ def test_boxes_stand_beside_each_other(tree):
             assert found[box.number][2] < found[inner.number][0]
 
 
-@given(tree=strategies.every_tree())
-@example(tree=strategies.Box(0))
+@given(tree=random_trees.every_tree())
+@example(tree=random_trees.Box(0))
 def test_all_leaves_are_drawn(tree):
     """With their paths, if they are few; one may be in the box of its node."""
     told = box_texts(read_svg(to_svg(tree, collapse=0)))
@@ -241,7 +241,7 @@ def test_equal_siblings_are_one_box():
 def test_what_is_not_equal_is_drawn_apart():
     """Another static value, another shape, an object that is shared."""
     np = pytest.importorskip("numpy")
-    layers = [strategies.Layer(1.5, 2.5, f"layer {n % 2}") for n in range(6)]
+    layers = [random_trees.Layer(1.5, 2.5, f"layer {n % 2}") for n in range(6)]
     assert " x " not in to_mermaid(layers)
     arrays = [np.zeros((8, 8))] + [np.zeros((8, 9)) for _ in range(4)]
     assert to_mermaid(arrays).count("f64[8,9] x 4") == 1

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-import strategies
+from helpers import hostile_text, random_trees
+from helpers.peers import peer
 from leafwise._text import printable
 from leafwise.show import to_html
 from leafwise.show.outline import leaf_text
-from peers import peer
-from show import odd
 
 
 ELEMENTS = {
@@ -116,17 +115,21 @@ def test_a_document_is_whole_and_forbids_all_requests(read):
 # ----------------------------------------------------------------- hostile values
 
 
-@given(tree=st.recursive(odd.leaves | strategies.leaves, odd.nodes, max_leaves=15))
+@given(
+    tree=st.recursive(
+        hostile_text.leaves | random_trees.leaves, hostile_text.nodes, max_leaves=15
+    )
+)
 def test_nothing_in_a_tree_becomes_an_element(read, tree):
     text = checked(read(to_html(tree)))
     for leaf in lw.tree_leaves(tree):
-        if type(leaf) in (str, int, odd.Broken, odd.Loud):
+        if type(leaf) in (str, int, hostile_text.Broken, hostile_text.Loud):
             assert leaf_text(leaf)[:290] in text
     checked(read(to_html(lw.tree_structure(tree))))
     assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e]", text)
 
 
-@given(tree=strategies.every_tree())
+@given(tree=random_trees.every_tree())
 def test_every_tree_has_all_its_leaves(read, tree):
     root = read(to_html(tree, none_is_leaf=True))
     text = checked(root)
@@ -139,8 +142,8 @@ def test_every_tree_has_all_its_leaves(read, tree):
 
 
 @given(
-    a=st.recursive(odd.leaves, odd.nodes, max_leaves=6),
-    b=st.recursive(odd.leaves, odd.nodes, max_leaves=6),
+    a=st.recursive(hostile_text.leaves, hostile_text.nodes, max_leaves=6),
+    b=st.recursive(hostile_text.leaves, hostile_text.nodes, max_leaves=6),
 )
 def test_nothing_in_a_diff_becomes_an_element(read, a, b):
     diff = lw.tree_diff({"a": a, "x": 1}, {"a": b, "y": "</td>"})

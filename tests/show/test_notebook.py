@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 import leafwise as lw
+from helpers.peers import peer
 from leafwise.show import to_html
-from peers import peer
 
 
 pytestmark = [

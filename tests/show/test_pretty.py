@@ -13,10 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import Box, Layer, every_tree
 from leafwise import nn
 from leafwise.core.context import context_of
 from leafwise.show.outline import outline
-from strategies import Box, Layer, every_tree
 
 
 def text(shown):

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import leafwise as lw
+from helpers.peers import peer
 from leafwise import nn
-from peers import peer
 
 
 class Layer(lw.Pytree):

@@ -13,11 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-import strategies
+from helpers import hostile_text, random_trees
+from helpers.peers import peer
 from leafwise import nn
 from leafwise.show.text import columns
-from peers import peer
-from show import odd
 
 
 def text(shown):
@@ -267,7 +266,7 @@ def fresh(tree):
     )
 
 
-@given(tree=strategies.every_tree(), array=arrays)
+@given(tree=random_trees.every_tree(), array=arrays)
 def test_all_leaves_are_counted(tree, array):
     """Of every sort of node; sub-totals add up; and groups have the same total."""
     tree = fresh({"tree": tree, "array": array})
@@ -291,7 +290,7 @@ def test_all_leaves_are_counted(tree, array):
         assert sum(row.count for row in rows) == summary.count
 
 
-@given(tree=strategies.every_tree(), most=st.integers(0, 20), depth=st.integers(0, 4))
+@given(tree=random_trees.every_tree(), most=st.integers(0, 20), depth=st.integers(0, 4))
 def test_limits_hide_nothing_of_the_totals(tree, most, depth):
     """Whatever is shown: the sum over what is shown at the ends is that of all."""
     summary = lw.tree_summary(tree, max_rows=most, depth=depth)
@@ -329,9 +328,12 @@ class Fails:
 
 
 shapes = [None, 3, ("a",), (2, 2)]
-dtypes = st.sampled_from([None, "</td>", np.dtype("f4"), []]) | st.builds(odd.Broken)
+dtypes = st.one_of(
+    st.sampled_from([None, "</td>", np.dtype("f4"), []]),
+    st.builds(hostile_text.Broken),
+)
 leaves = st.one_of(
-    odd.leaves | strategies.leaves | st.builds(Fails),
+    hostile_text.leaves | random_trees.leaves | st.builds(Fails),
     st.builds(Shapes, st.sampled_from(shapes), dtypes),
 )
 
@@ -344,7 +346,7 @@ def free(value):
 
 
 def nodes(children):
-    return odd.nodes(children) | st.builds(free, children)
+    return hostile_text.nodes(children) | st.builds(free, children)
 
 
 class Reader(html.parser.HTMLParser):

@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import pytest
 
 import leafwise as lw
+from helpers.random_trees import Box, Layer, Net, Point
 from leafwise.testing import plugin
-from strategies import Box, Layer, Net, Point
 
 
 SOURCE = Path(lw.__file__).parents[1]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 import leafwise as lw
+from helpers.random_trees import Layer, Net, Point, Slotted, add
 from leafwise import nn
 from leafwise.testing import check_node
-from strategies import Layer, Net, Point, Slotted, add
 
 
 class Pair:

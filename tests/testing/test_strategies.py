@@ -12,8 +12,8 @@ from hypothesis import Phase, find, given, settings
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.random_trees import Color, Layer, Net, Slotted
 from leafwise.testing import treedefs, trees, trees_like
-from strategies import Color, Layer, Net, Slotted
 
 
 QUICK = settings(derandomize=True, database=None, max_examples=500)

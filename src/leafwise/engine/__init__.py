@@ -5,7 +5,7 @@ faster, and changes nothing else. It is on unless the environment variable
 `LEAFWISE_ENGINE` is `0`; with `eager` it compiles each structure when it first occurs.
 Without this package leafwise gives the same results, but slower.
 
-Owns the functions that inspect the engine, and those that switch it on and off.
+Owns the functions that inspect the engine, configure it, and switch it on and off.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .cache import engine
 from .text import Builder, Reader, make_plan
 
 
-__all__ = ["disabled", "eager", "enabled", "forget", "source", "stats"]
+__all__ = ["configure", "disabled", "eager", "enabled", "forget", "source", "stats"]
 
 _MODES = {"0": "off", "off": "off", "eager": "eager"}
 
@@ -127,6 +127,67 @@ def forget() -> None:
         0
     """
     engine.forget()
+
+
+def configure(
+    *,
+    min_uses: int | None = None,
+    max_uses: int | None = None,
+    sample_every: int | None = None,
+) -> dict[str, int]:
+    """Change how often a structure has to occur before it is compiled.
+
+    The settings apply to all threads. A change drops all compiled functions, as
+    `forget` does.
+
+    Args:
+        min_uses: The number of uses after which a structure is compiled if compiling it
+            is cheap, compared with walking it. The default is 32.
+        max_uses: The number of uses if compiling it is expensive. The default is 256.
+        sample_every: How many of the trees that are walked the engine counts: one of
+            this many, as so many uses. The default is 16; with 1 it counts each tree,
+            which is exact and slower.
+
+    Returns:
+        The previous settings, as keyword arguments of this function.
+
+    Raises:
+        TypeError: A setting is not an int.
+        ValueError: A setting is less than 1, or `min_uses` is more than `max_uses`.
+
+    Example:
+        >>> import leafwise as lw
+        >>> previous = lw.engine.configure(min_uses=2, max_uses=2, sample_every=1)
+        >>> lw.engine.configure(**previous)
+        {'min_uses': 2, 'max_uses': 2, 'sample_every': 1}
+    """
+    previous = {
+        "min_uses": engine.min_uses,
+        "max_uses": engine.max_uses,
+        "sample_every": engine.sample_every,
+    }
+    changes = {
+        "min_uses": min_uses,
+        "max_uses": max_uses,
+        "sample_every": sample_every,
+    }
+    settings = dict(previous)
+    for name, value in changes.items():
+        if value is None:
+            continue
+        if type(value) is not int:
+            raise TypeError(f"{name} must be an int, got {described(value)}")
+        if value < 1:
+            raise ValueError(f"{name} must be at least 1, got {value}")
+        settings[name] = value
+    if settings["min_uses"] > settings["max_uses"]:
+        raise ValueError(
+            f"min_uses must not be more than max_uses, got "
+            f"{settings['min_uses']} and {settings['max_uses']}"
+        )
+    if settings != previous:
+        engine.configure(**settings)
+    return previous
 
 
 @contextmanager

@@ -31,7 +31,6 @@ _MAX_PLANS, _MAX_SIZE, _MAX_COUNTS = 256, 2_000_000, 512
 _MAX_PATHS = 16_384
 _MAX_KEYS, _MAX_ALIKE, _MAX_TURNS = 256, 16, 256
 _MAX_MISSES, _MAX_REST = 16, 128
-_FEWEST_USES, _MOST_USES, _SAMPLE = 32, 256, 16
 _READ_AFTER = 16
 _NEVER: Final = float("inf")
 
@@ -310,7 +309,7 @@ class _Root:
         left = self.counts.get(digest)
         if left is None:
             left = _uses_needed(key, nodes) * (1 + self.memory.evicted / 64)
-        left -= 1 if self.asks else _SAMPLE
+        left -= 1 if self.asks else engine.sample_every
         if len(self.counts) >= _MAX_COUNTS:
             self.counts.clear()
         self.counts[digest] = left
@@ -367,7 +366,8 @@ def _uses_needed(key: tuple[Any, ...], nodes: int) -> float:
     few: int = sum(2 + min(arity, 5) for _, _, arity, _ in {*key})
     most: int = sum(2 + min(arity, 5) for _, _, arity, _ in key)
     lines = max(few, min(most, text.UNROLLED))
-    return _FEWEST_USES + (_MOST_USES - _FEWEST_USES) * min(1, lines / nodes)
+    spread = engine.max_uses - engine.min_uses
+    return engine.min_uses + spread * min(1, lines / nodes)
 
 
 # ------------------------------------------------------------------- the engine
@@ -405,9 +405,15 @@ class Engine:
         memory: What was learned.
         compiled: How many structures were compiled so far.
         evicted: How many of them were forgotten, because there were too many.
+        min_uses: After how many uses the cheapest structures are compiled.
+        max_uses: After how many uses the most expensive ones are.
+        sample_every: Of how many trees that were walked one is counted.
     """
 
     def __init__(self) -> None:
+        self.min_uses = 32
+        self.max_uses = 256
+        self.sample_every = 16
         self._lock = allocate_lock()
         self._guard = Guard(self._begin_in_child)
         self._requests: list[ref[Request]] = []
@@ -415,9 +421,15 @@ class Engine:
         self.memory = _Memory()
         self.mode = "off"
         self.compiled = self.evicted = 0
-        self._counters: list[Runner] = []
-        for _ in range(_FEWEST_USES):
-            self._counters.append(self._counter(*self._counters[-1:]))
+        self._counters = self._make_counters()
+
+    def configure(self, min_uses: int, max_uses: int, sample_every: int) -> None:
+        """Change after how many uses structures are compiled; forget all structures."""
+        self.min_uses = min_uses
+        self.max_uses = max_uses
+        self.sample_every = sample_every
+        self._counters = self._make_counters()
+        self._apply()
 
     # ---------------------------------------------------------------- switching
 
@@ -547,7 +559,7 @@ class Engine:
             is_eager = self.mode == "eager"
             if not is_eager and (not root.asks or root.walked == 1):
                 # not always the same of a few that take turns
-                root.skip = _SAMPLE - 1 - root.walked % 2
+                root.skip = self.sample_every - 1 - root.walked % 2
             if root.walked == 1 and root.skip > 0:
                 return  # most types of roots are met once
             self._learn(root, leaves, treedef, root.mark(tree, ask))
@@ -605,7 +617,14 @@ class Engine:
 
     # ----------------------------------------------------- treedefs without trees
 
-    def _counter(self, following: Runner | None = None) -> Runner:
+    def _make_counters(self) -> list[Runner]:
+        """Return runners for each number of uses left, beginning with the last use."""
+        counters = [self._counter(None)]
+        while len(counters) < self.min_uses:
+            counters.append(self._counter(counters[-1]))
+        return counters
+
+    def _counter(self, following: Runner | None) -> Runner:
         """Return a runner that hands a treedef on to another one after one use.
 
         The last of them finds the structure.

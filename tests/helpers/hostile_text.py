@@ -1,9 +1,9 @@
-"""Trees with values that pages and terminals must not act upon."""
+"""Trees with texts that pages and terminals must not interpret."""
 
 from hypothesis import strategies as st
 
 import leafwise as lw
-import strategies
+from helpers import random_trees
 from leafwise import nn
 
 
@@ -47,16 +47,16 @@ leaves = st.one_of(
 
 
 def nodes(children):
-    """Return a strategy of nodes with such names around what another one draws."""
+    """Return a strategy for nodes whose keys and tags are such texts."""
     keys = st.sampled_from(HOSTILE) | st.text(max_size=9) | st.integers()
     tags = st.sampled_from(HOSTILE)
     return st.one_of(
         st.dictionaries(keys, children, max_size=4),
         st.lists(children, max_size=4),
-        st.builds(strategies.Point, children, children),
+        st.builds(random_trees.Point, children, children),
         st.builds(Bad, children),
-        st.builds(strategies.Layer, children, children, tags),
+        st.builds(random_trees.Layer, children, children, tags),
         st.builds(lambda x: nn.Param(x, note="</summary>"), children),
         st.builds(lambda x: nn.State({"<i>": x}), children),
-        st.builds(lambda tag, x: strategies.Box(x, tag=tag), tags, children),
+        st.builds(lambda tag, x: random_trees.Box(x, tag=tag), tags, children),
     )

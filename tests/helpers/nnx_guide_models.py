@@ -1,4 +1,4 @@
-"""The models of Flax NNX's "Module & Pytree", as they stand there but for the import.
+"""The models of Flax NNX's page "Module & Pytree", with `nnx` imported from leafwise.
 
 The same seed makes the same model as in Flax.
 """
@@ -9,7 +9,7 @@ from leafwise import nn as nnx
 
 
 class Block(nnx.Module):
-    """Linear, batch norm, dropout; the mean of what comes out is sown."""
+    """Linear, batch norm, dropout; the mean of the output is sown."""
 
     def __init__(self, din, dout, rngs):
         self.linear = nnx.Linear(din, dout, rngs=rngs)

@@ -1,8 +1,9 @@
-"""Flax NNX's "Module & Pytree", from "nnx.Pytree" to "Attribute checks", and "Object".
+"""Test cases after Flax NNX's page "Module & Pytree", for arrays of numpy and of jax.
 
-Each example in our own words, for whatever makes arrays: the fixture `xp`; what the
-document takes from `jax.tree_util` is the fixture `tree_util`. They run with numpy in
-`tests/seeds`, and again with jax in `tests/oracle`.
+They cover the sections from "nnx.Pytree" to "Attribute checks", and "Object". The
+fixture `xp` makes the arrays, and the fixture `tree_util` has the functions that the
+page takes from `jax.tree_util`. `tests/seeds` runs the cases with numpy, `tests/oracle`
+with jax.
 """
 
 import dataclasses
@@ -19,13 +20,13 @@ def structure(tree_util, tree):
     return {f"tree{tree_util.keystr(path)}": leaf for path, leaf in pairs}
 
 
-LAYERS = [f"tree.layers[{place}].{name}" for place in (0, 1) for name in "bw"]
+LAYERS = [f"tree.layers[{index}].{name}" for index in (0, 1) for name in "bw"]
 
 
 def check_layers(tree_util, tree):
-    found = structure(tree_util, tree)
-    assert [*found] == LAYERS
-    assert [leaf.tolist() for leaf in found.values()] == [[0.0], [[1.0]]] * 2
+    leaves = structure(tree_util, tree)
+    assert list(leaves) == LAYERS
+    assert [leaf.tolist() for leaf in leaves.values()] == [[0.0], [[1.0]]] * 2
 
 
 def test_everything_annotated(xp, tree_util):
@@ -64,8 +65,8 @@ def test_inferred(xp, tree_util):
     check_layers(tree_util, MLP(2, 1))
 
 
-def test_what_is_data(xp):
-    """Arrays and our own trees are; strings, numbers and plain containers are not."""
+def test_is_data(xp):
+    """Arrays and pytree classes are; strings, numbers and plain containers are not."""
     assert nnx.is_data(xp.array(0))
     assert nnx.is_data(nnx.List([]))
     assert nnx.is_data(nnx.Dict())
@@ -86,8 +87,8 @@ def test_when_to_annotate(xp, tree_util):
             if use_bias:
                 self.bias = nnx.Dict(value=xp.array(0.0))
 
-    found = structure(tree_util, Bar(1.0, use_bias=True))
-    assert {path: float(leaf) for path, leaf in found.items()} == {
+    leaves = structure(tree_util, Bar(1.0, use_bias=True))
+    assert {path: float(leaf) for path, leaf in leaves.items()} == {
         "tree.bias['value']": 0.0,
         "tree.ls[0]": 0.0,
         "tree.ls[1]": 1.0,
@@ -95,7 +96,7 @@ def test_when_to_annotate(xp, tree_util):
         "tree.x": 1.0,
         "tree.y": 42.0,
     }
-    assert [*structure(tree_util, Bar(1.0, use_bias=False))][:1] == ["tree.ls[0]"]
+    assert list(structure(tree_util, Bar(1.0, use_bias=False)))[:1] == ["tree.ls[0]"]
 
 
 def test_dataclasses(xp, tree_util):
@@ -114,8 +115,8 @@ def test_dataclasses(xp, tree_util):
         shapes: list[int]
 
     bar = Bar(ls=[Foo(i, xp.array(42 * i), hash(i)) for i in range(2)], shapes=[8, 16])
-    found = structure(tree_util, bar)
-    assert {path: int(leaf) for path, leaf in found.items()} == {
+    leaves = structure(tree_util, bar)
+    assert {path: int(leaf) for path, leaf in leaves.items()} == {
         "tree.ls[0].i": 0,
         "tree.ls[0].x": 0,
         "tree.ls[1].i": 1,
@@ -124,7 +125,7 @@ def test_dataclasses(xp, tree_util):
 
 
 def test_dataclasses_of_the_standard_library(tree_util):
-    """`metadata={"static": ...}` says it to the standard decorator."""
+    """The standard decorator reads `metadata={"static": ...}`."""
 
     @dataclasses.dataclass
     class Bar(nnx.Pytree):
@@ -137,7 +138,7 @@ def test_dataclasses_of_the_standard_library(tree_util):
 
 
 def test_attribute_updates(xp, tree_util):
-    """A kind stays through assignments, until one says otherwise."""
+    """An attribute keeps its kind until it is assigned with another one."""
 
     class Foo(nnx.Pytree):
         def __init__(self):
@@ -168,7 +169,7 @@ def test_arrays_marked_static(xp):
 
 
 def test_arrays_for_static_attributes(xp):
-    """So is an array for an attribute that is known to be static."""
+    """An array for an attribute that is static is refused."""
 
     class Foo(nnx.Pytree):
         def __init__(self, name):
@@ -181,8 +182,8 @@ def test_arrays_for_static_attributes(xp):
     assert foo.name == "mattjj"
 
 
-def test_arrays_that_came_by_mutation(xp):
-    """A static list that is filled in `__init__` is noticed at its end."""
+def test_arrays_appended_to_a_static_list(xp):
+    """They are noticed at the end of `__init__`."""
 
     class Foo(nnx.Pytree):
         def __init__(self):
@@ -209,7 +210,7 @@ def test_annotations_inside_values():
 
 
 class Store:
-    """What both ways of turning registration off are tried with."""
+    """An object with a list of arrays, and an attribute that changes its type."""
 
     def fill(self, xp):
         self.a = [xp.array(1), xp.array(2)]
@@ -252,7 +253,7 @@ def test_duplicates(xp):
 
 
 def test_plain_maps_lose_sharing(xp, tree_util):
-    """A map rebuilds what it meets, each time it meets it."""
+    """A map rebuilds an object each time that it occurs."""
     parent = Parent(xp)
     assert parent.left is parent.right
     mapped = tree_util.tree_map(lambda x: x, parent)
@@ -260,7 +261,7 @@ def test_plain_maps_lose_sharing(xp, tree_util):
 
 
 def test_split_and_update_keep_sharing(xp):
-    """Split, merge and update carry one value for the two names."""
+    """Split, merge and update have one value for the two names."""
     parent = Parent(xp)
     graphdef, state = nnx.split(parent)
     merged = nnx.merge(graphdef, state)
@@ -276,8 +277,8 @@ def test_split_and_update_keep_sharing(xp):
 
 
 @pytest.mark.parametrize("cls", [Off, Never])
-def test_state_of_what_is_no_pytree(cls, xp):
-    """State and split work for it, with positions as keys."""
+def test_state_of_objects_that_are_leaves(cls, xp):
+    """State and split work for them; the keys of lists are indices."""
     foo = cls().fill(xp)
     foo.a = [x * 2 for x in foo.a]
     foo.b *= 2
@@ -311,15 +312,15 @@ class MLP(nnx.Module):
 
 
 def test_sow_and_pop(xp):
-    """What was sown comes out under the path of its module, and is gone then."""
+    """Sown values are popped with the path of their module."""
     model = MLP(xp, 3, 2)
     model(xp.ones((1, 2)))
-    found = nnx.pop(model, nnx.Intermediate)
-    assert [*found.blocks] == [0, 1, 2]
-    means = [float(found.blocks[i].y_mean.value[0]) for i in range(3)]
+    state = nnx.pop(model, nnx.Intermediate)
+    assert list(state.blocks) == [0, 1, 2]
+    means = [float(state.blocks[i].y_mean.value[0]) for i in range(3)]
     assert means == [2.0, 4.0, 8.0]
-    size = found.blocks[0].y_mean[0].nbytes
-    assert str(found).splitlines()[:4] == [
+    size = state.blocks[0].y_mean[0].nbytes
+    assert str(state).splitlines()[:4] == [
         "State({",
         "  'blocks': {",
         "    0: {",

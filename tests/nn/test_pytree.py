@@ -1,4 +1,4 @@
-"""What Flax NNX asks of a `Pytree`, requirement by requirement (N4 to N9)."""
+"""`Pytree` classes: kinds of attributes, dataclasses, checks, copies."""
 
 import copy
 import dataclasses
@@ -22,10 +22,10 @@ class Point(lw.Pytree):
             setattr(self, name, value)
 
 
-# ------------------------------------------------------------------ N4 data, static
+# ------------------------------------------------------------------------- data, static
 
 
-def test_n4_4_equal_whatever_the_order():
+def test_the_order_of_attributes_does_not_count():
     """Attributes set in another order make an equal treedef, of their own order."""
     one = Point(a=lw.data(1), s="x", b=lw.data(2))
     other = Point(b=lw.data(2), a=lw.data(1), s="x")
@@ -37,7 +37,7 @@ def test_n4_4_equal_whatever_the_order():
     assert lw.tree_map(lambda x, y: (x, y), one, other).b == (2, 2)
 
 
-# ------------------------------------------------------------------- N5 inference
+# ---------------------------------------------------------------------------- inference
 
 
 @pytest.mark.parametrize(
@@ -49,13 +49,13 @@ def test_n4_4_equal_whatever_the_order():
         *([], (), {}, set(), [1, 2.0, 3j], range(3), bytearray(b"x"), memoryview(b"x")),
     ],
 )
-def test_n5_2_static(value):
+def test_other_values_are_static(value):
     """Everything else is static, NumPy's scalars and all classes included."""
     assert not nn.is_data(value)
     assert nn.name_to_kind(Point(x=value)) == {"x": nn.Kind.STATIC}
 
 
-def test_n5_4_registered_types():
+def test_registered_types_are_data():
     """`register_data_type` returns the class; subclasses follow on request only."""
 
     @nn.register_data_type
@@ -86,7 +86,7 @@ def test_arrays_that_know_their_form_one_by_one():
     assert lw.tree_leaves(nn.Dict(a=one, b=other)) == [one]
 
 
-def test_n5_4_a_type_can_be_kept_out():
+def test_a_type_can_be_registered_as_static():
     """What looks like an array can be registered as static."""
 
     class Grid:
@@ -99,7 +99,7 @@ def test_n5_4_a_type_can_be_kept_out():
         nn.register_data_type(3)
 
 
-def test_n5_duck_typing():
+def test_arrays_are_recognized_by_their_protocol():
     """An array is told by shape, dtype and a way to hand its memory over."""
 
     class Shape:
@@ -113,10 +113,10 @@ def test_n5_duck_typing():
     assert nn.is_data(Array())
 
 
-# ----------------------------------------------------------------- N7 dataclasses
+# -------------------------------------------------------------------------- dataclasses
 
 
-def test_n7_2_specifiers_take_the_options_of_fields():
+def test_specifiers_take_the_options_of_fields():
     """All options of `dataclasses.field` but `metadata` with the same meaning."""
 
     @lw.dataclass
@@ -140,7 +140,7 @@ def test_n7_2_specifiers_take_the_options_of_fields():
         lw.field(pytree_node=False, kind=nn.Kind.DATA)
 
 
-def test_n7_3_options_of_the_decorator():
+def test_options_of_the_decorator():
     """Our repr is kept, order and eq work, slots are refused, frozen works."""
 
     @lw.dataclass(order=True, kw_only=True)
@@ -166,7 +166,7 @@ def test_n7_3_options_of_the_decorator():
         lw.dataclass(slots=True)(Undecorated)
 
 
-def test_n7_4_metadata_must_be_bool():
+def test_metadata_must_be_bool():
     """The standard decorator with metadata works; anything but a bool is refused."""
 
     @dataclasses.dataclass
@@ -177,7 +177,7 @@ def test_n7_4_metadata_must_be_bool():
         Bar(1)
 
 
-def test_n7_5_disagreement():
+def test_an_annotation_and_a_specifier_that_disagree():
     """An annotation and a specifier that disagree are refused at once."""
     with pytest.raises(ValueError, match="annotated as data but its field is declared"):
 
@@ -192,7 +192,7 @@ def test_n7_5_disagreement():
             a: int = dataclasses.field(metadata={"static": True, "pytree_node": True})
 
 
-def test_n7_6_the_tools_of_dataclasses():
+def test_the_tools_of_dataclasses():
     """`replace`, `asdict`, `fields`, `__post_init__` and inheritance work."""
 
     @lw.dataclass
@@ -213,7 +213,7 @@ def test_n7_6_the_tools_of_dataclasses():
     assert Sub(1.0) == Sub(1.0)
 
 
-def test_n7_8_marked_values_in_a_class_body():
+def test_marked_values_in_a_class_body():
     """A marked value in the body of a plain class is a default with a kind."""
 
     class Foo(lw.Pytree):
@@ -231,10 +231,10 @@ def test_n7_8_marked_values_in_a_class_body():
         Bar()
 
 
-# ------------------------------------------------------------------- N8 stability
+# ---------------------------------------------------------------------------- stability
 
 
-def test_n8_2_kinds_belong_to_instances_and_end_with_del():
+def test_kinds_belong_to_instances_and_end_with_del():
     """Another instance knows nothing of it; after `del` it is asked anew."""
     point = Point(x=lw.data(1))
     assert nn.name_to_kind(Point(x=1)) == {"x": nn.Kind.STATIC}
@@ -246,7 +246,7 @@ def test_n8_2_kinds_belong_to_instances_and_end_with_del():
         del point.y
 
 
-def test_n8_cached_properties_are_no_part():
+def test_cached_properties_are_not_part_of_the_tree():
     """What a cached property keeps is computed anew by a rebuilt object."""
 
     class Foo(lw.Pytree):
@@ -266,10 +266,10 @@ def test_n8_cached_properties_are_no_part():
     assert "doubled" not in nn.name_to_kind(foo)
 
 
-# --------------------------------------------------------------------- N9 checks
+# ------------------------------------------------------------------------------- checks
 
 
-def test_n9_4_is_raised_after_the_outermost_init():
+def test_data_in_static_lists_is_refused_after_the_outermost_init():
     """`super().__init__()` may leave something that the subclass mends."""
 
     class Base(lw.Pytree):
@@ -287,7 +287,7 @@ def test_n9_4_is_raised_after_the_outermost_init():
         Base()
 
 
-def test_n9_5_declared_static_and_mended_in_init():
+def test_data_for_a_static_name_may_be_replaced_in_init():
     """Data for a declared name is refused at the end of `__init__` only."""
 
     class Foo(lw.Pytree):
@@ -303,7 +303,7 @@ def test_n9_5_declared_static_and_mended_in_init():
         Foo(mend=False)
 
 
-def test_n9_7_check_pytree():
+def test_check_pytree():
     """It repeats the checks, also below; and wants a Pytree."""
 
     class Foo(lw.Pytree):
@@ -325,7 +325,7 @@ def test_n9_7_check_pytree():
         nn.check_pytree(outer)
 
 
-def test_n9_cycles_and_width():
+def test_static_values_with_cycles_and_many_items():
     """A static value that contains itself is looked through once."""
     knot = [1]
     knot.append(knot)
@@ -417,17 +417,17 @@ def test_options_are_checked():
         type("Bad", (lw.Pytree,), {}, order="size")
 
 
-def test_n7_3_a_pytree_is_a_node_everywhere():
+def test_a_pytree_is_a_node_everywhere():
     """So its dataclass takes no namespace."""
     with pytest.raises(TypeError, match="omit namespace"):
-        lw.namespace("n7").dataclass(Undecorated)
+        lw.namespace("decorated").dataclass(Undecorated)
 
 
 class Undecorated(lw.Pytree):
     x: int
 
 
-# --------------------------------------------------------------- N15 and copying
+# ------------------------------------------------------------------------------ copying
 
 
 def test_users_may_choose_what_is_pickled():

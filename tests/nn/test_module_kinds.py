@@ -1,4 +1,4 @@
-"""What PAX asks of a module, requirement by requirement (P2 to P8)."""
+"""Modules after PAX: selecting and updating by kind, and iterating over modules."""
 
 import pytest
 
@@ -20,7 +20,7 @@ class Tree(nn.Module):
         self.register_subtree("extra", [5, (6,)])
 
 
-def test_p7_select_and_update():
+def test_select_and_update_by_kind():
     """The kind of a leaf is that of the innermost object's attribute."""
     tree = Tree()
     parameters = nn.select_kind(tree, nn.Kind.PARAMETER)
@@ -46,7 +46,7 @@ def test_p7_select_and_update():
         nn.update_kind(tree, Leaf(), nn.Kind.STATE)
 
 
-def test_p8_4_assigning_before_super_init():
+def test_attributes_may_be_set_before_super_init():
     """Attributes may be set before, or without, `super().__init__()`."""
 
     class Early(nn.Module):

@@ -1,4 +1,4 @@
-"""The peers, as fixtures: optional, unless the environment asks for them."""
+"""Fixtures of the peers: libraries that are optional, unless LEAFWISE_PEERS says so."""
 
 import importlib
 import os
@@ -10,7 +10,7 @@ import pytest
 def peer(name):
     """Import a peer; without it skip, or fail if LEAFWISE_PEERS is "required".
 
-    LEAFWISE_WITHOUT names those that are not to be had on this Python.
+    LEAFWISE_WITHOUT names the peers that have no package for this Python.
     """
     if name.partition(".")[0] in os.environ.get("LEAFWISE_WITHOUT", "").split():
         pytest.skip(f"not on this Python: {name}")
@@ -21,7 +21,7 @@ def peer(name):
 
 @pytest.fixture(scope="session")
 def need():
-    """Return what imports a peer by its name."""
+    """Return the function that imports a peer by its name."""
     return peer
 
 

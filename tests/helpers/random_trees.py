@@ -14,7 +14,7 @@ from leafwise import testing
 
 
 class Color(enum.Enum):
-    """Keys that do not compare, and stand in an order of their own."""
+    """Keys that do not compare, and have an order of their own."""
 
     RED = "r"
     GREEN = "g"
@@ -41,7 +41,7 @@ class Slotted:
 
 
 class Node(lw.Pytree):
-    """Whatever attributes there are."""
+    """An object with any attributes."""
 
     def __init__(self, **attributes: Any) -> None:
         for name, value in attributes.items():
@@ -55,7 +55,7 @@ class Linear(lw.Pytree):
 
 
 class Box:
-    """A class registered with keys of its own and aux data."""
+    """A class that is registered with keys of its own and aux data."""
 
     def __init__(self, *items: Any, tag: Any = None) -> None:
         self.items = list(items)
@@ -105,26 +105,35 @@ keys = st.one_of(
 
 def _box(children: Any) -> Any:
     items = st.lists(children, max_size=3)
-    return st.builds(lambda xs, tag: Box(*xs, tag=tag), items, leaves)
+    return st.builds(lambda items, tag: Box(*items, tag=tag), items, leaves)
 
 
 def _partial(children: Any) -> Any:
-    items = st.lists(children, max_size=3)
-    options = st.dictionaries(names, children, max_size=2)
-    return st.builds(lambda xs, kw: lw.Partial(add, *xs, **kw), items, options)
+    args = st.lists(children, max_size=3)
+    keywords = st.dictionaries(names, children, max_size=2)
+    return st.builds(
+        lambda args, keywords: lw.Partial(add, *args, **keywords), args, keywords
+    )
 
 
-def _odd_dict(children: Any) -> Any:
+def _dict_with_any_keys(children: Any) -> Any:
     return st.dictionaries(keys, children, max_size=4)
 
 
 SEQUENCES = (list, tuple, Point)
 MAPPINGS = (dict, OrderedDict, defaultdict)
 NODES = (
-    *(type(None), *SEQUENCES, *MAPPINGS, deque),
-    *(_odd_dict, Layer, Slotted, _box, _partial),
+    type(None),
+    *SEQUENCES,
+    *MAPPINGS,
+    deque,
+    _dict_with_any_keys,
+    Layer,
+    Slotted,
+    _box,
+    _partial,
 )
-"""Nodes of all sorts, but for objects."""
+"""Nodes of all types, except for objects."""
 
 
 class Net(lw.Pytree):
@@ -140,35 +149,41 @@ def _net(children: Any) -> Any:
     return st.builds(Net, children, children, names)
 
 
-def _list(children: Any) -> Any:
-    return st.lists(children.map(lw.data) | names, max_size=3).map(lw.nn.List)
+def _tree_list(children: Any) -> Any:
+    items = st.lists(children.map(lw.data) | names, max_size=3)
+    return items.map(lw.nn.List)
 
 
-def _dict(children: Any) -> Any:
+def _tree_dict(children: Any) -> Any:
     items = st.dictionaries(names, children.map(lw.data), max_size=3)
     return items.map(lambda items: lw.nn.Dict(**items))
 
 
-def _time(_children: Any) -> Any:
+def _struct_time(_children: Any) -> Any:
     return st.builds(time.gmtime, st.integers(0, 10**9))
 
 
 @cache
 def every_tree(max_leaves: int = 12) -> Any:
     """Return a strategy for trees of all node types and of objects."""
-    nodes = (*NODES, _net, _list, _dict, _time)
+    nodes = (*NODES, _net, _tree_list, _tree_dict, _struct_time)
     return testing.trees(leaves, nodes=nodes, keys=names, max_leaves=max_leaves)
 
 
 @cache
 def trees(max_leaves: int = 20) -> Any:
-    """Return a strategy for trees of all node types."""
+    """Return a strategy for trees of all node types, except for objects."""
     return testing.trees(leaves, nodes=NODES, keys=names, max_leaves=max_leaves)
 
 
 @cache
 def common_trees(*, with_none: bool = True, mappings: bool = True) -> Any:
-    """Return a strategy for trees of the nodes that the peers know too."""
-    nodes = [*SEQUENCES, *(MAPPINGS if mappings else [dict])]
-    nodes += [type(None)] if with_none else []
+    """Return a strategy for trees of the node types that the peers have, too."""
+    nodes = list(SEQUENCES)
+    if mappings:
+        nodes.extend(MAPPINGS)
+    else:
+        nodes.append(dict)
+    if with_none:
+        nodes.append(type(None))
     return testing.trees(leaves, nodes=nodes, keys=names)

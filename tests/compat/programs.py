@@ -90,22 +90,22 @@ def ran(program, module, seed, *trees):
 
 
 @st.composite
-def pairs(draw, classes=(), *, nodes=NODES, leaves=VALUES, keys=WORDS):
+def pairs(draw, classes=(), *, nodes=NODES):
     """Draw two trees: one and the same, nearly equal, one deeper, or unlike."""
     sorts = [*nodes, *map(nodes_of, classes)]
-    trees = lw.testing.trees(leaves, nodes=sorts, keys=keys, max_leaves=8)
+    trees = lw.testing.trees(VALUES, nodes=sorts, keys=WORDS, max_leaves=8)
     first = draw(trees)
     what = draw(st.integers(0, 3))
     if what == 0:
         return first, first
     if what == 1:
-        return first, changed(draw, first, leaves | trees, keys)
+        return first, changed(draw, first, VALUES | trees)
     if what == 2:
         return first, lw.tree_map(lambda _: draw(trees), first, none_is_leaf=True)
     return first, draw(trees)
 
 
-def changed(draw, tree, parts, keys):
+def changed(draw, tree, parts):
     """Draw a tree of built-in containers that differs from another one in one place."""
     kind = type(tree)
     is_dict = kind in (dict, OrderedDict, defaultdict)
@@ -117,14 +117,14 @@ def changed(draw, tree, parts, keys):
     if what == "less":
         del items[place]
     elif what == "more":
-        items.append((draw(keys), draw(parts)) if is_dict else draw(parts))
+        items.append((draw(WORDS), draw(parts)) if is_dict else draw(parts))
     elif not is_dict:
-        items[place] = changed(draw, items[place], parts, keys)
+        items[place] = changed(draw, items[place], parts)
     else:
         key, value = items[place]
         deeper = what == "deeper"
-        value = changed(draw, value, parts, keys) if deeper else value
-        items[place] = (draw(keys) if what == "key" else key, value)
+        value = changed(draw, value, parts) if deeper else value
+        items[place] = (draw(WORDS) if what == "key" else key, value)
     if what == "kind":
         kind = OrderedDict if is_dict else draw(st.sampled_from([list, tuple]))
     return (

@@ -278,21 +278,6 @@ def test_skip_takes_what_to_put_there():
             word(1)
 
 
-def test_skip_replaces_as_functions_of_dm_tree_do():
-    """The same function, as `traverse` of the stand-in takes it and as a visitor."""
-    tree = {"b": [(1, 2), 3], "a": ((4,), {"c": (5, (6, 7))})}
-
-    def short(node):
-        return len(node) if isinstance(node, tuple) and len(node) == 2 else None
-
-    def visitor(node, path, parent):
-        found = short(node)
-        return node if found is None else lw.SKIP(found)
-
-    expected = lw.compat.dm_tree.traverse(short, tree)
-    assert lw.tree_visit(tree, visitor, none_is_leaf=True) == expected
-
-
 def test_a_deep_tree_may_be_replaced_at_every_level():
     """What stood there before is not counted; so may some levels be added."""
     deep = 1

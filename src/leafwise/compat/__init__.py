@@ -16,7 +16,6 @@ from ..lazy import later
 
 
 if TYPE_CHECKING:
-    from . import dm_tree as dm_tree
     from . import jax_tree as jax_tree
     from . import jax_tree_util as jax_tree_util
     from . import optree as optree
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 _HOMES: Final = {"modules": "STANDINS install uninstall"}
 """The modules that are loaded when one of their names is first asked for."""
 
-_ROOMS: Final = "dm_tree jax_tree jax_tree_util optree"
+_ROOMS: Final = "jax_tree jax_tree_util optree"
 """The stand-ins, which are loaded in the same way."""
 
 if not TYPE_CHECKING:

@@ -22,7 +22,6 @@ __all__ = ["STANDINS", "install", "uninstall"]
 STANDINS: Final = {
     "jax.tree": "jax_tree",
     "jax.tree_util": "jax_tree_util",
-    "tree": "dm_tree",
     "optree": "optree",
     **{
         f"optree.{name}": f"optree.{name}"

@@ -386,9 +386,9 @@ class _Frame:
         self.keys = rule.keys(self.aux, len(self.children))
         self.done: list[Any] = []
 
-    def rebuilt(self, trail: list[Any], anew: bool) -> Any:
+    def rebuilt(self, trail: list[Any]) -> Any:
         """Return the node with its visited children; itself if nothing changed."""
-        if not anew and [*map(id, self.done)] == [*map(id, self.children)]:
+        if [*map(id, self.done)] == [*map(id, self.children)]:
             return self.node
         if not any(child is DELETE for child in self.done):
             return self.rule.unflatten(self.aux, self.done)
@@ -467,14 +467,11 @@ class Visiting:
     Args:
         tree, enter, leave: See `tree_visit`.
         context: What is a node.
-        anew: Whether nodes are made anew in which nothing changed.
     """
 
-    def __init__(
-        self, tree: Any, enter: Any, leave: Any, context: Context, anew: bool = False
-    ) -> None:
+    def __init__(self, tree: Any, enter: Any, leave: Any, context: Context) -> None:
         self.tree, self.enter, self.leave = tree, enter, leave
-        self.context, self.anew = context, anew
+        self.context = context
         self.frames: list[_Frame] = []
         self.trail: list[Any] = []  # the keys of the current node
         self.on_path: set[int] = set()
@@ -539,7 +536,7 @@ class Visiting:
         """Leave a node whose children are all done."""
         self.frames.pop()
         self.on_path.discard(id(frame.node))
-        return self._ask(self.leave, frame.rebuilt(self.trail, self.anew))
+        return self._ask(self.leave, frame.rebuilt(self.trail))
 
     def _ask(self, visitor: Visitor | None, node: Any) -> Any:
         """Ask a visitor; `STOP` means that the node stays as it is."""

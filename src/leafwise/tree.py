@@ -65,7 +65,6 @@ if TYPE_CHECKING:
     from .ops.arrays import tree_size as size
     from .ops.arrays import tree_stack as stack
     from .ops.arrays import tree_unstack as unstack
-    from .ops.parallel import tree_gather as gather
     from .selection.diff import tree_diff as diff
     from .selection.edit import tree_update as update
     from .selection.merge import tree_merge as merge
@@ -78,7 +77,6 @@ else:
         for home, names in _LATER.items()
     }
     _HOMES["ops.arrays"] += " nbytes=tree_nbytes"
-    _HOMES["ops.parallel"] = "gather=tree_gather"
     __getattr__, __dir__ = _later(__name__, _HOMES)
 
 # fmt: off
@@ -86,7 +84,7 @@ __all__ = [
     "all", "all_leaves", "any", "broadcast_common", "broadcast_leaves", "broadcast_map",
     "broadcast_map_with_path", "broadcast_prefix", "children", "combine", "concatenate",
     "diff", "equal", "equality_errors", "flatten", "flatten_one_level",
-    "flatten_with_path", "gather", "is_leaf", "iter", "leaves", "leaves_with_path",
+    "flatten_with_path", "is_leaf", "iter", "leaves", "leaves_with_path",
     "map", "map_", "map_only", "map_shared", "map_with_path", "map_with_path_", "max",
     "merge", "min", "nbytes", "partition", "paths", "prefix_errors", "reduce",
     "reduce_associative", "replace_nones", "size", "stack", "structure", "sum",

@@ -1,7 +1,6 @@
-"""Maps that run on an executor, and maps that wait for pending leaves.
+"""Maps whose calls run on an executor, report progress, or collect exceptions.
 
-Owns `parallel`, which makes maps of calls that take long, and `tree_gather`. Results
-are in leaf order, whatever order they come in. All that is written to is written by the
+Results are in leaf order, whatever order they come in. All state is written by the
 thread that called the map; a future that is done only puts a number into a queue.
 """
 
@@ -20,14 +19,14 @@ from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.walk import locate, map_leaves
 from ..safely import add_note, described, type_name
-from .context import context_of, flattened
+from .context import context_of
 from .map import chooser
 
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
 
-__all__ = ["parallel", "tree_gather"]
+__all__ = ["parallel"]
 
 Paths: TypeAlias = Callable[[], Sequence[KeyPath]]
 """Returns the key paths of the leaves; called when one is needed."""
@@ -165,7 +164,7 @@ class _Calls:
             raise TypeError(
                 "submit must return a concurrent.futures.Future, got "
                 f"{type_name(future)}; of a dask Client, pass "
-                "client.get_executor(pure=False); tree_gather awaits other futures"
+                "client.get_executor(pure=False)"
             )
         return future
 
@@ -380,8 +379,7 @@ def parallel(
 ) -> Parallel:
     """Return an object with maps for slow functions: on an executor, with progress.
 
-    It has `tree_map`, `tree_map_with_path` and `tree_map_only`, and
-    `at(tree)[...].apply` takes it as `parallel`.
+    It has `tree_map`, `tree_map_with_path` and `tree_map_only`.
 
     Args:
         executor: Where the calls run: a `ThreadPoolExecutor` or `ProcessPoolExecutor`
@@ -431,56 +429,3 @@ def parallel(
     if errors not in ("raise", "collect"):
         raise ValueError(f'errors must be "raise" or "collect", got {errors!r}')
     return Parallel(executor, progress, chunk, errors)
-
-
-async def tree_gather(
-    tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
-) -> Any:
-    """Await all pending leaves of a tree concurrently, under asyncio.
-
-    Pending leaves are awaitables and futures of `concurrent.futures`. An object at
-    several leaves is awaited once. When one fails, the others are cancelled.
-
-    Args:
-        tree: A tree; all other leaves stay as they are.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-
-    Returns:
-        The tree with the results.
-
-    Raises:
-    An exception of a pending leaf propagates, with a note that names the key path.
-    Without asyncio, `tree_map(lambda x: x.result(), tree)` waits for futures.
-
-    Example:
-        >>> import asyncio, leafwise as lw
-        >>> async def double(x):
-        ...     return x * 2
-        >>> asyncio.run(lw.tree.gather({"a": double(1), "b": [double(2), 3]}))
-        {'a': 2, 'b': [4, 3]}
-    """
-    leaves, treedef = flattened(tree, None, False, none_is_leaf, namespace)
-    asyncio = sys.modules["asyncio"]  # whoever runs this has loaded it
-    tasks: dict[int, Any] = {}  # by place
-    by_id: dict[int, Any] = {}
-    for place, leaf in enumerate(leaves):
-        if isinstance(leaf, sys.modules["concurrent.futures"].Future):
-            leaf = asyncio.wrap_future(leaf)  # noqa: PLW2901  # what is awaited of it
-        elif not hasattr(type(leaf), "__await__"):
-            continue
-        known = by_id.get(id(leaves[place]))
-        tasks[place] = by_id[id(leaves[place])] = known or asyncio.ensure_future(leaf)
-    try:
-        await asyncio.gather(*tasks.values())
-    except BaseException as error:
-        for place, task in tasks.items():
-            is_done = task.done() and not task.cancelled()
-            if is_done and task.exception() is error and isinstance(error, Exception):
-                locate(error, [*reversed(treedef.paths()[place])])
-        for task in tasks.values():
-            task.cancel()
-        raise
-    for place, task in tasks.items():
-        leaves[place] = task.result()
-    return treedef.unflatten(leaves)

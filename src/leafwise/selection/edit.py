@@ -51,7 +51,6 @@ from .select import (
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
     from ..hints import T, Tree, Value
-    from ..ops.parallel import Parallel
     from ..typing import PyTree
 else:
     Tree = TypeVar("Tree")
@@ -717,20 +716,12 @@ class Selection(Shown, Generic[Tree, Value]):
         edits = [(path, Set(value)) for path in self.paths()]
         return edited(self.tree, edits, self._context, validate)
 
-    def apply(
-        self,
-        f: Callable[[Value], Any],
-        *,
-        parallel: Parallel | None = None,
-        validate: bool = True,
-    ) -> Tree:
+    def apply(self, f: Callable[[Value], Any], *, validate: bool = True) -> Tree:
         """Return the tree with each match replaced by the result of a function.
 
         Args:
             f: Called with each value, in order, before anything is rebuilt. Its
                 exceptions get a note that names the key path.
-            parallel: The result of `leafwise.parallel`, to run the calls on an
-                executor, to show progress, or to collect exceptions.
             validate: As for `set`.
 
         Raises:
@@ -740,16 +731,11 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> import leafwise as lw
             >>> lw.at({"a": {"w": 1}, "w": 2})["**.w"].apply(lambda w: -w)
             {'a': {'w': -1}, 'w': -2}
-            >>> slow = lw.parallel(errors="collect")
-            >>> lw.at({"a": 1, "b": 0})["*"].apply(lambda x: 1 / x, parallel=slow)
-            {'a': 1.0, 'b': ZeroDivisionError('division by zero')}
         """
-        places = self.places()
-        if parallel is None:
-            made = [call_at(f, (place.value,), place) for place in places]
-        else:
-            made = parallel._run(f, [[place.value for place in places]], self.paths)
-        edits = zip(self.paths(), map(Set, made), strict=True)
+        edits = []
+        for place in self.places():
+            value = call_at(f, (place.value,), place)
+            edits.append((place.path, Set(value)))
         return edited(self.tree, edits, self._context, validate)
 
     def delete(self, *, validate: bool = True) -> Tree:

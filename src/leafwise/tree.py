@@ -30,7 +30,6 @@ from .ops.map import tree_map_ as map_
 from .ops.map import tree_map_only as map_only
 from .ops.map import tree_map_shared as map_shared
 from .ops.map import tree_map_with_path as map_with_path
-from .ops.map import tree_map_with_path_ as map_with_path_
 from .ops.map import tree_paths as paths
 from .ops.map import tree_replace_nones as replace_nones
 from .ops.map import tree_structure as structure
@@ -85,7 +84,7 @@ __all__ = [
     "broadcast_map_with_path", "broadcast_prefix", "children", "combine", "concatenate",
     "diff", "equal", "equality_errors", "flatten", "flatten_one_level",
     "flatten_with_path", "is_leaf", "iter", "leaves", "leaves_with_path",
-    "map", "map_", "map_only", "map_shared", "map_with_path", "map_with_path_", "max",
+    "map", "map_", "map_only", "map_shared", "map_with_path", "max",
     "merge", "min", "nbytes", "partition", "paths", "prefix_errors", "reduce",
     "reduce_associative", "replace_nones", "size", "stack", "structure", "sum",
     "summary", "transpose", "transpose_map", "transpose_map_with_path", "treedef_tuple",

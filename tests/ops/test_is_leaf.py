@@ -88,7 +88,6 @@ CALLS = {
     "tree_map_, strict": of_all(lw.tree_map_, row, strict=True),
     "tree_map_with_path": of_all(lw.tree_map_with_path, row),
     "tree_map_with_path, strict": of_all(lw.tree_map_with_path, row, strict=True),
-    "tree_map_with_path_": of_all(lw.tree.map_with_path_, row, strict=True),
     "tree_map_only": of_one(lw.tree_map_only, int, str),
     "tree_replace_nones": of_one(lw.tree.replace_nones, 0),
     "tree_unzip": of_one(lambda a, **how: lw.tree.unzip(a, 2, **how)),

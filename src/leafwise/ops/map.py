@@ -63,7 +63,6 @@ __all__ = [
     "tree_map_only",
     "tree_map_shared",
     "tree_map_with_path",
-    "tree_map_with_path_",
     "tree_paths",
     "tree_replace_nones",
     "tree_structure",
@@ -689,46 +688,6 @@ def tree_map_with_path(
     columns, treedef = context.columns(tree, rest, strict, True)
     build = treedef._runner.unflatten
     return build(treedef, map_leaves(f, columns, treedef._code))
-
-
-def tree_map_with_path_(
-    f: Callable[..., object],
-    tree: TreeT,
-    *rest: Any,
-    is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-    strict: bool = False,
-) -> TreeT:
-    """Call a function on each key path and leaf for its side effects; return the tree.
-
-    Args:
-        f: Called as `f(path, leaf, *others)`; its result is ignored.
-        tree: The tree that gives the structure.
-        *rest: Further trees that have the structure of `tree`.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-        strict: Whether it is an error if a further tree goes deeper than `tree`.
-
-    Returns:
-        `tree`, the same object.
-
-    Raises:
-        StructureError: A further tree does not have the structure of `tree`.
-        CycleError: The tree contains itself.
-
-    Example:
-        >>> import leafwise as lw
-        >>> _ = lw.tree.map_with_path_(lambda path, x: print(path, x), {"a": [1]})
-        ['a'][0] 1
-    """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, treedef = context.columns(tree, rest, strict=strict, with_paths=True)
-    map_leaves(f, columns, treedef._code)
-    return tree
 
 
 # ----------------------------------------------------------- maps that keep sharing

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, Unpack, overload
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
@@ -327,8 +327,7 @@ class Visit(enum.Enum):
     """A special result that a visitor may return instead of a new node.
 
     Attributes:
-        SKIP: Keep the node and do not visit its children. Called with a new node, it
-            replaces the node, and the children of the new node are not visited.
+        SKIP: Keep the node and do not visit its children.
         STOP: Keep everything from here on as it is.
         DELETE: Remove the node from its parent.
 
@@ -343,30 +342,8 @@ class Visit(enum.Enum):
     STOP = "STOP"
     DELETE = "DELETE"
 
-    def __call__(self, node: Any) -> Any:
-        """Return a result that replaces a node with another one and does not visit it.
-
-        Args:
-            node: The new node.
-
-        Raises:
-            TypeError: This is not `SKIP`.
-        """
-        if self is not SKIP:
-            raise TypeError(
-                f"{self} cannot be called with a node; return SKIP(node) to replace a "
-                "node"
-            )
-        return _Skipped(node)
-
     def __repr__(self) -> str:
         return self.name
-
-
-class _Skipped(NamedTuple):
-    """A new node that is not visited."""
-
-    node: Any
 
 
 SKIP: Final = Visit.SKIP
@@ -423,8 +400,7 @@ def tree_visit(
         enter: Called from the top down as `enter(node, path, parent)`, before
             the children. Its result replaces the node, and the children of the result
             are visited. It may return `SKIP` to keep the node and not visit its
-            children, `SKIP(new)` to replace it with a node whose children are not
-            visited, `STOP` to keep everything that follows, or `DELETE`.
+            children, `STOP` to keep everything that follows, or `DELETE`.
         leave: Called from the bottom up as `leave(node, path, parent)`, after the
             children, with the rebuilt node. Its result replaces the node and is not
             visited again. It may also return `STOP` or `DELETE`.
@@ -448,9 +424,9 @@ def tree_visit(
         ...     return sorted(node) if isinstance(node, list) else node
         >>> lw.tree_visit({"a": [3, 1], "b": (2, [5, 4])}, sort_lists)
         {'a': [1, 3], 'b': (2, [4, 5])}
-        >>> def wrapped(node, path, parent):
-        ...     return lw.SKIP([node]) if isinstance(node, int) else node
-        >>> lw.tree_visit([1, (2,)], wrapped)
+        >>> def wrap(node, path, parent):
+        ...     return [node] if isinstance(node, int) else node
+        >>> lw.tree_visit([1, (2,)], leave=wrap)
         [[1], ([2],)]
 
     The idea of a visitor that may keep, replace or stop comes from `tree.traverse` in
@@ -504,8 +480,6 @@ class Visiting:
         answer = self._ask(self.enter, node)
         if answer is DELETE:
             return DELETE
-        if type(answer) is _Skipped:
-            node, answer = answer.node, SKIP
         if answer is not SKIP:
             put += answer is not node
             node = answer
@@ -519,7 +493,7 @@ class Visiting:
             raise CycleError(
                 f"the visit would never end: below {where}, enter has nested {put} new "
                 "nodes, and what it returns is visited as well; to replace a node "
-                "without visiting what replaces it, return SKIP(new)"
+                "without visiting what replaces it, use `leave`"
             )
         self.frames.append(_Frame(node, rule, put))
         return _BELOW
@@ -547,8 +521,8 @@ class Visiting:
         if answer is STOP:
             self.stopped = True
             return node
-        if visitor is self.leave and (answer is SKIP or type(answer) is _Skipped):
-            return node if answer is SKIP else answer.node
+        if visitor is self.leave and answer is SKIP:
+            return node
         return answer
 
 

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from .partition import (
         tree_combine,
         tree_filter,
-        tree_group_by,
         tree_labels,
         tree_partition,
     )
@@ -41,7 +40,7 @@ _HOMES: Final = {
     "merge": "tree_map_outer tree_merge",
     "names": "FlatReport from_flat to_flat",
     "overrides": "override",
-    "partition": "tree_combine tree_filter tree_group_by tree_labels tree_partition",
+    "partition": "tree_combine tree_filter tree_labels tree_partition",
     "select": "Selector selector",
 }
 """The modules that are loaded when one of their names is first asked for."""
@@ -55,7 +54,7 @@ __all__ = [
     "ArrayDifference", "Change", "FlatReport", "Form", "Place", "Selection", "Selector",
     "SetDifference", "TextDifference", "TreeDiff", "at", "from_flat", "override",
     "selector", "to_flat", "tree_at", "tree_combine", "tree_diff", "tree_filter",
-    "tree_group_by", "tree_labels", "tree_map_outer", "tree_merge", "tree_move",
+    "tree_labels", "tree_map_outer", "tree_merge", "tree_move",
     "tree_partition", "tree_rename", "tree_update",
 ]
 # fmt: on

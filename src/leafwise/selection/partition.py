@@ -6,16 +6,15 @@ None stays a value like any other, and parts can be combined without further dat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..errors import EditError
 from ..ops.context import Context, context_of
-from ..ops.reshape import broadcast_leaves
 from ..safely import MISSING
-from .select import Region, is_function, read_selector, require
+from .select import Region, read_selector, require
 
 
 if TYPE_CHECKING:
@@ -39,16 +38,6 @@ def _numbered(
         for path in treedef.paths()
     ]
     return leaves, treedef, numbers
-
-
-def _split(
-    treedef: PyTreeDef, leaves: list[Any], numbers: list[int], count: int
-) -> tuple[Any, ...]:
-    """Return a tree for each part; each leaf is in the part of its number."""
-    parts: list[list[Any]] = [[MISSING] * len(leaves) for _ in range(count)]
-    for place, (leaf, number) in enumerate(zip(leaves, numbers, strict=True)):
-        parts[number][place] = leaf
-    return tuple(map(treedef.unflatten, parts))
 
 
 def tree_partition(
@@ -90,7 +79,11 @@ def tree_partition(
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     leaves, treedef, numbers = _numbered(tree, selectors, context, missing_ok)
-    return _split(treedef, leaves, numbers, len(selectors) + 1)
+    count = len(selectors) + 1
+    parts: list[list[Any]] = [[MISSING] * len(leaves) for _ in range(count)]
+    for place, (leaf, number) in enumerate(zip(leaves, numbers, strict=True)):
+        parts[number][place] = leaf
+    return tuple(treedef.unflatten(part) for part in parts)
 
 
 def tree_combine(
@@ -217,45 +210,3 @@ def tree_labels(
         if label is MISSING:
             raise EditError(f"no rule matches the leaf at {path.where()}", path=path)
     return treedef.unflatten(labels)
-
-
-def tree_group_by(
-    tree: TreeT,
-    by: Callable[..., Hashable] | Any,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> dict[Any, TreeT]:
-    """Split a tree into one part for each label.
-
-    Args:
-        tree: Any tree.
-        by: A function from a leaf to its label, or a tree of labels, such as the result
-            of `tree_labels`, which may be a prefix of `tree`. A node is read as a tree
-            of labels, even if it is callable.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-
-    Returns:
-        A dict with a tree for each label, in order of appearance; see `tree_partition`.
-        `tree_combine(*groups.values())` restores the tree.
-
-    Raises:
-        StructureError: The labels are not a prefix of the tree.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.selection.tree_group_by({"a": 1, "b": 2.5, "c": 3}, type)[int]
-        {'a': 1, 'b': MISSING, 'c': 3}
-    """
-    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves, treedef = context.flatten(tree)
-    if is_function(by, context.view):
-        labels = [*map(by, leaves)]
-    else:
-        options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
-        labels = broadcast_leaves(by, tree, **options)
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    chosen = [numbers[label] for label in labels]
-    parts = _split(treedef, leaves, chosen, len(numbers))
-    return dict(zip(numbers, parts, strict=True))

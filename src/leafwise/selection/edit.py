@@ -112,8 +112,8 @@ def is_placed(edit: Edit) -> bool:
 # ------------------------------------------------------------------ edited objects
 
 
-class Edited(dict[int, tuple[Place, Any, Rule, frozenset[str]]]):
-    """The objects that edits made, to be completed when all edits are done.
+class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
+    """The objects that edits made and that are validated when all edits are done.
 
     Each is validated once, with all of its new values, and its children before it.
     """
@@ -138,32 +138,28 @@ class Edited(dict[int, tuple[Place, Any, Rule, frozenset[str]]]):
             if isinstance(key, GetAttrKey) and type(edit) is not Delete
         )
         if id(node) in self:  # by an edit before this one
-            _, node, _, before = self.pop(id(node))
+            _, _, before = self.pop(id(node))
             changed |= before
-        self[id(made)] = Place(link, made), node, rule, changed
+        self[id(made)] = Place(link, made), rule, changed
 
-    def complete(self, validate: bool) -> None:
-        """Complete the objects.
-
-        Args:
-            validate: Whether to run the validation of their classes.
+    def validate(self) -> None:
+        """Run the validation of the objects' classes.
 
         Raises:
             Exception: What the validation of a class raises, with a note of the path.
         """
-        for place, node, rule, changed in self.values():
-            complete: Any = rule.edited
-            call_at(complete, (node, place.value, changed, validate), place)
+        for place, rule, changed in self.values():
+            validate_edit: Any = rule.validate_edit
+            call_at(validate_edit, (place.value, changed), place)
 
 
-def edited(tree: Tree, edits: Edits, context: Context, validate: bool) -> Tree:
-    """Return a tree with edits applied, and the objects that they changed completed.
+def edited(tree: Tree, edits: Edits, context: Context) -> Tree:
+    """Return a tree with edits applied, after validating the objects that they changed.
 
     Args:
         tree: The tree.
         edits: The edits.
         context: What is a leaf.
-        validate: Whether the objects run the validation of their classes.
 
     Raises:
         EditError: As `rebuild`.
@@ -171,7 +167,7 @@ def edited(tree: Tree, edits: Edits, context: Context, validate: bool) -> Tree:
     """
     record = Edited()
     made = rebuild(tree, edits, context, record)
-    record.complete(validate)
+    record.validate()
     return made
 
 
@@ -213,7 +209,7 @@ def rebuild(
         tree: The tree.
         edits: The edits.
         context: What is a leaf.
-        record: Is told of the objects that are made, which the caller then completes.
+        record: Collects the objects that are made and that the caller then validates.
 
     Raises:
         EditError: Two edits are at one place, or one is inside another; or a node does
@@ -266,7 +262,7 @@ def rebuild(
                 made = call_at(changed_node, (link, node, rule, flat), step)
                 break
             made[key.entry] = edit.value
-        if record is not None and rule.edited is not None:
+        if record is not None and rule.validate_edit is not None:
             record.add(link, node, made, rule, flat)
         if above is not None:
             above.edits.append((link[1], Set(made)))
@@ -697,13 +693,11 @@ class Selection(Shown, Generic[Tree, Value]):
 
     # -------------------------------------------------------------------- editing
 
-    def set(self, value: Any, *, validate: bool = True) -> Tree:
+    def set(self, value: Any) -> Tree:
         """Return the tree with each match replaced by a value.
 
         Args:
             value: The value.
-            validate: Whether changed pydantic models and attrs instances run
-                :ref:`the validation of their class <validated>`.
 
         Raises:
             EditError: A match is inside another one.
@@ -714,15 +708,14 @@ class Selection(Shown, Generic[Tree, Value]):
             [1, 'x']
         """
         edits = [(path, Set(value)) for path in self.paths()]
-        return edited(self.tree, edits, self._context, validate)
+        return edited(self.tree, edits, self._context)
 
-    def apply(self, f: Callable[[Value], Any], *, validate: bool = True) -> Tree:
+    def apply(self, f: Callable[[Value], Any]) -> Tree:
         """Return the tree with each match replaced by the result of a function.
 
         Args:
             f: Called with each value, in order, before anything is rebuilt. Its
                 exceptions get a note that names the key path.
-            validate: As for `set`.
 
         Raises:
             EditError: A match is inside another one.
@@ -736,13 +729,10 @@ class Selection(Shown, Generic[Tree, Value]):
         for place in self.places():
             value = call_at(f, (place.value,), place)
             edits.append((place.path, Set(value)))
-        return edited(self.tree, edits, self._context, validate)
+        return edited(self.tree, edits, self._context)
 
-    def delete(self, *, validate: bool = True) -> Tree:
+    def delete(self) -> Tree:
         """Return the tree without the matches.
-
-        Args:
-            validate: As for `set`.
 
         Raises:
             EditError: A node has a fixed number of children, such as a dataclass.
@@ -753,9 +743,9 @@ class Selection(Shown, Generic[Tree, Value]):
             {'a': [3], 'b': 4}
         """
         edits = [(path, Delete()) for path in self.paths()]
-        return edited(self.tree, edits, self._context, validate)
+        return edited(self.tree, edits, self._context)
 
-    def insert(self, value: Any, *, validate: bool = True) -> Tree:
+    def insert(self, value: Any) -> Tree:
         """Return the tree with a value inserted at a path that does not exist yet.
 
         The last step of the selector must be a name or a position. At a position, the
@@ -764,7 +754,6 @@ class Selection(Shown, Generic[Tree, Value]):
 
         Args:
             value: The value.
-            validate: As for `set`.
 
         Raises:
             EditError: The path exists already, or nothing can be inserted there.
@@ -777,7 +766,7 @@ class Selection(Shown, Generic[Tree, Value]):
             >>> lw.at({"a": [1, 3]})["b"].insert(2)
             {'a': [1, 3], 'b': 2}
         """
-        return edited(self.tree, self._insertions(value), self._context, validate)
+        return edited(self.tree, self._insertions(value), self._context)
 
     def _insertions(self, value: Any) -> list[tuple[KeyPath, Edit]]:
         *outer, last = self._selectors
@@ -884,7 +873,6 @@ def tree_update(
     edits: Mapping[Any, Any],
     *,
     missing_ok: bool = False,
-    validate: bool = True,
     is_leaf: IsLeaf = None,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
@@ -897,8 +885,6 @@ def tree_update(
             All selectors apply to `tree` as it is before the edits. To apply a function
             to the old values, use `at(tree)[selector].apply`.
         missing_ok: Whether a selector may have no match.
-        validate: Whether changed pydantic models and attrs instances run
-            :ref:`the validation of their class <validated>`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
@@ -918,7 +904,7 @@ def tree_update(
     listed = [
         (path, Set(x)) for what, x in edits.items() for path in root[what].paths()
     ]
-    return edited(tree, listed, context, validate)
+    return edited(tree, listed, context)
 
 
 def tree_move(
@@ -926,7 +912,6 @@ def tree_move(
     source: Any,
     target: Any,
     *,
-    validate: bool = True,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -936,7 +921,6 @@ def tree_move(
         tree: Any tree.
         source: A selector with one match.
         target: A path that does not exist in the tree without the source.
-        validate: As for `tree_update`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -958,7 +942,7 @@ def tree_move(
     without = rebuild(tree, deletions, context, record)
     inserted = Selection(without, (), context)[target]._insertions(value)
     made = rebuild(without, inserted, context, record)
-    record.complete(validate)
+    record.validate()
     return made
 
 
@@ -967,7 +951,6 @@ def tree_rename(
     what: Any,
     name: Any,
     *,
-    validate: bool = True,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -979,7 +962,6 @@ def tree_rename(
         tree: Any tree.
         what: A selector of the children to rename.
         name: The new key, or a function from the old key to the new one.
-        validate: As for `tree_update`.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
@@ -1002,7 +984,7 @@ def tree_rename(
         if not path:
             raise EditError("the root has no key to rename", path=path)
         edits.append((path, Rename(name(path[-1].entry) if calls else name)))
-    return edited(tree, edits, context, validate)
+    return edited(tree, edits, context)
 
 
 def tree_at(
@@ -1011,7 +993,6 @@ def tree_at(
     replace: Any = MISSING,
     *,
     replace_fn: Callable[[Any], Any] | None = None,
-    validate: bool = True,
     is_leaf: IsLeaf = None,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -1025,7 +1006,6 @@ def tree_at(
         replace: The new value. If `where` returns a tuple or list of nodes or leaves,
             the same number of new values.
         replace_fn: A function from the old value to the new one, instead of `replace`.
-        validate: As for `tree_update`.
         is_leaf: Where to stop: a type, types, or a predicate. None is a leaf.
         namespace: Where classes are looked up before the global registry.
 
@@ -1068,4 +1048,4 @@ def tree_at(
     else:
         new = [*replace] if several else [replace]
     edits = zip(chosen, map(Set, new), strict=True)
-    return edited(tree, edits, context, validate)
+    return edited(tree, edits, context)

@@ -76,7 +76,6 @@ class MergeOptions(TypedDict, total=False):
     lists: str | Mapping[Any, str]
     conflict: str
     rules: Mapping[Any, Any] | None
-    validate: bool
     namespace: str
 
 
@@ -309,7 +308,6 @@ def tree_merge(
     lists: str | Mapping[Any, str] = "replace",
     conflict: str = "overlay",
     rules: Mapping[Any, Any] | None = None,
-    validate: bool = True,
     namespace: str = GLOBAL,
 ) -> Any:
     """Merge trees recursively into a base tree; later trees take precedence.
@@ -319,7 +317,8 @@ def tree_merge(
     merged. This is an error, unless one of them is None or a rule says which one wins.
     A dict is merged field by field into an object: a dataclass, a named tuple, a
     `Pytree`, a pydantic model or an attrs instance. The object keeps its class and all
-    its fields.
+    its fields; a class that validates does so once, after all overlays are merged, see
+    :ref:`objects that validate <validated>`.
 
     Args:
         base: The tree to merge into. It is not changed.
@@ -339,9 +338,6 @@ def tree_merge(
             overlay, and below. It also decides whether a node or leaf that only one of
             them has remains. If several selectors pick the same node or leaf, the last
             one counts. The selector `""` picks the root.
-        validate: Whether changed pydantic models and attrs instances run
-            :ref:`the validation of their class <validated>`, once, after all overlays
-            are merged.
         namespace: The namespace to look up classes in.
 
     Raises:
@@ -390,7 +386,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
         merged = run(merging.merged(spot, *trees), trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
-    record.complete(validate)
+    record.validate()
     return merged
 
 
@@ -456,7 +452,7 @@ class _Merging:
         pairs = [(key, key) for key in {**mine, **theirs}]
         made = yield from self.children(spot, mine, theirs, pairs, lambda key, _: key)
         node, edits = _with_values(spot, node, rule, mine, made)
-        if node is not below and rule.edited is not None:
+        if node is not below and rule.validate_edit is not None:
             self.record.add(_link(spot.path), below, node, rule, edits)
         return node
 

@@ -83,7 +83,7 @@ OPTIONS = [
     {},
     {"typematch": True},
     {"rtol": 0.3, "atol": 0.1},
-    {"none_is_leaf": True},
+    {"is_leaf": type(None)},
     {"is_leaf": tuple},
 ]
 

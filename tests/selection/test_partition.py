@@ -36,11 +36,14 @@ def test_parts_are_the_tree(tree, selectors):
 
 
 def test_none_is_a_value():
-    """It is neither a gap nor a leaf; with `none_is_leaf` it is a leaf like others."""
+    """It is neither a gap nor a leaf, unless `is_leaf` says so."""
     tree = {"a": None, "b": 1}
-    a, rest = lw.tree_partition(tree, "a", none_is_leaf=True)
+    whole, nothing = lw.tree_partition(tree, int)
+    assert (whole, nothing) == (tree, {"a": None, "b": lw.MISSING})
+    none = type(None)
+    a, rest = lw.tree_partition(tree, "a", is_leaf=none)
     assert (a, rest) == ({"a": None, "b": lw.MISSING}, {"a": lw.MISSING, "b": 1})
-    assert lw.tree_combine(a, rest, none_is_leaf=True) == tree
+    assert lw.tree_combine(a, rest, is_leaf=none) == tree
     assert not lw.MISSING
 
 

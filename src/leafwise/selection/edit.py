@@ -832,7 +832,6 @@ def at(
     *,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Selection[Tree, Tree]:
     """Select nodes or leaves of a tree to read or edit: `at(tree)[selector]`.
@@ -842,7 +841,6 @@ def at(
         missing_ok: Whether a selector may have no match; an edit then returns the tree
             unchanged.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -861,7 +859,7 @@ def at(
 
     Modelled on `sepes.at` and `penzai.select`.
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return Selection(tree, (), context, missing_ok)
 
 
@@ -874,7 +872,6 @@ def tree_update(
     *,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Apply several edits to a tree in one pass and return the new tree.
@@ -886,7 +883,6 @@ def tree_update(
             to the old values, use `at(tree)[selector].apply`.
         missing_ok: Whether a selector may have no match.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -899,7 +895,7 @@ def tree_update(
         >>> lw.selection.tree_update(config, {"**.lr": 0.01, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     root = Selection(tree, (), context, missing_ok)
     listed = [
         (path, Set(x)) for what, x in edits.items() for path in root[what].paths()
@@ -912,7 +908,6 @@ def tree_move(
     source: Any,
     target: Any,
     *,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Move a node or leaf to another path in a tree.
@@ -921,7 +916,6 @@ def tree_move(
         tree: Any tree.
         source: A selector with one match.
         target: A path that does not exist in the tree without the source.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -935,7 +929,7 @@ def tree_move(
         >>> lw.selection.tree_move(config, "lr", "optim.lr")
         {'optim': {'steps': 100, 'lr': 0.1}}
     """
-    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(namespace=namespace)
     record = Edited()
     moved = Selection(tree, (), context)[source]
     value, deletions = moved.one(), [(path, Delete()) for path in moved.paths()]
@@ -951,7 +945,6 @@ def tree_rename(
     what: Any,
     name: Any,
     *,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Rename keys of dicts or attributes of objects.
@@ -962,7 +955,6 @@ def tree_rename(
         tree: Any tree.
         what: A selector of the children to rename.
         name: The new key, or a function from the old key to the new one.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -977,7 +969,7 @@ def tree_rename(
         >>> lw.selection.tree_rename({"Lr": 1, "Wd": 2}, "*", str.lower)
         {'lr': 1, 'wd': 2}
     """
-    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(namespace=namespace)
 
     calls, edits = is_function(name, context.view), []
     for path in Selection(tree, (), context)[what].paths():

@@ -156,7 +156,6 @@ def tree_map_outer(
     *trees: Any,
     fill: Any = MISSING,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Map a function over trees that may have different keys.
@@ -170,7 +169,6 @@ def tree_map_outer(
         *trees: One tree or more.
         fill: The value to pass for a leaf that a tree does not have.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -188,7 +186,7 @@ def tree_map_outer(
     """
     if not trees:
         raise TypeError("tree_map_outer takes at least one tree")
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
 
     def joined(link: Any, row: Sequence[Any]) -> Walk:
         place = Place(link, None)

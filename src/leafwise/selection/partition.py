@@ -45,7 +45,6 @@ def tree_partition(
     *selectors: Any,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[TreeT, ...]:
     """Split a tree into one part for each selector, and a part with the rest.
@@ -55,7 +54,6 @@ def tree_partition(
         *selectors: Each leaf goes to the first selector that picks it.
         missing_ok: Whether a selector may have no match.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -77,7 +75,7 @@ def tree_partition(
 
     Modelled on `equinox.partition`, for any number of parts.
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef, numbers = _numbered(tree, selectors, context, missing_ok)
     count = len(selectors) + 1
     parts: list[list[Any]] = [[MISSING] * len(leaves) for _ in range(count)]
@@ -89,7 +87,6 @@ def tree_partition(
 def tree_combine(
     *trees: TreeT,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeT:
     """Combine the parts of a tree, such as those of `tree_partition`.
@@ -97,7 +94,6 @@ def tree_combine(
     Args:
         *trees: Trees of one structure, with `MISSING` where a leaf is in another tree.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -118,7 +114,7 @@ def tree_combine(
     """
     if not trees:
         raise TypeError("tree_combine takes at least one tree")
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     columns, treedef = context.columns(trees[0], trees[1:], strict=True)
     combined = []
     for place, row in enumerate(zip(*columns, strict=True)):
@@ -139,7 +135,6 @@ def tree_filter(
     fill: Any = MISSING,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeT:
     """Keep the leaves that a selector picks, and replace the others with a filler.
@@ -150,7 +145,6 @@ def tree_filter(
         fill: The replacement for the other leaves.
         missing_ok: Whether the selector may have no match.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -161,7 +155,7 @@ def tree_filter(
         >>> lw.selection.tree_filter({"w": 1.5, "n": 3}, float, fill=None)
         {'w': 1.5, 'n': None}
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef, numbers = _numbered(tree, [what], context, missing_ok)
     pairs = zip(leaves, numbers, strict=True)
     kept: TreeT = treedef.unflatten(
@@ -179,7 +173,6 @@ def tree_labels(
     *,
     default: Any = MISSING,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Return a tree with a label for each leaf.
@@ -190,7 +183,6 @@ def tree_labels(
             selector may match nothing, so that rules can serve several trees.
         default: The label of leaves that no selector picks.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -203,7 +195,7 @@ def tree_labels(
         >>> lw.selection.tree_labels(model, rules, default="fast")
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     _, treedef, numbers = _numbered(tree, rules, context, True)
     labels = [[*rules.values(), default][number] for number in numbers]
     for path, label in zip(treedef.paths(), labels, strict=True):

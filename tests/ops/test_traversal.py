@@ -290,7 +290,7 @@ def test_skip_replaces_as_functions_of_dm_tree_do():
         return node if found is None else lw.SKIP(found)
 
     expected = lw.compat.dm_tree.traverse(short, tree)
-    assert lw.tree_visit(tree, visitor, none_is_leaf=True) == expected
+    assert lw.tree_visit(tree, visitor) == expected
 
 
 def test_a_deep_tree_may_be_replaced_at_every_level():

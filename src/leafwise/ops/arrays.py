@@ -71,7 +71,6 @@ def tree_stack(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Stack the arrays of several trees along a new axis.
@@ -86,7 +85,6 @@ def tree_stack(
             the position for each leaf. None keeps a leaf as it is: the leaf may be any
             object, but must be the same in all trees.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -112,7 +110,7 @@ def tree_stack(
         >>> both["name"], both["w"].shape
         ('a', (3, 2))
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return _joined("stacked", trees, axis, context, _stack, 1)
 
 
@@ -131,7 +129,6 @@ def tree_concatenate(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Join the arrays of several trees along an existing axis.
@@ -143,7 +140,6 @@ def tree_concatenate(
         axis: The axis, or a prefix of the trees with the axis for each leaf. None works
             as in `tree_stack`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -164,7 +160,7 @@ def tree_concatenate(
         >>> lw.tree_concatenate(batches)["x"].shape
         (39, 2)
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return _joined("concatenated", trees, axis, context, _concatenate, 0)
 
 
@@ -262,7 +258,6 @@ def tree_unstack(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[T]:
     """Split a tree of arrays along an axis into a list of trees.
@@ -272,7 +267,6 @@ def tree_unstack(
         axis: The axis to remove, or a prefix of the tree with the axis for each leaf.
             None passes the leaf unchanged to each result.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -292,7 +286,7 @@ def tree_unstack(
         >>> lw.tree_unstack({"w": np.arange(6).reshape(2, 3), "b": np.array([7, 8])})
         [{'w': array([0, 1, 2]), 'b': ...7...}, {'w': array([3, 4, 5]), 'b': ...8...}]
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(tree)
     axes = _axes(axis, tree, context, treedef)
     length = _length(leaves, axes, treedef)
@@ -458,7 +452,6 @@ def tree_size(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> int:
     """Return the number of array elements in a tree; any other leaf counts as one.
@@ -468,7 +461,6 @@ def tree_size(
     Args:
         tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Example:
@@ -478,7 +470,7 @@ def tree_size(
         >>> lw.tree_size({"w": np.zeros((2, 3)), "b": np.zeros(3), "step": 7})
         10
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return sum(size_of(leaf)[0] for leaf in _once(context.flatten(tree)[0]))
 
 
@@ -486,7 +478,6 @@ def tree_nbytes(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> int:
     """Return the total size in bytes of the elements of all arrays in a tree.
@@ -498,7 +489,6 @@ def tree_nbytes(
     Args:
         tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Example:
@@ -509,7 +499,7 @@ def tree_nbytes(
         >>> lw.tree.nbytes({"embed": weight, "decode": weight, "step": 7})
         24
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return sum(size_of(leaf)[1] for leaf in _once(context.flatten(tree)[0]))
 
 

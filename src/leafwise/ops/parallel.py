@@ -253,16 +253,15 @@ class Parallel:
         tree: Any,
         *rest: Any,
         is_leaf: IsLeaf = None,
-        is_leaf_takes_path: bool = False,
-        none_is_leaf: bool = False,
         namespace: str = GLOBAL,
         strict: bool = False,
     ) -> Any:
-        """Map over the leaves as `leafwise.tree_map` does, with the same arguments.
+        """Map over the leaves as `leafwise.tree_map` does.
 
-        Nothing is called before the structures are checked. The first call that fails
-        cancels those that have not begun; its exception is raised with a note of the
-        key path. With `errors="collect"`, it takes the place of the result.
+        `is_leaf`, `namespace` and `strict` mean the same as there. Nothing is called
+        before the structures are checked. The first call that fails cancels those that
+        have not begun; its exception is raised with a note of the key path. With
+        `errors="collect"`, it takes the place of the result.
 
         Returns:
             A new tree with the structure of `tree`.
@@ -278,7 +277,7 @@ class Parallel:
             ...     lw.parallel(executor).tree_map(abs, {"a": -1, "b": [2, -3]})
             {'a': 1, 'b': [2, 3]}
         """
-        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        context = context_of(is_leaf, namespace=namespace)
         columns, treedef = context.columns(tree, rest, strict=strict)
         return treedef.unflatten(self._run(f, columns, treedef.paths))
 
@@ -288,8 +287,6 @@ class Parallel:
         tree: Any,
         *rest: Any,
         is_leaf: IsLeaf = None,
-        is_leaf_takes_path: bool = False,
-        none_is_leaf: bool = False,
         namespace: str = GLOBAL,
         strict: bool = False,
     ) -> Any:
@@ -311,7 +308,7 @@ class Parallel:
             ...     )
             {'a': ["['a'][0] is 1"]}
         """
-        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        context = context_of(is_leaf, namespace=namespace)
         columns, treedef = context.columns(tree, rest, strict, True)
         return treedef.unflatten(self._run(f, columns, lambda: columns[0]))
 
@@ -322,8 +319,6 @@ class Parallel:
         tree: Any,
         *,
         is_leaf: IsLeaf = None,
-        is_leaf_takes_path: bool = False,
-        none_is_leaf: bool = False,
         namespace: str = GLOBAL,
     ) -> Any:
         """Map the leaves of some types as `leafwise.tree_map_only` does.
@@ -346,7 +341,7 @@ class Parallel:
             ['A', 1]
         """
         chosen = chooser(type_or_types)
-        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        context = context_of(is_leaf, namespace=namespace)
         leaves, treedef = context.flatten(tree)
         marks = map_leaves(chosen, [leaves], treedef._code)
         picked = [*compress(leaves, marks)]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from ..core.keypath import KeyPath
 from ..core.node import Rule
@@ -22,7 +22,7 @@ from .context import Context, context_of, flatten_by, flattened
 
 if TYPE_CHECKING:
     from ..core.node import IsLeaf
-    from ..hints import Level, Modes, Options, S, T, Tree
+    from ..hints import Level, S, T, Tree
     from ..typing import PyTree
 
 __all__ = [
@@ -51,11 +51,18 @@ def tree_reduce(
     tree: Any,
     initializer: S,
     is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    *,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
 ) -> S: ...
 @overload
 def tree_reduce(
-    function: Callable[[Any, Any], Any], tree: Any, **options: Unpack[Options]
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
 ) -> Any: ...
 def tree_reduce(
     function: Callable[[Any, Any], Any],
@@ -99,7 +106,6 @@ def tree_reduce_associative(
     *,
     identity: T | Missing = MISSING,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> T:
     """Fold the leaves as a balanced tree, with an associative operation.
@@ -112,7 +118,6 @@ def tree_reduce_associative(
         tree: The tree.
         identity: The result for a tree without leaves.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -126,7 +131,7 @@ def tree_reduce_associative(
 
     Modelled on `jax.tree_util.tree_reduce_associative`.
     """
-    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
+    leaves, _ = context_of(is_leaf, namespace=namespace).flatten(tree)
     if leaves:
         folded: T = _fold_halves(operation, leaves)
         return folded
@@ -209,7 +214,14 @@ def tree_sum(tree: Level[PyTree[T]], start: T, *, namespace: str = ...) -> T: ..
 @overload
 def tree_sum(tree: Level[PyTree[T]], *, namespace: str = ...) -> T | int: ...
 @overload
-def tree_sum(tree: Any, start: Any = ..., **options: Unpack[Options]) -> Any: ...
+def tree_sum(
+    tree: Any,
+    start: Any = ...,
+    *,
+    is_leaf: IsLeaf = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> Any: ...
 def tree_sum(
     tree: Any,
     start: Any = 0,
@@ -390,7 +402,6 @@ def tree_visit(
     leave: Visitor | None = None,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Visit every node and leaf, and return the tree with the changes of the visitors.
@@ -405,7 +416,6 @@ def tree_visit(
             children, with the rebuilt node. Its result replaces the node and is not
             visited again. It may also return `STOP` or `DELETE`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -432,7 +442,7 @@ def tree_visit(
     The idea of a visitor that may keep, replace or stop comes from `tree.traverse` in
     dm-tree.
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     visited: Tree = Visiting(tree, enter, leave, context).run()
     return visited
 
@@ -548,7 +558,6 @@ def tree_walk(
     *,
     bottom_up: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Iterator[tuple[KeyPath, Any]]:
     """Yield every node and leaf of a tree with its key path.
@@ -557,7 +566,6 @@ def tree_walk(
         tree: The tree.
         bottom_up: Whether children come before their parents.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Yields:
@@ -574,7 +582,7 @@ def tree_walk(
         ['a'] [1]
         ['a'][0] 1
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     stack: list[tuple[int, Any, Any]] = [(0, None, tree)]  # (depth, key, node)
     trail: list[Any] = []  # the keys of the current node
     on_path: set[int] = set()

@@ -53,7 +53,6 @@ def draw(
     width: int = WIDTH,
     color: str = "never",
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Draw a tree as text, with one line for each key and its children below it.
@@ -74,7 +73,6 @@ def draw(
         color: `"always"`, `"never"`, or `"auto"`, which follows `NO_COLOR`,
             `FORCE_COLOR` and the standard output.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -107,7 +105,7 @@ def draw(
             └── - [1]: {'width': 64, 'activation': 'relu'}
     """
     paint = Paint(color)
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     root = read(tree, context, select=select, depth=depth, most=max_leaves)
     lines: list[str] = []
 
@@ -152,7 +150,6 @@ def to_mermaid(
     max_leaves: int = 200,
     collapse: int = 3,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Return a tree as a Mermaid flowchart, to embed in Markdown pages.
@@ -165,7 +162,6 @@ def to_mermaid(
         collapse: Draw neighbouring siblings of equal structure as one box if there are
             at least this many; 0 draws all of them.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -184,7 +180,7 @@ def to_mermaid(
             n0 -.->|"'last'"| n1
             n1 -->|"'width'"| n2
     """
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     boxes = scene(tree, context, select, depth, max_leaves, collapse)
     lines = ["flowchart LR"]
     for box in boxes:
@@ -256,7 +252,6 @@ def to_dot(
     max_leaves: int = 200,
     collapse: int = 3,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     r"""Return a tree as a graph in Graphviz's DOT language.
@@ -267,7 +262,6 @@ def to_dot(
     Args:
         tree, depth, select, max_leaves, collapse: See `to_mermaid`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -286,7 +280,7 @@ def to_dot(
             n0 -> n1 [label="'lr'"];
         }
     """
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     boxes = scene(tree, context, select, depth, max_leaves, collapse)
     lines = [
         "digraph tree {",

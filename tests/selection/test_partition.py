@@ -36,14 +36,15 @@ def test_parts_are_the_tree(tree, selectors):
 
 
 def test_none_is_a_value():
-    """It is neither a gap nor a leaf, unless `is_leaf` says so."""
+    """It is neither a gap nor a leaf, unless `is_leaf` or the namespace says so."""
     tree = {"a": None, "b": 1}
     whole, nothing = lw.tree_partition(tree, int)
     assert (whole, nothing) == (tree, {"a": None, "b": lw.MISSING})
-    none = type(None)
-    a, rest = lw.tree_partition(tree, "a", is_leaf=none)
-    assert (a, rest) == ({"a": None, "b": lw.MISSING}, {"a": lw.MISSING, "b": 1})
-    assert lw.tree_combine(a, rest, is_leaf=none) == tree
+    lw.namespace("nones", none_is_leaf=True)
+    for options in ({"is_leaf": type(None)}, {"namespace": "nones"}):
+        a, rest = lw.tree_partition(tree, "a", **options)
+        assert (a, rest) == ({"a": None, "b": lw.MISSING}, {"a": lw.MISSING, "b": 1})
+        assert lw.tree_combine(a, rest, **options) == tree
     assert not lw.MISSING
 
 

@@ -360,7 +360,6 @@ NO_TREES = {
     *("register_pytree_node", "register_pytree_node_class", "register_static"),
     *("register_pytree_with_keys", "register_pytree_with_keys_class", "selector"),
     *("trees", "unregister_pytree_node"),
-    *("tree_gather", "tree_group_by"),
 }
 """Functions whose results do not depend on what None is."""
 

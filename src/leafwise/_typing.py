@@ -173,27 +173,25 @@ IsLeaf = TypeAliasType(
 """What `is_leaf` takes: a predicate on nodes, or on paths and nodes; types."""
 
 
-class Modes(TypedDict, total=False):
-    """The arguments of all functions but for `is_leaf`."""
+class Options(TypedDict, total=False):
+    """The arguments of most functions."""
 
+    is_leaf: IsLeaf
+    namespace: str
+
+
+class PathModes(TypedDict, total=False):
+    """The arguments of functions that flatten, beside a positional `is_leaf`."""
+
+    is_leaf_takes_path: bool
     none_is_leaf: bool
     namespace: str
 
 
-class Options(Modes, total=False):
-    """The common arguments."""
+class PathOptions(PathModes, total=False):
+    """The arguments of functions that flatten and map."""
 
     is_leaf: IsLeaf
-
-
-class PathModes(Modes, total=False):
-    """The arguments of what flattens and maps but for `is_leaf`."""
-
-    is_leaf_takes_path: bool
-
-
-class PathOptions(PathModes, Options, total=False):
-    """The arguments of what flattens and maps."""
 
 
 class MapOptions(PathOptions, total=False):

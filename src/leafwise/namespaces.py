@@ -116,6 +116,7 @@ def namespace(
     *,
     dict_order: DictOrder | None = None,
     leaves: tuple[type, ...] | None = None,
+    none_is_leaf: bool | None = None,
 ) -> Namespace:
     """Declare a namespace and return all functions bound to it.
 
@@ -130,6 +131,9 @@ def namespace(
         leaves: Classes whose instances are leaves in this namespace, even if they are
             registered or built-in nodes such as `deque`. Instances of their subclasses
             are leaves, too.
+        none_is_leaf: True makes None a leaf in all functions and treedefs of the
+            namespace. A call with `none_is_leaf=False` does not make it a node again,
+            because that is the default of the argument.
 
     Returns:
         An object with the functions of leafwise as attributes.
@@ -150,8 +154,11 @@ def namespace(
         [1, 2]
         >>> lw.namespace("whole-tuples", leaves=(tuple,)).tree_leaves([(1, 2), 3])
         [(1, 2), 3]
+        >>> gaps = lw.namespace("gaps", none_is_leaf=True)
+        >>> gaps.tree_size([1, None]), gaps.tree_structure([1, None])
+        (2, PyTreeDef([*, *], none_is_leaf=True))
 
     Modelled on `optree.pytree.reexport`.
     """
-    declare_namespace(name, dict_order, leaves)
+    declare_namespace(name, dict_order, leaves, none_is_leaf)
     return Namespace(name)

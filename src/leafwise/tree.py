@@ -30,7 +30,6 @@ from .ops.map import tree_map_ as map_
 from .ops.map import tree_map_only as map_only
 from .ops.map import tree_map_shared as map_shared
 from .ops.map import tree_map_with_path as map_with_path
-from .ops.map import tree_map_with_path_ as map_with_path_
 from .ops.map import tree_paths as paths
 from .ops.map import tree_replace_nones as replace_nones
 from .ops.map import tree_structure as structure
@@ -65,7 +64,6 @@ if TYPE_CHECKING:
     from .ops.arrays import tree_size as size
     from .ops.arrays import tree_stack as stack
     from .ops.arrays import tree_unstack as unstack
-    from .ops.parallel import tree_gather as gather
     from .selection.diff import tree_diff as diff
     from .selection.edit import tree_update as update
     from .selection.merge import tree_merge as merge
@@ -78,7 +76,6 @@ else:
         for home, names in _LATER.items()
     }
     _HOMES["ops.arrays"] += " nbytes=tree_nbytes"
-    _HOMES["ops.parallel"] = "gather=tree_gather"
     __getattr__, __dir__ = _later(__name__, _HOMES)
 
 # fmt: off
@@ -86,8 +83,8 @@ __all__ = [
     "all", "all_leaves", "any", "broadcast_common", "broadcast_leaves", "broadcast_map",
     "broadcast_map_with_path", "broadcast_prefix", "children", "combine", "concatenate",
     "diff", "equal", "equality_errors", "flatten", "flatten_one_level",
-    "flatten_with_path", "gather", "is_leaf", "iter", "leaves", "leaves_with_path",
-    "map", "map_", "map_only", "map_shared", "map_with_path", "map_with_path_", "max",
+    "flatten_with_path", "is_leaf", "iter", "leaves", "leaves_with_path",
+    "map", "map_", "map_only", "map_shared", "map_with_path", "max",
     "merge", "min", "nbytes", "partition", "paths", "prefix_errors", "reduce",
     "reduce_associative", "replace_nones", "size", "stack", "structure", "sum",
     "summary", "transpose", "transpose_map", "transpose_map_with_path", "treedef_tuple",

@@ -69,7 +69,8 @@ def random_edit(rng, tree, is_shared):
     dicts = [(p, v) for p, v in found if isinstance(v, dict)]
     lists = [(p, v) for p, v in found if isinstance(v, list)]
     leaves = [(p, v) for p, v in found if not isinstance(v, dict | list)]
-    chosen = lw.selection.at(tree, none_is_leaf=True)
+    nones = lw.namespace("nones", none_is_leaf=True)
+    chosen = nones.at(tree)
     edit = rng.choice(["set", "add", "delete", "move", "rename", "insert", "drop"])
     if edit == "set":
         path, _ = rng.choice(leaves)
@@ -93,13 +94,11 @@ def random_edit(rng, tree, is_shared):
         return ["delete", "FILE", text_of(path)], chosen[text_of(path)].delete()
     path, _ = rng.choice([(p, v) for p, v in found if isinstance(p[-1], str)])
     if edit == "rename":
-        new = lw.selection.tree_rename(
-            tree, text_of(path), "renamed", none_is_leaf=True
-        )
+        new = nones.tree_rename(tree, text_of(path), "renamed")
         return ["rename", "FILE", text_of(path), "renamed"], new
     around = [p for p, _ in dicts if p[: len(path)] != path]
     target = text_of((*rng.choice(around), "moved"))
-    new = lw.selection.tree_move(tree, text_of(path), target, none_is_leaf=True)
+    new = nones.tree_move(tree, text_of(path), target)
     return ["move", "FILE", text_of(path), target], new
 
 

@@ -10,7 +10,6 @@ import pytest
 
 import leafwise as lw
 from helpers.command_line import output_of
-from leafwise import show
 from leafwise.cli import COMMANDS, main
 
 
@@ -109,7 +108,8 @@ def test_pictures_and_pages_are_written_into_files(option, name, more):
     """Or to the standard output."""
     assert output_of(f"show a.json --{option} a.out --depth 1") == ""
     text = Path("a.out").read_text(encoding="utf-8")
-    made = getattr(show, name)(TREE, depth=1, none_is_leaf=True, **more)
+    nones = lw.namespace("nones", none_is_leaf=True)
+    made = getattr(nones, name)(TREE, depth=1, **more)
     assert text == f"{made}\n"
     assert output_of(f"show a.json --{option} - --depth 1") == text.rstrip("\n")
     assert option == "html" or ElementTree.fromstring(text).tag.endswith("svg")

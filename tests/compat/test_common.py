@@ -7,6 +7,7 @@ from collections import namedtuple
 
 import pytest
 
+import leafwise as lw
 from leafwise.compat import optree
 from leafwise.core.registry import forget
 
@@ -44,3 +45,14 @@ def test_classes_are_let_go(make):
     for _ in range(3):
         gc.collect()
     assert gone() is None
+
+
+def test_a_namespace_of_leafwise_makes_none_a_leaf_in_optree():
+    """Its stand-in has the same namespaces."""
+    lw.namespace("nones", none_is_leaf=True)
+    assert optree.tree_leaves([None, 1], namespace="nones") == [None, 1]
+    spec = optree.tree_structure([None], namespace="nones")
+    assert spec == optree.tree_structure([None], none_is_leaf=True)
+    assert spec != optree.tree_structure([None])
+    leaf = optree.treespec_leaf(namespace="nones")
+    assert optree.treespec_list([leaf], namespace="nones") == spec

@@ -80,8 +80,8 @@ def error_of(first, *rest, **options):
             {"w": None},
             [
                 "at ['w']: expected dict with keys 'a', got None",
-                "hint: None is a node without children; none_is_leaf=True makes it a "
-                "leaf",
+                "hint: None is a node without children; none_is_leaf=True, of a call "
+                "or a namespace, makes it a leaf",
             ],
         ),
         (
@@ -90,7 +90,7 @@ def error_of(first, *rest, **options):
             [
                 "at [0]: expected None, got leaf 1 (int)",
                 "hint: the expected None is a node without children; "
-                "none_is_leaf=True makes it a leaf",
+                "none_is_leaf=True, of a call or a namespace, makes it a leaf",
             ],
         ),
         (

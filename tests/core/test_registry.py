@@ -364,7 +364,8 @@ def test_lookup_shows_the_rule():
     assert "test_registry.py:" in rule.where
     assert "in namespace 'looked-up', registered at" in repr(rule)
     assert lw.registry.lookup(cls) is None
-    assert lw.registry.lookup(type(None), none_is_leaf=True) is None
+    nones = lw.namespace("nones", none_is_leaf=True)
+    assert nones.lookup(type(None)) is None
     with pytest.raises(TypeError, match="lookup takes a class, got int: 3"):
         lw.registry.lookup(3)
     with pytest.raises(AttributeError, match="cannot be changed"):

@@ -1,7 +1,11 @@
 """`PyTreeDef` as a value: reading, comparing, printing, using (L6, L11)."""
 
+import copy
+import importlib.util
+import pickle
 import time
 from collections import OrderedDict, defaultdict, deque, namedtuple
+from contextlib import nullcontext
 
 import pytest
 
@@ -153,6 +157,82 @@ def test_treedefs_of_two_namespaces_are_equal_if_their_rules_are():
     """What counts is how the nodes were taken apart, not the name."""
     lw.namespace("other")
     assert structure([1], namespace="other") == structure([1])
+
+
+# ------------------------------------------- namespaces that make None a leaf
+
+
+NONES = lw.namespace("nones", none_is_leaf=True)
+modes = [nullcontext]
+if importlib.util.find_spec("leafwise.engine") is not None:
+    modes = [lw.engine.disabled, lw.engine.enabled, lw.engine.eager]
+
+
+@pytest.mark.parametrize("mode", modes)
+def test_a_namespace_that_makes_none_a_leaf(mode):
+    """Its treedefs are those of `none_is_leaf=True`, however they were made."""
+    tree = {"b": [1, None], "a": None}
+    with mode():
+        expected = structure(tree, none_is_leaf=True)
+        for _ in range(6):  # the engine takes over
+            leaves, treedef = NONES.tree_flatten(tree)
+            assert leaves == [None, 1, None]
+            assert treedef == expected
+            assert hash(treedef) == hash(expected)
+            assert repr(treedef) == repr(expected)
+            assert lw.fingerprint(treedef) == lw.fingerprint(expected)
+            assert treedef != structure(tree)
+            assert (treedef.none_is_leaf, treedef.namespace) == (True, "nones")
+            assert treedef.unflatten("xyz") == {"b": ["y", "z"], "a": "x"}
+            assert treedef.flatten_up_to({"b": [2, 3], "a": {}}) == [{}, 2, 3]
+            assert NONES.tree_leaves(tree, is_leaf=list) == [None, [1, None]]
+            assert NONES.tree_map(lambda x: x is None, None) is True
+            for copied in (
+                pickle.loads(pickle.dumps(treedef)),
+                lw.PyTreeDef.from_json(treedef.to_json()),
+                copy.deepcopy(treedef),
+                NONES.tree_structure(treedef.unflatten("xyz")),
+            ):
+                assert copied == expected
+                assert (copied.none_is_leaf, copied.namespace) == (True, "nones")
+
+
+def test_treedefs_that_are_made_in_such_a_namespace():
+    """They are composed of others that take None as a leaf."""
+    leaf = lw.PyTreeDef.leaf(namespace="nones")
+    assert leaf == structure(None, none_is_leaf=True)
+    pair = NONES.tree_structure([None, 1])
+    other = structure((None,), none_is_leaf=True)
+    made = lw.PyTreeDef.from_children([leaf, leaf], namespace="nones")
+    data = lw.PyTreeDef.from_node_data(
+        pair.node_data(), pair.children(), namespace="nones"
+    )
+    assert made == data == pair
+    assert pair.compose(other) == structure([(None,), (1,)], none_is_leaf=True)
+    assert other.compose(pair).namespace == "nones"
+    assert pair.explain([1, None]) == []
+    with pytest.raises(lw.errors.TreeDefError, match="of one None mode"):
+        pair.compose(structure((1,)))
+    with pytest.raises(lw.errors.TreeDefError, match="is not a node class"):
+        lw.PyTreeDef.from_node_data((type(None), None), [], namespace="nones")
+
+
+def test_the_argument_can_only_add_to_what_the_namespace_says():
+    """False is the default, so it is not told from an omitted argument."""
+    for mode in (False, True):
+        assert lw.tree_leaves([None], none_is_leaf=mode, namespace="nones") == [None]
+    assert lw.tree_leaves([None]) == []
+    assert lw.tree_leaves([None], none_is_leaf=True) == [None]
+
+
+def test_an_error_does_not_advise_what_the_namespace_does_already():
+    """None is a leaf that stands where a node should."""
+    with pytest.raises(lw.StructureError) as caught:
+        NONES.tree_structure([{"a": 1}]).flatten_up_to([None])
+    assert str(caught.value) == (
+        "the tree does not have the structure of the treedef, in 1 place:\n"
+        "  at [0]: expected dict with keys 'a', got leaf None (NoneType)"
+    )
 
 
 # ---------------------------------------------------------------- joined namespaces

@@ -118,7 +118,7 @@ def _played(made, call, steps, how):
     trees,
     st.sampled_from(SINGLE),
     st.lists(steps, min_size=1, max_size=12),
-    st.sampled_from([{}, {}, {"none_is_leaf": True}]),
+    st.sampled_from([{}, {"none_is_leaf": True}, {"namespace": "alike-nones"}]),
 )
 def test_the_same_calls_as_the_walk(mode, data, tree, call, steps, how):
     """Trees that differ in one place, predicates that do anything, in turn."""

@@ -134,7 +134,7 @@ def options(p, n):
     if n % 11 == 0:
         p.options = {"is_leaf": p.by_path, "is_leaf_takes_path": True}
     if n % 3 == 0:
-        p.options["none_is_leaf"] = True
+        p.options["namespace"] = "alike-nones"
     if n % 5 == 0:
         p.options["namespace"] = ("dicts-by-insertion", OWN)[n % 2]
 

@@ -135,6 +135,7 @@ lw.registry.register_pytree_with_keys(
 )
 lw.register_static(Fixed)
 lw.namespace("alike-insertion", dict_order="insertion")
+lw.namespace("alike-nones", none_is_leaf=True)
 
 KEYS = (
     "a", "b", "c", Text("a"), Name.A, Name.B,
@@ -153,7 +154,7 @@ aux = st.sampled_from(AUX)
 keys = st.sampled_from(KEYS)
 WALKS = (
     {},
-    {"none_is_leaf": True},
+    {"namespace": "alike-nones"},
     {"namespace": "alike-insertion"},
     {"is_leaf": tuple},
     {"is_leaf": (Pair, dict)},

@@ -200,7 +200,7 @@ def test_ragged_trees_are_not_taken_apart():
             lw.tree_unstack(tree, axis)
     for leaf in (1, "text", None):
         with pytest.raises(TypeError, match=r"leaf at \[0\] cannot be unstacked"):
-            lw.tree_unstack([leaf], none_is_leaf=True)
+            lw.namespace("nones", none_is_leaf=True).tree_unstack([leaf])
 
 
 def test_other_leaves_are_refused():
@@ -284,7 +284,8 @@ def test_sizes_are_those_of_a_summary():
     assert lw.tree.nbytes(tree) == 24 + 12 + 80_000 + 2
     total = tree_summary(tree).rows[0]
     assert (lw.tree_size(tree), lw.tree.nbytes(tree)) == (total.count, total.bytes)
-    assert lw.tree_size(tree, none_is_leaf=True) == lw.tree_size(tree) + 1
+    nones = lw.namespace("nones", none_is_leaf=True)
+    assert nones.tree_size(tree) == lw.tree_size(tree) + 1
     assert lw.tree_size([[1, 2], [3]], is_leaf=list) == 1
     assert (lw.tree_size(()), lw.tree.nbytes(())) == (0, 0)
 

@@ -129,3 +129,30 @@ def test_a_namespace_can_have_leaves_of_its_own():
         lw.namespace("leaves of its own", leaves=())
     with pytest.raises(RegistryError, match="a tuple of classes"):
         lw.namespace("another with leaves", leaves=deque)
+
+
+def test_what_none_is_in_a_namespace_is_declared_once():
+    """As a leaf or as a node, by the declaration or by a registration before it."""
+    lw.namespace("nones", none_is_leaf=True)
+    assert lw.namespace("nones").tree_leaves([None]) == [None]
+    with pytest.raises(RegistryError, match="has none_is_leaf=True already; it cannot"):
+        lw.namespace("nones", none_is_leaf=False)
+    lw.namespace("ops-binding", none_is_leaf=False)
+    for name in ("ops-binding", ""):
+        with pytest.raises(RegistryError, match="none_is_leaf=False already"):
+            lw.namespace(name, none_is_leaf=True)
+    with pytest.raises(RegistryError, match="none_is_leaf must be a bool, got 1"):
+        lw.namespace("nones as a number", none_is_leaf=1)
+    assert "nones as a number" not in lw.registry.namespaces()
+
+
+def test_a_namespace_with_every_policy():
+    """Each holds, also once a class is registered."""
+    ns = lw.namespace(
+        "every policy", dict_order="insertion", leaves=(list,), none_is_leaf=True
+    )
+    tree = {"b": None, "a": [1]}
+    assert ns.tree_leaves(tree) == [None, [1]]
+    box = type("Box", (), {"x": None})
+    ns.register_pytree_node(box, lambda b: ((b.x,), None), lambda _, kids: box())
+    assert ns.tree_leaves((tree, box())) == [None, [1], None]

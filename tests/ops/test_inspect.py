@@ -145,8 +145,9 @@ def test_explaining_values(value, reason):
 
 def test_explaining_options():
     """What made a value a leaf in this very call comes first."""
-    assert lw.explain_leaf(None, none_is_leaf=True) == (
-        "a leaf: none_is_leaf=True was given"
+    nones = lw.namespace("nones", none_is_leaf=True)
+    assert nones.explain_leaf(None) == (
+        "a leaf: namespace 'nones' was declared with none_is_leaf=True"
     )
     for stop in (int, (int, str), lambda x: True):
         assert lw.explain_leaf(1, stop) == "a leaf: is_leaf matches it"

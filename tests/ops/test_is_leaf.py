@@ -1,12 +1,18 @@
-"""`is_leaf`: one rule for classes and predicates, in every function that takes it."""
+"""What is a leaf: `is_leaf` and the None of a namespace, in every function.
+
+Both tests walk over the public functions, so that a new one has to be added to the
+tables here.
+"""
 
 import inspect
 import io
+import tempfile
 from collections import OrderedDict, deque
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import find, given, settings
 from hypothesis import strategies as st
 
 import leafwise as lw
@@ -88,7 +94,6 @@ CALLS = {
     "tree_map_, strict": of_all(lw.tree_map_, row, strict=True),
     "tree_map_with_path": of_all(lw.tree_map_with_path, row),
     "tree_map_with_path, strict": of_all(lw.tree_map_with_path, row, strict=True),
-    "tree_map_with_path_": of_all(lw.tree.map_with_path_, row, strict=True),
     "tree_map_only": of_one(lw.tree_map_only, int, str),
     "tree_replace_nones": of_one(lw.tree.replace_nones, 0),
     "tree_unzip": of_one(lambda a, **how: lw.tree.unzip(a, 2, **how)),
@@ -161,7 +166,10 @@ CALLS = {
 
 FUNCTIONS = {
     function.__name__: function
-    for room in (lw.testing, lw.selection, lw.show, lw.tree, lw)
+    for room in (
+        *(lw.testing, lw.files, lw.selection, lw.show),
+        *(lw.registry, lw.tree, lw),
+    )
     for function in (getattr(room, name) for name in room.__all__)
     if inspect.isroutine(function)
 }
@@ -183,6 +191,8 @@ def outcome(call, a, b, c, how):
 
 def takes_paths(name):
     """Return whether a function of the table takes `is_leaf_takes_path`."""
+    if name == "tree_map, elsewhere":
+        return False
     function = FUNCTIONS[name.partition(",")[0]]
     return "is_leaf_takes_path" in inspect.signature(function).parameters
 
@@ -287,3 +297,131 @@ def test_a_prefix_alone_is_asked(is_leaf):
     ] * 2 + [2]
     assert lw.tree_broadcast_prefix(0, full, is_leaf=is_leaf) == ([0, 0], 0)
     assert lw.tree.prefix_errors(([0], 1), full, is_leaf=is_leaf) == []
+
+
+# ------------------------------------------- None is a leaf where a namespace says so
+
+
+NONES = lw.namespace("nones", none_is_leaf=True)
+Nothing = type("NoneType", (), {"__repr__": lambda self: "None"})
+Nothing.__bool__ = lambda self: False
+NOTHING = Nothing()
+"""A leaf that looks like None in texts."""
+
+WITHOUT_IS_LEAF = {
+    "check_node": of_one(lambda a, **how: lw.testing.check_node(list, [[a]], **how)),
+    "override": of_one(lambda a, **how: lw.override({"x": a}, ["+y=1"], **how)),
+    "tree_merge": of_two(lw.tree_merge),
+    "tree_move": of_one(
+        lambda a, **how: lw.selection.tree_move({"x": a}, "x", "y", **how)
+    ),
+    "tree_rename": of_one(
+        lambda a, **how: lw.selection.tree_rename({"x": a}, "x", "y", **how)
+    ),
+    "trees_like": of_one(
+        lambda a, **how: find(
+            lw.testing.trees_like(a, st.just(0), **how), lambda _: True
+        )
+    ),
+}
+"""Calls as above, of functions that take a namespace and cannot stop early."""
+
+
+def saved(**how):
+    """Save a tree, and load it without its structure."""
+    with tempfile.TemporaryDirectory() as folder:
+        name = Path(folder) / "tree.json"
+        lw.save(name, {"a": [None]}, **how)
+        return lw.load(name, **how), lw.load(name, treedef=False, **how)
+
+
+NONE_ITSELF = {
+    "explain_leaf": (
+        lambda **how: lw.explain_leaf(None, **how),
+        "a leaf: namespace 'nones' was declared with none_is_leaf=True",
+    ),
+    "fingerprint": (
+        lambda **how: lw.fingerprint([None], **how) == lw.fingerprint([None]),
+        False,
+    ),
+    "is_registered": (lambda **how: lw.is_registered(type(None), **how), False),
+    "load": (saved, ({"a": [None]}, {"a[0]": None})),
+    "lookup": (lambda **how: lw.registry.lookup(type(None), **how), None),
+    "save": (saved, ({"a": [None]}, {"a[0]": None})),
+    "to_html": (
+        lambda **how: (
+            lw.show.to_html([None], **how)
+            == lw.show.to_html([None], is_leaf=type(None))
+        ),
+        True,
+    ),
+    "tree_replace_nones": (
+        lambda **how: lw.tree.replace_nones(0, [None, 1], **how),
+        [0, 1],
+    ),
+    "treedefs": (
+        lambda **how: find(lw.testing.treedefs(**how), lambda _: True).none_is_leaf,
+        True,
+    ),
+}
+"""Calls of functions for which None is unlike all other leaves, and their results."""
+
+NO_TREES = {
+    *("dataclass", "register_codec", "register_dataclass", "register_leaf"),
+    *("register_pytree_node", "register_pytree_node_class", "register_static"),
+    *("register_pytree_with_keys", "register_pytree_with_keys_class", "selector"),
+    *("trees", "unregister_pytree_node"),
+}
+"""Functions whose results do not depend on what None is."""
+
+
+def takes_namespace(name):
+    """Return whether a function of the table takes a namespace."""
+    return "namespace" in inspect.signature(FUNCTIONS[name]).parameters
+
+
+def test_every_function_that_takes_a_namespace_is_called():
+    """The tables above are whole."""
+    named = {name.partition(",")[0] for name in CALLS}
+    named |= WITHOUT_IS_LEAF.keys() | NONE_ITSELF.keys() | NO_TREES
+    assert {*filter(takes_namespace, FUNCTIONS)} <= named
+
+
+def without_none(tree):
+    """Return a tree with another leaf wherever None is."""
+    return lw.tree_map(lambda x: NOTHING if x is None else x, tree, none_is_leaf=True)
+
+
+@settings(max_examples=15)
+@given(st.data(), trees(max_leaves=10))
+@pytest.mark.parametrize("part", range(4))
+def test_none_is_a_leaf_like_others(part, data, tree):
+    """In a namespace that declares it, it makes no difference what it is."""
+    others = st.just(tree) | st.just(lw.tree_map(row, tree)) | trees(max_leaves=5)
+    family = tree, data.draw(others), data.draw(others)
+    calls = {
+        name: call
+        for name, call in {**CALLS, **WITHOUT_IS_LEAF}.items()
+        if takes_namespace(name.partition(",")[0]) and name not in NONE_ITSELF
+    }
+    how = {"namespace": NONES.name}
+    for name, call in [*calls.items()][part::4]:
+        expected = outcome(call, *map(without_none, family), how)
+        assert outcome(call, *family, how) == expected, name
+
+
+@pytest.mark.parametrize("name", NONE_ITSELF)
+def test_none_is_a_leaf_by_itself(name):
+    """Where a function tells None from other leaves, or takes no such trees."""
+    call, expected = NONE_ITSELF[name]
+    assert call(namespace=NONES.name) == expected
+
+
+def test_none_is_a_leaf_in_maps_on_an_executor():
+    """Those of `parallel` take the namespace as well."""
+    maps = lw.parallel(EXECUTOR)
+    how = {"namespace": NONES.name}
+    assert maps.tree_map(row, [None], **how) == [(None,)]
+    assert maps.tree_map_only(type(None), str, [None], **how) == ["None"]
+    paths = maps.tree_map_with_path(lambda path, leaf: str(path), [None], **how)
+    assert paths == ["[0]"]

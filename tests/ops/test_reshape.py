@@ -18,8 +18,8 @@ def test_none_is_a_node_by_default():
     assert str(error.value) == (
         "prefix_tree is not a prefix of full_tree, in 1 place:\n"
         "  at [0]: expected None, got leaf 'a1' (str)\n"
-        "hint: the expected None is a node without children; none_is_leaf=True makes "
-        "it a leaf"
+        "hint: the expected None is a node without children; none_is_leaf=True, of a "
+        "call or a namespace, makes it a leaf"
     )
 
 

@@ -247,35 +247,29 @@ def test_a_visitor_that_always_goes_deeper_is_an_error(enter):
     assert text.startswith("the visit would never end: below [")
     assert text.endswith(
         "what it returns is visited as well; to replace a node without visiting what "
-        "replaces it, return SKIP(new)"
+        "replaces it, use `leave`"
     )
 
 
-def test_skip_takes_what_to_put_there():
-    """It is not visited, `leave` gets it, and None can be put anywhere."""
-    seen, left = [], []
+def test_what_leave_returns_is_not_visited():
+    """A node that `enter` skips is handed to `leave`; None can be put anywhere."""
+    entered = []
+    left = []
 
     def enter(node, path, parent):
-        seen.append(node)
-        return lw.SKIP([node, None]) if isinstance(node, tuple) else node
+        entered.append(node)
+        return lw.SKIP if isinstance(node, tuple) else node
 
     def leave(node, path, parent):
         left.append(node)
-        return node
+        return [node, None] if isinstance(node, tuple) else node
 
-    assert lw.tree_visit({"a": (1,), "b": 2}, enter, leave) == {
-        "a": [(1,), None],
-        "b": 2,
-    }
-    assert seen == [{"a": (1,), "b": 2}, (1,), 2]
-    assert left == [[(1,), None], 2, {"a": [(1,), None], "b": 2}]
-    assert lw.tree_visit([1, 2], lambda n, p, q: lw.SKIP(None)) is None
-    assert lw.tree_visit([1], None, lambda n, p, q: lw.SKIP((n,))) == ([(1,)],)
-    for word in (lw.STOP, lw.DELETE):
-        with pytest.raises(
-            TypeError, match=r"cannot be called with a node; return SKIP\(node\)"
-        ):
-            word(1)
+    tree = {"a": (1,), "b": 2}
+    assert lw.tree_visit(tree, enter, leave) == {"a": [(1,), None], "b": 2}
+    assert entered == [tree, (1,), 2]
+    assert left == [(1,), 2, {"a": [(1,), None], "b": 2}]
+    assert lw.tree_visit([1, 2], leave=lambda node, path, parent: None) is None
+    assert lw.tree_visit([1], leave=lambda node, path, parent: lw.SKIP) == [1]
 
 
 def test_a_deep_tree_may_be_replaced_at_every_level():

@@ -1,7 +1,5 @@
 """Maps on a cluster: `tree_map` with the executor of dask.distributed."""
 
-import asyncio
-
 import pytest
 
 import leafwise as lw
@@ -43,17 +41,3 @@ def test_a_failure_has_its_path(executor):
     with pytest.raises(ValueError, match=r"^three") as caught:
         lw.parallel(executor).tree_map(power, TREE, ones)
     assert "at key path ['a'][1][0]" in caught.value.__notes__
-
-
-def test_gather_of_what_runs_on_a_cluster(executor):
-    """The executor's futures give their results."""
-
-    async def gather(tree):
-        return await lw.tree.gather(tree)
-
-    tree = {"a": executor.submit(power, 2, 3), "b": [1]}
-    assert asyncio.run(gather(tree)) == {"a": 8, "b": [1]}
-    failing = [executor.submit(power, 2, 5), executor.submit(power, 3, 1)]
-    with pytest.raises(ValueError, match=r"^three") as caught:
-        asyncio.run(gather({"a": failing}))
-    assert "at key path ['a'][1]" in caught.value.__notes__

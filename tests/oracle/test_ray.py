@@ -1,6 +1,5 @@
-"""Trees of what is pending on ray."""
+"""Maps on ray, by an executor of one method."""
 
-import asyncio
 import os
 import sys
 
@@ -41,16 +40,16 @@ def path():
     return os.pathsep.join(sys.path)
 
 
-def test_gather(ray):
-    """References are awaited, bare and as futures."""
-    double = ray.remote(lambda x: 2 * x)
+def test_references_are_futures(ray):
+    """An executor returns the future of a reference."""
 
-    async def run(tree):
-        return await lw.tree.gather(tree)
+    class Executor:
+        def submit(self, fn, *args):
+            return ray.remote(fn).remote(*args).future()
 
-    tree = {"a": double.remote(1), "b": [double.remote(2).future(), 3]}
-    assert asyncio.run(run(tree)) == {"a": 2, "b": [4, 3]}
-    failing = ray.remote(fail_on_three)
+    maps = lw.parallel(Executor())
+    doubled = maps.tree_map(lambda x: 2 * x, {"a": 1, "b": [2, None]})
+    assert doubled == {"a": 2, "b": [4, None]}
     with pytest.raises(ValueError, match="three") as caught:
-        asyncio.run(run({"a": [double.remote(1), failing.remote(3)]}))
+        maps.tree_map(fail_on_three, {"a": [1, 3]})
     assert caught.value.__notes__ == ["at key path ['a'][1]"]

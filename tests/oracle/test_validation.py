@@ -121,8 +121,6 @@ def test_an_edit_is_an_assignment(pydantic, number, name, value):
     found = outcome(lambda: APP.at({"m": [model]})[f"m[0].{name}"].set(value), kind)
     if isinstance(wanted, list):
         assert found == wanted
-        unchecked = APP.at(model)[name].set(value, validate=False)
-        assert getattr(unchecked, name) is value
     else:
         made = found["m"][0]
         assert made == wanted
@@ -185,23 +183,35 @@ def test_all_new_values_are_validated_together(pydantic, span):
         assert (tree["a"].inner.low, tree["a"].inner.high) == (1, 9)
 
 
-def test_validation_can_be_left_out(pydantic, span):
-    """By the same word everywhere; the given fields are noted all the same."""
+def test_every_edit_validates(pydantic, span):
+    """A text that an override cannot cast is validated by the class, too."""
     tree = [span()]
-    for made in (
-        APP.at(tree)["[0].low"].set("x", validate=False),
-        APP.at(tree)["[0].low"].apply(lambda _: "x", validate=False),
-        APP.tree_update(tree, {"[0].low": "x"}, validate=False),
-        APP.tree_at(lambda t: t[0].low, tree, "x", validate=False),
-        APP.tree_merge(tree, [{"low": "x"}], lists="position", validate=False),
+    for edit in (
+        lambda: APP.at(tree)["[0].low"].set("x"),
+        lambda: APP.at(tree)["[0].low"].apply(lambda _: "x"),
+        lambda: APP.tree_update(tree, {"[0].low": "x"}),
+        lambda: APP.tree_at(lambda t: t[0].low, tree, "x"),
+        lambda: APP.tree_merge(tree, [{"low": "x"}], lists="position"),
+        lambda: APP.override(tree, "[0].low=x"),
     ):
-        assert (made[0].low, made[0].model_fields_set) == ("x", {"low"})
-    made = APP.override(tree, "[0].low=99", validate=False)
-    assert (made[0].low, made[0].high) == (99, 9)
+        with pytest.raises(pydantic.ValidationError) as error:
+            edit()
+        assert error.value.__notes__ == ["at key path [0]"]
+    assert tree[0].low == 0
+
+
+def test_a_class_that_does_not_validate_assignments(pydantic):
+    """Its values are set as they are, and noted as given."""
+
+    class Open(pydantic.BaseModel):
+        low: int = 0
+        high: int = 9
+
+    made = APP.at([Open()])["[0].low"].set("x")[0]
+    assert (made.low, made.high) == ("x", 9)
+    assert made.model_fields_set == {"low"}
     with pytest.raises(EditError, match="is not of the declared type int"):
-        APP.override(tree, "[0].low=x", validate=False)
-    with pytest.raises(pydantic.ValidationError):
-        APP.override(tree, "[0].low=x")
+        APP.override([Open()], "[0].low=x")
 
 
 def test_a_rebuilt_model_is_not_validated(span):
@@ -210,7 +220,8 @@ def test_a_rebuilt_model_is_not_validated(span):
     assert type(marks.low) is object
     leaves, treedef = APP.tree_flatten(span())
     assert treedef.unflatten([None] * len(leaves)).low is None
-    before, after = span(), APP.at(span())["low"].set(50, validate=False)
+    before = span()
+    after = before.model_copy(update={"low": 50})
     assert APP.tree_diff(before, after, ignore="seen").apply(before).low == 50
 
 
@@ -364,7 +375,3 @@ def test_edits_of_attrs_are_those_of_evolve(attrs, number, changes):
     with pytest.raises((ValueError, TypeError, AttributeError)) as error:
         APP.tree_update([node], {f"[0].{k}": x for k, x in changes.items()})
     assert error.value.__notes__ == ["at key path [0]"]
-    raw = APP.tree_update(
-        [node], {f"[0].{k}": x for k, x in changes.items()}, validate=False
-    )
-    assert all(getattr(raw[0], name) is x for name, x in changes.items())

@@ -79,11 +79,13 @@ def edited(tree, random):
     return tree if random.random() < 0.8 else random.choice((0, 1, NAN, "x"))
 
 
+lw.namespace("nones", none_is_leaf=True)
 OPTIONS = [
     {},
     {"typematch": True},
     {"rtol": 0.3, "atol": 0.1},
-    {"none_is_leaf": True},
+    {"is_leaf": type(None)},
+    {"namespace": "nones"},
     {"is_leaf": tuple},
 ]
 

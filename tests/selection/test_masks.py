@@ -153,5 +153,7 @@ def test_a_mask_that_does_not_fit_is_an_error():
 def test_none_in_a_mask():
     """A node as in the tree; where None is a leaf, nothing that is meant."""
     assert lw.at([None, 1])[[None, True]].get() == [1]
-    assert lw.at([None, 1], none_is_leaf=True)[[None, True]].get() == [1]
-    assert lw.at([None, 1], none_is_leaf=True)[[True, False]].get() == [None]
+    nones = lw.namespace("nones", none_is_leaf=True)
+    for chosen in (lw.at([None, 1], is_leaf=type(None)), nones.at([None, 1])):
+        assert chosen[[None, True]].get() == [1]
+        assert chosen[[True, False]].get() == [None]

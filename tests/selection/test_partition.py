@@ -35,24 +35,16 @@ def test_parts_are_the_tree(tree, selectors):
         assert all(x is lw.MISSING for n, x in enumerate(held) if n != expected)
 
 
-@given(every_tree())
-def test_groups_are_the_tree(tree):
-    """Groups by a function, and by a tree of labels, are parts."""
-    groups = lw.selection.tree_group_by(tree, type)
-    if groups:
-        assert lw.tree_equal(lw.tree_combine(*groups.values()), tree)
-    if not callable(tree):
-        labels = lw.tree_map(lambda leaf: type(leaf).__name__, tree)
-        names = [cls.__name__ for cls in groups]
-        assert [*lw.selection.tree_group_by(tree, labels)] == names
-
-
 def test_none_is_a_value():
-    """It is neither a gap nor a leaf; with `none_is_leaf` it is a leaf like others."""
+    """It is neither a gap nor a leaf, unless `is_leaf` or the namespace says so."""
     tree = {"a": None, "b": 1}
-    a, rest = lw.tree_partition(tree, "a", none_is_leaf=True)
-    assert (a, rest) == ({"a": None, "b": lw.MISSING}, {"a": lw.MISSING, "b": 1})
-    assert lw.tree_combine(a, rest, none_is_leaf=True) == tree
+    whole, nothing = lw.tree_partition(tree, int)
+    assert (whole, nothing) == (tree, {"a": None, "b": lw.MISSING})
+    lw.namespace("nones", none_is_leaf=True)
+    for options in ({"is_leaf": type(None)}, {"namespace": "nones"}):
+        a, rest = lw.tree_partition(tree, "a", **options)
+        assert (a, rest) == ({"a": None, "b": lw.MISSING}, {"a": lw.MISSING, "b": 1})
+        assert lw.tree_combine(a, rest, **options) == tree
     assert not lw.MISSING
 
 
@@ -75,12 +67,8 @@ def test_labels():
     rules = {re.compile("bias"): "none", "head": "fast", "**": "slow"}
     labels = lw.selection.tree_labels(tree, rules)
     assert labels == {"enc": {"w": "slow", "bias": "none"}, "head": {"w": "fast"}}
-    assert lw.selection.tree_group_by(tree, labels)["fast"]["head"] == {"w": 3}
-    assert [*lw.selection.tree_group_by(tree, {"enc": "x", "head": "y"})] == ["x", "y"]
     with pytest.raises(EditError, match=r"^no rule matches the leaf at \['head'\]"):
         lw.selection.tree_labels(tree, {"enc": 1})
-    with pytest.raises(lw.StructureError):
-        lw.selection.tree_group_by(tree, {"enc": "x"})
 
 
 def test_filtering():

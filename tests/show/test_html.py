@@ -131,11 +131,12 @@ def test_nothing_in_a_tree_becomes_an_element(read, tree):
 
 @given(tree=random_trees.every_tree())
 def test_every_tree_has_all_its_leaves(read, tree):
-    root = read(to_html(tree, none_is_leaf=True))
+    nones = lw.namespace("nones", none_is_leaf=True)
+    root = read(nones.to_html(tree))
     text = checked(root)
-    for leaf in lw.tree_leaves(tree, none_is_leaf=True):
+    for leaf in nones.tree_leaves(tree):
         assert leaf_text(leaf) in text
-    paths = lw.tree_paths(tree, none_is_leaf=True)
+    paths = nones.tree_paths(tree)
     copied = {*paths_in(root), ""}
     for path in paths:  # or that of its variable, which has it in its own line
         assert copied & {printable(str(path)), printable(str(path[:-1]))}

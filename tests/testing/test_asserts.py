@@ -184,6 +184,6 @@ def test_structures_are_compared_without_leaves():
         "at ['b']: expected list of length 1, got tuple of length 1"
     )
     assert_same_structure(a, b, is_leaf=lambda x: isinstance(x, list | tuple))
-    assert_same_structure([None], [1], none_is_leaf=True)
+    lw.namespace("nones", none_is_leaf=True).assert_same_structure([None], [1])
     with pytest.raises(AssertionError, match="and 5 more"):
         assert_same_structure([1] * 25, [None] * 25)

@@ -125,8 +125,11 @@ def test_a_function_says_how_a_class_is_drawn():
     assert smallest(strategy, lambda t: type(t) is Net).weight == 0
 
 
-@given(treedefs(nodes=[type(None), list], none_is_leaf=True))
-def test_treedefs_have_the_mode_that_was_asked_for(treedef):
+NONES = lw.namespace("nones", none_is_leaf=True).name
+
+
+@given(treedefs(nodes=[type(None), list], namespace=NONES))
+def test_treedefs_have_the_mode_of_the_namespace(treedef):
     """None is no node there."""
     assert treedef.none_is_leaf
     assert "None" not in str(treedef).replace("none_is_leaf", "")
@@ -166,7 +169,7 @@ def test_arrays_keep_their_library_shape_and_dtype(name):
 
 
 @given(
-    trees_like({"a": None}, st.just(1), none_is_leaf=True),
+    trees_like({"a": None}, st.just(1), namespace=NONES),
     trees_like({"a": [2]}, st.just(1), is_leaf=list),
 )
 def test_leaves_are_those_of_the_call(one, other):

@@ -3,9 +3,7 @@
 The checkers read this file; it is run, too, and each value has to be of its type.
 """
 
-import asyncio
 import dataclasses
-import sys
 from collections import deque
 from typing import Any, NamedTuple, TypedDict, TypeVar, assert_type
 
@@ -195,16 +193,3 @@ assert_type(shapes.tree_map(lambda x: x + 1, Square(1.0)), Square)
 assert_type(shapes.map(str, table), dict[str, str])
 assert_type(shapes.leaves(Square(1.0)), list[Any])
 assert_type(shapes.at(Square(1.0))["side"].set(2.0), Square)
-
-
-async def fetch(x: int) -> str:
-    return str(x)
-
-
-async def all_of_it() -> list[str]:
-    found: list[str] = await lw.tree.gather([fetch(1), fetch(2)])
-    return found
-
-
-if sys.platform != "emscripten":  # no loop can be run there
-    assert asyncio.run(all_of_it()) == ["1", "2"]

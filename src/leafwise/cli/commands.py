@@ -21,6 +21,7 @@ from .. import configs, files, selection
 from .. import show as show_
 from .._text import printable
 from ..core.context import context_of
+from ..core.registry import declare_namespace
 from ..equality.arrays import is_array
 from ..errors import FileError
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 
 _MOST: Final = 20_000_000
 """How many values the anchors of a YAML file may expand to."""
+
+_NAMESPACE: Final = "leafwise.cli"
+"""The namespace of the commands, in which None is a leaf: files have it as a value."""
+declare_namespace(_NAMESPACE, none_is_leaf=True)
 
 
 class Unreadable(ValueError):
@@ -204,7 +209,7 @@ def _picked(options: argparse.Namespace, tree: Any) -> Any:
     """Return the selection that the selectors make."""
     first, *more = options.selectors  # one alone has the better message if it fails
     chosen = options.selectors if more else first
-    return selection.at(tree, none_is_leaf=True)[chosen]
+    return selection.at(tree, namespace=_NAMESPACE)[chosen]
 
 
 def _rows(options: argparse.Namespace, tree: Any) -> dict[str, Any]:
@@ -212,7 +217,7 @@ def _rows(options: argparse.Namespace, tree: Any) -> dict[str, Any]:
     if options.selectors:
         pairs = _picked(options, tree).items()
     else:
-        pairs = tree_leaves_with_path(tree, none_is_leaf=True)
+        pairs = tree_leaves_with_path(tree, namespace=_NAMESPACE)
     return {str(path): value for path, value in pairs}
 
 
@@ -240,7 +245,8 @@ def show(options: argparse.Namespace) -> Report:
         width = width or sys.maxsize
         more = {"width": width, "max_leaves": sys.maxsize, "color": options.color}
     path = getattr(options, form) if form in ("to_svg", "to_html") else "-"
-    made = getattr(show_, form)(tree, depth=options.depth, none_is_leaf=True, **more)
+    draw = getattr(show_, form)
+    made = draw(tree, depth=options.depth, namespace=_NAMESPACE, **more)
     return Report(str(made).split("\n"), path=path)
 
 
@@ -399,7 +405,7 @@ def put(options: argparse.Namespace) -> Report:
         )  # which is written as it is typed
         return guess(text) if number is None else number
 
-    overrides = Overrides(value_of, context_of(none_is_leaf=True))
+    overrides = Overrides(value_of, context_of(namespace=_NAMESPACE))
     return _written(overrides.applied(tree, options.changes), source, options)
 
 
@@ -425,7 +431,7 @@ def move(options: argparse.Namespace) -> Report:
       leafwise move train.yaml lr optim.lr -i
     """
     return _edited(options, lambda tree: selection.tree_move(
-        tree, options.selectors[0], options.paths[0], none_is_leaf=True
+        tree, options.selectors[0], options.paths[0], namespace=_NAMESPACE
     ))  # fmt: skip
 
 
@@ -436,7 +442,7 @@ def rename(options: argparse.Namespace) -> Report:
       leafwise rename train.yaml '**.lr' learning_rate -i
     """
     return _edited(options, lambda tree: selection.tree_rename(
-        tree, options.selectors[0], options.names[0], none_is_leaf=True
+        tree, options.selectors[0], options.names[0], namespace=_NAMESPACE
     ))  # fmt: skip
 
 
@@ -456,7 +462,7 @@ def merge(options: argparse.Namespace) -> Report:
         trees = tree_map(
             lambda leaf: DELETE if type(leaf) is type(mark) and leaf == mark else leaf,
             trees,
-            none_is_leaf=True,
+            namespace=_NAMESPACE,
         )
     merged = selection.tree_merge(
         base.document.tree,
@@ -500,7 +506,7 @@ def diff(options: argparse.Namespace) -> Report:
         rtol=options.rtol,
         atol=options.atol,
         ignore=options.ignore or None,
-        none_is_leaf=True,
+        namespace=_NAMESPACE,
     )
     lines: Iterable[str] = found.lines(color=options.color)
     if options.json:

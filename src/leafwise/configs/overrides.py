@@ -39,18 +39,15 @@ if TYPE_CHECKING:
 
 
 def override(
-    tree: Tree,
-    overrides: Iterable[str] | str,
-    *,
-    validate: bool = True,
-    namespace: str = GLOBAL,
+    tree: Tree, overrides: Iterable[str] | str, *, namespace: str = GLOBAL
 ) -> Tree:
     """Apply changes written as text, such as `optim.lr=0.1`, and return the new tree.
 
     `optim.lr=3e-4` replaces a value, and casts the new value to the type of the old
     one. `+optim.wd=0.1` adds a value, `++optim.wd=0.1` adds or replaces it, also by a
     value of another type, and `~optim.wd` deletes it. You can write any pattern in
-    place of a path. Overrides are applied in order.
+    place of a path. Overrides are applied in order. Then each changed object whose
+    class validates is validated once, see :ref:`objects that validate <validated>`.
 
     If the class of an object or the annotation of a container declares a type, the
     value is cast to that type. Elsewhere a number replaces a number, whether it is an
@@ -63,9 +60,6 @@ def override(
     Args:
         tree: Any tree; None counts as a leaf.
         overrides: A list of strings, or a single string.
-        validate: Whether changed pydantic models and attrs instances run
-            :ref:`the validation of their class <validated>`, once, after all overrides
-            are applied.
         namespace: The namespace in which classes are looked up.
 
     Returns:
@@ -92,7 +86,7 @@ the value at ['widths'][0] is 64
     """
     texts = [overrides] if isinstance(overrides, str) else overrides
     context = context_of(none_is_leaf=True, namespace=namespace)
-    return Overrides(guess, context, validate).applied(tree, texts)
+    return Overrides(guess, context).applied(tree, texts)
 
 
 _OVERRIDE = re.compile(rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL)
@@ -105,12 +99,10 @@ class Overrides(NamedTuple):
     Attributes:
         reader: What makes a value of a text without knowing a type, as `guess` does.
         context: What is a leaf.
-        validate: Whether changed objects run the validation of their classes.
     """
 
     reader: Callable[[str], Any]
     context: Context
-    validate: bool = True
 
     def applied(self, tree: Tree, texts: Iterable[str]) -> Tree:
         """Return a tree with changes; see `override`."""
@@ -123,8 +115,7 @@ class Overrides(NamedTuple):
                 made = type(error)(f"override {clip(text)}: {error}")
                 made.path = error.path
                 raise made from None
-        if record:
-            record.complete(self.validate)
+        record.validate()
         return tree
 
     def _edits(self, tree: Any, text: str) -> edit.Edits:
@@ -209,7 +200,7 @@ class Overrides(NamedTuple):
                 types = (*_members(_like(old, rule)), NoneType)
             made = _fitted(value, text, (*types, NoneType) if old is None else types)
         except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
-            if forces or (converts and self.validate):
+            if forces or converts:
                 return value
             if is_declared:
                 is_class, cls = isinstance(hint, type), types[0]

@@ -1,9 +1,9 @@
 """Contexts: what one operation walks by.
 
-Owns the reading of the arguments that all operations share (`is_leaf`,
-`is_leaf_takes_path`, `none_is_leaf`, `namespace`) and what operations ask of them:
-the leaves and the structure of a tree, and which rule a node has. Trees are handed to
-the engine first, to the walk if the engine does not know them.
+Owns the reading of the arguments that operations share (`is_leaf`, `namespace`, and in
+some `is_leaf_takes_path` and `none_is_leaf`) and what operations ask of them: the
+leaves and the structure of a tree, and which rule a node has. Trees are handed to the
+engine first, to the walk if the engine does not know them.
 """
 
 from __future__ import annotations

@@ -51,8 +51,6 @@ def fingerprint(
     *,
     leaf_bytes: Callable[[Any], bytes] | None = None,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Return a short string that identifies the content of a tree.
@@ -74,8 +72,6 @@ def fingerprint(
         leaf_bytes: Called with each leaf value that has no fingerprint otherwise;
             returns bytes that distinguish it from other values of its class.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -107,7 +103,7 @@ give its bytes
         >>> len(lw.fingerprint([Point(1)], leaf_bytes=by_repr))
         68
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(tree)
     writer = Writer()
     writer.put("tree")  # that of a structure alone begins otherwise

@@ -381,12 +381,15 @@ def describe(node: Any, view: View) -> str:
 def _hint(rule: Rule, node: Any, view: View) -> str:
     """Return how a node may come to be where one of another type is expected."""
     cls = type(node)
-    if node is None:
-        return "None is a node without children; none_is_leaf=True makes it a leaf"
+    if node is None and not view.mode.none_is_leaf:
+        return (
+            "None is a node without children; none_is_leaf=True, of a call or a "
+            "namespace, makes it a leaf"
+        )
     if rule is NONE:
         return (
-            "the expected None is a node without children; none_is_leaf=True makes "
-            "it a leaf"
+            "the expected None is a node without children; none_is_leaf=True, of a "
+            "call or a namespace, makes it a leaf"
         )
     if {cls, rule.cls} == {list, tuple}:
         return "a list and a tuple are different nodes; convert one of them"

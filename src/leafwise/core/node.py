@@ -60,10 +60,10 @@ class Rule(Sealed):
             instances leaves.
         unflatten_into: For nodes that can be created before their children. Takes an
             empty instance, aux data and children; fills in and returns the instance.
-        edited: Completes a node after an edit, as its class would. Takes the old node,
-            the new node, which is not shared yet, the names of the attributes with new
-            values, and whether to run the validation of the class. It changes the new
-            node in place. None if there is nothing to do.
+        validate_edit: Validates a node after edits, as assignments to its attributes
+            would. Takes the new node, which is not shared yet, and the names of the
+            attributes with new values. May convert these values in place. None if the
+            class validates nothing.
         extras: Takes a node and returns the dict of its attributes that can be added
             or removed, None if there are no such attributes.
         declared: Takes the class and returns a dict from attribute names to types, each
@@ -93,7 +93,7 @@ class Rule(Sealed):
     pairs_by_key: bool = False
     adapt: Callable[[type], Rule | None] | None = None
     unflatten_into: Any = None
-    edited: Callable[[Any, Any, Set[str], bool], None] | None = None
+    validate_edit: Callable[[Any, Set[str]], None] | None = None
     extras: Callable[[Any], dict[str, Any] | None] | None = None
     declared: Callable[[Any], dict[str, tuple[Any, bool]]] | None = None
     codec: tuple[Callable[[Any, Any], Any], Callable[[Any], Any]] | None = None

@@ -37,7 +37,7 @@ _MAX_LOCAL = 64
 
 
 class Mode(NamedTuple):
-    """The options of the call that made a treedef."""
+    """Where a treedef was made: its namespace, and whether None was a leaf there."""
 
     namespace: str
     none_is_leaf: bool
@@ -73,8 +73,9 @@ class Layer(NamedTuple):
     """The registrations of one namespace; a rule of None makes a type a leaf.
 
     Adopters say what they know of a type that has no rule otherwise. Instances of the
-    classes in `leaves` are leaves, whatever else is known of them. With a `dispatch`
-    the namespace stands alone: what is not registered in it is what that says.
+    classes in `leaves` are leaves, whatever else is known of them. With `none_is_leaf`,
+    None is a leaf in each call. With a `dispatch` the namespace stands alone: what is
+    not registered in it is what that says.
     """
 
     rules: Mapping[type, Rule | None] = MappingProxyType({})
@@ -82,6 +83,7 @@ class Layer(NamedTuple):
     dict_order: DictOrder = "sorted"
     adopters: tuple[Dispatch, ...] = ()
     leaves: tuple[type, ...] = ()
+    none_is_leaf: bool = False
     dispatch: Dispatch | None = None
 
 
@@ -235,7 +237,9 @@ class _State:
 
     Attributes:
         layers: The registrations, by namespace.
-        views: The views that were made.
+        views: The views that were made, by the namespace and the argument
+            `none_is_leaf` of a call. Where None is a leaf by declaration, both values
+            of the argument lead to one view.
     """
 
     def __init__(self, layers: Mapping[str, Layer]) -> None:
@@ -267,6 +271,11 @@ current: Final = _Current()
 def view_of(namespace: str = GLOBAL, none_is_leaf: bool = False) -> View:
     """Return the view of a namespace in one of the two None modes.
 
+    Args:
+        namespace: The namespace.
+        none_is_leaf: Whether None is a leaf. False, the default of every function,
+            leaves it to the namespace, so it cannot undo what that declares.
+
     Raises:
         NamespaceError: Nobody declared the namespace or registered in it.
     """
@@ -278,10 +287,11 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
     state = current.state
     layer = state.layers.get(namespace) if isinstance(namespace, str) else None
     if layer is not None:
-        mode = Mode(namespace, bool(none_is_leaf))
+        mode = Mode(namespace, bool(none_is_leaf) or layer.none_is_leaf)
         is_alone = not namespace or layer.dispatch is not None
         layers = (layer,) if is_alone else (layer, state.layers[GLOBAL])
-        return state.views.setdefault(mode, View(mode, layers, layer.leaves))
+        view = state.views.setdefault(mode, View(mode, layers, layer.leaves))
+        return state.views.setdefault((namespace, bool(none_is_leaf)), view)
     if not isinstance(namespace, str):
         raise NamespaceError(f"a namespace is a string, got {described(namespace)}")
     known = [shown(name) for name in state.layers if name]
@@ -343,6 +353,7 @@ def declare_namespace(
     name: str,
     dict_order: DictOrder | None = None,
     leaves: tuple[type, ...] | None = None,
+    none_is_leaf: bool | None = None,
     dispatch: Dispatch | None = None,
 ) -> None:
     """Declare a namespace and its policy; declaring it again is harmless.
@@ -352,6 +363,8 @@ def declare_namespace(
         dict_order: `"sorted"` or `"insertion"`; None leaves it as it is.
         leaves: Classes whose instances, also those of subclasses, are leaves there;
             None leaves it as it is.
+        none_is_leaf: Whether None is a leaf there in each call; None leaves it as it
+            is.
         dispatch: Says of each type that is not registered in the namespace, built-in
             ones too, by which rule it is walked; neither the global registry nor
             `none_is_leaf` counts then. None leaves it as it is.
@@ -364,13 +377,19 @@ def declare_namespace(
         raise RegistryError(
             f"dict_order must be 'sorted' or 'insertion', got {clip(dict_order)}"
         )
-
     if leaves is not None and not (
         type(leaves) is tuple and all(isinstance(cls, type) for cls in leaves)
     ):
         raise RegistryError(f"leaves must be a tuple of classes, got {clip(leaves)}")
-    asked = {"dict_order": dict_order, "leaves": leaves, "dispatch": dispatch}
-    policy: Any = {what: value for what, value in asked.items() if value is not None}
+    if none_is_leaf is not None and type(none_is_leaf) is not bool:
+        raise RegistryError(f"none_is_leaf must be a bool, got {clip(none_is_leaf)}")
+    options = {
+        "dict_order": dict_order,
+        "leaves": leaves,
+        "none_is_leaf": none_is_leaf,
+        "dispatch": dispatch,
+    }
+    policy: Any = {name: value for name, value in options.items() if value is not None}
 
     def declare(layer: Layer | None) -> Layer | None:
         if layer is None:
@@ -575,15 +594,12 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     _change(namespace, drop)
 
 
-def lookup(
-    cls: type, *, namespace: str = GLOBAL, none_is_leaf: bool = False
-) -> Rule | None:
+def lookup(cls: type, *, namespace: str = GLOBAL) -> Rule | None:
     """Return the rule for nodes of a type, None for a leaf type.
 
     Args:
         cls: The type of the nodes.
         namespace: The namespace to search before the global registry.
-        none_is_leaf: Whether None counts as a leaf.
 
     Raises:
         NamespaceError: The namespace was not declared.
@@ -596,7 +612,7 @@ def lookup(
     """
     if not isinstance(cls, type):
         raise TypeError(f"lookup takes a class, got {described(cls)}")
-    return view_of(namespace, none_is_leaf).resolve(cls)
+    return view_of(namespace).resolve(cls)
 
 
 def registered_class(module: str, qualname: str, namespace: str) -> type:

@@ -36,7 +36,7 @@ def attrs_rule(cls: Any, **given: Any) -> Rule | None:
         tuple(data),
         tuple(static),
         dropped=_without_hash if _caches_hash(cls) else None,
-        edited=_edited_attrs,
+        validate_edit=_validate_attrs,
         declared=_types_of_attrs,
         **given,
     )
@@ -55,16 +55,14 @@ def _without_hash(node: Any) -> None:
     object.__setattr__(node, _HASH, None)
 
 
-def _edited_attrs(_node: Any, made: Any, names: Set[str], validate: bool) -> None:
+def _validate_attrs(node: Any, names: Set[str]) -> None:
     """Convert the new values, then run all validators, as `attrs.evolve` would."""
-    if not validate:
-        return
     attr = sys.modules["attr"]
-    for field in type(made).__attrs_attrs__:
+    for field in type(node).__attrs_attrs__:
         if field.name in names and field.converter is not None:
-            value = _converted(made, field, getattr(made, field.name))
-            object.__setattr__(made, field.name, value)
-    attr.validate(made)
+            value = _converted(node, field, getattr(node, field.name))
+            object.__setattr__(node, field.name, value)
+    attr.validate(node)
 
 
 def _converted(node: Any, field: Any, value: Any) -> Any:
@@ -109,7 +107,7 @@ def model_rule(cls: Any, **given: Any) -> Rule:
         cls,
         flatten,
         unflatten,
-        edited=_edited_model,
+        validate_edit=_validate_model,
         extras=lambda node: node.__pydantic_extra__,
         declared=_types_of_model,
         **given,
@@ -162,19 +160,20 @@ class _Model:
 # ---------------------------------------------------------------------- assignments
 
 
-def _edited_model(_node: Any, made: Any, names: Set[str], validate: bool) -> None:
+def _validate_model(node: Any, names: Set[str]) -> None:
     """Assign the new values one by one, in the order of the fields, as pydantic does.
 
     Each is validated beside all other new values. A frozen field cannot be assigned to,
     so it keeps the new value as it is; it is a new model.
     """
-    cls, config = type(made), type(made).model_config
-    values = {**made.__dict__, **(made.__pydantic_extra__ or {})}
-    if validate and config.get("validate_assignment") and not config.get("frozen"):
+    cls = type(node)
+    config = cls.model_config
+    values = {**node.__dict__, **(node.__pydantic_extra__ or {})}
+    if config.get("validate_assignment") and not config.get("frozen"):
         frozen = {name for name, field in cls.model_fields.items() if field.frozen}
         for name, value in values.items():
             if name in names and name not in frozen:
-                cls.__pydantic_validator__.validate_assignment(made, name, value)
-    given = made.__pydantic_fields_set__
-    given.update(names)
-    given.intersection_update(values)
+                cls.__pydantic_validator__.validate_assignment(node, name, value)
+    fields_set = node.__pydantic_fields_set__
+    fields_set.update(names)
+    fields_set.intersection_update(values)

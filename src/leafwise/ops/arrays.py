@@ -69,7 +69,6 @@ def tree_stack(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Stack the arrays of several trees along a new axis.
@@ -84,7 +83,6 @@ def tree_stack(
             the position for each leaf. None keeps a leaf as it is: the leaf may be any
             object, but must be the same in all trees.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -110,7 +108,7 @@ def tree_stack(
         >>> both["name"], both["w"].shape
         ('a', (3, 2))
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return _joined("stacked", trees, axis, context, _stack, 1)
 
 
@@ -129,7 +127,6 @@ def tree_concatenate(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Join the arrays of several trees along an existing axis.
@@ -141,7 +138,6 @@ def tree_concatenate(
         axis: The axis, or a prefix of the trees with the axis for each leaf. None works
             as in `tree_stack`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -162,7 +158,7 @@ def tree_concatenate(
         >>> lw.tree_concatenate(batches)["x"].shape
         (39, 2)
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return _joined("concatenated", trees, axis, context, _concatenate, 0)
 
 
@@ -255,7 +251,6 @@ def tree_unstack(
     axis: Any = 0,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[T]:
     """Split a tree of arrays along an axis into a list of trees.
@@ -265,7 +260,6 @@ def tree_unstack(
         axis: The axis to remove, or a prefix of the tree with the axis for each leaf.
             None passes the leaf unchanged to each result.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -285,7 +279,7 @@ def tree_unstack(
         >>> lw.tree_unstack({"w": np.arange(6).reshape(2, 3), "b": np.array([7, 8])})
         [{'w': array([0, 1, 2]), 'b': ...7...}, {'w': array([3, 4, 5]), 'b': ...8...}]
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(tree)
     axes = _axes(axis, tree, context, treedef)
     length = _length(leaves, axes, treedef)
@@ -451,7 +445,6 @@ def tree_size(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> int:
     """Return the number of array elements in a tree; any other leaf counts as one.
@@ -461,7 +454,6 @@ def tree_size(
     Args:
         tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Example:
@@ -471,7 +463,7 @@ def tree_size(
         >>> lw.tree_size({"w": np.zeros((2, 3)), "b": np.zeros(3), "step": 7})
         10
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return sum(size_of(leaf)[0] for leaf in _once(context.flatten(tree)[0]))
 
 
@@ -479,7 +471,6 @@ def tree_nbytes(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> int:
     """Return the total size in bytes of the elements of all arrays in a tree.
@@ -491,7 +482,6 @@ def tree_nbytes(
     Args:
         tree: The tree. Array specs such as `jax.ShapeDtypeStruct` count as well.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Example:
@@ -502,7 +492,7 @@ def tree_nbytes(
         >>> lw.tree.nbytes({"embed": weight, "decode": weight, "step": 7})
         24
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return sum(size_of(leaf)[1] for leaf in _once(context.flatten(tree)[0]))
 
 

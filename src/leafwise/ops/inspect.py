@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import length_hint
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from .._records import MISSING
 from .._text import class_name, clip, shown
@@ -22,7 +22,7 @@ from ..errors import StructureError
 
 
 if TYPE_CHECKING:
-    from .._typing import IsLeaf, Modes, T
+    from .._typing import IsLeaf, T
 
 __all__ = [
     "all_leaves",
@@ -157,13 +157,12 @@ def tree_children(tree: Sequence[T], *, namespace: str = ...) -> list[T]: ...
 def tree_children(tree: Mapping[Any, T], *, namespace: str = ...) -> list[T]: ...
 @overload
 def tree_children(
-    tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
+    tree: Any, is_leaf: IsLeaf = ..., *, namespace: str = ...
 ) -> list[Any]: ...
 def tree_children(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Any]:
     """Return the direct children of a node; a leaf has none.
@@ -171,7 +170,6 @@ def tree_children(
     Args:
         tree: Any value.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Example:
@@ -179,7 +177,7 @@ def tree_children(
         >>> lw.tree.children({"b": [1], "a": 2}), lw.tree.children(3)
         ([2, [1]], [])
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     rule = context.rule_of(tree)
     return [] if rule is None else [*rule.flatten(tree)[0]]
 
@@ -193,7 +191,6 @@ def tree_equal(
     atol: float = 0.0,
     equal_nan: bool = True,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> bool:
     """Return whether two trees have equal structures and the same leaves.
@@ -211,7 +208,6 @@ def tree_equal(
             same if `|x - y| <= atol + rtol * max(|x|, |y|)`.
         equal_nan: Whether NaN is the same as NaN.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -237,7 +233,7 @@ def tree_equal(
         values = Values(
             typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
         )
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(a)
     others, other = context.flatten(b)
     if treedef is not other and treedef != other:
@@ -264,7 +260,6 @@ def explain_leaf(
     tree: Any,
     is_leaf: IsLeaf = None,
     *,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Explain in one sentence why a value is a leaf, or what kind of node it is.
@@ -272,7 +267,6 @@ def explain_leaf(
     Args:
         tree: Any value.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Example:
@@ -285,13 +279,13 @@ are registered'
         'a node: list is a built-in node type'
     """
     cls = type(tree)
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     if context.stops_at(tree):
         return "a leaf: is_leaf matches it"
     view = context.view
     rule = view.resolve(cls)
     if rule is None:
-        return f"a leaf: {_why_leaf(cls, view, none_is_leaf)}"
+        return f"a leaf: {_why_leaf(cls, view)}"
     if rule.cls is not cls:  # one rule for all classes of a form
         return f"a node: {class_name(cls)} is a {rule.name.partition(' ')[0]}"
     if not rule.where:
@@ -304,12 +298,13 @@ are registered'
     return f"a node: {name} was registered {scope} at {rule.where}"
 
 
-def _why_leaf(cls: type, view: View, none_is_leaf: bool) -> str:
+def _why_leaf(cls: type, view: View) -> str:
     name = class_name(cls)
     if callable(getattr(cls, "state_dict", None)):
         return f"{name} is not registered; its state_dict() is a tree"
-    if cls is type(None) and none_is_leaf:
-        return "none_is_leaf=True was given"
+    if cls is type(None) and view.mode.none_is_leaf:
+        namespace = shown(view.mode.namespace)
+        return f"namespace {namespace} was declared with none_is_leaf=True"
     if view.registered(cls, MISSING) is None:
         return f"{name} was registered as a leaf"
     for other in namespaces():

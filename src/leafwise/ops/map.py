@@ -11,10 +11,13 @@ The arguments that most functions share:
 
     is_leaf: Stops the walk early. A predicate that is asked of each node from
         the root down, a type, or a tuple of types.
-    is_leaf_takes_path: Whether the predicate is called as `is_leaf(path, node)`.
-    none_is_leaf: Whether None is a leaf; by default it is a node without
-        children.
     namespace: The namespace to look classes up in before the global registry.
+
+Some functions also take options of jax and optree:
+
+    is_leaf_takes_path: Whether the predicate is called as `is_leaf(path, node)`.
+    none_is_leaf: Whether None is a leaf; by default it is a node without children,
+        unless the namespace was declared with `none_is_leaf=True`.
 """
 
 from __future__ import annotations
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
         MapOptions,
         Node,
         Nodes,
+        Options,
         PathFunction,
         PathModes,
         PathOptions,
@@ -63,7 +67,6 @@ __all__ = [
     "tree_map_only",
     "tree_map_shared",
     "tree_map_with_path",
-    "tree_map_with_path_",
     "tree_paths",
     "tree_replace_nones",
     "tree_structure",
@@ -404,7 +407,7 @@ def tree_map_only(
     type_or_types: IsLeaf,
     f: Callable[[Any], Any],
     tree: Any,
-    **options: Unpack[PathOptions],
+    **options: Unpack[Options],
 ) -> Any: ...
 def tree_map_only(
     type_or_types: IsLeaf,
@@ -412,8 +415,6 @@ def tree_map_only(
     tree: Any,
     *,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Map the leaves of the given types and keep the others unchanged.
@@ -424,8 +425,6 @@ def tree_map_only(
         f: Called with each matching leaf.
         tree: The tree.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -440,7 +439,7 @@ def tree_map_only(
     Modelled on `torch.utils._pytree.tree_map_only`.
     """
     chosen = chooser(type_or_types)
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef = context.flatten(tree)
     change = lambda leaf: f(leaf) if chosen(leaf) else leaf  # noqa: E731
     return treedef.unflatten(map_leaves(change, [leaves], treedef._code))
@@ -697,46 +696,6 @@ def tree_map_with_path(
     return build(treedef, map_leaves(f, columns, treedef._code))
 
 
-def tree_map_with_path_(
-    f: Callable[..., object],
-    tree: TreeT,
-    *rest: Any,
-    is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-    strict: bool = False,
-) -> TreeT:
-    """Call a function on each key path and leaf for its side effects; return the tree.
-
-    Args:
-        f: Called as `f(path, leaf, *others)`; its result is ignored.
-        tree: The tree that gives the structure.
-        *rest: Further trees that have the structure of `tree`.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-        strict: Whether it is an error if a further tree goes deeper than `tree`.
-
-    Returns:
-        `tree`, the same object.
-
-    Raises:
-        StructureError: A further tree does not have the structure of `tree`.
-        CycleError: The tree contains itself.
-
-    Example:
-        >>> import leafwise as lw
-        >>> _ = lw.tree.map_with_path_(lambda path, x: print(path, x), {"a": [1]})
-        ['a'][0] 1
-    """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
-    columns, treedef = context.columns(tree, rest, strict=strict, with_paths=True)
-    map_leaves(f, columns, treedef._code)
-    return tree
-
-
 # ----------------------------------------------------------- maps that keep sharing
 
 _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
@@ -748,8 +707,6 @@ def tree_map_shared(
     tree: Any,
     *rest: Any,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
     strict: bool = False,
 ) -> Any:
@@ -764,8 +721,6 @@ def tree_map_shared(
         *rest: Further trees that have the structure of `tree`. If they differ between
             two places of one object, that object is mapped in each place.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
         strict: Whether it is an error if a further tree goes deeper than `tree`.
 
@@ -785,7 +740,7 @@ def tree_map_shared(
         >>> mapped["a"] is mapped["b"]
         True
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     context.columns(tree, rest, strict=strict)  # the check that they pair
     memo: dict[tuple[int, ...], Any] = {}  # results, `_PENDING` while they are made
     kept: list[Any] = []  # all that was read, so that no id is reused

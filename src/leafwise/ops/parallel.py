@@ -1,7 +1,6 @@
-"""Maps that run on an executor, and maps that wait for pending leaves.
+"""Maps whose calls run on an executor, report progress, or collect exceptions.
 
-Owns `parallel`, which makes maps of calls that take long, and `tree_gather`. Results
-are in leaf order, whatever order they come in. All that is written to is written by the
+Results are in leaf order, whatever order they come in. All state is written by the
 thread that called the map; a future that is done only puts a number into a queue.
 """
 
@@ -17,7 +16,7 @@ from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from .._text import add_note, described, type_name
-from ..core.context import context_of, flattened
+from ..core.context import context_of
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.walk import locate, map_leaves
@@ -27,7 +26,7 @@ from .map import chooser
 if TYPE_CHECKING:
     from .._typing import IsLeaf
 
-__all__ = ["parallel", "tree_gather"]
+__all__ = ["parallel"]
 
 Paths: TypeAlias = Callable[[], Sequence[KeyPath]]
 """Returns the key paths of the leaves; called when one is needed."""
@@ -165,7 +164,7 @@ class _Calls:
             raise TypeError(
                 "submit must return a concurrent.futures.Future, got "
                 f"{type_name(future)}; of a dask Client, pass "
-                "client.get_executor(pure=False); tree_gather awaits other futures"
+                "client.get_executor(pure=False)"
             )
         return future
 
@@ -254,16 +253,15 @@ class Parallel:
         tree: Any,
         *rest: Any,
         is_leaf: IsLeaf = None,
-        is_leaf_takes_path: bool = False,
-        none_is_leaf: bool = False,
         namespace: str = GLOBAL,
         strict: bool = False,
     ) -> Any:
-        """Map over the leaves as `leafwise.tree_map` does, with the same arguments.
+        """Map over the leaves as `leafwise.tree_map` does.
 
-        Nothing is called before the structures are checked. The first call that fails
-        cancels those that have not begun; its exception is raised with a note of the
-        key path. With `errors="collect"`, it takes the place of the result.
+        `is_leaf`, `namespace` and `strict` mean the same as there. Nothing is called
+        before the structures are checked. The first call that fails cancels those that
+        have not begun; its exception is raised with a note of the key path. With
+        `errors="collect"`, it takes the place of the result.
 
         Returns:
             A new tree with the structure of `tree`.
@@ -279,7 +277,7 @@ class Parallel:
             ...     lw.parallel(executor).tree_map(abs, {"a": -1, "b": [2, -3]})
             {'a': 1, 'b': [2, 3]}
         """
-        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        context = context_of(is_leaf, namespace=namespace)
         columns, treedef = context.columns(tree, rest, strict=strict)
         return treedef.unflatten(self._run(f, columns, treedef.paths))
 
@@ -289,8 +287,6 @@ class Parallel:
         tree: Any,
         *rest: Any,
         is_leaf: IsLeaf = None,
-        is_leaf_takes_path: bool = False,
-        none_is_leaf: bool = False,
         namespace: str = GLOBAL,
         strict: bool = False,
     ) -> Any:
@@ -312,7 +308,7 @@ class Parallel:
             ...     )
             {'a': ["['a'][0] is 1"]}
         """
-        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        context = context_of(is_leaf, namespace=namespace)
         columns, treedef = context.columns(tree, rest, strict, True)
         return treedef.unflatten(self._run(f, columns, lambda: columns[0]))
 
@@ -323,8 +319,6 @@ class Parallel:
         tree: Any,
         *,
         is_leaf: IsLeaf = None,
-        is_leaf_takes_path: bool = False,
-        none_is_leaf: bool = False,
         namespace: str = GLOBAL,
     ) -> Any:
         """Map the leaves of some types as `leafwise.tree_map_only` does.
@@ -347,7 +341,7 @@ class Parallel:
             ['A', 1]
         """
         chosen = chooser(type_or_types)
-        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        context = context_of(is_leaf, namespace=namespace)
         leaves, treedef = context.flatten(tree)
         marks = map_leaves(chosen, [leaves], treedef._code)
         picked = [*compress(leaves, marks)]
@@ -380,8 +374,7 @@ def parallel(
 ) -> Parallel:
     """Return an object with maps for slow functions: on an executor, with progress.
 
-    It has `tree_map`, `tree_map_with_path` and `tree_map_only`, and
-    `at(tree)[...].apply` takes it as `parallel`.
+    It has `tree_map`, `tree_map_with_path` and `tree_map_only`.
 
     Args:
         executor: Where the calls run: a `ThreadPoolExecutor` or `ProcessPoolExecutor`
@@ -431,56 +424,3 @@ def parallel(
     if errors not in ("raise", "collect"):
         raise ValueError(f'errors must be "raise" or "collect", got {errors!r}')
     return Parallel(executor, progress, chunk, errors)
-
-
-async def tree_gather(
-    tree: Any, *, none_is_leaf: bool = False, namespace: str = GLOBAL
-) -> Any:
-    """Await all pending leaves of a tree concurrently, under asyncio.
-
-    Pending leaves are awaitables and futures of `concurrent.futures`. An object at
-    several leaves is awaited once. When one fails, the others are cancelled.
-
-    Args:
-        tree: A tree; all other leaves stay as they are.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-
-    Returns:
-        The tree with the results.
-
-    Raises:
-    An exception of a pending leaf propagates, with a note that names the key path.
-    Without asyncio, `tree_map(lambda x: x.result(), tree)` waits for futures.
-
-    Example:
-        >>> import asyncio, leafwise as lw
-        >>> async def double(x):
-        ...     return x * 2
-        >>> asyncio.run(lw.tree.gather({"a": double(1), "b": [double(2), 3]}))
-        {'a': 2, 'b': [4, 3]}
-    """
-    leaves, treedef = flattened(tree, None, False, none_is_leaf, namespace)
-    asyncio = sys.modules["asyncio"]  # whoever runs this has loaded it
-    tasks: dict[int, Any] = {}  # by place
-    by_id: dict[int, Any] = {}
-    for place, leaf in enumerate(leaves):
-        if isinstance(leaf, sys.modules["concurrent.futures"].Future):
-            leaf = asyncio.wrap_future(leaf)  # noqa: PLW2901  # what is awaited of it
-        elif not hasattr(type(leaf), "__await__"):
-            continue
-        known = by_id.get(id(leaves[place]))
-        tasks[place] = by_id[id(leaves[place])] = known or asyncio.ensure_future(leaf)
-    try:
-        await asyncio.gather(*tasks.values())
-    except BaseException as error:
-        for place, task in tasks.items():
-            is_done = task.done() and not task.cancelled()
-            if is_done and task.exception() is error and isinstance(error, Exception):
-                locate(error, [*reversed(treedef.paths()[place])])
-        for task in tasks.values():
-            task.cancel()
-        raise
-    for place, task in tasks.items():
-        leaves[place] = task.result()
-    return treedef.unflatten(leaves)

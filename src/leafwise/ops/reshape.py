@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Final, TypeAlias, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
 from .._text import clip, described
 from ..core.context import Context, context_of, flatten_by, stopping_context
@@ -30,7 +30,7 @@ from ..errors import StructureError
 
 
 if TYPE_CHECKING:
-    from .._typing import Hashed, IsLeaf, K, Leaf, Modes, Node, Options
+    from .._typing import Hashed, IsLeaf, K, Leaf, Node
 
 __all__ = [
     "broadcast_leaves",
@@ -77,7 +77,12 @@ def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTr
 
 @overload
 def tree_broadcast_prefix(
-    prefix_tree: object, full_tree: Node, **options: Unpack[Options]
+    prefix_tree: object,
+    full_tree: Node,
+    *,
+    is_leaf: IsLeaf = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
 ) -> Node: ...
 @overload
 def tree_broadcast_prefix(
@@ -85,7 +90,12 @@ def tree_broadcast_prefix(
 ) -> dict[K, Leaf]: ...
 @overload
 def tree_broadcast_prefix(
-    prefix_tree: object, full_tree: Any, is_leaf: IsLeaf = ..., **options: Unpack[Modes]
+    prefix_tree: object,
+    full_tree: Any,
+    is_leaf: IsLeaf = ...,
+    *,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
 ) -> Any: ...
 def tree_broadcast_prefix(
     prefix_tree: Any,
@@ -252,7 +262,6 @@ def tree_broadcast_map(
     tree: Any,
     *rest: Any,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -263,8 +272,6 @@ def tree_broadcast_map(
         tree: A tree.
         *rest: Further trees.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to all
-            trees.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to all
             trees.
         none_is_leaf: Whether None is a leaf and not a node without children; applies to
             all trees.
@@ -282,7 +289,7 @@ def tree_broadcast_map(
         >>> lw.tree.broadcast_map(lambda x, y: x * y, {"a": 2, "b": [1, 3]}, 10)
         {'a': 20, 'b': [10, 30]}
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, common = common_columns((tree, *rest), context)
     return common.unflatten(map_leaves(f, columns, common._code))
 
@@ -292,7 +299,6 @@ def tree_broadcast_map_with_path(
     tree: Any,
     *rest: Any,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -303,8 +309,6 @@ def tree_broadcast_map_with_path(
         tree: A tree.
         *rest: Further trees.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to all
-            trees.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to all
             trees.
         none_is_leaf: Whether None is a leaf and not a node without children; applies to
             all trees.
@@ -322,7 +326,7 @@ def tree_broadcast_map_with_path(
         >>> lw.tree.broadcast_map_with_path(lambda p, x, y: f"{p}{x}{y}", [1, 2], "!")
         ['[0]1!', '[1]2!']
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, common = common_columns((tree, *rest), context)
     paths: list[Any] = common.paths()
     return common.unflatten(map_leaves(f, [paths, *columns], common._code))
@@ -366,7 +370,6 @@ def equality_errors(
     other: Any,
     is_leaf: IsLeaf = None,
     *,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> list[Difference]:
     """Return all differences between the structures of two trees.
@@ -377,8 +380,6 @@ def equality_errors(
         tree: A tree.
         other: Another tree.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to
-            both trees.
-        none_is_leaf: Whether None is a leaf and not a node without children; applies to
             both trees.
         namespace: Where classes are looked up before the global registry; applies to
             both trees.
@@ -393,7 +394,7 @@ def equality_errors(
         at [0]: expected a leaf, got tuple of length 1
         at [1]: expected tuple of length 2, got tuple of length 1
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     _, treedef = context.flatten(tree)
     return treedef.explain(context.flatten(other)[1])
 
@@ -523,7 +524,6 @@ def tree_transpose_map(
     *rest: Any,
     inner_treedef: PyTreeDef | None = None,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -536,8 +536,6 @@ def tree_transpose_map(
         inner_treedef: The structure of the results of `f`, which may go deeper. None
             takes the structure of the first result, and requires it of the others.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies to
-            `tree`, and to the results if the inner structure is taken from them.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies to
             `tree`, and to the results if the inner structure is taken from them.
         none_is_leaf: Whether None is a leaf and not a node without children; applies to
             `tree`, and to the results if the inner structure is taken from them.
@@ -560,7 +558,7 @@ def tree_transpose_map(
 
     Modelled on `optree.tree_transpose_map`.
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, outer = context.columns(tree, rest)
     _check_inner("tree_transpose_map", outer, inner_treedef)
     values = map_leaves(f, columns, outer._code)
@@ -573,7 +571,6 @@ def tree_transpose_map_with_path(
     *rest: Any,
     inner_treedef: PyTreeDef | None = None,
     is_leaf: IsLeaf = None,
-    is_leaf_takes_path: bool = False,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
@@ -585,8 +582,6 @@ def tree_transpose_map_with_path(
         *rest: Further trees that have the structure of `tree`.
         inner_treedef: The structure of the results; see `tree_transpose_map`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate; applies as in
-            `tree_transpose_map`.
-        is_leaf_takes_path: Call the predicate as `is_leaf(path, node)`; applies as in
             `tree_transpose_map`.
         none_is_leaf: Whether None is a leaf and not a node without children; applies as
             in `tree_transpose_map`.
@@ -607,7 +602,7 @@ def tree_transpose_map_with_path(
         >>> lw.tree.transpose_map_with_path(lambda p, x: (str(p), x), {"a": 1})
         ({'a': "['a']"}, {'a': 1})
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, outer = context.columns(tree, rest, with_paths=True)
     _check_inner("tree_transpose_map_with_path", outer, inner_treedef)
     values = map_leaves(f, columns, outer._code)
@@ -619,7 +614,6 @@ def tree_unzip(
     n: int,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[Any, ...]:
     """Split a tree of n-tuples into n trees.
@@ -631,7 +625,6 @@ def tree_unzip(
         n: How many items the tuples have.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate. If some tuples
             of `n` items are containers, it chooses which ones to split.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -645,7 +638,7 @@ def tree_unzip(
         >>> lw.tree.unzip({"a": (1, "x"), "b": [(2, "y")]}, 2)
         ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     if is_leaf is None:
         context = context.also_stopping(lambda x: type(x) is tuple and len(x) == n)
     leaves, treedef = context.flatten(tree)
@@ -664,7 +657,6 @@ def tree_zip(
     trees: Iterable[Any],
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Zip several trees into one tree whose leaves are tuples.
@@ -677,7 +669,6 @@ def tree_zip(
     Args:
         trees: Trees of one structure, at least one.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -698,7 +689,7 @@ def tree_zip(
     given = [*trees]
     if not given:
         raise ValueError("expected at least one tree to be zipped")
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     first, *rest = given
     columns, treedef = context.columns(first, tuple(rest), strict=True)
     return treedef.unflatten([*zip(*columns, strict=True)])

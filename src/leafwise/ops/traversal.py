@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 import functools
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Unpack, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from .._records import MISSING, Missing
 from .._text import type_name
@@ -22,7 +22,7 @@ from ..errors import CycleError, StructureError
 
 
 if TYPE_CHECKING:
-    from .._typing import IsLeaf, Level, Modes, Options, PyTree, S, T, Tree
+    from .._typing import IsLeaf, Level, PyTree, S, T, Tree
 
 __all__ = [
     "DELETE",
@@ -50,11 +50,18 @@ def tree_reduce(
     tree: Any,
     initializer: S,
     is_leaf: IsLeaf = ...,
-    **options: Unpack[Modes],
+    *,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
 ) -> S: ...
 @overload
 def tree_reduce(
-    function: Callable[[Any, Any], Any], tree: Any, **options: Unpack[Options]
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    is_leaf: IsLeaf = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
 ) -> Any: ...
 def tree_reduce(
     function: Callable[[Any, Any], Any],
@@ -98,7 +105,6 @@ def tree_reduce_associative(
     *,
     identity: T | Missing = MISSING,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> T:
     """Fold the leaves as a balanced tree, with an associative operation.
@@ -111,7 +117,6 @@ def tree_reduce_associative(
         tree: The tree.
         identity: The result for a tree without leaves.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -125,7 +130,7 @@ def tree_reduce_associative(
 
     Modelled on `jax.tree_util.tree_reduce_associative`.
     """
-    leaves = _leaves(tree, is_leaf, none_is_leaf, namespace)
+    leaves, _ = context_of(is_leaf, namespace=namespace).flatten(tree)
     if leaves:
         folded: T = _fold_halves(operation, leaves)
         return folded
@@ -208,7 +213,14 @@ def tree_sum(tree: Level[PyTree[T]], start: T, *, namespace: str = ...) -> T: ..
 @overload
 def tree_sum(tree: Level[PyTree[T]], *, namespace: str = ...) -> T | int: ...
 @overload
-def tree_sum(tree: Any, start: Any = ..., **options: Unpack[Options]) -> Any: ...
+def tree_sum(
+    tree: Any,
+    start: Any = ...,
+    *,
+    is_leaf: IsLeaf = ...,
+    none_is_leaf: bool = ...,
+    namespace: str = ...,
+) -> Any: ...
 def tree_sum(
     tree: Any,
     start: Any = 0,
@@ -326,8 +338,7 @@ class Visit(enum.Enum):
     """A special result that a visitor may return instead of a new node.
 
     Attributes:
-        SKIP: Keep the node and do not visit its children. Called with a new node, it
-            replaces the node, and the children of the new node are not visited.
+        SKIP: Keep the node and do not visit its children.
         STOP: Keep everything from here on as it is.
         DELETE: Remove the node from its parent.
 
@@ -342,30 +353,8 @@ class Visit(enum.Enum):
     STOP = "STOP"
     DELETE = "DELETE"
 
-    def __call__(self, node: Any) -> Any:
-        """Return a result that replaces a node with another one and does not visit it.
-
-        Args:
-            node: The new node.
-
-        Raises:
-            TypeError: This is not `SKIP`.
-        """
-        if self is not SKIP:
-            raise TypeError(
-                f"{self} cannot be called with a node; return SKIP(node) to replace a "
-                "node"
-            )
-        return _Skipped(node)
-
     def __repr__(self) -> str:
         return self.name
-
-
-class _Skipped(NamedTuple):
-    """A new node that is not visited."""
-
-    node: Any
 
 
 SKIP: Final = Visit.SKIP
@@ -412,7 +401,6 @@ def tree_visit(
     leave: Visitor | None = None,
     *,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Visit every node and leaf, and return the tree with the changes of the visitors.
@@ -422,13 +410,11 @@ def tree_visit(
         enter: Called from the top down as `enter(node, path, parent)`, before
             the children. Its result replaces the node, and the children of the result
             are visited. It may return `SKIP` to keep the node and not visit its
-            children, `SKIP(new)` to replace it with a node whose children are not
-            visited, `STOP` to keep everything that follows, or `DELETE`.
+            children, `STOP` to keep everything that follows, or `DELETE`.
         leave: Called from the bottom up as `leave(node, path, parent)`, after the
             children, with the rebuilt node. Its result replaces the node and is not
             visited again. It may also return `STOP` or `DELETE`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -447,15 +433,15 @@ def tree_visit(
         ...     return sorted(node) if isinstance(node, list) else node
         >>> lw.tree_visit({"a": [3, 1], "b": (2, [5, 4])}, sort_lists)
         {'a': [1, 3], 'b': (2, [4, 5])}
-        >>> def wrapped(node, path, parent):
-        ...     return lw.SKIP([node]) if isinstance(node, int) else node
-        >>> lw.tree_visit([1, (2,)], wrapped)
+        >>> def wrap(node, path, parent):
+        ...     return [node] if isinstance(node, int) else node
+        >>> lw.tree_visit([1, (2,)], leave=wrap)
         [[1], ([2],)]
 
     The idea of a visitor that may keep, replace or stop comes from `tree.traverse` in
     dm-tree.
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     visited: Tree = Visiting(tree, enter, leave, context).run()
     return visited
 
@@ -503,8 +489,6 @@ class Visiting:
         answer = self._ask(self.enter, node)
         if answer is DELETE:
             return DELETE
-        if type(answer) is _Skipped:
-            node, answer = answer.node, SKIP
         if answer is not SKIP:
             put += answer is not node
             node = answer
@@ -518,7 +502,7 @@ class Visiting:
             raise CycleError(
                 f"the visit would never end: below {where}, enter has nested {put} new "
                 "nodes, and what it returns is visited as well; to replace a node "
-                "without visiting what replaces it, return SKIP(new)"
+                "without visiting what replaces it, use `leave`"
             )
         self.frames.append(_Frame(node, rule, put))
         return _BELOW
@@ -546,8 +530,8 @@ class Visiting:
         if answer is STOP:
             self.stopped = True
             return node
-        if visitor is self.leave and (answer is SKIP or type(answer) is _Skipped):
-            return node if answer is SKIP else answer.node
+        if visitor is self.leave and answer is SKIP:
+            return node
         return answer
 
 
@@ -573,7 +557,6 @@ def tree_walk(
     *,
     bottom_up: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Iterator[tuple[KeyPath, Any]]:
     """Yield every node and leaf of a tree with its key path.
@@ -582,7 +565,6 @@ def tree_walk(
         tree: The tree.
         bottom_up: Whether children come before their parents.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Yields:
@@ -599,7 +581,7 @@ def tree_walk(
         ['a'] [1]
         ['a'][0] 1
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     stack: list[tuple[int, Any, Any]] = [(0, None, tree)]  # (depth, key, node)
     trail: list[Any] = []  # the keys of the current node
     on_path: set[int] = set()

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from .partition import (
         tree_combine,
         tree_filter,
-        tree_group_by,
         tree_labels,
         tree_partition,
     )
@@ -49,7 +48,7 @@ _HOMES: Final = {
     "edit": "Selection at tree_at tree_move tree_rename tree_update",
     "merge": "tree_map_outer tree_merge",
     "names": "FlatReport from_flat to_flat",
-    "partition": "tree_combine tree_filter tree_group_by tree_labels tree_partition",
+    "partition": "tree_combine tree_filter tree_labels tree_partition",
     "select": "Selector selector",
 }
 """The modules that are loaded when one of their names is first asked for."""
@@ -63,7 +62,7 @@ __all__ = [
     "ArrayDifference", "Change", "FlatReport", "Form", "Place", "Selection", "Selector",
     "SetDifference", "TextDifference", "TreeDiff", "at", "from_flat",
     "selector", "to_flat", "tree_at", "tree_combine", "tree_diff", "tree_filter",
-    "tree_group_by", "tree_labels", "tree_map_outer", "tree_merge", "tree_move",
+    "tree_labels", "tree_map_outer", "tree_merge", "tree_move",
     "tree_partition", "tree_rename", "tree_update",
 ]
 # fmt: on

@@ -630,12 +630,13 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> diff.apply(tree)
             {'a': [2, 1]}
         """
-        context, values = context_of(none_is_leaf=True), Values()
-
-        made = patched(
+        context = context_of(none_is_leaf=True)
+        values = Values()
+        after = patched(
             tree, patch, context, lambda x, y: not differ(x, y, context, values)
         )
-        return tree_diff(tree, made, typematch=True, none_is_leaf=True)
+        exact = Values(typematch=True)
+        return _diff_of(changes_between(tree, after, context, exact), context, exact)
 
 
 # ------------------------------------------------------------------------- comparing
@@ -652,7 +653,6 @@ def tree_diff(
     equal_nan: bool = True,
     ignore: Any = None,
     is_leaf: Any = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeDiff:
     """Find all differences between two trees.
@@ -675,7 +675,6 @@ def tree_diff(
         typematch, rtol, atol, equal_nan: As for `tree_equal`.
         ignore: A selector; nodes and leaves that it picks in either tree are ignored.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -699,7 +698,7 @@ def tree_diff(
         ~ [0]: 'a' -> 'new'
         > [1] -> [2]: 'b'
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     found = changes_between(a, b, context, values, ignore, lists)
     # a tree to which it is applied matches where it has the NaN that was found

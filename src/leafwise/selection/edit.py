@@ -51,7 +51,6 @@ from .select import (
 
 if TYPE_CHECKING:
     from .._typing import IsLeaf, PyTree, T, Tree, Value
-    from ..ops.parallel import Parallel
 else:
     Tree = TypeVar("Tree")
     Value = TypeVar("Value")
@@ -112,8 +111,8 @@ def is_placed(edit: Edit) -> bool:
 # ------------------------------------------------------------------ edited objects
 
 
-class Edited(dict[int, tuple[Place, Any, Rule, frozenset[str]]]):
-    """The objects that edits made, to be completed when all edits are done.
+class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
+    """The objects that edits made and that are validated when all edits are done.
 
     Each is validated once, with all of its new values, and its children before it.
     """
@@ -138,32 +137,28 @@ class Edited(dict[int, tuple[Place, Any, Rule, frozenset[str]]]):
             if isinstance(key, GetAttrKey) and type(edit) is not Delete
         )
         if id(node) in self:  # by an edit before this one
-            _, node, _, before = self.pop(id(node))
+            _, _, before = self.pop(id(node))
             changed |= before
-        self[id(made)] = Place(link, made), node, rule, changed
+        self[id(made)] = Place(link, made), rule, changed
 
-    def complete(self, validate: bool) -> None:
-        """Complete the objects.
-
-        Args:
-            validate: Whether to run the validation of their classes.
+    def validate(self) -> None:
+        """Run the validation of the objects' classes.
 
         Raises:
             Exception: What the validation of a class raises, with a note of the path.
         """
-        for place, node, rule, changed in self.values():
-            complete: Any = rule.edited
-            call_at(complete, (node, place.value, changed, validate), place)
+        for place, rule, changed in self.values():
+            validate_edit: Any = rule.validate_edit
+            call_at(validate_edit, (place.value, changed), place)
 
 
-def edited(tree: Tree, edits: Edits, context: Context, validate: bool) -> Tree:
-    """Return a tree with edits applied, and the objects that they changed completed.
+def edited(tree: Tree, edits: Edits, context: Context) -> Tree:
+    """Return a tree with edits applied, after validating the objects that they changed.
 
     Args:
         tree: The tree.
         edits: The edits.
         context: What is a leaf.
-        validate: Whether the objects run the validation of their classes.
 
     Raises:
         EditError: As `rebuild`.
@@ -171,7 +166,7 @@ def edited(tree: Tree, edits: Edits, context: Context, validate: bool) -> Tree:
     """
     record = Edited()
     made = rebuild(tree, edits, context, record)
-    record.complete(validate)
+    record.validate()
     return made
 
 
@@ -213,7 +208,7 @@ def rebuild(
         tree: The tree.
         edits: The edits.
         context: What is a leaf.
-        record: Is told of the objects that are made, which the caller then completes.
+        record: Collects the objects that are made and that the caller then validates.
 
     Raises:
         EditError: Two edits are at one place, or one is inside another; or a node does
@@ -266,7 +261,7 @@ def rebuild(
                 made = call_at(changed_node, (link, node, rule, flat), step)
                 break
             made[key.entry] = edit.value
-        if record is not None and rule.edited is not None:
+        if record is not None and rule.validate_edit is not None:
             record.add(link, node, made, rule, flat)
         if above is not None:
             above.edits.append((link[1], Set(made)))
@@ -697,13 +692,11 @@ class Selection(Displayable, Generic[Tree, Value]):
 
     # -------------------------------------------------------------------- editing
 
-    def set(self, value: Any, *, validate: bool = True) -> Tree:
+    def set(self, value: Any) -> Tree:
         """Return the tree with each match replaced by a value.
 
         Args:
             value: The value.
-            validate: Whether changed pydantic models and attrs instances run
-                :ref:`the validation of their class <validated>`.
 
         Raises:
             EditError: A match is inside another one.
@@ -714,23 +707,14 @@ class Selection(Displayable, Generic[Tree, Value]):
             [1, 'x']
         """
         edits = [(path, Set(value)) for path in self.paths()]
-        return edited(self.tree, edits, self._context, validate)
+        return edited(self.tree, edits, self._context)
 
-    def apply(
-        self,
-        f: Callable[[Value], Any],
-        *,
-        parallel: Parallel | None = None,
-        validate: bool = True,
-    ) -> Tree:
+    def apply(self, f: Callable[[Value], Any]) -> Tree:
         """Return the tree with each match replaced by the result of a function.
 
         Args:
             f: Called with each value, in order, before anything is rebuilt. Its
                 exceptions get a note that names the key path.
-            parallel: The result of `leafwise.parallel`, to run the calls on an
-                executor, to show progress, or to collect exceptions.
-            validate: As for `set`.
 
         Raises:
             EditError: A match is inside another one.
@@ -739,23 +723,15 @@ class Selection(Displayable, Generic[Tree, Value]):
             >>> import leafwise as lw
             >>> lw.at({"a": {"w": 1}, "w": 2})["**.w"].apply(lambda w: -w)
             {'a': {'w': -1}, 'w': -2}
-            >>> slow = lw.parallel(errors="collect")
-            >>> lw.at({"a": 1, "b": 0})["*"].apply(lambda x: 1 / x, parallel=slow)
-            {'a': 1.0, 'b': ZeroDivisionError('division by zero')}
         """
-        places = self.places()
-        if parallel is None:
-            made = [call_at(f, (place.value,), place) for place in places]
-        else:
-            made = parallel._run(f, [[place.value for place in places]], self.paths)
-        edits = zip(self.paths(), map(Set, made), strict=True)
-        return edited(self.tree, edits, self._context, validate)
+        edits = []
+        for place in self.places():
+            value = call_at(f, (place.value,), place)
+            edits.append((place.path, Set(value)))
+        return edited(self.tree, edits, self._context)
 
-    def delete(self, *, validate: bool = True) -> Tree:
+    def delete(self) -> Tree:
         """Return the tree without the matches.
-
-        Args:
-            validate: As for `set`.
 
         Raises:
             EditError: A node has a fixed number of children, such as a dataclass.
@@ -766,9 +742,9 @@ class Selection(Displayable, Generic[Tree, Value]):
             {'a': [3], 'b': 4}
         """
         edits = [(path, Delete()) for path in self.paths()]
-        return edited(self.tree, edits, self._context, validate)
+        return edited(self.tree, edits, self._context)
 
-    def insert(self, value: Any, *, validate: bool = True) -> Tree:
+    def insert(self, value: Any) -> Tree:
         """Return the tree with a value inserted at a path that does not exist yet.
 
         The last step of the selector must be a name or a position. At a position, the
@@ -777,7 +753,6 @@ class Selection(Displayable, Generic[Tree, Value]):
 
         Args:
             value: The value.
-            validate: As for `set`.
 
         Raises:
             EditError: The path exists already, or nothing can be inserted there.
@@ -790,7 +765,7 @@ class Selection(Displayable, Generic[Tree, Value]):
             >>> lw.at({"a": [1, 3]})["b"].insert(2)
             {'a': [1, 3], 'b': 2}
         """
-        return edited(self.tree, self._insertions(value), self._context, validate)
+        return edited(self.tree, self._insertions(value), self._context)
 
     def _insertions(self, value: Any) -> list[tuple[KeyPath, Edit]]:
         *outer, last = self._selectors
@@ -856,7 +831,6 @@ def at(
     *,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Selection[Tree, Tree]:
     """Select nodes or leaves of a tree to read or edit: `at(tree)[selector]`.
@@ -866,7 +840,6 @@ def at(
         missing_ok: Whether a selector may have no match; an edit then returns the tree
             unchanged.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -885,7 +858,7 @@ def at(
 
     Modelled on `sepes.at` and `penzai.select`.
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     return Selection(tree, (), context, missing_ok)
 
 
@@ -897,9 +870,7 @@ def tree_update(
     edits: Mapping[Any, Any],
     *,
     missing_ok: bool = False,
-    validate: bool = True,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Apply several edits to a tree in one pass and return the new tree.
@@ -910,10 +881,7 @@ def tree_update(
             All selectors apply to `tree` as it is before the edits. To apply a function
             to the old values, use `at(tree)[selector].apply`.
         missing_ok: Whether a selector may have no match.
-        validate: Whether changed pydantic models and attrs instances run
-            :ref:`the validation of their class <validated>`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -926,12 +894,12 @@ def tree_update(
         >>> lw.selection.tree_update(config, {"**.lr": 0.01, "name": "b"})
         {'optim': {'lr': 0.01, 'steps': 100}, 'name': 'b'}
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     root = Selection(tree, (), context, missing_ok)
     listed = [
         (path, Set(x)) for what, x in edits.items() for path in root[what].paths()
     ]
-    return edited(tree, listed, context, validate)
+    return edited(tree, listed, context)
 
 
 def tree_move(
@@ -939,8 +907,6 @@ def tree_move(
     source: Any,
     target: Any,
     *,
-    validate: bool = True,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Move a node or leaf to another path in a tree.
@@ -949,8 +915,6 @@ def tree_move(
         tree: Any tree.
         source: A selector with one match.
         target: A path that does not exist in the tree without the source.
-        validate: As for `tree_update`.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -964,14 +928,14 @@ def tree_move(
         >>> lw.selection.tree_move(config, "lr", "optim.lr")
         {'optim': {'steps': 100, 'lr': 0.1}}
     """
-    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(namespace=namespace)
     record = Edited()
     moved = Selection(tree, (), context)[source]
     value, deletions = moved.one(), [(path, Delete()) for path in moved.paths()]
     without = rebuild(tree, deletions, context, record)
     inserted = Selection(without, (), context)[target]._insertions(value)
     made = rebuild(without, inserted, context, record)
-    record.complete(validate)
+    record.validate()
     return made
 
 
@@ -980,8 +944,6 @@ def tree_rename(
     what: Any,
     name: Any,
     *,
-    validate: bool = True,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Tree:
     """Rename keys of dicts or attributes of objects.
@@ -992,8 +954,6 @@ def tree_rename(
         tree: Any tree.
         what: A selector of the children to rename.
         name: The new key, or a function from the old key to the new one.
-        validate: As for `tree_update`.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -1008,14 +968,14 @@ def tree_rename(
         >>> lw.selection.tree_rename({"Lr": 1, "Wd": 2}, "*", str.lower)
         {'lr': 1, 'wd': 2}
     """
-    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(namespace=namespace)
 
     calls, edits = is_function(name, context.view), []
     for path in Selection(tree, (), context)[what].paths():
         if not path:
             raise EditError("the root has no key to rename", path=path)
         edits.append((path, Rename(name(path[-1].entry) if calls else name)))
-    return edited(tree, edits, context, validate)
+    return edited(tree, edits, context)
 
 
 def tree_at(
@@ -1024,7 +984,6 @@ def tree_at(
     replace: Any = MISSING,
     *,
     replace_fn: Callable[[Any], Any] | None = None,
-    validate: bool = True,
     is_leaf: IsLeaf = None,
     namespace: str = GLOBAL,
 ) -> Tree:
@@ -1038,7 +997,6 @@ def tree_at(
         replace: The new value. If `where` returns a tuple or list of nodes or leaves,
             the same number of new values.
         replace_fn: A function from the old value to the new one, instead of `replace`.
-        validate: As for `tree_update`.
         is_leaf: Where to stop: a type, types, or a predicate. None is a leaf.
         namespace: Where classes are looked up before the global registry.
 
@@ -1081,4 +1039,4 @@ def tree_at(
     else:
         new = [*replace] if several else [replace]
     edits = zip(chosen, map(Set, new), strict=True)
-    return edited(tree, edits, context, validate)
+    return edited(tree, edits, context)

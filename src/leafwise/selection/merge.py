@@ -76,7 +76,6 @@ class MergeOptions(TypedDict, total=False):
     lists: str | Mapping[Any, str]
     conflict: str
     rules: Mapping[Any, Any] | None
-    validate: bool
     namespace: str
 
 
@@ -157,7 +156,6 @@ def tree_map_outer(
     *trees: Any,
     fill: Any = MISSING,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Map a function over trees that may have different keys.
@@ -171,7 +169,6 @@ def tree_map_outer(
         *trees: One tree or more.
         fill: The value to pass for a leaf that a tree does not have.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -189,7 +186,7 @@ def tree_map_outer(
     """
     if not trees:
         raise TypeError("tree_map_outer takes at least one tree")
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
 
     def joined(link: Any, row: Sequence[Any]) -> Walk:
         place = Place(link, None)
@@ -309,7 +306,6 @@ def tree_merge(
     lists: str | Mapping[Any, str] = "replace",
     conflict: str = "overlay",
     rules: Mapping[Any, Any] | None = None,
-    validate: bool = True,
     namespace: str = GLOBAL,
 ) -> Any:
     """Merge trees recursively into a base tree; later trees take precedence.
@@ -319,7 +315,8 @@ def tree_merge(
     merged. This is an error, unless one of them is None or a rule says which one wins.
     A dict is merged field by field into an object: a dataclass, a named tuple, a
     `Pytree`, a pydantic model or an attrs instance. The object keeps its class and all
-    its fields.
+    its fields; a class that validates does so once, after all overlays are merged, see
+    :ref:`objects that validate <validated>`.
 
     Args:
         base: The tree to merge into. It is not changed.
@@ -339,9 +336,6 @@ def tree_merge(
             overlay, and below. It also decides whether a node or leaf that only one of
             them has remains. If several selectors pick the same node or leaf, the last
             one counts. The selector `""` picks the root.
-        validate: Whether changed pydantic models and attrs instances run
-            :ref:`the validation of their class <validated>`, once, after all overlays
-            are merged.
         namespace: The namespace to look up classes in.
 
     Raises:
@@ -390,7 +384,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
         merged = run(merging.merged(spot, *trees), trees, context)
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
-    record.complete(validate)
+    record.validate()
     return merged
 
 
@@ -456,7 +450,7 @@ class _Merging:
         pairs = [(key, key) for key in {**mine, **theirs}]
         made = yield from self.children(spot, mine, theirs, pairs, lambda key, _: key)
         node, edits = _with_values(spot, node, rule, mine, made)
-        if node is not below and rule.edited is not None:
+        if node is not below and rule.validate_edit is not None:
             self.record.add(_link(spot.path), below, node, rule, edits)
         return node
 

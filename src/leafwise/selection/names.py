@@ -7,7 +7,6 @@ ambiguous key quoted (trees whose names would still be ambiguous are refused).
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
@@ -224,8 +223,8 @@ def from_flat(
             dicts and lists are made.
         sep: The separator between names.
         rename: A mapping from names, or prefixes of names, to the names in `like`; or a
-            function. None drops a value. The longest matching prefix counts. Each `*`
-            stands for one key, and for the same key on the other side.
+            function from names to names. None drops a value. The longest matching
+            prefix counts.
         partial: Whether names may be missing or extra, or values may not match those of
             `like`. If True, only matching values are used, and a report is returned
             with the tree.
@@ -248,9 +247,6 @@ def from_flat(
         >>> lw.selection.from_flat({"enc.w": 1, "step": 7}, like,
         ...     rename={"enc": "encoder"})
         {'encoder': {'w': 1}, 'step': 7}
-        >>> lw.selection.from_flat({"h.0.w": 1, "h.1.w": 2}, {"layers": [{"w": 0}] * 2},
-        ...     rename={"h.*": "layers[*]"})
-        {'layers': [{'w': 1}, {'w': 2}]}
         >>> lw.selection.from_flat({"a.w": 1, "a.c": 2}, {"a": {"w": 0, "b": 0}})
         Traceback (most recent call last):
         ...
@@ -312,26 +308,19 @@ def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | N
     """
     if callable(rename):
         return rename
-    word = rf"((?:(?!{re.escape(sep)})[^\[\]])+)"
-    ends = rf"(?=\Z|{re.escape(sep)}|\[)"
-    table = sorted(dict(rename or {}).items(), key=lambda item: -len(item[0]))
-    patterns = [
-        (re.compile(word.join(map(re.escape, old.split("*"))) + ends, re.DOTALL), new)
-        for old, new in table
-    ]
+    prefixes = dict(rename or {})
+    longest_first = sorted(prefixes, key=len, reverse=True)
 
-    def renamed(name: str) -> str | None:
-        for pattern, new in patterns:
-            if found := pattern.match(name):
-                if new is None:
-                    return None
-                first, *pieces = new.split("*")  # those beyond the words stay
-                words = [*found.groups(), *"*" * len(pieces)]
-                filled = first + "".join(map("".join, zip(words, pieces, strict=False)))
-                return (filled + name[found.end() :]).removeprefix(sep)
+    def new_name(name: str) -> str | None:
+        for prefix in longest_first:
+            end = name[len(prefix) :]
+            ends_a_key = not end or end.startswith((sep, "["))
+            if name.startswith(prefix) and ends_a_key:
+                new = prefixes[prefix]
+                return None if new is None else (new + end).removeprefix(sep)
         return name
 
-    return renamed
+    return new_name
 
 
 class _Branch(dict[Any, Any]):

@@ -6,7 +6,7 @@ None stays a value like any other, and parts can be combined without further dat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from .._records import MISSING
@@ -14,8 +14,7 @@ from ..core.context import Context, context_of
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..errors import EditError
-from ..ops.reshape import broadcast_leaves
-from .select import Region, is_function, read_selector, require
+from .select import Region, read_selector, require
 
 
 if TYPE_CHECKING:
@@ -40,22 +39,11 @@ def _numbered(
     return leaves, treedef, numbers
 
 
-def _split(
-    treedef: PyTreeDef, leaves: list[Any], numbers: list[int], count: int
-) -> tuple[Any, ...]:
-    """Return a tree for each part; each leaf is in the part of its number."""
-    parts: list[list[Any]] = [[MISSING] * len(leaves) for _ in range(count)]
-    for place, (leaf, number) in enumerate(zip(leaves, numbers, strict=True)):
-        parts[number][place] = leaf
-    return tuple(map(treedef.unflatten, parts))
-
-
 def tree_partition(
     tree: TreeT,
     *selectors: Any,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> tuple[TreeT, ...]:
     """Split a tree into one part for each selector, and a part with the rest.
@@ -65,7 +53,6 @@ def tree_partition(
         *selectors: Each leaf goes to the first selector that picks it.
         missing_ok: Whether a selector may have no match.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Returns:
@@ -87,15 +74,18 @@ def tree_partition(
 
     Modelled on `equinox.partition`, for any number of parts.
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef, numbers = _numbered(tree, selectors, context, missing_ok)
-    return _split(treedef, leaves, numbers, len(selectors) + 1)
+    count = len(selectors) + 1
+    parts: list[list[Any]] = [[MISSING] * len(leaves) for _ in range(count)]
+    for place, (leaf, number) in enumerate(zip(leaves, numbers, strict=True)):
+        parts[number][place] = leaf
+    return tuple(treedef.unflatten(part) for part in parts)
 
 
 def tree_combine(
     *trees: TreeT,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeT:
     """Combine the parts of a tree, such as those of `tree_partition`.
@@ -103,7 +93,6 @@ def tree_combine(
     Args:
         *trees: Trees of one structure, with `MISSING` where a leaf is in another tree.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -124,7 +113,7 @@ def tree_combine(
     """
     if not trees:
         raise TypeError("tree_combine takes at least one tree")
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     columns, treedef = context.columns(trees[0], trees[1:], strict=True)
     combined = []
     for place, row in enumerate(zip(*columns, strict=True)):
@@ -145,7 +134,6 @@ def tree_filter(
     fill: Any = MISSING,
     missing_ok: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeT:
     """Keep the leaves that a selector picks, and replace the others with a filler.
@@ -156,7 +144,6 @@ def tree_filter(
         fill: The replacement for the other leaves.
         missing_ok: Whether the selector may have no match.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -167,7 +154,7 @@ def tree_filter(
         >>> lw.selection.tree_filter({"w": 1.5, "n": 3}, float, fill=None)
         {'w': 1.5, 'n': None}
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     leaves, treedef, numbers = _numbered(tree, [what], context, missing_ok)
     pairs = zip(leaves, numbers, strict=True)
     kept: TreeT = treedef.unflatten(
@@ -185,7 +172,6 @@ def tree_labels(
     *,
     default: Any = MISSING,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> Any:
     """Return a tree with a label for each leaf.
@@ -196,7 +182,6 @@ def tree_labels(
             selector may match nothing, so that rules can serve several trees.
         default: The label of leaves that no selector picks.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -209,52 +194,10 @@ def tree_labels(
         >>> lw.selection.tree_labels(model, rules, default="fast")
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     _, treedef, numbers = _numbered(tree, rules, context, True)
     labels = [[*rules.values(), default][number] for number in numbers]
     for path, label in zip(treedef.paths(), labels, strict=True):
         if label is MISSING:
             raise EditError(f"no rule matches the leaf at {path.where()}", path=path)
     return treedef.unflatten(labels)
-
-
-def tree_group_by(
-    tree: TreeT,
-    by: Callable[..., Hashable] | Any,
-    *,
-    none_is_leaf: bool = False,
-    namespace: str = GLOBAL,
-) -> dict[Any, TreeT]:
-    """Split a tree into one part for each label.
-
-    Args:
-        tree: Any tree.
-        by: A function from a leaf to its label, or a tree of labels, such as the result
-            of `tree_labels`, which may be a prefix of `tree`. A node is read as a tree
-            of labels, even if it is callable.
-        none_is_leaf: Whether None is a leaf and not a node without children.
-        namespace: Where classes are looked up before the global registry.
-
-    Returns:
-        A dict with a tree for each label, in order of appearance; see `tree_partition`.
-        `tree_combine(*groups.values())` restores the tree.
-
-    Raises:
-        StructureError: The labels are not a prefix of the tree.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.selection.tree_group_by({"a": 1, "b": 2.5, "c": 3}, type)[int]
-        {'a': 1, 'b': MISSING, 'c': 3}
-    """
-    context = context_of(none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves, treedef = context.flatten(tree)
-    if is_function(by, context.view):
-        labels = [*map(by, leaves)]
-    else:
-        options: Any = {"none_is_leaf": none_is_leaf, "namespace": namespace}
-        labels = broadcast_leaves(by, tree, **options)
-    numbers = {label: number for number, label in enumerate(dict.fromkeys(labels))}
-    chosen = [numbers[label] for label in labels]
-    parts = _split(treedef, leaves, chosen, len(numbers))
-    return dict(zip(numbers, parts, strict=True))

@@ -52,7 +52,6 @@ def draw(
     width: int = WIDTH,
     color: str = "never",
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Draw a tree as text, with one line for each key and its children below it.
@@ -73,7 +72,6 @@ def draw(
         color: `"always"`, `"never"`, or `"auto"`, which follows `NO_COLOR`,
             `FORCE_COLOR` and the standard output.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -106,7 +104,7 @@ def draw(
             └── - [1]: {'width': 64, 'activation': 'relu'}
     """
     paint = Paint(color)
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     root = read(tree, context, select=select, depth=depth, most=max_leaves)
     lines: list[str] = []
 
@@ -151,7 +149,6 @@ def to_mermaid(
     max_leaves: int = 200,
     collapse: int = 3,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Return a tree as a Mermaid flowchart, to embed in Markdown pages.
@@ -164,7 +161,6 @@ def to_mermaid(
         collapse: Draw neighbouring siblings of equal structure as one box if there are
             at least this many; 0 draws all of them.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -183,7 +179,7 @@ def to_mermaid(
             n0 -.->|"'last'"| n1
             n1 -->|"'width'"| n2
     """
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     boxes = scene(tree, context, select, depth, max_leaves, collapse)
     lines = ["flowchart LR"]
     for box in boxes:

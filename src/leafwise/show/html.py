@@ -44,7 +44,6 @@ def to_html(
     arrays: Arrays = "short",
     document: bool = False,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Return a tree as HTML with nodes that can be folded and unfolded.
@@ -66,7 +65,6 @@ def to_html(
         arrays: `"values"` to write the values of arrays, too.
         document: Whether to return a complete document, to be written to a file.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Example:
@@ -75,7 +73,7 @@ def to_html(
         >>> page[:15], "&lt;adam&gt;" in page
         ('<!doctype html>', True)
     """
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     title = type_name(tree) if document else None
     said, only = "", None
     if issubclass(type(tree), TreeDiff):

@@ -28,7 +28,6 @@ def pformat(
     max_leaves: int = 1000,
     arrays: Arrays = "short",
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Format a tree as readable text, over several lines if it is long.
@@ -47,7 +46,6 @@ def pformat(
         arrays: `"short"` to write dtypes and shapes, or `"values"` to write arrays by
             their `repr`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -74,7 +72,7 @@ def pformat(
     """
     if arrays not in ("short", "values"):
         raise ValueError(f"arrays must be 'short' or 'values', not {clip(arrays)}")
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     root = outline(tree, context, depth=depth, most=max_leaves, arrays=arrays)
     return lay_out(as_part(root), width)
 
@@ -88,7 +86,6 @@ def pprint(
     max_leaves: int = 1000,
     arrays: Arrays = "short",
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
     """Print a tree as `pformat` formats it.
@@ -102,7 +99,6 @@ def pprint(
             or 80 without a terminal.
         depth, max_leaves, arrays: See `pformat`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -121,7 +117,6 @@ def pprint(
         max_leaves=max_leaves,
         arrays=arrays,
         is_leaf=is_leaf,
-        none_is_leaf=none_is_leaf,
         namespace=namespace,
     )
     charset = getattr(out, "encoding", None) or "utf-8"

@@ -54,7 +54,6 @@ def tree_summary(
     by: By | None = None,
     max_rows: int | None = 100,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> TreeSummary:
     """Summarize a tree as a table of shapes, numbers and bytes, node by node.
@@ -75,7 +74,6 @@ def tree_summary(
         max_rows: About how many rows to show; rows near the root come first, and the
             rest is counted in separate rows. None for all.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -117,7 +115,7 @@ def tree_summary(
             raise ValueError(f"{name} must not be negative, got {number}")
     if issubclass(type(tree), Selection):
         tree = {str(path): value for path, value in tree.items()}
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     if type(tree) is PyTreeDef:
         context = context_of(None, False, tree.none_is_leaf, tree.namespace)
         tree = tree.unflatten([_Star()] * tree.num_leaves)

@@ -46,7 +46,6 @@ def to_svg(
     max_leaves: int = 200,
     collapse: int = 3,
     is_leaf: IsLeaf = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> str:
     """Return a tree as an SVG picture that follows the reader's light or dark theme.
@@ -59,7 +58,6 @@ def to_svg(
     Args:
         tree, depth, select, max_leaves, collapse: See `leafwise.show.to_mermaid`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -72,7 +70,7 @@ def to_svg(
         >>> picture.startswith("<svg xmlns="), picture.endswith("</svg>")
         (True, True)
     """
-    context = context_of(is_leaf, False, none_is_leaf, namespace)
+    context = context_of(is_leaf, namespace=namespace)
     boxes = scene(tree, context, select, depth, max_leaves, collapse)
     text = _Drawing(boxes).text()
     return Picture(text, {"image/svg+xml": text})

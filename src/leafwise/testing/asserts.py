@@ -42,7 +42,6 @@ def assert_trees_equal(
     equal_nan: bool = True,
     ignore: Any = None,
     is_leaf: Any = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
     """Assert that two trees are equal; the error lists all differences.
@@ -52,7 +51,6 @@ def assert_trees_equal(
         expected: The expected tree.
         lists, typematch, rtol, atol, equal_nan, ignore: As for `tree_diff`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -70,7 +68,7 @@ def assert_trees_equal(
     __tracebackhide__ = True  # pytest leaves this frame out
     found = tree_diff(
         actual, expected, lists=lists, typematch=typematch, rtol=rtol, atol=atol,
-        equal_nan=equal_nan, ignore=ignore, is_leaf=is_leaf, none_is_leaf=none_is_leaf,
+        equal_nan=equal_nan, ignore=ignore, is_leaf=is_leaf,
         namespace=namespace,
     )  # fmt: skip
     if found:
@@ -91,7 +89,6 @@ def assert_trees_close(
     dtypes: bool = False,
     ignore: Any = None,
     is_leaf: Any = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
     """Assert that two trees are equal within a tolerance; the error lists differences.
@@ -111,7 +108,6 @@ def assert_trees_close(
             do not agree.
         ignore: As for `tree_diff`.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -133,7 +129,7 @@ atol=0):
     """
     __tracebackhide__ = True
     values = _Close(rtol, atol, equal_nan, dtypes)
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     found = changes_between(actual, expected, context, values, ignore, "position")
     if found:
         first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
@@ -208,7 +204,6 @@ def assert_same_structure(
     expected: Any,
     *,
     is_leaf: Any = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> None:
     """Assert that two trees have the same structure; the error lists differences.
@@ -219,7 +214,6 @@ def assert_same_structure(
         actual: The tree to test, or a treedef.
         expected: A tree with the expected structure, or a treedef.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -234,7 +228,7 @@ def assert_same_structure(
           at ['a']: expected list of length 1, got list of length 2
     """
     __tracebackhide__ = True
-    context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+    context = context_of(is_leaf, namespace=namespace)
     found, wanted = (
         tree if isinstance(tree, PyTreeDef) else context.flatten(tree)[1]
         for tree in (actual, expected)

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_type_hints
 
 from .._text import class_name
-from ..core.context import context_of, flattened
+from ..core.context import context_of
 from ..core.node import Fields, Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
@@ -131,14 +131,12 @@ def treedefs(
     max_leaves: int = 20,
     nodes: Nodes | None = None,
     keys: SearchStrategy[Any] | None = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> SearchStrategy[PyTreeDef[Any]]:
     """Return a Hypothesis strategy that generates the treedefs of `trees`.
 
     Args:
         max_leaves, nodes, keys: As for `trees`.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -153,7 +151,7 @@ def treedefs(
         ...     assert lw.PyTreeDef.from_json(treedef.to_json()) == treedef
         >>> test_the_text()
     """
-    context = context_of(None, False, none_is_leaf, namespace)
+    context = context_of(namespace=namespace)
     drawn = trees(
         _strategies().just(0), max_leaves=max_leaves, nodes=nodes, keys=keys,
         namespace=namespace,
@@ -259,7 +257,6 @@ def trees_like(
     leaves: SearchStrategy[Any] | Callable[[Any], SearchStrategy[Any]] | None = None,
     *,
     is_leaf: Any = None,
-    none_is_leaf: bool = False,
     namespace: str = GLOBAL,
 ) -> SearchStrategy[Any]:
     """Return a Hypothesis strategy for trees with a given structure and other leaves.
@@ -272,7 +269,6 @@ def trees_like(
             strings, bytes and Enum members. A leaf of any other type is kept. NaN is
             not drawn.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
@@ -288,7 +284,7 @@ def trees_like(
         >>> test_sizes()
     """
     st = _strategies()
-    found, treedef = flattened(tree, is_leaf, False, none_is_leaf, namespace)
+    found, treedef = context_of(is_leaf, namespace=namespace).flatten(tree)
     of: Any = _like if leaves is None else leaves
     drawn = [of if isinstance(of, st.SearchStrategy) else of(leaf) for leaf in found]
     made: SearchStrategy[Any] = st.tuples(*drawn).map(treedef.unflatten)

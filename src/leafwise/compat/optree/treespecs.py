@@ -48,8 +48,9 @@ def _make(collection: Any, what: str, none_is_leaf: bool, namespace: str) -> PyT
     Raises:
         ValueError: They are not, or cannot be joined.
     """
-    rule = view(none_is_leaf, namespace).resolve(type(collection))
-    mode = Mode(GLOBAL, bool(none_is_leaf))
+    walked = view(none_is_leaf, namespace)
+    rule = walked.resolve(type(collection))
+    mode = Mode(GLOBAL, walked.mode.none_is_leaf)
     if rule is None:
         return spec_of(PyTreeDef.leaf(none_is_leaf=mode.none_is_leaf))
     children, aux = rule.flatten(collection)

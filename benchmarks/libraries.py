@@ -7,98 +7,140 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
+from timing import Call
 from trees import Box, Point, flatten_box, unflatten_box
+
+
+Prepare = Callable[[Any, Any], Call]
+"""Takes the result of `flatten` and the tree, returns what is measured."""
 
 
 @dataclasses.dataclass(frozen=True)
 class Library:
-    """One library's way of saying what is measured.
+    """The operations of one library.
+
+    Functions of the library stand here as they are, or in a `functools.partial`, which
+    adds less to a call than a Python function would: what is added counts against the
+    library, and on a small tree one can see it.
 
     Attributes:
         name: How the table names it.
         flatten: Takes a tree, returns leaves and structure; also takes `is_leaf`, as
             `map` does, but for dm-tree.
-        unflatten: Takes the result of `flatten` and the tree, returns a function
-            without arguments that rebuilds the tree.
+        unflatten: Returns a function without arguments that rebuilds a tree.
         map: Takes a function and one or two trees.
-        flatten_with_path: Takes a tree; None where there is no such function, as
-            with the three that follow.
+        flatten_with_path: Takes a tree.
         map_with_path: Takes a function of path and leaf, and a tree.
-        up_to: Takes the result of `flatten` and the tree, returns a function
-            without arguments that flattens the tree up to the structure.
-        broadcast: Takes a prefix and a tree.
+        flatten_up_to: Returns a function without arguments that flattens a tree up to
+            its own structure.
+        broadcast: Takes a prefix and a tree; None where there is no such function.
     """
 
     name: str
     flatten: Callable[..., Any]
-    unflatten: Callable[[Any, Any], Callable[[], Any]]
+    unflatten: Prepare
     map: Callable[..., Any]
-    flatten_with_path: Callable[[Any], Any] | None
-    map_with_path: Callable[..., Any] | None
-    up_to: Callable[[Any, Any], Callable[[], Any]] | None
+    flatten_with_path: Callable[[Any], Any]
+    map_with_path: Callable[..., Any]
+    flatten_up_to: Prepare
     broadcast: Callable[[Any, Any], Any] | None = None
 
 
+def treedef_first(unflatten: Callable[[Any, Any], Any]) -> Prepare:
+    """Prepare a function that takes the treedef, then the leaves."""
+
+    def prepare(flat: Any, tree: Any) -> Call:
+        leaves, treedef = flat
+        return lambda: unflatten(treedef, leaves)
+
+    return prepare
+
+
+def leaves_first(unflatten: Callable[[Any, Any], Any]) -> Prepare:
+    """Prepare a function that takes the leaves, then the treedef."""
+
+    def prepare(flat: Any, tree: Any) -> Call:
+        leaves, treedef = flat
+        return lambda: unflatten(leaves, treedef)
+
+    return prepare
+
+
+def method_of_treedef(flat: Any, tree: Any) -> Call:
+    """Prepare the method `flatten_up_to` of a treedef."""
+    _, treedef = flat
+    return lambda: treedef.flatten_up_to(tree)
+
+
 def leafwise() -> Library:
+    """Register the classes of the trees in leafwise, and return its operations."""
     import leafwise as lw
 
     lw.register_dataclass(Point, bridge=False)
     lw.register_pytree_node(Box, flatten_box, unflatten_box, bridge=False)
     return Library(
-        "leafwise",
-        lw.tree_flatten,
-        lambda flat, _: lambda: lw.tree_unflatten(flat[1], flat[0]),
-        lw.tree_map,
-        lw.tree_flatten_with_path,
-        lw.tree_map_with_path,
-        lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
-        lw.tree.broadcast_leaves,
+        name="leafwise",
+        flatten=lw.tree_flatten,
+        unflatten=treedef_first(lw.tree_unflatten),
+        map=lw.tree_map,
+        flatten_with_path=lw.tree_flatten_with_path,
+        map_with_path=lw.tree_map_with_path,
+        flatten_up_to=method_of_treedef,
+        broadcast=lw.tree.broadcast_leaves,
     )
 
 
 def jax() -> Library:
+    """Register the classes of the trees in jax, and return its operations."""
     from jax import tree_util
 
     tree_util.register_dataclass(Point, ["x", "y"], [])
     tree_util.register_pytree_node(Box, flatten_box, unflatten_box)
     return Library(
-        "jax",
-        tree_util.tree_flatten,
-        lambda flat, _: lambda: tree_util.tree_unflatten(flat[1], flat[0]),
-        tree_util.tree_map,
-        tree_util.tree_flatten_with_path,
-        tree_util.tree_map_with_path,
-        lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
-        tree_util.tree_broadcast,
+        name="jax",
+        flatten=tree_util.tree_flatten,
+        unflatten=treedef_first(tree_util.tree_unflatten),
+        map=tree_util.tree_map,
+        flatten_with_path=tree_util.tree_flatten_with_path,
+        map_with_path=tree_util.tree_map_with_path,
+        flatten_up_to=method_of_treedef,
+        broadcast=tree_util.tree_broadcast,
     )
 
 
 def optree() -> Library:
+    """Register the classes of the trees in optree, and return its operations."""
     import optree
 
     optree.register_pytree_node(
         Point,
-        lambda p: ((p.x, p.y), None),
+        lambda point: ((point.x, point.y), None),
         lambda _, children: Point(*children),
         namespace="bench",
     )
     optree.register_pytree_node(Box, flatten_box, unflatten_box, namespace="bench")
     return Library(
-        "optree",
-        lambda tree, **how: optree.tree_flatten(tree, namespace="bench", **how),
-        lambda flat, _: lambda: optree.tree_unflatten(flat[1], flat[0]),
-        lambda f, *trees, **how: optree.tree_map(f, *trees, namespace="bench", **how),
-        lambda tree: optree.tree_flatten_with_path(tree, namespace="bench"),
-        lambda f, tree: optree.tree_map_with_path(f, tree, namespace="bench"),
-        lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
-        lambda prefix, tree: optree.broadcast_prefix(prefix, tree, namespace="bench"),
+        name="optree",
+        flatten=partial(optree.tree_flatten, namespace="bench"),
+        unflatten=treedef_first(optree.tree_unflatten),
+        map=partial(optree.tree_map, namespace="bench"),
+        flatten_with_path=partial(optree.tree_flatten_with_path, namespace="bench"),
+        map_with_path=partial(optree.tree_map_with_path, namespace="bench"),
+        flatten_up_to=method_of_treedef,
+        broadcast=partial(optree.broadcast_prefix, namespace="bench"),
     )
 
 
 def torch() -> Library:
+    """Register the classes of the trees in torch, and return its operations."""
     from torch.utils import _pytree
+
+    def broadcast(prefix: Any, tree: Any) -> Any:
+        # torch has only a function that takes the structure of the tree
+        return _pytree._broadcast_to_and_flatten(prefix, _pytree.tree_structure(tree))
 
     _pytree.register_dataclass(Point, field_names=["x", "y"])
     _pytree.register_pytree_node(
@@ -111,30 +153,29 @@ def torch() -> Library:
         ),
     )
     return Library(
-        "torch",
-        _pytree.tree_flatten,
-        lambda flat, _: lambda: _pytree.tree_unflatten(flat[0], flat[1]),
-        _pytree.tree_map,
-        _pytree.tree_flatten_with_path,
-        _pytree.tree_map_with_path,
-        lambda flat, tree: lambda: flat[1].flatten_up_to(tree),
-        lambda prefix, tree: _pytree._broadcast_to_and_flatten(
-            prefix, _pytree.tree_structure(tree)
-        ),
+        name="torch",
+        flatten=_pytree.tree_flatten,
+        unflatten=leaves_first(_pytree.tree_unflatten),
+        map=_pytree.tree_map,
+        flatten_with_path=_pytree.tree_flatten_with_path,
+        map_with_path=_pytree.tree_map_with_path,
+        flatten_up_to=method_of_treedef,
+        broadcast=broadcast,
     )
 
 
 def dm_tree() -> Library:
+    """Return the operations of dm-tree, which has neither registry nor treedefs."""
     import tree as dm
 
     return Library(
-        "dm-tree",
-        dm.flatten,
-        lambda flat, tree: lambda: dm.unflatten_as(tree, flat),
-        dm.map_structure,
-        dm.flatten_with_path,
-        dm.map_structure_with_path,
-        lambda flat, tree: lambda: dm.flatten_up_to(tree, tree),
+        name="dm-tree",
+        flatten=dm.flatten,
+        unflatten=lambda leaves, tree: lambda: dm.unflatten_as(tree, leaves),
+        map=dm.map_structure,
+        flatten_with_path=dm.flatten_with_path,
+        map_with_path=dm.map_structure_with_path,
+        flatten_up_to=lambda leaves, tree: lambda: dm.flatten_up_to(tree, tree),
     )
 
 
@@ -144,9 +185,15 @@ PEERS: dict[str, Callable[[], Library]] = {
     "torch": torch,
     "dm-tree": dm_tree,
 }
+"""The other libraries, by the names that the tables have."""
+
+MODULES = {"dm-tree": "tree"}
+"""Names under which a library is imported, where these are others."""
+
 UNSUPPORTED = {
     ("dm-tree", "500 dataclasses"): "no registry",
     ("dm-tree", "bare leaf"): "unflatten_as takes no bare leaf",
     ("dm-tree", "config, 29 leaves"): "None is a leaf",
     ("dm-tree", "1000 registered objects"): "no registry",
 }
+"""Why a library cannot take a tree, by library and title of the tree."""

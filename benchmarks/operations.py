@@ -1,6 +1,7 @@
-"""What is measured: the operations by name, on a tree, by one library.
+"""The operations that are measured, on a tree, by one library.
 
-No benchmark by itself; `run.py` measures them.
+No benchmark by itself; `run.py` measures them. The mapped functions do nothing: what is
+measured is the walk.
 """
 
 from __future__ import annotations
@@ -9,76 +10,56 @@ from collections.abc import Callable
 from typing import Any
 
 from libraries import UNSUPPORTED, Library
+from timing import Call
 
 from leafwise import PyTreeDef, tree_structure
 
 
-MAIN = ("flatten", "unflatten", "map", "map, 2 trees")
-"""What every library has."""
+Operation = Callable[[Library, Any], Call]
+"""Takes a library and a tree, returns what is timed."""
 
-PLAIN = (
-    *MAIN,
-    "flatten with path",
-    "map with path",
-    "flatten up to",
-    "broadcast prefix",
-)
-"""What asks nothing."""
-
-ASKING = (
-    "flatten, is_leaf never",
-    "map, is_leaf never",
-    "flatten, is_leaf some",
-    "map, is_leaf some",
-    "flatten, is_leaf a type",
-    "map, is_leaf a type",
-)
-"""What asks a predicate which nodes are leaves."""
-
-PREDICATES: dict[str, Callable[[Any], bool]] = {
-    "never": lambda x: False,
-    "some": lambda x: x is None or type(x) is tuple,
-    "a type": lambda x: isinstance(x, tuple),  # leafwise takes the type itself
-}
-OPERATIONS = (*PLAIN, *ASKING)
-GROUPS = {"the first four": MAIN, "with is_leaf": ASKING}
-"""What is measured together."""
+Predicate = Callable[[Any], bool]
 
 
-def operation(name: str, library: Library, tree: Any) -> Callable[[], Any]:
-    """Return one operation on one tree as a function without arguments.
+def flatten(library: Library, tree: Any) -> Call:
+    """Prepare `flatten`."""
+    return lambda: library.flatten(tree)
 
-    The mapped function does nothing: what is measured is the walk.
-    """
-    if name in ASKING:
-        return asking(name, library, tree)
-    if name == "flatten":
-        return lambda: library.flatten(tree)
-    if name == "unflatten":
-        return library.unflatten(library.flatten(tree), tree)
-    if name == "map":
-        return lambda: library.map(lambda x: x, tree)
-    if name == "flatten with path":
-        return lambda: library.flatten_with_path(tree)
-    if name == "map with path":
-        return lambda: library.map_with_path(lambda _, x: x, tree)
-    if name == "flatten up to":
-        return library.up_to(library.flatten(tree), tree)
-    if name == "broadcast prefix":
-        prefix = one_level(tree)
-        return lambda: library.broadcast(prefix, tree)
+
+def unflatten(library: Library, tree: Any) -> Call:
+    """Prepare `unflatten`, of leaves and structure of the tree."""
+    return library.unflatten(library.flatten(tree), tree)
+
+
+def map_tree(library: Library, tree: Any) -> Call:
+    """Prepare `map` of one tree."""
+    return lambda: library.map(lambda x: x, tree)
+
+
+def map_two_trees(library: Library, tree: Any) -> Call:
+    """Prepare `map` of a tree with itself."""
     return lambda: library.map(lambda x, _: x, tree, tree)
 
 
-def asking(name: str, library: Library, tree: Any) -> Callable[[], Any]:
-    """Return an operation on one tree that asks which nodes are leaves."""
-    what, _, which = name.partition(", is_leaf ")
-    is_leaf: Any = PREDICATES[which]
-    if which == "a type" and library.name == "leafwise":
-        is_leaf = tuple
-    if what == "flatten":
-        return lambda: library.flatten(tree, is_leaf=is_leaf)
-    return lambda: library.map(lambda x: x, tree, is_leaf=is_leaf)
+def flatten_with_path(library: Library, tree: Any) -> Call:
+    """Prepare `flatten_with_path`."""
+    return lambda: library.flatten_with_path(tree)
+
+
+def map_with_path(library: Library, tree: Any) -> Call:
+    """Prepare `map_with_path`."""
+    return lambda: library.map_with_path(lambda _, x: x, tree)
+
+
+def flatten_up_to(library: Library, tree: Any) -> Call:
+    """Prepare `flatten_up_to`, up to the structure of the tree itself."""
+    return library.flatten_up_to(library.flatten(tree), tree)
+
+
+def broadcast_prefix(library: Library, tree: Any) -> Call:
+    """Prepare `broadcast` of a prefix with one leaf for each child of the root."""
+    prefix = one_level(tree)
+    return lambda: library.broadcast(prefix, tree)
 
 
 def one_level(tree: Any) -> Any:
@@ -86,15 +67,93 @@ def one_level(tree: Any) -> Any:
     treedef = tree_structure(tree)
     if treedef.is_leaf():
         return 0
-    zeros = [PyTreeDef.leaf()] * treedef.num_children
-    level = PyTreeDef.from_node_data(treedef.node_data(), zeros)
+    children = [PyTreeDef.leaf()] * treedef.num_children
+    level = PyTreeDef.from_node_data(treedef.node_data(), children)
     return level.unflatten([0] * level.num_leaves)
 
 
-def has(library: Library, name: str, title: str) -> bool:
-    """Return whether a library can do an operation on a tree."""
-    if name in ASKING and library.name == "dm-tree":
+def is_never_leaf(node: Any) -> bool:
+    """Say that no node is a leaf."""
+    return False
+
+
+def is_none_or_tuple(node: Any) -> bool:
+    """Say that some nodes are leaves."""
+    return node is None or type(node) is tuple
+
+
+def is_tuple(node: Any) -> bool:
+    """Say that tuples are leaves; leafwise takes the type itself."""
+    return isinstance(node, tuple)
+
+
+def flatten_until(is_leaf: Predicate) -> Operation:
+    """Return the operation `flatten` with a predicate."""
+
+    def prepare(library: Library, tree: Any) -> Call:
+        predicate = predicate_for(library, is_leaf)
+        return lambda: library.flatten(tree, is_leaf=predicate)
+
+    return prepare
+
+
+def map_until(is_leaf: Predicate) -> Operation:
+    """Return the operation `map` with a predicate."""
+
+    def prepare(library: Library, tree: Any) -> Call:
+        predicate = predicate_for(library, is_leaf)
+        return lambda: library.map(lambda x: x, tree, is_leaf=predicate)
+
+    return prepare
+
+
+def predicate_for(library: Library, is_leaf: Predicate) -> Any:
+    """Return what a library takes as `is_leaf` to the same effect."""
+    if is_leaf is is_tuple and library.name == "leafwise":
+        return tuple
+    return is_leaf
+
+
+MAIN: dict[str, Operation] = {
+    "flatten": flatten,
+    "unflatten": unflatten,
+    "map": map_tree,
+    "map, 2 trees": map_two_trees,
+}
+"""The operations that every library has."""
+
+PLAIN: dict[str, Operation] = {
+    **MAIN,
+    "flatten with path": flatten_with_path,
+    "map with path": map_with_path,
+    "flatten up to": flatten_up_to,
+    "broadcast prefix": broadcast_prefix,
+}
+"""The operations without a predicate."""
+
+WITH_PREDICATE: dict[str, Operation] = {
+    "flatten, is_leaf never": flatten_until(is_never_leaf),
+    "map, is_leaf never": map_until(is_never_leaf),
+    "flatten, is_leaf some": flatten_until(is_none_or_tuple),
+    "map, is_leaf some": map_until(is_none_or_tuple),
+    "flatten, is_leaf a type": flatten_until(is_tuple),
+    "map, is_leaf a type": map_until(is_tuple),
+}
+"""The operations that ask a predicate which nodes are leaves."""
+
+OPERATIONS: dict[str, Operation] = {**PLAIN, **WITH_PREDICATE}
+
+GROUPS: dict[str, dict[str, Operation]] = {
+    "the first four": MAIN,
+    "with is_leaf": WITH_PREDICATE,
+}
+"""The groups of operations over which the tables have a mean."""
+
+
+def is_supported(library: Library, operation: str, tree: str) -> bool:
+    """Return whether a library has an operation, and can take a tree."""
+    if operation in WITH_PREDICATE and library.name == "dm-tree":
         return False
-    if name == "broadcast prefix" and library.broadcast is None:
+    if operation == "broadcast prefix" and library.broadcast is None:
         return False
-    return (library.name, title) not in UNSUPPORTED
+    return (library.name, tree) not in UNSUPPORTED

@@ -2,15 +2,14 @@
 
 Usage: python benchmarks/run.py [--quick] [--write] [--json FILE]
 
-All libraries are timed in one process, in turn, round after round; a ratio is
-the median over rounds of their time divided by ours in the same round, so that
-a machine that slows down for a while slows down everybody. A number above 1
-says how many times as fast leafwise is.
+All libraries are timed in one process, in turn, round after round, by CPU time; a ratio
+is the median over rounds of their time divided by ours in the same round, so that a
+machine that slows down for a while slows down everybody. A number above 1 says how many
+times as fast leafwise is.
 
-`--write` puts the tables into the README and the docs; `--json`
-measures the operations on the trees alone, and puts what `beside.py` reads into
-a file. Needs the `bench` extra; a library that is not installed is left out,
-and said to be.
+`--write` puts the tables into the README and the docs; `--json` measures the operations
+on the trees alone, and puts what `beside.py` reads into a file. Needs the dependency
+group `bench`; a library that is not installed is left out, and said to be.
 """
 
 from __future__ import annotations
@@ -18,143 +17,168 @@ from __future__ import annotations
 import gc
 import importlib.util
 import sys
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from libraries import PEERS, Library, leafwise
-from once import once
-from operations import GROUPS, MAIN, OPERATIONS, PLAIN, has, operation
-from tables import COLD, WARM, Cell, Row, means, ratios, slower
-from timing import arguments, conditions, save, side_by_side, write
+from libraries import MODULES, PEERS, Library, leafwise
+from once import time_once
+from operations import GROUPS, MAIN, OPERATIONS, PLAIN, is_supported
+from reports import (
+    PERFORMANCE,
+    README,
+    conditions,
+    parse_options,
+    replace_section,
+    save_timings,
+)
+from tables import Measurement, Row, mean_ratios, table_of_ratios, table_of_slower
+from timing import side_by_side
 from trees import COUNTED, LARGE, TREES
 
 from leafwise import tree_leaves
 
 
-ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs" / "performance.md"
-SHOWN = ("flatten", "unflatten", "map", "map with path")
+IN_README = ("flatten", "unflatten", "map", "map with path")
 """The operations that the README shows."""
-_MODULES = {"dm-tree": "tree", "torch": "torch"}
+
+WITHOUT_ENGINE = (*MAIN, "flatten with path", "map with path")
+"""The operations that are measured with the engine off."""
 
 
-def installed() -> dict[str, Any]:
-    """Return the other libraries that are there, and name those that are not."""
-    there = {
-        name: make
-        for name, make in PEERS.items()
-        if importlib.util.find_spec(_MODULES.get(name, name)) is not None
-    }
-    for name in PEERS.keys() - there.keys():
-        print(f"not installed, left out: {name}")
-    return there
+def installed_peers() -> dict[str, Callable[[], Library]]:
+    """Return the other libraries that are installed, and print those that are not."""
+    peers = {}
+    for name, make in PEERS.items():
+        if importlib.util.find_spec(MODULES.get(name, name)) is None:
+            print(f"not installed, left out: {name}")
+        else:
+            peers[name] = make
+    return peers
 
 
-def warm(
-    libraries: list[Library], rounds: int, slice_seconds: float, *, large: bool
-) -> Iterator[Cell]:
+def measure(
+    libraries: list[Library],
+    title: str,
+    tree: Any,
+    operations: Iterable[str],
+    rounds: int,
+    slice_seconds: float,
+) -> Iterator[Measurement]:
+    """Measure operations on one tree; print and yield each measurement."""
+    leaves = len(tree_leaves(tree))
+    for name in operations:
+        prepare = OPERATIONS[name]
+        functions = {
+            library.name: prepare(library, tree)
+            for library in libraries
+            if is_supported(library, name, title)
+        }
+        timing = side_by_side(functions, rounds, slice_seconds)
+        ratios = [f"{library} {ratio:.2f}" for library, ratio in timing.ratios.items()]
+        time = f"{timing.microseconds:10.2f} µs "
+        print(f"{title:32} {name:24}", time, *ratios)
+        yield Measurement(title, name, leaves, timing)
+
+
+def measure_all(
+    libraries: list[Library], rounds: int, slice_seconds: float
+) -> Iterator[Measurement]:
     """Measure each operation on each tree, again and again."""
     for title, make in TREES.items():
-        tree = make()
-        for name in OPERATIONS:
-            yield measured(libraries, title, name, tree, rounds, slice_seconds)
-    for title, make in LARGE.items() if large else ():
-        tree = make()
-        for name in MAIN:
-            yield measured(libraries, title, name, tree, 3, 0.0)
+        yield from measure(libraries, title, make(), OPERATIONS, rounds, slice_seconds)
 
 
-def cold(libraries: list[Library], rounds: int) -> Iterator[Cell]:
-    """Measure the operations with the engine off: what is walked once costs that."""
+def measure_large(libraries: list[Library]) -> Iterator[Measurement]:
+    """Measure the main operations on large trees, a few times only."""
+    for title, make in LARGE.items():
+        yield from measure(libraries, title, make(), MAIN, rounds=3, slice_seconds=0.0)
+
+
+def measure_without_engine(
+    libraries: list[Library], rounds: int
+) -> Iterator[Measurement]:
+    """Measure operations with the engine off: what a tree costs that is walked once."""
     from leafwise import engine
 
     with engine.disabled():
         for title in sorted(COUNTED):
             tree = TREES[title]()
-            for name in COLD:
-                if name not in GROUPS:
-                    yield measured(libraries, title, name, tree, rounds, 0.002)
+            yield from measure(
+                libraries, title, tree, WITHOUT_ENGINE, rounds, slice_seconds=0.002
+            )
 
 
-def measured(
-    libraries: list[Library],
-    title: str,
-    name: str,
-    tree: Any,
-    rounds: int,
-    slice_seconds: float,
-) -> Cell:
-    """Measure one operation on one tree."""
-    functions = {
-        library.name: operation(name, library, tree)
-        for library in libraries
-        if has(library, name, title)
-    }
-    size = len(tree_leaves(tree))
-    return Cell(title, name, size, side_by_side(functions, rounds, slice_seconds))
-
-
-def show(cells: Iterator[Cell]) -> Iterator[Cell]:
-    """Print cells as they come."""
-    for cell in cells:
-        told = " ".join(f"{p} {r:.2f}" for p, r in cell.timed.ratios.items())
-        time = f"{cell.timed.microseconds:10.2f} µs "
-        print(f"{cell.tree:32} {cell.operation:24}", time, told)
-        yield cell
-
-
-def write_all(
-    cells: list[Cell], cold_rows: list[Row], rare: list[Row], peers: list[str]
+def write_tables(
+    measurements: list[Measurement],
+    without_engine: list[Row],
+    once: list[Row],
+    peers: list[str],
 ) -> None:
-    """Put everything that was measured into the README and the docs."""
+    """Put the tables into the README and the docs."""
     note = ["", conditions()]
-    few = [*ratios("operation", means(cells, (*PLAIN, *GROUPS), peers), peers), *note]
-    write(PAGE, "warm", few)
-    main = [row for row in means(cells, PLAIN, peers) if row.title in SHOWN]
-    few_rare = [row for row in rare if row.title in SHOWN]
-    write(
-        ROOT / "README.md",
-        "benchmark",
-        [
-            *ratios("recurring structures", main, peers),
-            "",
-            *ratios("each structure once", few_rare, peers),
-            *note,
-        ],
-    )
-    write(PAGE, "cold", [*ratios("engine off", cold_rows, peers), *note])
-    write(PAGE, "once", [*ratios("each structure once", rare, peers), *note])
-    write(PAGE, "slower", [*slower(cells)])
+    warm = [mean_ratios(title, measurements, peers) for title in (*PLAIN, *GROUPS)]
+    warm_in_readme = [row for row in warm if row.title in IN_README]
+    once_in_readme = [row for row in once if row.title in IN_README]
+    readme_lines = [
+        *table_of_ratios("recurring structures", warm_in_readme, peers),
+        "",
+        *table_of_ratios("each structure once", once_in_readme, peers),
+        *note,
+    ]
+    warm_lines = [*table_of_ratios("operation", warm, peers), *note]
+    cold_lines = [*table_of_ratios("engine off", without_engine, peers), *note]
+    once_lines = [*table_of_ratios("each structure once", once, peers), *note]
+    replace_section(README, "benchmark", readme_lines)
+    replace_section(PERFORMANCE, "warm", warm_lines)
+    replace_section(PERFORMANCE, "cold", cold_lines)
+    replace_section(PERFORMANCE, "once", once_lines)
+    replace_section(PERFORMANCE, "slower", table_of_slower(measurements))
 
 
 def main() -> int:
-    options = arguments(__doc__)
-    rounds, slice_seconds = (3, 0.001) if options.quick else (15, 0.004)
-    there = installed()
-    peers = [*there]
-    libraries = [leafwise(), *(make() for make in there.values())]
+    """Measure, print, and write what the options ask for."""
+    options = parse_options(__doc__)
+    rounds = 3 if options.quick else 15
+    slice_seconds = 0.001 if options.quick else 0.004
+    makers = installed_peers()
+    peers = list(makers)
+    libraries = [leafwise(), *(make() for make in makers.values())]
+    # a collection would be charged to whichever library runs at that moment
     gc.collect()
     gc.disable()
-    large = not options.quick
-    cells = [*show(warm(libraries, rounds, slice_seconds, large=large))]
+    measurements = list(measure_all(libraries, rounds, slice_seconds))
+    if not options.quick:
+        measurements.extend(measure_large(libraries))
     if options.json is not None:
-        named = [(c.operation, f"{c.tree}, {c.operation}", c.timed) for c in cells]
-        save(options.json, named)
+        timings = [
+            (item.operation, f"{item.tree}, {item.operation}", item.timing)
+            for item in measurements
+        ]
+        save_timings(options.json, timings)
         return 0
     if importlib.util.find_spec("leafwise.engine") is None:
         print("leafwise has no engine here: all of the above is cold")
         return 0
     rounds = 3 if options.quick else 9
-    cold_rows = means([*show(cold(libraries, rounds))], COLD, peers)
-    rare = [Row(*found) for found in once(libraries, rounds)]
-    print(*ratios("warm", means(cells, WARM, peers), peers), "", sep="\n")
-    print(*ratios("engine off", cold_rows, peers), "", sep="\n")
-    print(*ratios("each structure once", rare, peers), "", sep="\n")
-    print(*slower(cells), "", sep="\n")
+    cold = list(measure_without_engine(libraries, rounds))
+    cold_titles = (*WITHOUT_ENGINE, "the first four")
+    cold_rows = [mean_ratios(title, cold, peers) for title in cold_titles]
+    warm_titles = (*OPERATIONS, *GROUPS)
+    warm_rows = [mean_ratios(title, measurements, peers) for title in warm_titles]
+    once_rows = [
+        Row(title, timing.ratios) for title, timing in time_once(libraries, rounds)
+    ]
+    sections = (
+        table_of_ratios("warm", warm_rows, peers),
+        table_of_ratios("engine off", cold_rows, peers),
+        table_of_ratios("each structure once", once_rows, peers),
+        table_of_slower(measurements),
+    )
+    for lines in sections:
+        print(*lines, "", sep="\n")
     print(conditions())
     if options.write:
-        write_all(cells, cold_rows, rare, peers)
+        write_tables(measurements, cold_rows, once_rows, peers)
     return 0
 
 

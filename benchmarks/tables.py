@@ -6,10 +6,12 @@ No benchmark by itself.
 from __future__ import annotations
 
 import dataclasses
+import statistics
 from collections.abc import Iterable, Iterator
 
-from operations import GROUPS, MAIN, OPERATIONS
-from timing import Timed, geometric_mean
+from operations import GROUPS
+from reports import table_row
+from timing import Timing
 from trees import COUNTED
 
 
@@ -18,20 +20,20 @@ IN_C = ("jax", "optree", "dm-tree")
 
 
 @dataclasses.dataclass(frozen=True)
-class Cell:
+class Measurement:
     """One operation on one tree.
 
     Attributes:
         tree: The title of the tree.
         operation: The name of the operation.
-        leaves: How many leaves the tree has.
-        timed: What was found.
+        leaves: The number of leaves of the tree.
+        timing: How long it takes.
     """
 
     tree: str
     operation: str
     leaves: int
-    timed: Timed
+    timing: Timing
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,66 +44,64 @@ class Row:
     ratios: dict[str, float]
 
 
-def mean_of(cells: Iterable[Cell], names: Iterable[str], other: str) -> float | None:
-    """Return the geometric mean over the trees of 8 to 2 000 leaves, if any."""
-    names = {*names}
-    found = [
-        cell.timed.ratios[other]
-        for cell in cells
-        if cell.tree in COUNTED
-        and cell.operation in names
-        and other in cell.timed.ratios
-    ]
-    return geometric_mean(found) if found else None
+def mean_ratios(
+    title: str, measurements: list[Measurement], libraries: list[str]
+) -> Row:
+    """Return the geometric means over the trees of 8 to 2 000 leaves.
+
+    Args:
+        title: An operation, or a group of them.
+        measurements: The measurements of all operations.
+        libraries: The other libraries; one without such an operation has no mean.
+    """
+    operations = GROUPS.get(title, (title,))
+    means: dict[str, float] = {}
+    for library in libraries:
+        ratios = [
+            measurement.timing.ratios[library]
+            for measurement in measurements
+            if measurement.tree in COUNTED
+            and measurement.operation in operations
+            and library in measurement.timing.ratios
+        ]
+        if ratios:
+            means[library] = statistics.geometric_mean(ratios)
+    return Row(title, means)
 
 
-def means(cells: list[Cell], names: Iterable[str], others: list[str]) -> list[Row]:
-    """Return the means of operations or groups of them, those that were measured."""
-    rows = []
-    for name in names:
-        ratios = {
-            other: mean
-            for other in others
-            if (mean := mean_of(cells, GROUPS.get(name, (name,)), other)) is not None
-        }
-        rows.append(Row(name, ratios))
-    return rows
-
-
-def ratios(title: str, rows: Iterable[Row], others: list[str]) -> Iterator[str]:
+def table_of_ratios(
+    title: str, rows: Iterable[Row], libraries: list[str]
+) -> Iterator[str]:
     """Yield the lines of a table of ratios."""
-    yield f"| {title} | " + " | ".join(others) + " |"
-    yield "|---|" + "--:|" * len(others)
+    yield table_row([title, *libraries])
+    yield "|---|" + "--:|" * len(libraries)
     for row in rows:
-        yield f"| {row.title} | " + _joined(row.ratios, others, "**{:.2f}**") + " |"
+        cells = [row.title]
+        for library in libraries:
+            ratio = row.ratios.get(library)
+            cells.append("-" if ratio is None else f"**{ratio:.2f}**")
+        yield table_row(cells)
 
 
-def slower(cells: list[Cell]) -> Iterator[str]:
+def table_of_slower(measurements: list[Measurement]) -> Iterator[str]:
     """Yield the lines of a table of what is slower than a library in C++.
 
     Trees of one or two leaves are left out.
     """
-    found = []
-    cells = [cell for cell in cells if cell.leaves > 2]
-    for cell in cells:
-        below = {p: r for p, r in cell.timed.ratios.items() if p in IN_C and r < 1}
-        found += [(cell, below)] * bool(below)
-    yield f"In {len(found)} of {len(cells)} rows one of these is faster than leafwise:"
+    rows = []
+    count = 0
+    for measurement in measurements:
+        if measurement.leaves <= 2:
+            continue
+        count += 1
+        ratios = measurement.timing.ratios
+        slower = {name for name in IN_C if ratios.get(name, 1) < 1}
+        if slower:
+            cells = [f"{ratios[name]:.2f}" if name in slower else "" for name in IN_C]
+            rows.append([measurement.tree, measurement.operation, *cells])
+    yield f"In {len(rows)} of {count} rows one of these is faster than leafwise:"
     yield ""
-    yield "| tree | operation | " + " | ".join(IN_C) + " |"
+    yield table_row(["tree", "operation", *IN_C])
     yield "|---|---|" + "--:|" * len(IN_C)
-    for cell, below in found:
-        shown = _joined(below, IN_C, "{:.2f}", none="")
-        yield f"| {cell.tree} | {cell.operation} | {shown} |"
-
-
-def _joined(
-    found: dict[str, float], others: Iterable[str], form: str, none: str = "-"
-) -> str:
-    return " | ".join(
-        form.format(found[other]) if other in found else none for other in others
-    )
-
-
-WARM = (*OPERATIONS, *GROUPS)
-COLD = (*MAIN, "flatten with path", "map with path", "the first four")
+    for row in rows:
+        yield table_row(row)

@@ -1,36 +1,44 @@
-"""Timing functions side by side, and where the figures go: into pages and files.
+"""Time functions side by side, in one process and in turn.
+
+Times are CPU times of the process (`time.process_time`): the wall clock also counts
+what other programs do meanwhile, so that on a busy machine a ratio depends on chance.
+The clock of CPU time is fine enough on Linux and macOS; on Windows it is too coarse.
 
 No benchmark by itself; the scripts of this folder use it.
 """
 
 from __future__ import annotations
 
-import argparse
 import dataclasses
-import json
-import math
-import platform
 import statistics
 import time
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Callable, Iterator
 from typing import Any
 
 
-WARM_UP = {"leafwise": 300}
-"""Calls before anything is timed, 8 of others: a structure is compiled after 256."""
+Call = Callable[[], Any]
+"""A function without arguments, of which one call is timed."""
+
+Functions = dict[str, Call]
+"""Functions that do the same thing, by the name of the library."""
+
+Workload = Callable[[], Functions]
+"""Prepares functions that are to be compared."""
+
+WARM_UP_CALLS = 8
+LEAFWISE_WARM_UP_CALLS = 300  # the engine compiles a structure after at most 256 uses
 WARM_UP_SECONDS = 3
 
 
 @dataclasses.dataclass(frozen=True)
-class Timed:
-    """What was found for one thing to do.
+class Timing:
+    """How long leafwise takes for a workload, and how the other libraries compare.
 
     Attributes:
-        microseconds: How long leafwise takes, in the median of the rounds.
+        microseconds: The time of a call of leafwise, the median of the rounds.
         least: The same in the fastest round.
-        ratios: How many times as long each other one takes, in the median of the
-            ratios of the rounds.
+        ratios: For each other library, how many times as long it takes: the median of
+            the ratios of the rounds.
     """
 
     microseconds: float
@@ -38,91 +46,73 @@ class Timed:
     ratios: dict[str, float]
 
 
-def seconds(function: Callable[[], Any], loops: int) -> float:
-    """Return the time of one call, over that many calls."""
-    begin = time.perf_counter()
-    for _ in range(loops):
+def seconds_per_call(function: Call, calls: int) -> float:
+    """Return the mean time of a call."""
+    start = time.process_time()
+    for _ in range(calls):
         function()
-    return (time.perf_counter() - begin) / loops
+    return (time.process_time() - start) / calls
 
 
-def loops_for(name: str, function: Callable[[], Any], slice_seconds: float) -> int:
-    """Return how many calls fill a slice of time, once everything is warm."""
-    end = time.perf_counter() + WARM_UP_SECONDS
-    for _ in range(WARM_UP.get(name, 8)):
+def warm_up(name: str, function: Call) -> None:
+    """Call a function until everything is cached and compiled, or time is up."""
+    calls = LEAFWISE_WARM_UP_CALLS if name == "leafwise" else WARM_UP_CALLS
+    deadline = time.process_time() + WARM_UP_SECONDS
+    for _ in range(calls):
         function()
-        if time.perf_counter() > end:
+        if time.process_time() > deadline:
             break
-    return max(1, int(slice_seconds / max(seconds(function, 2), 1e-8)))
 
 
 def measure(
-    functions: dict[str, Callable[[], Any]], rounds: int, slice_seconds: float
+    functions: Functions, rounds: int, slice_seconds: float
 ) -> dict[str, list[float]]:
-    """Time the functions in turn, and return each one's seconds by round."""
-    loops = {n: loops_for(n, f, slice_seconds) for n, f in functions.items()}
+    """Time the functions in turn, each for a slice of time in each round.
+
+    Returns:
+        For each function, the seconds of a call by round.
+    """
+    calls: dict[str, int] = {}
+    for name, function in functions.items():
+        warm_up(name, function)
+        estimate = max(seconds_per_call(function, 2), 1e-8)
+        calls[name] = max(1, int(slice_seconds / estimate))
     times: dict[str, list[float]] = {name: [] for name in functions}
     names = list(functions)
     for turn in range(rounds):
+        # each round begins with another function: the first one of a round would
+        # otherwise always run with the caches that the last one leaves behind
         start = turn % len(names)
         for name in names[start:] + names[:start]:
-            times[name].append(seconds(functions[name], loops[name]))
+            times[name].append(seconds_per_call(functions[name], calls[name]))
     return times
 
 
-def side_by_side(
-    functions: dict[str, Callable[[], Any]], rounds: int, slice_seconds: float
-) -> Timed:
-    """Time the functions in turn, and compare "leafwise" with the other ones."""
-    return compared(measure(functions, rounds, slice_seconds))
+def compare(times: dict[str, list[float]]) -> Timing:
+    """Compare the times of leafwise by round with those of the other libraries."""
+    leafwise_times = times["leafwise"]
+    ratios: dict[str, float] = {}
+    for name, other_times in times.items():
+        if name == "leafwise":
+            continue
+        # the two times of one round: a slow round of the machine is slow for both
+        pairs = zip(other_times, leafwise_times, strict=True)
+        ratios[name] = statistics.median(other / ours for other, ours in pairs)
+    return Timing(
+        microseconds=statistics.median(leafwise_times) * 1e6,
+        least=min(leafwise_times) * 1e6,
+        ratios=ratios,
+    )
 
 
-def compared(times: dict[str, list[float]]) -> Timed:
-    """Compare the seconds of "leafwise" by round with those of the other ones."""
-    ours = times["leafwise"]
-    ratios = {
-        other: statistics.median(a / b for a, b in zip(theirs, ours, strict=True))
-        for other, theirs in times.items()
-        if other != "leafwise"
-    }
-    return Timed(statistics.median(ours) * 1e6, min(ours) * 1e6, ratios)
+def side_by_side(functions: Functions, rounds: int, slice_seconds: float) -> Timing:
+    """Time functions in turn, and compare that of leafwise with the other ones."""
+    return compare(measure(functions, rounds, slice_seconds))
 
 
-def geometric_mean(values: list[float]) -> float:
-    return math.exp(statistics.fmean(map(math.log, values)))
-
-
-def conditions() -> str:
-    """Return how the figures of a table were found."""
-    version = platform.python_version()
-    return f"CPython {version}; one process, in turn, medians of ratios."
-
-
-def arguments(doc: str | None) -> argparse.Namespace:
-    """Return what a script was called with; its docstring says what it does."""
-    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="few short rounds")
-    parser.add_argument("--write", action="store_true", help="put all into the docs")
-    parser.add_argument("--json", type=Path, metavar="FILE", help="put the times there")
-    return parser.parse_args()
-
-
-def save(file: Path, found: list[tuple[str, str, Timed]]) -> None:
-    """Write the group and the name of each thing with its times as JSON.
-
-    `beside.py` reads it.
-    """
-    cells = [
-        {"group": group, "name": name, **dataclasses.asdict(timed)}
-        for group, name, timed in found
-    ]
-    file.write_text(json.dumps(cells, indent=1) + "\n", encoding="utf-8")
-
-
-def write(page: Path, name: str, lines: list[str]) -> None:
-    """Put lines between the two marks of that name in a page."""
-    begin, end = f"<!-- {name} -->\n", "<!-- end -->"
-    before, rest = page.read_text(encoding="utf-8").split(begin)
-    after = rest[rest.index(end) :]
-    text = "\n".join(lines)
-    page.write_text(f"{before}{begin}{text}\n{after}", encoding="utf-8")
+def time_workloads(
+    workloads: dict[str, Workload], rounds: int, slice_seconds: float
+) -> Iterator[tuple[str, Timing]]:
+    """Yield the title of each workload, and its timing."""
+    for title, prepare in workloads.items():
+        yield title, side_by_side(prepare(), rounds, slice_seconds)

@@ -28,10 +28,12 @@ class Box:
 
 
 def flatten_box(box: Box) -> tuple[tuple[Any], str]:
+    """Return the child of a box, and its name."""
     return (box.value,), box.name
 
 
 def unflatten_box(name: str, children: Any) -> Box:
+    """Return a box with a name and one child."""
     return Box(*children, name)
 
 
@@ -128,12 +130,12 @@ def chain(depth: int = 200) -> Any:
     return tree
 
 
-def ordered() -> Any:
-    """Layers held in ordered dicts."""
-    layers = range(20)
-    return OrderedDict(
-        (f"layer_{i}", OrderedDict(weight=1.0, bias=0.5)) for i in layers
-    )
+def ordered_dicts() -> Any:
+    """Forty leaves: layers in ordered dicts."""
+    tree = OrderedDict()
+    for i in range(20):
+        tree[f"layer_{i}"] = OrderedDict(weight=1.0, bias=0.5)
+    return tree
 
 
 TREES: dict[str, Callable[[], Any]] = {
@@ -147,7 +149,7 @@ TREES: dict[str, Callable[[], Any]] = {
     "chain, 200 deep": chain,
     "500 dataclasses": lambda: [Point(float(i), 0.5) for i in range(500)],
     "1000 registered objects": lambda: [Box(float(i), "box") for i in range(1000)],
-    "ordered dicts": ordered,
+    "ordered dicts": ordered_dicts,
     "100 layers, 1600 leaves": lambda: layers(100),
     "wide dict, 10000 keys": lambda: {f"key_{i}": float(i) for i in range(10_000)},
 }

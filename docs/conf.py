@@ -8,13 +8,15 @@ from leafwise import __version__
 
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+# sphinx.ext.linkcode looks for this function here
 from reference import linkcode_resolve as linkcode_resolve
 
 
 project = "leafwise"
 author = "The leafwise authors"
 copyright = "2026, the leafwise authors"
-version = release = __version__
+version = __version__
+release = __version__
 extensions = [
     "myst_parser",
     "reference",

@@ -1,10 +1,10 @@
-"""The tables of names in `docs/start/migrating.md`, from the files of `docs/peers`.
+"""Write the tables of names in `docs/start/migrating.md`, from `docs/peers`.
 
 Usage: python docs/_ext/peers.py
 
-Writes them between their marks. A name whose answer is the same name has no row: the
-page says so. Those of `optree.pytree` and `optree.treespec` are the names without that
-prefix.
+Each table is written between its two comments. A name that leafwise has as well gets no
+row: the page says so. Names of `optree.pytree` and `optree.treespec` are those of
+optree without that prefix, and get no rows either.
 """
 
 from __future__ import annotations
@@ -16,43 +16,64 @@ from pathlib import Path
 
 DOCS = Path(__file__).parents[1]
 PAGE = DOCS / "start" / "migrating.md"
-MARKS = re.compile(r"(<!-- names: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_HOMES = r"(?:tree|typing|Module|Rngs|RngStream|Optimizer|registry)\."
-_SAME = re.compile(
-    rf"(?:lw|nn|leafwise|treedef)\.(?:{_HOMES})?(?:tree_)?(\w+)(?:\(.*\))?"
+
+SECTION = re.compile(r"(<!-- names: ([\w-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+"""The section of a library: its first comment, the library, its last comment."""
+
+PLAIN_ANSWER = re.compile(
+    r"""
+    (?: lw | nn | leafwise | treedef ) \.
+    (?: (?: tree | typing | Module | Rngs | RngStream | Optimizer | registry ) \. )?
+    (?: tree_ )?
+    (\w+)               # the name itself
+    (?: \( .* \) )?     # and its arguments
+    """,
+    re.VERBOSE,
 )
-_PREFIX = re.compile(r"^(?:tree_|treespec_)")
+"""An answer that is a name of leafwise, or a call of it."""
+
+PREFIX = re.compile(r"^(?:tree_|treespec_)")
 
 
-def differ(name: str, answer: str) -> bool:
-    """Tell whether the answer is more than the name in another module or as a method.
+def is_renamed(name: str, answer: str) -> bool:
+    """Return whether an answer is more than the name in another module, or as a method.
 
-    optree has functions of accessors, which are the paths here.
+    optree has functions of accessors, which are called paths here.
     """
-    found = _SAME.fullmatch(answer)
-    short = _PREFIX.sub("", name.rpartition(".")[2].replace("accessor", "path"))
-    return found is None or found[1] != short
+    match = PLAIN_ANSWER.fullmatch(answer)
+    _, _, short = name.rpartition(".")
+    short = PREFIX.sub("", short.replace("accessor", "path"))
+    return match is None or match[1] != short
 
 
 def table(library: str) -> str:
-    """Return the table of the names of a library that are others here."""
-    with (DOCS / "peers" / f"{library}.csv").open(encoding="utf-8", newline="") as file:
-        rows = [(row["name"], row["leafwise"]) for row in csv.DictReader(file)]
-    answers: dict[str, list[str]] = {}
-    for name, answer in rows:
-        if differ(name, answer) and not name.startswith(("pytree.", "treespec.")):
-            answers.setdefault(answer, []).append(f"`{name}`")
+    """Return the table of the names of a library that have other names here."""
+    names_by_answer: dict[str, list[str]] = {}
+    path = DOCS / "peers" / f"{library}.csv"
+    with path.open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            name = row["name"]
+            answer = row["leafwise"]
+            is_alias = name.startswith(("pytree.", "treespec."))
+            if is_renamed(name, answer) and not is_alias:
+                names_by_answer.setdefault(answer, []).append(f"`{name}`")
     lines = [f"| {library} | here |", "|---|---|"]
-    for answer, names in answers.items():
-        shown = answer.replace("|", "\\|")
-        lines.append(f"| {', '.join(names)} | `{shown}` |")
+    for answer, names in names_by_answer.items():
+        cell = answer.replace("|", "\\|")
+        lines.append(f"| {', '.join(names)} | `{cell}` |")
     return "\n".join(lines) + "\n"
 
 
-def written(page: str) -> str:
-    """Return the page with its tables."""
-    return MARKS.sub(lambda found: found[1] + table(found[2]) + found[3], page)
+def fill_section(match: re.Match[str]) -> str:
+    """Return a section of the page with its table."""
+    begin, library, end = match.groups()
+    return begin + table(library) + end
+
+
+def fill_tables(page: str) -> str:
+    """Return the text of the page with all tables."""
+    return SECTION.sub(fill_section, page)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(written(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(fill_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

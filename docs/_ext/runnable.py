@@ -1,7 +1,8 @@
-"""Examples that run in the page: what `run.js` needs beside it.
+"""Let readers run examples in the page: what the script `run.js` needs.
 
-Owns which pages have the script, where Pyodide is loaded from, and the wheels that are
-built into the site: leafwise as it is here, and the one package that it needs.
+The pages with examples get the script, and are told from where it loads Pyodide and the
+wheels. These are built into the site: leafwise as it is here, and the one package that
+it needs.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ from sphinx.application import Sphinx
 
 
 ROOT = Path(__file__).parents[2]
-PARTS = re.compile(r"^(index$|start/|tutorials/|how-to/)")
+
+PAGES_WITH_EXAMPLES = re.compile(r"^(index$|start/|tutorials/|how-to/)")
+
+WHEELS = "typing_extensions.whl leafwise.whl"
+"""The wheels in the order in which they are installed."""
 
 
 def build_wheels(folder: Path) -> None:
@@ -28,37 +33,40 @@ def build_wheels(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
         command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel"]
-        subprocess.run(
-            [*command, "-d", scratch], cwd=ROOT, check=True, capture_output=True
-        )
+        command += ["-d", scratch]
+        subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
         (wheel,) = Path(scratch).glob("leafwise-*.whl")
         (folder / "leafwise.whl").write_bytes(wheel.read_bytes())
+    # `run.js` only unpacks wheels, so that a module without metadata is one
     with ZipFile(folder / "typing_extensions.whl", "w") as archive:
         archive.write(typing_extensions.__file__, "typing_extensions.py")
 
 
 def add_script(
-    app: Sphinx, pagename: str, template: str, context: dict[str, Any], doctree: Any
+    app: Sphinx,
+    pagename: str,
+    template: str,
+    context: dict[str, Any],
+    doctree: Any,
 ) -> None:
-    """Tell the pages with examples where to load Python from."""
-    if not PARTS.match(pagename) or doctree is None:
+    """Add the script to a page with examples, and the addresses that it reads."""
+    if doctree is None or not PAGES_WITH_EXAMPLES.match(pagename):
         return
-    wheels = "typing_extensions.whl leafwise.whl"
     context["metatags"] = context.get("metatags", "") + (
         f'<meta name="leafwise-pyodide" content="{app.config.pyodide_url}">\n'
-        f'<meta name="leafwise-wheels" content="{wheels}">\n'
+        f'<meta name="leafwise-wheels" content="{WHEELS}">\n'
     )
     app.add_js_file("run.js", loading_method="defer")
 
 
 def finish(app: Sphinx, exception: Exception | None) -> None:
-    """Build the wheels when the pages are there."""
+    """Build the wheels once the pages are written."""
     if exception is None and app.builder.name == "html":
         build_wheels(Path(app.outdir) / "_static" / "pyodide")
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
-    """Register all of it."""
+    """Register the extension."""
     app.add_config_value("pyodide_url", "", "html")
     app.connect("html-page-context", add_script)
     app.connect("build-finished", finish)

@@ -18,18 +18,28 @@ CONFIG = {
 LAYER = {"width": 64, "activation": "relu"}
 BLOCKS = [{"w": float(n), "b": 0.5} for n in range(12)]
 MODEL = {"embed": LAYER, "blocks": BLOCKS, "head": LAYER}
-DARK = re.compile(r"@media \(prefers-color-scheme:dark\)\{(.*)\}</style>")
+
+DARK_RULES = re.compile(r"@media \(prefers-color-scheme:dark\)\{(.*)\}</style>")
+"""The rules of a picture for dark pages, which are the last ones of its style."""
 
 
 def draw(folder: Path) -> None:
-    """Write the files: that of the README once for light pages, once for dark ones."""
-    drawn = show.to_svg(CONFIG)
-    light = DARK.sub("</style>", drawn)
-    dark = DARK.sub(r"\1</style>", drawn)
+    """Write the pictures; that of the README once for light and once for dark pages.
+
+    A code host shows pictures on its own background, whatever the reader's system
+    prefers, so that the README has to choose the picture.
+    """
+    config = show.to_svg(CONFIG)
+    light = DARK_RULES.sub("</style>", config)
+    dark = DARK_RULES.sub(r"\1</style>", config)
+    model = show.to_svg(MODEL)
     (folder / "tree.svg").write_text(light, encoding="utf-8")
     (folder / "tree-dark.svg").write_text(dark, encoding="utf-8")
-    (folder / "model.svg").write_text(show.to_svg(MODEL), encoding="utf-8")
+    (folder / "model.svg").write_text(model, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    draw(Path(sys.argv[1]) if sys.argv[1:] else STATIC)
+    if len(sys.argv) > 1:
+        draw(Path(sys.argv[1]))
+    else:
+        draw(STATIC)

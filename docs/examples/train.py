@@ -23,8 +23,10 @@ class Linear(nn.Module):
     """A layer that works in both directions."""
 
     def __init__(self, inputs: int, outputs: int, key: jax.Array) -> None:
-        self.inputs, self.outputs = inputs, outputs
-        self.kernel = nn.Param(jax.random.normal(key, (inputs, outputs)) / inputs**0.5)
+        self.inputs = inputs
+        self.outputs = outputs
+        kernel = jax.random.normal(key, (inputs, outputs))
+        self.kernel = nn.Param(kernel / inputs**0.5)
         self.bias = nn.Param(jnp.zeros(outputs))
         self.back_bias = nn.Param(jnp.zeros(inputs))
 
@@ -32,12 +34,12 @@ class Linear(nn.Module):
         return x @ self.kernel + self.bias
 
     def back(self, x: jax.Array) -> jax.Array:
-        """Go from outputs to inputs, by the same weights."""
+        """Compute inputs from outputs, with the same weights."""
         return x @ self.kernel.T + self.back_bias
 
 
 class Norm(nn.Module):
-    """Normalizes over the batch; at evaluation by what it has seen."""
+    """Normalizes over the batch; at evaluation, by running averages."""
 
     def __init__(self, size: int) -> None:
         self.scale = nn.Param(jnp.ones(size))
@@ -46,11 +48,14 @@ class Norm(nn.Module):
         self.training = True
 
     def __call__(self, x: jax.Array) -> jax.Array:
-        mean, var = self.mean[...], self.var[...]
         if self.training:
-            mean, var = x.mean(axis=0), x.var(axis=0)
+            mean = x.mean(axis=0)
+            var = x.var(axis=0)
             self.mean[...] = 0.9 * self.mean[...] + 0.1 * mean
             self.var[...] = 0.9 * self.var[...] + 0.1 * var
+        else:
+            mean = self.mean[...]
+            var = self.var[...]
         return (x - mean) / jnp.sqrt(var + 1e-5) * self.scale
 
 
@@ -59,10 +64,11 @@ class Autoencoder(nn.Module):
 
     def __init__(self, sizes: list[int], key: jax.Array) -> None:
         keys = jax.random.split(key, len(sizes) - 1)
-        shapes = zip(sizes, sizes[1:], keys, strict=False)
-        self.encoder = nn.List([Linear(*shape) for shape in shapes])
+        self.encoder = nn.List()
+        for n, layer_key in enumerate(keys):
+            self.encoder.append(Linear(sizes[n], sizes[n + 1], layer_key))
         self.norm = Norm(sizes[-1])
-        self.decoder = self.encoder
+        self.decoder = self.encoder  # the same object under a second name
 
     def __call__(self, x: jax.Array) -> jax.Array:
         for layer in self.encoder:
@@ -74,18 +80,20 @@ class Autoencoder(nn.Module):
 
 
 class Training(nn.Module):
-    """A model, its optimizer's state, and how far it has come."""
+    """A model, the state of its optimizer, and the number of steps."""
 
     def __init__(self, model: Autoencoder, rate: float) -> None:
         self.model = model
         self.optimizer = optax.adam(rate)
-        self.state = lw.data(self.optimizer.init(nn.state(model, nn.Param)))
+        state = self.optimizer.init(nn.state(model, nn.Param))
+        self.state = lw.data(state)
         self.steps = nn.Variable(0)
 
 
 def loss(model: Autoencoder, x: jax.Array) -> jax.Array:
-    """Return the mean square error of what comes out."""
-    return jnp.mean((model(x) - x) ** 2)
+    """Return the mean square error of the output."""
+    error = model(x) - x
+    return jnp.mean(error**2)
 
 
 @jit
@@ -95,7 +103,8 @@ def train_step(training: Training, x: jax.Array) -> jax.Array:
     value, gradients = value_and_grad(loss)(model, x)
     params = nn.state(model, nn.Param)
     updates, training.state = training.optimizer.update(gradients, training.state)
-    nn.update(model, lw.tree_map(jnp.add, params, updates))
+    new_params = lw.tree_map(jnp.add, params, updates)
+    nn.update(model, new_params)
     training.steps[...] += 1
     return value
 
@@ -104,14 +113,20 @@ def main(steps: int = 200) -> list[float]:
     """Train on points of a curve in five dimensions; return the losses."""
     data_key, model_key = jax.random.split(jax.random.key(0))
     angles = jax.random.uniform(data_key, (256, 1), maxval=6.28)
-    x = jnp.sin(angles * jnp.arange(1, 6) / 2 + jnp.arange(5))
-    training = Training(Autoencoder([5, 16, 3], model_key), rate=1e-2)
+    frequencies = jnp.arange(1, 6) / 2
+    phases = jnp.arange(5)
+    x = jnp.sin(angles * frequencies + phases)
+    model = Autoencoder([5, 16, 3], model_key)
+    training = Training(model, rate=1e-2)
     losses = [float(train_step(training, x)) for _ in range(steps)]
     nn.eval(training)
-    last = float(loss(training.model, x))
+    last = float(loss(model, x))
     print(f"{steps} steps: loss {losses[0]:.3f} to {losses[-1]:.3f}, then {last:.3f}")
     return losses
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    if len(sys.argv) > 1:
+        main(steps=int(sys.argv[1]))
+    else:
+        main()

@@ -239,7 +239,8 @@ class _Root:
     def __init__(self, memory: _Memory, view: View, tree: Any, *, asks: bool) -> None:
         self.memory = memory
         self.view = view
-        self.cls = cls = type(tree)
+        cls: type[Any] = type(tree)
+        self.cls = cls
         self.asks = asks
         self.tell: Callable[[Any], Any] = type
         if cls in _SEQUENCES or cls in _MAPPINGS:

@@ -1,0 +1,90 @@
+"""Options, tables, pages and files: what the scripts share beside timing.
+
+No benchmark by itself.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import json
+import platform
+from collections.abc import Iterable
+from pathlib import Path
+
+from timing import Timing
+
+
+ROOT = Path(__file__).resolve().parents[1]
+README = ROOT / "README.md"
+PERFORMANCE = ROOT / "docs" / "performance.md"
+"""The page that has the tables of all scripts."""
+
+
+def parse_options(doc: str | None) -> argparse.Namespace:
+    """Parse the command line of a script whose docstring is given."""
+    summary = (doc or "").partition("\n")[0]
+    parser = argparse.ArgumentParser(description=summary)
+    parser.add_argument("--quick", action="store_true", help="few short rounds")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables into the docs"
+    )
+    parser.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the times into a file"
+    )
+    return parser.parse_args()
+
+
+def conditions() -> str:
+    """Return the line below a table that says how it was measured."""
+    version = platform.python_version()
+    return f"CPython {version}; one process, in turn, medians of ratios."
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """Return a row of a Markdown table."""
+    return f"| {' | '.join(cells)} |"
+
+
+def save_timings(file: Path, timings: Iterable[tuple[str, str, Timing]]) -> None:
+    """Write the group, the title and the figures of each timing as JSON.
+
+    `beside.py` reads the file.
+    """
+    records = []
+    for group, title, timing in timings:
+        record = {"group": group, "name": title, **dataclasses.asdict(timing)}
+        records.append(record)
+    file.write_text(json.dumps(records, indent=1) + "\n", encoding="utf-8")
+
+
+def publish(
+    name: str,
+    timings: dict[str, Timing],
+    lines: list[str],
+    options: argparse.Namespace,
+) -> None:
+    """Print the table of a script, and write what its options ask for.
+
+    Args:
+        name: The group of the timings, and the section of the page.
+        timings: The timings by title.
+        lines: The lines of the table.
+        options: The options of the script.
+    """
+    print("\n".join(lines))
+    if options.json is not None:
+        named = [(name, title, timing) for title, timing in timings.items()]
+        save_timings(options.json, named)
+    if options.write:
+        replace_section(PERFORMANCE, name, lines)
+
+
+def replace_section(page: Path, name: str, lines: Iterable[str]) -> None:
+    """Put lines between the comments of a page that mark the section of that name."""
+    begin = f"<!-- {name} -->\n"
+    end = "<!-- end -->"
+    before, after = page.read_text(encoding="utf-8").split(begin)
+    after = after[after.index(end) :]
+    text = "\n".join(lines)
+    page.write_text(f"{before}{begin}{text}\n{after}", encoding="utf-8")

@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
-from ._runtime import living
+from ._runtime import live_classes
 
 
 class Announcements:
@@ -48,7 +48,7 @@ class Announcements:
         """Return the classes that were announced before there was a listener."""
         classes = self._classes
         self._classes = WeakKeyDictionary()
-        return living(classes)
+        return live_classes(classes)
 
 
 class Hooks:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import enum
 from typing import Any, Final, Literal, dataclass_transform
 
-from ._text import shown
+from ._text import safe_repr
 
 
 class Sealed:
@@ -47,7 +47,7 @@ class Frozen(Sealed):
 
     def __repr__(self) -> str:
         pairs = zip(self.__match_args__, self._values(), strict=True)
-        inside = ", ".join(f"{name}={shown(value)}" for name, value in pairs)
+        inside = ", ".join(f"{name}={safe_repr(value)}" for name, value in pairs)
         return f"{type(self).__name__}({inside})"
 
     def __reduce__(self) -> tuple[Any, ...]:

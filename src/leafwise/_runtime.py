@@ -26,10 +26,10 @@ _guards: Final[list[Guard]] = []
 
 
 class Guard:
-    """Holds the lock of a module: `with guard.lock: ...`.
+    """The lock of a module, used as `with guard.lock: ...`.
 
     Args:
-        repair: What a forked child does, once all locks are new.
+        repair: Called in a forked child, after all locks are replaced by new ones.
 
     Attributes:
         lock: The lock.
@@ -44,7 +44,7 @@ class Guard:
 
     @staticmethod
     def begin_in_child() -> None:
-        """Give a forked child new locks, and put right what they protect."""
+        """Give a forked child new locks, and repair the data that they protect."""
         for guard in _guards:
             guard.lock = RLock()
         for guard in _guards:
@@ -56,34 +56,36 @@ if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
     os.register_at_fork(after_in_child=Guard.begin_in_child)
 
 
-# ------------------------------------------------------------------ classes that may go
+# ------------------------------------------------ classes that may be garbage-collected
 
 _HEAP_TYPE: Final = 1 << 9
 
 
-def is_lasting(cls: type) -> bool:
-    """Return whether a class is there for good, as far as one can see.
+def is_permanent(cls: type) -> bool:
+    """Return whether a class is built in, or found in its module under its name.
 
     Example:
         >>> from collections import UserDict
-        >>> from leafwise._runtime import is_lasting
-        >>> is_lasting(int), is_lasting(UserDict), is_lasting(type("UserDict", (), {}))
-        (True, True, False)
+        >>> from leafwise._runtime import is_permanent
+        >>> is_permanent(int), is_permanent(UserDict)
+        (True, True)
+        >>> is_permanent(type("UserDict", (), {}))
+        False
     """
     is_static = not cls.__flags__ & _HEAP_TYPE
     return is_static or named_object(cls.__module__, cls.__qualname__) is cls
 
 
 def named_object(module: str, qualname: str) -> Any:
-    """Return what a loaded module has under a qualified name, None if nothing."""
-    found: Any = sys.modules.get(module)
-    for part in qualname.split("."):
-        found = vars(found).get(part) if hasattr(found, "__dict__") else None
-    return found
+    """Return the object of a qualified name in a loaded module, or None."""
+    value: Any = sys.modules.get(module)
+    for name in qualname.split("."):
+        value = vars(value).get(name) if hasattr(value, "__dict__") else None
+    return value
 
 
-class _Fleeting(ref):  # type: ignore[type-arg]  # of any class
-    """A weak reference to a class that is equal to it, and has its hash."""
+class _WeakClass(ref):  # type: ignore[type-arg]  # of any class
+    """A weak reference that equals its class and has the hash of the class."""
 
     __slots__ = ()
 
@@ -93,20 +95,20 @@ class _Fleeting(ref):  # type: ignore[type-arg]  # of any class
     __hash__ = ref.__hash__
 
 
-def add_lasting(known: set[Any], cls: type) -> None:
-    """Add a class to a set; it leaves the set when it goes."""
-    known.add(cls if is_lasting(cls) else _Fleeting(cls, known.discard))
+def add_class(classes: set[Any], cls: type) -> None:
+    """Add a class to a set; it is removed when it is garbage-collected."""
+    classes.add(cls if is_permanent(cls) else _WeakClass(cls, classes.discard))
 
 
-def living(classes: WeakKeyDictionary[type, Any]) -> list[type]:
-    """Return the keys that still exist, in the order in which they came.
+def live_classes(classes: WeakKeyDictionary[type, Any]) -> list[type]:
+    """Return the keys that still exist, in the order in which they were added.
 
     It is one step for other threads, and for a collection that begins meanwhile.
 
     Example:
         >>> from weakref import WeakKeyDictionary
-        >>> from leafwise._runtime import living
-        >>> living(WeakKeyDictionary({int: None, str: None}))
+        >>> from leafwise._runtime import live_classes
+        >>> live_classes(WeakKeyDictionary({int: None, str: None}))
         [<class 'int'>, <class 'str'>]
     """
-    return [cls for made in classes.keyrefs() if (cls := made()) is not None]
+    return [cls for reference in classes.keyrefs() if (cls := reference()) is not None]

@@ -1,4 +1,4 @@
-"""Text for messages: a `repr` that never fails, clipped to one line, and near names.
+"""Text for messages: a `repr` that never fails, cut to one line, and similar names.
 
 A message is written when something has failed already. The user should see that
 failure, and not another one from a `__repr__` on the way, so the functions here catch
@@ -26,100 +26,88 @@ FAULTS: Final = (
     ValueError,
     Warning,
 )
-"""What a class of the user's, or of a library, raises where it lacks something.
+"""What classes of users and libraries raise when they do not support something.
 
-What else may come, as a timeout that a handler of signals raises, passes through.
+Other exceptions, such as a timeout that a signal handler raises, pass through.
 """
 
 
-def shown(value: Any) -> str:
-    """Return `repr(value)`, or a stand-in where that fails.
+def safe_repr(value: Any) -> str:
+    """Return `repr(value)`, or a text that stands for it if that fails.
 
     Example:
-        >>> from leafwise._text import shown
+        >>> from leafwise._text import safe_repr
         >>> class Broken:
         ...     def __repr__(self): raise ValueError("no")
-        >>> shown("a"), shown(Broken())
+        >>> safe_repr("a"), safe_repr(Broken())
         ("'a'", '<Broken that cannot be printed>')
-        >>> shown(16 ** 5000)[:10]
+        >>> safe_repr(16 ** 5000)[:10]
         '0x10000000'
     """
     return _text(repr, value)
 
 
-def printed(value: Any) -> str:
-    """Return `str(value)`, or a stand-in where that fails.
+def safe_str(value: Any) -> str:
+    """Return `str(value)`, or a text that stands for it if that fails.
 
     Example:
-        >>> from leafwise._text import printed
+        >>> from leafwise._text import safe_str
         >>> class Broken:
         ...     def __str__(self): return 3
-        >>> printed("a"), printed(Broken())
+        >>> safe_str("a"), safe_str(Broken())
         ('a', '<Broken that cannot be printed>')
     """
     return _text(str, value)
 
 
 def _text(write: Callable[[Any], str], value: Any) -> str:
-    """Return a text, or a stand-in; an int of too many digits has its hex text."""
     try:
-        return str.__str__(write(value))  # of a subclass of str: the bare text
-    except Exception as error:  # of the value's class, which may raise anything
+        # `write` may return a subclass of str, whose methods may do anything.
+        return str.__str__(write(value))
+    except Exception as error:  # the class of the value may raise anything
         cls = type(value)
-        is_known = cls in (int, str) or cls.__module__.startswith("leafwise.")
-        if is_known and not isinstance(error, FAULTS):
-            raise  # of a handler of signals
-        if cls is int:
+        is_trusted = cls in (int, str) or cls.__module__.startswith("leafwise.")
+        if is_trusted and not isinstance(error, FAULTS):
+            raise  # it comes from a signal handler
+        if cls is int:  # Python refuses to write out an int of thousands of digits
             return hex(value)
-        return f"<{class_name(cls)} that cannot be printed>"
+        return f"<{cls.__qualname__} that cannot be printed>"
 
 
-def class_name(cls: type, *, qualified: bool = True) -> str:
-    """Return the name of a class.
+_SHORT_WIDTH: Final = 60
+_MAX_READ: Final = 1000
+_LINE_BREAK_AT_BRACKET: Final = re.compile(r"(?<=[(\[{])\n *|\n *(?=[)\]}])")
+
+
+def short_repr(value: Any) -> str:
+    """Return a `repr` in one line, cut to 60 characters. Never raises."""
+    text = safe_repr(value)
+    words = _LINE_BREAK_AT_BRACKET.sub("", text[:_MAX_READ]).split()
+    line = " ".join(words)
+    if len(line) > _SHORT_WIDTH or len(text) > _MAX_READ:
+        line = f"{line[: _SHORT_WIDTH - 3]}..."
+    return escape_controls(line)
+
+
+def typed_repr(value: Any) -> str:
+    """Return the type of a value and its short `repr`.
 
     Example:
-        >>> from leafwise._text import class_name
-        >>> class Outer:
-        ...     class Inner: ...
-        >>> class_name(Outer.Inner), class_name(Outer.Inner, qualified=False)
-        ('Outer.Inner', 'Inner')
+        >>> from leafwise._text import typed_repr
+        >>> typed_repr([1])
+        'list: [1]'
     """
-    return cls.__qualname__ if qualified else cls.__name__
+    return f"{type(value).__name__}: {short_repr(value)}"
 
 
-def type_name(value: Any) -> str:
-    """Return the short name of the class of a value.
-
-    Example:
-        >>> from leafwise._text import type_name
-        >>> type_name([1])
-        'list'
-    """
-    return class_name(type(value), qualified=False)
-
-
-_CLIP: Final = 60
-_LOOKED_AT: Final = 1000
-_BESIDE_BRACKETS: Final = re.compile(r"(?<=[(\[{])\n *|\n *(?=[)\]}])")
-
-
-def clip(value: Any) -> str:
-    """Return a short one-line `repr`, or a stand-in. Never raises."""
-    text = shown(value)
-    line = " ".join(_BESIDE_BRACKETS.sub("", text[:_LOOKED_AT]).split())
-    if len(line) > _CLIP or len(text) > _LOOKED_AT:
-        line = f"{line[: _CLIP - 3]}..."
-    return printable(line)
-
-
-def printable(text: str) -> str:
-    r"""Return a text with escapes for all that a terminal would act upon.
+def escape_controls(text: str) -> str:
+    r"""Return a text with escapes for all characters that a terminal would act upon.
 
     These are control characters and marks for the direction of writing.
 
     Example:
-        >>> from leafwise._text import printable
-        >>> print(printable("a\x1b[31m\u202eb"))
+        >>> from leafwise._text import escape_controls
+        >>> print(escape_controls("a\x1b[31m\u202eb"))
         a\x1b[31m\u202eb
     """
     if text.isprintable():
@@ -127,83 +115,83 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
-def printable_lines(text: str) -> str:
-    r"""Return a text with escapes for all but its ends of lines, see `printable`.
+def escape_lines(text: str) -> str:
+    r"""Return a text whose lines are escaped by `escape_controls`.
 
     Example:
-        >>> from leafwise._text import printable_lines
-        >>> printable_lines("a\x1b[31m\nb")
+        >>> from leafwise._text import escape_lines
+        >>> escape_lines("a\x1b[31m\nb")
         'a\\x1b[31m\nb'
     """
-    return text if text.isprintable() else "\n".join(map(printable, text.split("\n")))
-
-
-def described(value: Any) -> str:
-    """Return the type of a value and its short `repr`, as errors say it.
-
-    Example:
-        >>> from leafwise._text import described
-        >>> described([1])
-        'list: [1]'
-    """
-    return f"{type_name(value)}: {clip(value)}"
+    if text.isprintable():
+        return text
+    return "\n".join(escape_controls(line) for line in text.split("\n"))
 
 
 def add_note(error: BaseException, note: str) -> None:
-    """Add a note to an exception, unless it is a frozen dataclass, which refuses."""
+    """Add a note to an exception, unless it refuses, as a frozen dataclass does."""
     with suppress(AttributeError, TypeError):
         error.add_note(note)
 
 
-# ------------------------------------------------------------------- misspelt names
+# ----------------------------------------------------------------------- similar names
 
-_SHOWN, _COMPARED, _MOST, _ENDS, _NEAR = 100, 64, 2000, 4, 0.6
+_MAX_NAME: Final = 100
+_MAX_COMPARED: Final = 64
+_MAX_NAMES: Final = 2000
+_END: Final = 4
+_SIMILAR: Final = 0.6
 
 
-def brief(names: Iterable[str]) -> str:
-    """Return names in one text, none of them longer than a message can bear.
+def join_names(names: Iterable[str]) -> str:
+    """Return names in one text, each cut to a length that fits into a message.
 
     Example:
-        >>> from leafwise._text import brief
-        >>> brief(["a", "b"])
+        >>> from leafwise._text import join_names
+        >>> join_names(["a", "b"])
         'a, b'
     """
-    return ", ".join(
-        name if len(name) <= _SHOWN else f"{name[: _SHOWN - 3]}..." for name in names
-    )
+    short_names = []
+    for name in names:
+        is_long = len(name) > _MAX_NAME
+        short_names.append(f"{name[: _MAX_NAME - 3]}..." if is_long else name)
+    return ", ".join(short_names)
 
 
-def nearest(wanted: str, names: Iterable[str]) -> list[str]:
-    """Return the names, those most like the wanted one first.
+def nearest_names(name: str, candidates: Iterable[str]) -> list[str]:
+    """Return the candidates, those most similar to a name first.
 
-    Of very many names only some are compared: of those that share the beginning or
-    the end with the wanted one, if there are such.
+    Of very many candidates only those are compared that share the beginning or the end
+    with the name, or the first ones if none of them does.
 
     Example:
-        >>> from leafwise._text import nearest
-        >>> nearest("bais", ["weight", "bias", "name"])[0]
+        >>> from leafwise._text import nearest_names
+        >>> nearest_names("bais", ["weight", "bias", "name"])[0]
         'bias'
     """
-    few = [*names]
-    if len(few) > _MOST:
-        head, tail = wanted[:_ENDS], wanted[-_ENDS:]
-        few = [name for name in few if head in name or tail in name] or few
-    return sorted(few[:_MOST], key=lambda name: -_likeness(wanted, name))
+    compared = list(candidates)
+    if len(compared) > _MAX_NAMES:
+        head = name[:_END]
+        tail = name[-_END:]
+        sharing = [one for one in compared if head in one or tail in one]
+        compared = (sharing or compared)[:_MAX_NAMES]
+    return sorted(compared, key=lambda one: -_similarity(name, one))
 
 
-def is_near(a: str, b: str) -> bool:
-    """Return whether one text is most likely the other one, misspelt.
+def is_similar(a: str, b: str) -> bool:
+    """Return whether one text is probably the other one, misspelled.
 
     Example:
-        >>> from leafwise._text import is_near
-        >>> is_near("bais", "bias"), is_near("lr", "wd")
+        >>> from leafwise._text import is_similar
+        >>> is_similar("bais", "bias"), is_similar("lr", "wd")
         (True, False)
     """
-    return min(len(a), len(b)) > 2 and _likeness(a, b) >= _NEAR
+    return min(len(a), len(b)) > 2 and _similarity(a, b) >= _SIMILAR
 
 
-def _likeness(a: str, b: str) -> float:
+def _similarity(a: str, b: str) -> float:
     """Return how much of two texts is the same, from 0 to 1; long texts are cut."""
-    from difflib import SequenceMatcher  # late: it loads much
+    from difflib import SequenceMatcher  # late: it imports much
 
-    return SequenceMatcher(None, a[:_COMPARED], b[:_COMPARED], autojunk=False).ratio()
+    matcher = SequenceMatcher(None, a[:_MAX_COMPARED], b[:_MAX_COMPARED], False)
+    return matcher.ratio()

@@ -12,7 +12,7 @@ import functools
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
 
-from ._text import clip, shown
+from ._text import safe_repr, short_repr
 from .core.node import Rule
 from .core.register import DataclassRule
 from .core.registry import GLOBAL, check_class, install
@@ -275,14 +275,14 @@ def _names(cls: type, argument: str, names: Iterable[str]) -> tuple[str, ...]:
         if not isinstance(name, str) or not name.isidentifier():
             raise RegistryError(
                 f"{argument} of {cls.__qualname__} must be names of fields, got "
-                f"{clip(name)}"
+                f"{short_repr(name)}"
             )
     return fields
 
 
 def _field_list(names: Sequence[str]) -> str:
     word = "field" if len(names) == 1 else "fields"
-    return f"{word} {', '.join(map(shown, names))}"
+    return f"{word} {', '.join(map(safe_repr, names))}"
 
 
 def _is_static(cls: type, field: dataclasses.Field[Any]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from ._records import Record
-from ._text import clip, shown
+from ._text import safe_repr, short_repr
 
 
 # fmt: off
@@ -88,7 +88,7 @@ class Marked(Record):
     value: Any
 
     def __repr__(self) -> str:
-        return f"{_specifier(self.kind)}({shown(self.value)})"
+        return f"{_specifier(self.kind)}({safe_repr(self.value)})"
 
 
 def field(
@@ -135,7 +135,7 @@ def field(
     declared_kind = _common_kind(
         declarations,
         f"a field has declarations that disagree: pytree_node={pytree_node}, "
-        f"kind={kind}, metadata={clip(entries)}",
+        f"kind={kind}, metadata={short_repr(entries)}",
     )
     if declared_kind is not None:
         entries["pytree_node"] = declared_kind.is_data  # read by flax and optree
@@ -156,7 +156,7 @@ def kind_in(metadata: Mapping[Any, Any]) -> Kind | None:
     kind = metadata.get(KIND)
     if not isinstance(kind, Kind | None):
         raise ValueError(
-            f"metadata {KIND!r} is the kind of the field, a Kind, got {shown(kind)}"
+            f"metadata {KIND!r} is the kind of the field, a Kind, got {safe_repr(kind)}"
         )
     declarations = {kind}
     if "pytree_node" in metadata:
@@ -166,7 +166,7 @@ def kind_in(metadata: Mapping[Any, Any]) -> Kind | None:
         is_static = bool(metadata["static"])
         declarations.add(Kind.STATIC if is_static else Kind.DATA)
     return _common_kind(
-        declarations, f"metadata that disagrees: {clip(dict(metadata))}"
+        declarations, f"metadata that disagrees: {short_repr(dict(metadata))}"
     )
 
 

@@ -9,7 +9,7 @@ import dataclasses
 import pytest
 
 import leafwise as lw
-from leafwise._text import printed, shown
+from leafwise._text import safe_repr, safe_str
 
 
 class ReprError(Exception):
@@ -122,7 +122,7 @@ def test_who_wants_to_stop_is_let():
         def __repr__(self):
             raise KeyboardInterrupt
 
-    for say in (shown, printed, lambda x: str(lw.DictKey(x))):
+    for say in (safe_repr, safe_str, lambda x: str(lw.DictKey(x))):
         with pytest.raises(KeyboardInterrupt):
             say(Stopping())
     with pytest.raises(KeyboardInterrupt):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from helpers import random_trees
-from leafwise._text import printable
+from leafwise._text import escape_controls
 from leafwise.core.context import context_of
 from leafwise.show import draw, to_mermaid, to_svg
 from leafwise.show.diagram import arrows_of, scene
@@ -220,7 +220,9 @@ def test_all_leaves_are_drawn(tree):
     places = {title.split("\n")[0].replace("\xa0", " ") for _, title in told}
     for path in lw.tree_paths(tree):
         wheres = [path.where(), lw.KeyPath(path[:-1]).where()]
-        assert {printable(where).replace("\xa0", " ") for where in wheres} & places
+        assert {
+            escape_controls(where).replace("\xa0", " ") for where in wheres
+        } & places
 
 
 # -------------------------------------------------------------------- all of them

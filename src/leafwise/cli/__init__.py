@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from .. import __version__
 from .._lazy import need
-from .._text import is_near
+from .._text import is_similar
 from ..errors import LeafwiseError
 from ..show.colors import WHEN
 from . import commands
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             given.remove(word)
             command = word
         elif word == given[0] != "-" and "." not in word and not os.path.exists(word):
-            close = [name for name in COMMANDS if is_near(word, name)]
+            close = [name for name in COMMANDS if is_similar(word, name)]
             hint = f"; did you mean {close[0]!r}?" if close else ""
             parser.error(f"{word!r} is neither a command nor a file{hint}")
         # its own parser lets options stand between FILE and SELECTOR

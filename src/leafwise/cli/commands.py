@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .. import configs, files, selection
 from .. import show as show_
-from .._text import printable
+from .._text import escape_controls
 from ..core.context import context_of
 from ..core.registry import declare_namespace
 from ..equality.arrays import is_array
@@ -106,9 +106,13 @@ def _short(value: Any) -> str:
     default = configs.formats.json_default
     try:
         text = dumps(value, ensure_ascii=False, default=default)
-        return text if text.isprintable() else printable(dumps(value, default=default))
+        return (
+            text
+            if text.isprintable()
+            else escape_controls(dumps(value, default=default))
+        )
     except TypeError:
-        return printable(repr(value))
+        return escape_controls(repr(value))
 
 
 def _listed(table: dict[str, Any], options: argparse.Namespace) -> Report:

@@ -25,7 +25,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar, final
 
 from .. import integrations
-from .._text import class_name, described
+from .._text import typed_repr
 from ..core import builtins as nodes
 from ..core import keypath
 from ..core import register as registering
@@ -176,7 +176,7 @@ def _ours(treedef: Any) -> treedefs.PyTreeDef:
     """
     found = getattr(treedef, "treedef", treedef)
     if not isinstance(found, treedefs.PyTreeDef):
-        raise TypeError(f"a PyTreeDef is wanted, got {described(treedef)}")
+        raise TypeError(f"a PyTreeDef is wanted, got {typed_repr(treedef)}")
     return found
 
 
@@ -364,7 +364,7 @@ def register_pytree_node(
     """
     for function in (flatten_func, unflatten_func):
         if not callable(function):
-            raise TypeError(f"a function is wanted, got {described(function)}")
+            raise TypeError(f"a function is wanted, got {typed_repr(function)}")
     with_keys = flatten_with_keys_func and _checked(flatten_with_keys_func, pairs=True)
     registering.register_pytree_node(
         nodetype, _checked(flatten_func), unflatten_func, with_keys, bridge=True
@@ -382,8 +382,8 @@ def _checked(flatten: Callable[[Any], Any], pairs: bool = False) -> Any:
     def call(node: Any) -> tuple[Any, Any]:
         result = flatten(node)
         if not isinstance(result, tuple) or len(result) != 2:
-            who = f"the flatten function of {class_name(type(node))}"
-            told = f"must return a tuple (children, aux_data), got {described(result)}"
+            who = f"the flatten function of {type(node).__qualname__}"
+            told = f"must return a tuple (children, aux_data), got {typed_repr(result)}"
             raise FlattenError(f"{who} {told}")
         if not pairs:
             return result
@@ -441,7 +441,9 @@ def register_dataclass(
         raise TypeError("register_dataclass takes both data_fields and meta_fields")
     is_dataclass = dataclasses.is_dataclass(nodetype)
     if data_fields is None and not is_dataclass:
-        raise TypeError(f"{class_name(nodetype)} is not a dataclass, and has no fields")
+        raise TypeError(
+            f"{nodetype.__qualname__} is not a dataclass, and has no fields"
+        )
     cls: Any = nodetype
     fields = dataclasses.fields(cls) if is_dataclass else ()
     names: tuple[list[str], list[str]] = [*(data_fields or ())], [*(meta_fields or ())]
@@ -452,7 +454,8 @@ def register_dataclass(
     if is_dataclass and wanted != used:
         told = f"missing fields: {sorted(wanted - used)}, to be added to drop_fields"
         raise ValueError(
-            f"data_fields and meta_fields of {class_name(nodetype)} must be all fields "
+            f"data_fields and meta_fields of {nodetype.__qualname__} must be all "
+            "fields "
             f"with init=True; {told}; unexpected fields: {sorted(used - wanted)}"
         )
     rest = [field.name for field in fields if field.name not in used]

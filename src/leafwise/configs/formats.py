@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from io import StringIO
 from typing import Any, ClassVar, Final, NamedTuple
 
-from .._text import clip, printable, type_name
+from .._text import escape_controls, short_repr
 from ..core.serial import unique_keys
 from ..errors import FileError
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
@@ -177,13 +177,14 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     if kind not in _FORMATS:
         hint = "; use leafwise.load" if given.endswith(OF_ARRAYS) else ""
         raise FileError(
-            f"{printable(given)}: unknown format, expected json, toml or yaml{hint}"
+            f"{escape_controls(given)}: unknown format, expected json, toml or "
+            f"yaml{hint}"
         )
     try:
         with open(given, "rb") as file:
             return load(decoded(file.read())[0], kind).tree
     except (FormatError, UnicodeDecodeError) as error:
-        raise FileError(f"{printable(given)}: {error}") from error
+        raise FileError(f"{escape_controls(given)}: {error}") from error
 
 
 def decoded(data: bytes) -> tuple[str, str]:
@@ -283,7 +284,7 @@ def _misfit(tree: Any, kind: str, allow_nan: bool) -> str:
         try:
             _FORMATS[kind][1](Document({"a": leaf}, kind), allow_nan).encode()
         except (TypeError, ValueError):
-            return f"the value at {path.where()}, {clip(leaf)}: "
+            return f"the value at {path.where()}, {short_repr(leaf)}: "
     return ""
 
 
@@ -349,7 +350,7 @@ def json_default(value: Any) -> str:
     datetime = sys.modules.get("datetime")  # loaded if there is a date at all
     if datetime is not None and isinstance(value, datetime.date | datetime.time):
         return str(value.isoformat())
-    raise TypeError(f"JSON has no {type_name(value)}")
+    raise TypeError(f"JSON has no {type(value).__name__}")
 
 
 # -------------------------------------------------------------------------------- TOML
@@ -514,8 +515,10 @@ def _classes() -> tuple[Any, Any, Any, Any]:
                 first = nodes.setdefault(key, node)
                 if first is not node:
                     raise FormatError(
-                        f"{_place(node.start_mark)}: duplicate key {clip(node.value)}, "
-                        f"first {clip(first.value)} on line {first.start_mark.line + 1}"
+                        f"{_place(node.start_mark)}: duplicate key "
+                        f"{short_repr(node.value)}, "
+                        f"first {short_repr(first.value)} on line "
+                        f"{first.start_mark.line + 1}"
                     )
                 if self.loader.raw or key is not MERGE:
                     own[key] = self.construct_object(value, deep=deep)
@@ -540,7 +543,8 @@ def _classes() -> tuple[Any, Any, Any, Any]:
                 why = f": {error}" if isinstance(error, ValueError) else ""
                 name = node.tag.rpartition(":")[2]
                 raise malformed(
-                    f"{clip(node.value)} is not a valid {name}{why}", node.start_mark
+                    f"{short_repr(node.value)} is not a valid {name}{why}",
+                    node.start_mark,
                 ) from error
             return as_written(node.value, value) if self.loader.written else value
 

@@ -19,7 +19,7 @@ from operator import itemgetter
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from .._text import FAULTS, class_name, clip, type_name
+from .._text import FAULTS, short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import parse_literal, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -112,7 +112,7 @@ class Overrides(NamedTuple):
                 edits = self._edits(tree, text)
                 tree = edit.rebuild(tree, edits, self.context, record)
             except (EditError, PathError) as error:
-                made = type(error)(f"override {clip(text)}: {error}")
+                made = type(error)(f"override {short_repr(text)}: {error}")
                 made.path = error.path
                 raise made from None
         record.validate()
@@ -163,7 +163,7 @@ class Overrides(NamedTuple):
             are_none = all(holder.value is None for holder in holders)
             for step in reversed(steps[count + (not are_none) :]):
                 if step.key is not END and step.name is None:
-                    what = f"{clip(step.text)} has no match"
+                    what = f"{short_repr(step.text)} has no match"
                     raise EditError(f"{what} and is not a name for a new key")
                 value = [value] if step.key is END else {step.name: value}
             if are_none:
@@ -204,16 +204,18 @@ class Overrides(NamedTuple):
                 return value
             if is_declared:
                 is_class, cls = isinstance(hint, type), types[0]
-                name = class_name(cls, qualified=False) if is_class else clip(hint)
+                name = cls.__name__ if is_class else short_repr(hint)
                 what = f"is not of the declared type {name}"
             elif rule is None:
-                what = f"is not {select.with_article(class_name(types[0]))}"
+                what = f"is not {select.with_article(types[0].__qualname__)}"
                 if types[0] is int and re.fullmatch("0[0-7]+", text):
                     what += f" (write 0o{text[1:]} for an octal number)"
             else:
-                what = f"cannot replace the {type_name(old)}"
-            there = f"the value at {place.path.where()} is {clip(old)}"
-            raise EditError(f"{clip(text)} {what}; {there}", path=place.path) from error
+                what = f"cannot replace the {type(old).__name__}"
+            there = f"the value at {place.path.where()} is {short_repr(old)}"
+            raise EditError(
+                f"{short_repr(text)} {what}; {there}", path=place.path
+            ) from error
         key_type = None if rule is None else edit.item_key(old, rule)
         if rule is None or not isinstance(made, _ITEMS_OF.get(key_type, ())):
             return made

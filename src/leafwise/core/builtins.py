@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
 
 from .._hooks import hooks
-from .._text import class_name, clip, shown
+from .._text import safe_repr, short_repr
 from ..equality import exact
 from .keys import (
     DictKeys,
@@ -35,7 +35,7 @@ _MOST_LISTED = 6
 
 def listed(keys: Sequence[Any]) -> str:
     """Return a few dict keys as text, and how many more there are."""
-    few = ", ".join(clip(key) for key in keys[:_MOST_LISTED])
+    few = ", ".join(short_repr(key) for key in keys[:_MOST_LISTED])
     more = len(keys) - _MOST_LISTED
     return f"{few} and {more} more" if more > 0 else few
 
@@ -115,11 +115,11 @@ class MappingRule(Rule):
         return self.arrange(keys).ordered
 
     def describe(self, aux: Any, _arity: int) -> str:
-        keys, name = self.bare_keys(aux), class_name(self.cls)
+        keys, name = self.bare_keys(aux), self.cls.__qualname__
         return f"{name} with keys {listed(keys)}" if keys else f"empty {name}"
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
-        return "{", [f"{shown(key)}: " for key in self.bare_keys(aux)], "}"
+        return "{", [f"{safe_repr(key)}: " for key in self.bare_keys(aux)], "}"
 
     def node_data(self, aux: Any) -> Any:
         return [*self.bare_keys(aux)]
@@ -225,7 +225,7 @@ class DefaultDictRule(MappingRule):
         return defaultdict(data[0], zip(data[1], children, strict=True))
 
     def describe(self, aux: Any, arity: int) -> str:
-        return f"{super().describe(aux, arity)} and factory {clip(aux[1])}"
+        return f"{super().describe(aux, arity)} and factory {short_repr(aux[1])}"
 
     def validate(self, arity: int, aux: Any) -> bool:
         keys, factory = aux
@@ -402,7 +402,7 @@ class Sealed:
         return self.func(*args, **keywords)
 
     def __repr__(self) -> str:
-        return shown(self.func)
+        return safe_repr(self.func)
 
 
 class Partial(functools.partial[R], Generic[R]):
@@ -560,11 +560,11 @@ class _FamilyRule(Rule):
         return range(arity)
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
-        name = class_name(self.class_of(aux), qualified=False)
+        name = self.class_of(aux).__name__
         return f"CustomNode({self.name}[{name}], [", None, "])"
 
     def describe(self, aux: Any, arity: int) -> str:
-        name = class_name(self.class_of(aux))
+        name = self.class_of(aux).__qualname__
         return f"{self.name} {name} with {count_of_children(arity)}"
 
     def aux_to_json(self, aux: Any, write: Any) -> Any:

@@ -13,7 +13,7 @@ from types import FunctionType, UnionType
 from typing import TYPE_CHECKING, Any, Final
 
 from .._hooks import hooks
-from .._text import described
+from .._text import typed_repr
 from .keypath import KeyPath
 from .keys import DictKey, SequenceKey
 from .matching import Difference, differences, mismatch_error
@@ -44,7 +44,7 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
         return PathPredicate(asked) if takes_path else asked
     raise TypeError(
         "is_leaf must be a predicate, a type or a tuple of types, "
-        f"got {described(is_leaf)}"
+        f"got {typed_repr(is_leaf)}"
     )
 
 

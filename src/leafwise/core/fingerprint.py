@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from .._records import Frozen
 from .._runtime import named_object
-from .._text import class_name, described, type_name
+from .._text import typed_repr
 from ..equality.arrays import (
     Undecided,
     describe_array,
@@ -115,7 +115,7 @@ give its bytes
         except Undecided as why:
             path = treedef.paths()[place]
             raise CompareError(
-                f"the leaf at {path.where()} has no fingerprint ({described(leaf)}): "
+                f"the leaf at {path.where()} has no fingerprint ({typed_repr(leaf)}): "
                 f"{why}; leaf_bytes can give its bytes",
                 path=path,
             ) from why
@@ -189,7 +189,7 @@ class Writer:
                     self.put(written_by_codec(rule, aux))
                     continue
                 error = TreeDefError(
-                    f"the aux data of {class_name(cls)} has no fingerprint: {why}; "
+                    f"the aux data of {cls.__qualname__} has no fingerprint: {why}; "
                     "leafwise.files.register_codec tells how aux data is written"
                 )
                 locate(error, [*reversed(node_path(code, position))])
@@ -214,7 +214,7 @@ class Writer:
                 raise
             found = self.give_bytes(value)
             if not isinstance(found, bytes | bytearray | memoryview):
-                what = type_name(found)
+                what = type(found).__name__
                 raise TypeError(f"leaf_bytes must return bytes, got {what}") from None
             self._hash = before
             self.put(f"bytes of {name}")
@@ -229,7 +229,7 @@ _ONE_NAME: Final[dict[str, str]] = {
 
 def _name(cls: type) -> str:
     """Return the name of a class, which need not be found under it."""
-    name = f"{_public(cls.__module__, cls)}:{class_name(cls)}"
+    name = f"{_public(cls.__module__, cls)}:{cls.__qualname__}"
     return _ONE_NAME.get(name, name)
 
 
@@ -393,4 +393,4 @@ def _find_writer(value: Any) -> Write:
     names = field_names(cls)
     if names is not None:
         return _of(lambda value: [(name, getattr(value, name)) for name in names])
-    raise Undecided(f"{class_name(cls)} is not a type that has one")
+    raise Undecided(f"{cls.__qualname__} is not a type that has one")

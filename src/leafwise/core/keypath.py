@@ -11,7 +11,13 @@ import re
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
-from .._text import brief, clip, nearest, printable_lines, printed, type_name
+from .._text import (
+    escape_lines,
+    join_names,
+    nearest_names,
+    safe_str,
+    short_repr,
+)
 from ..errors import PathError
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
@@ -34,16 +40,16 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
         >>> lw.keystr(path, simple=True, separator="/")
         'layers/0/w'
     """
-    return separator.join(map(_simple if simple else printed, keys))
+    return separator.join(map(_simple if simple else safe_str, keys))
 
 
 def _simple(key: Any) -> str:
     match key:
         case SequenceKey(value) | DictKey(value) | FlattenedIndexKey(value):
-            return literal(value) if type(value) is int else printed(value)
+            return literal(value) if type(value) is int else safe_str(value)
         case GetAttrKey(value):
-            return printed(value)
-    return printed(key)
+            return safe_str(value)
+    return safe_str(key)
 
 
 class KeyPath(tuple[Any, ...]):
@@ -107,7 +113,7 @@ class KeyPath(tuple[Any, ...]):
             >>> lw.KeyPath(()).where(), lw.KeyPath((lw.SequenceKey(0),)).where()
             ('the root', '[0]')
         """
-        return printable_lines(keystr(self)) or "the root"
+        return escape_lines(keystr(self)) or "the root"
 
     def __call__(self, tree: Any, *, namespace: str = GLOBAL) -> Any:
         """Read the node or leaf at this path in a tree.
@@ -160,7 +166,8 @@ class KeyPath(tuple[Any, ...]):
             except (ValueError, RecursionError):
                 path = self[: depth + 1]
                 raise PathError(
-                    f"{clip(key)} cannot be written as code: only literals and Enum "
+                    f"{short_repr(key)} cannot be written as code: only literals and "
+                    "Enum "
                     "members can",
                     path=path,
                 ) from None
@@ -247,7 +254,7 @@ def _by_rule(key: Any, node: Any, view: View) -> Any:
     if type(key) is FlattenedIndexKey:
         return children[key.key]
     for known, child in zip(rule.keys(aux, len(children)), children, strict=True):
-        if known == key or printed(known) == printed(key):
+        if known == key or safe_str(known) == safe_str(key):
             return child
     raise LookupError(key)
 
@@ -257,15 +264,15 @@ def _no_such_path(path: KeyPath, depth: int, node: Any, view: View) -> PathError
     rule, known = view.resolve(type(node)), []
     if rule is not None:
         children, aux = rule.flatten(node)
-        known = [*map(printed, rule.keys(aux, len(children)))]
-    kind = type_name(node)
+        known = [*map(safe_str, rule.keys(aux, len(children)))]
+    kind = type(node).__name__
     if not known:
-        there = f"the {kind} there has no children: {clip(node)}"
+        there = f"the {kind} there has no children: {short_repr(node)}"
     else:
-        shown = brief(nearest(printed(key), known)[:5])
+        shown = join_names(nearest_names(safe_str(key), known)[:5])
         more = f" and {len(known) - 5} more" if len(known) > 5 else ""
         there = f"the {kind} there has {shown}{more}"
-    message = printable_lines(f"no {printed(key)} at {found.where()}; {there}")
+    message = escape_lines(f"no {safe_str(key)} at {found.where()}; {there}")
     return PathError(message, path=path, found=found)
 
 
@@ -317,4 +324,6 @@ def parse_literal(text: str) -> Any:
 
 
 def _syntax_error(text: str, position: int, why: str) -> PathError:
-    return PathError(f"{clip(text)} is not a path: {why}, at character {position}")
+    return PathError(
+        f"{short_repr(text)} is not a path: {why}, at character {position}"
+    )

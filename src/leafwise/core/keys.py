@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 
 from .._lazy import is_traced
 from .._records import Frozen
-from .._text import class_name, shown
+from .._text import safe_repr
 
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class SequenceKey(Key):
         object.__setattr__(self, "idx", idx)
 
     def __str__(self) -> str:
-        return f"[{shown(self.idx)}]"
+        return f"[{safe_repr(self.idx)}]"
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, DictKey):
@@ -137,7 +137,7 @@ class GetAttrKey(Key):
 
     def __str__(self) -> str:
         is_plain = isinstance(self.name, str) and self.name.isidentifier()
-        return f".{self.name}" if is_plain else f".{shown(self.name)}"
+        return f".{self.name}" if is_plain else f".{safe_repr(self.name)}"
 
     def get(self, node: Any) -> Any:
         """Read the child at this key of a node.
@@ -168,7 +168,7 @@ class FlattenedIndexKey(Key):
         object.__setattr__(self, "key", key)
 
     def __str__(self) -> str:
-        return f"[<flat index {shown(self.key)}>]"
+        return f"[<flat index {safe_repr(self.key)}>]"
 
     def get(self, node: Any) -> Any:
         """Raise an error: only the rule of the node can find a child without a key.
@@ -191,13 +191,13 @@ def literal(value: Any) -> str:
     """
     cls = type(value)
     if isinstance(value, enum.Enum):
-        return f"{cls.__module__}.{class_name(cls)}.{value._name_}"
+        return f"{cls.__module__}.{cls.__qualname__}.{value._name_}"
     if cls is tuple:
         inside = ", ".join(map(literal, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     if cls is complex:
         value += 0  # no literal has a part of -0.0, and 0.0 is the same key
-    return shown(value)
+    return safe_repr(value)
 
 
 def as_key(key: Any) -> Any:
@@ -294,7 +294,7 @@ class DictKeys:
         return (given_keys if self.is_structure else dict_keys), (self.inserted,)
 
     def __repr__(self) -> str:
-        return shown(self.inserted)
+        return safe_repr(self.inserted)
 
 
 def _reader(keys: tuple[Any, ...]) -> Callable[[Any], tuple[Any, ...]]:
@@ -410,7 +410,7 @@ def _family(key: Any) -> str:
         if isinstance(key, base):
             return name
     cls = type(key)
-    return f"{cls.__module__}.{class_name(cls)}"
+    return f"{cls.__module__}.{cls.__qualname__}"
 
 
 def _by_definition(keys: Sequence[Any], positions: list[int]) -> list[int] | None:

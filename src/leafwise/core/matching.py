@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, product
 from typing import Any, NamedTuple, TypeAlias
 
-from .._text import FAULTS, class_name, clip, is_near, printable_lines, shown
+from .._text import FAULTS, escape_lines, is_similar, safe_repr, short_repr
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
 from .builtins import NONE, listed
@@ -197,7 +197,7 @@ class Difference(NamedTuple):
     hint: str = ""
 
     def __str__(self) -> str:
-        return printable_lines(
+        return escape_lines(
             f"at {self.path.where()}: expected {self.expected}, got {self.actual}"
         )
 
@@ -350,8 +350,8 @@ def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
 def _misspelt(one: Node, other: Node) -> str:
     """Return which extra key looks like a missing one, "" if none does."""
     for key, extra in product(*_key_changes(one, other)):
-        if type(key) is str and type(extra) is str and is_near(key, extra):
-            return f"perhaps {shown(extra)} is a misspelling of {shown(key)}"
+        if type(key) is str and type(extra) is str and is_similar(key, extra):
+            return f"perhaps {safe_repr(extra)} is a misspelling of {safe_repr(key)}"
     return ""
 
 
@@ -371,10 +371,10 @@ def describe(node: Any, view: View) -> str:
     """Return a description of a value, as a node or as a leaf."""
     rule = view.resolve(type(node))
     if rule is None:
-        return f"leaf {clip(node)} ({class_name(type(node))})"
+        return f"leaf {short_repr(node)} ({type(node).__qualname__})"
     step = step_of(node, view)
     if step is None:
-        return f"a {class_name(type(node))} that cannot be flattened"
+        return f"a {type(node).__qualname__} that cannot be flattened"
     return _say(step)
 
 
@@ -434,7 +434,7 @@ def mismatch_error(
     if count > _SHOWN:
         lines.append(f"  and {count - _SHOWN} more")
     hints = [difference.hint for difference in found[:_SHOWN] if difference.hint]
-    lines += [f"hint: {printable_lines(hint)}" for hint in dict.fromkeys(hints)]
+    lines += [f"hint: {escape_lines(hint)}" for hint in dict.fromkeys(hints)]
     first = found[0]
     return StructureError(
         "\n".join(lines),
@@ -456,7 +456,7 @@ def leaf_count_error(expected: int, actual: str, treedef: object) -> StructureEr
     """
     wanted = "1 leaf" if expected == 1 else f"{expected} leaves"
     return StructureError(
-        f"expected {wanted}, got {actual}\n  treedef: {clip(treedef)}",
+        f"expected {wanted}, got {actual}\n  treedef: {short_repr(treedef)}",
         expected=wanted,
         actual=actual,
     )
@@ -486,19 +486,19 @@ def code_text(
                 brackets(rule, aux, arity) if brackets else rule.brackets(aux, arity)
             )
             opening, labels, closing = texts
-            pieces.append(printable_lines(closing))
+            pieces.append(escape_lines(closing))
             if arity:
                 open_nodes.append((opening, labels, iter(range(arity - 1, -1, -1))))
                 continue
-            pieces.append(printable_lines(opening))
+            pieces.append(escape_lines(opening))
         while open_nodes:  # a child is complete
             opening, labels, indices = open_nodes[-1]
             index = next(indices)
             if labels is not None:
-                pieces.append(printable_lines(labels[index]))
+                pieces.append(escape_lines(labels[index]))
             if index:
                 pieces.append(", ")
                 break
-            pieces.append(printable_lines(opening))
+            pieces.append(escape_lines(opening))
             open_nodes.pop()
     return "".join(reversed(pieces))

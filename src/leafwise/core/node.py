@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Any, NamedTuple, TypeAlias
 
 from .._records import Sealed
-from .._text import class_name, clip, printable, printed, shown
+from .._text import escape_controls, safe_repr, safe_str, short_repr
 from ..equality import exact
 from .keys import dict_keys, flat_keys
 
@@ -209,7 +209,7 @@ class Rule(Sealed):
 
     def brackets(self, aux: Any, arity: int, /) -> Brackets:
         """Return what a treedef prints around the children."""
-        return bracketed(class_name(self.cls, qualified=False), self.node_data(aux))
+        return bracketed(self.cls.__name__, self.node_data(aux))
 
     def node_data(self, aux: Any, /) -> Any:
         """Return what `PyTreeDef.node_data` shows of the aux data."""
@@ -222,8 +222,8 @@ class Rule(Sealed):
     def describe(self, aux: Any, arity: int, /) -> str:
         """Return a description of a node, for messages."""
         data = self.node_data(aux)
-        said = "" if data is None else f" and aux data {clip(data)}"
-        return f"{class_name(self.cls)} with {count_of_children(arity)}{said}"
+        said = "" if data is None else f" and aux data {short_repr(data)}"
+        return f"{self.cls.__qualname__} with {count_of_children(arity)}{said}"
 
     def origin(self) -> str:
         """Return where the rule comes from."""
@@ -269,9 +269,9 @@ class Rule(Sealed):
         raise TypeError("a rule cannot be pickled; pickle the treedef that has it")
 
     def __repr__(self) -> str:
-        scope = f" in namespace {shown(self.namespace)}" if self.namespace else ""
+        scope = f" in namespace {safe_repr(self.namespace)}" if self.namespace else ""
         origin = f", registered at {self.where}" if self.where else ""
-        name = printable(class_name(self.cls))
+        name = escape_controls(self.cls.__qualname__)
         return f"<Rule {self.name} for {name}{scope}{origin}>"
 
 
@@ -286,7 +286,7 @@ class BoundRule(Rule):
 
 def bracketed(name: str, data: Any) -> Brackets:
     """Return the brackets of a node as jax prints a custom one."""
-    return f"CustomNode({name}[{printed(data)}], [", None, "])"
+    return f"CustomNode({name}[{safe_str(data)}], [", None, "])"
 
 
 def count_of_children(arity: int) -> str:

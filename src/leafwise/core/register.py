@@ -22,7 +22,7 @@ from operator import attrgetter, methodcaller
 from types import BuiltinFunctionType
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack, overload
 
-from .._text import class_name, described
+from .._text import typed_repr
 from ..equality import exact
 from ..errors import FlattenError, RegistryError
 from .keys import as_key, attribute_keys, dict_keys, sequence_keys
@@ -94,11 +94,11 @@ class FunctionRule(BoundRule):
         Returns:
             The children, and `(aux_data, keys or None)`.
         """
-        name = class_name(self.cls)
+        name = self.cls.__qualname__
         if type(result) is not tuple or len(result) not in (2, 3):
             raise FlattenError(
                 f"the flatten function of {name} must return a tuple (children, "
-                f"aux_data) or (children, aux_data, keys), got {described(result)}"
+                f"aux_data) or (children, aux_data, keys), got {typed_repr(result)}"
             )
         children = _checked_iterable(self.cls, result[0], "children")
         if len(result) == 2 or result[2] is None:
@@ -159,8 +159,8 @@ def _checked_iterable(cls: type, items: Any, what: str) -> tuple[Any, ...]:
     is_unfit = isinstance(items, _NOT_CHILDREN) and not isinstance(items, _VIEWS)
     if is_unfit or not isinstance(items, Iterable):
         raise FlattenError(
-            f"the flatten function of {class_name(cls)} must give its {what} as a "
-            f"tuple, a list or another ordered iterable, got {described(items)}"
+            f"the flatten function of {cls.__qualname__} must give its {what} as a "
+            f"tuple, a list or another ordered iterable, got {typed_repr(items)}"
         )
     return tuple(items)
 
@@ -176,8 +176,8 @@ def _split_pairs(
             keys, children = zip(*pairs, strict=True) if pairs else ((), ())
             return children, result[1], keys
     raise FlattenError(
-        f"the flatten_with_keys function of {class_name(cls)} must return a tuple "
-        f"((key, child) pairs, aux_data), got {described(result)}"
+        f"the flatten_with_keys function of {cls.__qualname__} must return a tuple "
+        f"((key, child) pairs, aux_data), got {typed_repr(result)}"
     )
 
 
@@ -587,7 +587,7 @@ def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> A
     else:
         wanted = " or ".join(f"{first} and {second}" for first, second in protocols)
         raise RegistryError(
-            f"{class_name(cls)} must have the methods {wanted} to be registered as a "
+            f"{cls.__qualname__} must have the methods {wanted} to be registered as a "
             "node"
         )
 

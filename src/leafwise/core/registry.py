@@ -18,8 +18,8 @@ from weakref import WeakValueDictionary
 
 from .._hooks import hooks
 from .._records import MISSING
-from .._runtime import Guard, add_lasting, is_lasting, named_object
-from .._text import class_name, clip, described, shown
+from .._runtime import Guard, add_class, is_permanent, named_object
+from .._text import safe_repr, short_repr, typed_repr
 from ..errors import NamespaceError, RegistryError
 from .builtins import BUILTINS, INSERTION_ORDERED, structural_rule
 from .node import Rule
@@ -172,9 +172,9 @@ class View:
             self.forget()
         rule = self.find(cls)
         if rule is None:
-            add_lasting(self.leaf_types, cls)
+            add_class(self.leaf_types, cls)
         else:
-            if self.registered(cls) is None and not is_lasting(cls):
+            if self.registered(cls) is None and not is_permanent(cls):
                 current.local += 1
                 if current.local > _MAX_LOCAL:
                     forget()
@@ -293,12 +293,13 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
         view = state.views.setdefault(mode, View(mode, layers, layer.leaves))
         return state.views.setdefault((namespace, bool(none_is_leaf)), view)
     if not isinstance(namespace, str):
-        raise NamespaceError(f"a namespace is a string, got {described(namespace)}")
-    known = [shown(name) for name in state.layers if name]
+        raise NamespaceError(f"a namespace is a string, got {typed_repr(namespace)}")
+    known = [safe_repr(name) for name in state.layers if name]
     del state  # or who keeps the traceback keeps the registrations
     raise NamespaceError(
-        f"no namespace {shown(namespace)} was declared; register a class in it or call "
-        f"leafwise.namespace({shown(namespace)}) first"
+        f"no namespace {safe_repr(namespace)} was declared; register a class in it or "
+        "call "
+        f"leafwise.namespace({safe_repr(namespace)}) first"
         + (f" (declared: {', '.join(known[:5])})" if known else "")
     )
 
@@ -375,14 +376,18 @@ def declare_namespace(
     check_namespace(name)
     if dict_order not in (None, "sorted", "insertion"):
         raise RegistryError(
-            f"dict_order must be 'sorted' or 'insertion', got {clip(dict_order)}"
+            f"dict_order must be 'sorted' or 'insertion', got {short_repr(dict_order)}"
         )
     if leaves is not None and not (
         type(leaves) is tuple and all(isinstance(cls, type) for cls in leaves)
     ):
-        raise RegistryError(f"leaves must be a tuple of classes, got {clip(leaves)}")
+        raise RegistryError(
+            f"leaves must be a tuple of classes, got {short_repr(leaves)}"
+        )
     if none_is_leaf is not None and type(none_is_leaf) is not bool:
-        raise RegistryError(f"none_is_leaf must be a bool, got {clip(none_is_leaf)}")
+        raise RegistryError(
+            f"none_is_leaf must be a bool, got {short_repr(none_is_leaf)}"
+        )
     options = {
         "dict_order": dict_order,
         "leaves": leaves,
@@ -398,8 +403,9 @@ def declare_namespace(
             old = getattr(layer, what)
             if new != old:
                 raise RegistryError(
-                    f"namespace {shown(name)} has {what}={clip(old)} already; it "
-                    f"cannot become {clip(new)}, choose another name"
+                    f"namespace {safe_repr(name)} has {what}={short_repr(old)} "
+                    "already; it "
+                    f"cannot become {short_repr(new)}, choose another name"
                 )
         return None
 
@@ -413,7 +419,7 @@ def check_namespace(name: object) -> None:
         RegistryError: The name is not a string.
     """
     if not isinstance(name, str):
-        raise RegistryError(f"a namespace is a string, got {described(name)}")
+        raise RegistryError(f"a namespace is a string, got {typed_repr(name)}")
 
 
 # ---------------------------------------------------------------- registration
@@ -438,10 +444,10 @@ def check_class(cls: object) -> None:
         RegistryError: Not a class, or a built-in node type.
     """
     if not isinstance(cls, type):
-        raise RegistryError(f"only a class can be registered, got {described(cls)}")
+        raise RegistryError(f"only a class can be registered, got {typed_repr(cls)}")
     if cls in BUILTINS:
         raise RegistryError(
-            f"{class_name(cls)} is a built-in node type and cannot be registered; "
+            f"{cls.__qualname__} is a built-in node type and cannot be registered; "
             "register a subclass of it instead"
         )
 
@@ -454,7 +460,7 @@ def check_callable(function: object, what: str, cls: type) -> None:
     """
     if not callable(function):
         raise RegistryError(
-            f"{what} of {class_name(cls)} must be callable, got {described(function)}"
+            f"{what} of {cls.__qualname__} must be callable, got {typed_repr(function)}"
         )
 
 
@@ -504,7 +510,7 @@ def install(
             known = rules[cls]
             origin = f" at {known.where}" if known is not None else " as a leaf"
             raise RegistryError(
-                f"{class_name(cls)} is registered in {_scope(namespace)} already"
+                f"{cls.__qualname__} is registered in {_scope(namespace)} already"
                 f"{origin}; pass exist_ok=True to replace that registration"
             )
         if exist_ok:
@@ -523,16 +529,16 @@ def install(
 
 
 def _scope(namespace: str) -> str:
-    return f"namespace {shown(namespace)}" if namespace else "the global registry"
+    return f"namespace {safe_repr(namespace)}" if namespace else "the global registry"
 
 
 def _is_reload(old: type, new: type) -> bool:
     """Return whether a class is an earlier version of another, from the same place."""
     return (
         old is not new
-        and class_name(old) == class_name(new)
+        and old.__qualname__ == new.__qualname__
         and old.__module__ == new.__module__
-        and "<locals>" not in class_name(new)
+        and "<locals>" not in new.__qualname__
     )
 
 
@@ -587,7 +593,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
         layer = layer or EMPTY
         if cls not in layer.rules:
             scope = _scope(namespace)
-            raise RegistryError(f"{class_name(cls)} is not registered in {scope}")
+            raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
         rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
         return layer._replace(rules=rules, inherited=layer.inherited - {cls})
 
@@ -611,7 +617,7 @@ def lookup(cls: type, *, namespace: str = GLOBAL) -> Rule | None:
         (<Rule dict for dict>, None)
     """
     if not isinstance(cls, type):
-        raise TypeError(f"lookup takes a class, got {described(cls)}")
+        raise TypeError(f"lookup takes a class, got {typed_repr(cls)}")
     return view_of(namespace).resolve(cls)
 
 
@@ -635,10 +641,11 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
     if any(layer.inherited.intersection(bases) for layer in layers):
         known.append(named)
     wanted = module, qualname
-    found = [cls for cls in known if (cls.__module__, class_name(cls)) == wanted]
+    found = [cls for cls in known if (cls.__module__, cls.__qualname__) == wanted]
     if not found:
         raise RegistryError(
-            f"no class {shown(qualname)} of module {shown(module)} is registered in "
+            f"no class {safe_repr(qualname)} of module {safe_repr(module)} is "
+            "registered in "
             "this process"
         )
     return named if named in found else found[0]

@@ -21,7 +21,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
 from .._runtime import named_object
-from .._text import class_name, clip, printed, shown, type_name
+from .._text import safe_repr, safe_str, short_repr
 from ..errors import NamespaceError, PathError, RegistryError, TreeDefError
 from .builtins import BY_NAME
 from .keypath import KeyPath, parse_literal
@@ -40,7 +40,7 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members: dict[str, Any] = {}
     for key, value in pairs:
         if key in members:
-            raise ValueError(f"duplicate key {clip(key)}")
+            raise ValueError(f"duplicate key {short_repr(key)}")
         members[key] = value
     return members
 
@@ -79,7 +79,7 @@ def load(state: Any) -> tuple[tuple[Entry, ...], int, Mode]:
     except TreeDefError:
         raise
     except (TypeError, ValueError, AttributeError, LookupError) as error:
-        raise _malformed(printed(error)) from None
+        raise _malformed(safe_str(error)) from None
     _check_arities(code, count)
     return code, count, Mode(namespace, none_is_leaf)
 
@@ -102,11 +102,11 @@ def _find_rule(cls: Any, namespace: str) -> Rule:
     try:
         rule = view_of(namespace).resolve(cls)
     except NamespaceError as error:
-        raise TreeDefError(printed(error)) from None
+        raise TreeDefError(safe_str(error)) from None
     if rule is None or BY_NAME.get(rule.name) is rule:
-        scope = f"in namespace {shown(namespace)}" if namespace else "globally"
+        scope = f"in namespace {safe_repr(namespace)}" if namespace else "globally"
         raise TreeDefError(
-            f"this treedef has a node of {class_name(cls)}, which is not registered "
+            f"this treedef has a node of {cls.__qualname__}, which is not registered "
             f"{scope} in this process; register the class before reading it"
         )
     return rule
@@ -238,7 +238,7 @@ def _json_name(rule: Rule) -> Any:
     if isinstance(name, str):
         return name
     cls, namespace = name
-    module, qualname = cls.__module__, class_name(cls)
+    module, qualname = cls.__module__, cls.__qualname__
     try:
         found = registered_class(module, qualname, namespace)
     except RegistryError as error:
@@ -258,7 +258,7 @@ def _aux_of(rule: Rule, aux: Any, write: Any) -> Any:
         if BY_NAME.get(rule.name) is rule:
             raise
         raise TreeDefError(
-            f"the aux data of {class_name(rule.cls)} cannot be written as JSON: "
+            f"the aux data of {rule.cls.__qualname__} cannot be written as JSON: "
             f"{error}; register a codec for the class: leafwise.files.register_codec"
         ) from None
 
@@ -278,7 +278,7 @@ def _write_key(key: Any) -> str:
             return text
     except (PathError, RecursionError):
         pass
-    raise TreeDefError(f"the dict key {clip(key)} cannot be written as JSON text")
+    raise TreeDefError(f"the dict key {short_repr(key)} cannot be written as JSON text")
 
 
 def _object_name(value: Any, *, gaps: bool = False) -> Any:
@@ -293,9 +293,9 @@ def _object_name(value: Any, *, gaps: bool = False) -> Any:
     name = ":".join(map(str, names))
     if named_object(*_split(name)) is not value:
         if gaps:
-            return [clip(value)]
+            return [short_repr(value)]
         raise TreeDefError(
-            f"{clip(value)} has no name by which it could be found again; only "
+            f"{short_repr(value)} has no name by which it could be found again; only "
             "module-level functions and classes can be written as JSON"
         )
     return name
@@ -351,7 +351,7 @@ def write_value(value: Any, depth: int = 0, *, gaps: bool = False) -> Any:
         return ["literal", _write_key(value)]
     except TreeDefError:
         raise TreeDefError(
-            f"{clip(value)} ({class_name(cls)}) cannot be written as text"
+            f"{short_repr(value)} ({cls.__qualname__}) cannot be written as text"
         ) from None
 
 
@@ -378,7 +378,7 @@ def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
     except TreeDefError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
-        reason = " ".join(printed(error).split()) or type_name(error)
+        reason = " ".join(safe_str(error).split()) or type(error).__name__
         raise TreeDefError(f"malformed text of a treedef: {reason}") from None
 
 
@@ -410,7 +410,7 @@ def _decode(rule: Rule, written: Any) -> Any:
     """
     codec = codec_of(rule)
     if not codec:
-        raise TreeDefError(f"no codec is registered for {class_name(rule.cls)}")
+        raise TreeDefError(f"no codec is registered for {rule.cls.__qualname__}")
     return codec[1](written)
 
 
@@ -441,7 +441,9 @@ def read_value(value: Any) -> Any:
         return key
     if kind in ("class", "object"):
         return _find_named(item)
-    raise TreeDefError(f"malformed text of a treedef: a value of kind {clip(kind)}")
+    raise TreeDefError(
+        f"malformed text of a treedef: a value of kind {short_repr(kind)}"
+    )
 
 
 def _split(name: Any) -> tuple[str, str]:
@@ -457,7 +459,7 @@ def _find_named(name: Any) -> Any:
         return None
     found = named_object(*_split(name))
     if found is None:
-        raise TreeDefError(f"{clip(name)} is not in any module that is loaded")
+        raise TreeDefError(f"{short_repr(name)} is not in any module that is loaded")
     return found
 
 

@@ -15,7 +15,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from .._hooks import Displayable, hooks
-from .._text import clip, described
+from .._text import short_repr, typed_repr
 from ..errors import NamespaceError, TreeDefError
 from .keypath import KeyPath
 from .matching import (
@@ -584,7 +584,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         node_class, data = node_data
         rule = view_of(namespace, none_is_leaf).resolve(node_class)
         if rule is None:
-            raise TreeDefError(f"{clip(node_class)} is not a node class")
+            raise TreeDefError(f"{short_repr(node_class)} is not a node class")
         node = rule.node_from(node_class, data, [*children])
         return cls.from_children(node, none_is_leaf=none_is_leaf, namespace=namespace)
 
@@ -617,7 +617,7 @@ def _load(state: Any) -> PyTreeDef:
 
 def _check_treedef(who: str, part: object) -> None:
     if not isinstance(part, PyTreeDef):
-        raise TreeDefError(f"{who} takes treedefs, got {described(part)}")
+        raise TreeDefError(f"{who} takes treedefs, got {typed_repr(part)}")
 
 
 def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
@@ -639,13 +639,14 @@ def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
     for part in parts:
         if part.none_is_leaf != joined.none_is_leaf:
             raise TreeDefError(
-                f"{who} takes treedefs of one None mode: {clip(parts[0])} and "
-                f"{clip(part)} differ in none_is_leaf"
+                f"{who} takes treedefs of one None mode: {short_repr(parts[0])} and "
+                f"{short_repr(part)} differ in none_is_leaf"
             )
         name = part.namespace
         if name and joined.namespace and name != joined.namespace:
             raise TreeDefError(
-                f"{who} takes treedefs of one namespace: {clip(part)} is of {name!r}, "
+                f"{who} takes treedefs of one namespace: {short_repr(part)} is of "
+                f"{name!r}, "
                 f"what comes before it of {joined.namespace!r}"
             )
         if name:

@@ -23,7 +23,7 @@ from operator import length_hint
 from typing import Any, Final, TypeAlias
 
 from .._hooks import hooks
-from .._text import add_note, type_name
+from .._text import add_note
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
@@ -484,7 +484,8 @@ def _check_cycle(stack: list[Frame]) -> None:
             again = KeyPath(_keys(stack[:depth]))
             first = KeyPath(again[:known])
             raise CycleError(
-                f"the tree contains itself: the {type_name(node)} at {first.where()} "
+                f"the tree contains itself: the {type(node).__name__} at "
+                f"{first.where()} "
                 f"occurs again at {again.where()}",
                 first=first,
                 again=again,

@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from .._hooks import hooks
-from .._text import clip, described
+from .._text import short_repr, typed_repr
 from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
 from .cache import engine
@@ -106,7 +106,7 @@ def source(treedef: PyTreeDef) -> str:
         <BLANKLINE>
     """
     if not isinstance(treedef, PyTreeDef):
-        raise TreeDefError(f"source takes a treedef, got {described(treedef)}")
+        raise TreeDefError(f"source takes a treedef, got {typed_repr(treedef)}")
     plan = make_plan(treedef._code)
     if plan is None:
         return ""
@@ -114,7 +114,7 @@ def source(treedef: PyTreeDef) -> str:
     if not plan.varying:
         texts.insert(1, Reader(plan, exact=False))
     shown = [text.explained() for text in texts]
-    return "\n".join([f"# {clip(treedef)}", "", *shown])
+    return "\n".join([f"# {short_repr(treedef)}", "", *shown])
 
 
 def forget() -> None:
@@ -176,7 +176,7 @@ def configure(
         if value is None:
             continue
         if type(value) is not int:
-            raise TypeError(f"{name} must be an int, got {described(value)}")
+            raise TypeError(f"{name} must be an int, got {typed_repr(value)}")
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
         settings[name] = value

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from .._hooks import hooks
 from .._lazy import is_traced
-from .._runtime import Guard, is_lasting
+from .._runtime import Guard, is_permanent
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View, view_of
 from ..core.treedef import PyTreeDef, make_treedef
@@ -85,7 +85,7 @@ class Structure(Runner):
             names = Reader(self.plan, asks=asks).compiled("flatten").__globals__
             self._codes[asks] = names.pop("flatten").__code__, names
         code, names = self._codes[asks]
-        types = [cls if is_lasting(cls) else None for cls in map(type, leaves)]
+        types = [cls if is_permanent(cls) else None for cls in map(type, leaves)]
         known = [cls for cls in types if cls in view.leaf_types]
         given = {
             "known_leaves": view.leaf_types.issuperset,

@@ -34,7 +34,7 @@ from itertools import chain, groupby, repeat
 from operator import itemgetter, length_hint
 from typing import Any, Final, NamedTuple
 
-from .._text import clip
+from .._text import short_repr
 from ..core import builtins, keys
 from ..core import node as nodes
 from ..core.builtins import DICT, MappingRule
@@ -425,7 +425,9 @@ class Text:
 
     def explained(self) -> str:
         """Return the text below a comment for each name of an object."""
-        comments = [f"# {name} = {clip(value)}" for name, value in self.names.items()]
+        comments = [
+            f"# {name} = {short_repr(value)}" for name, value in self.names.items()
+        ]
         return "\n".join([*comments, str(self)])
 
     def compiled(self, name: str) -> Callable[..., Any]:

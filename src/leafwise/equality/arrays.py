@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .._text import FAULTS, class_name
+from .._text import FAULTS
 from .exact import is_array_like
 
 
@@ -335,7 +335,7 @@ def as_numpy(array: Any) -> Any:
         made = numpy.asanyarray(array.toarray() if hasattr(array, "toarray") else array)
     if made.shape != tuple(array.shape):
         raise TypeError(
-            f"{class_name(type(array))} cannot be converted to a numpy array"
+            f"{type(array).__qualname__} cannot be converted to a numpy array"
         )
     return made
 

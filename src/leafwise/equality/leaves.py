@@ -27,7 +27,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import Any, Final
 
-from .._text import class_name, clip, printed, shown, type_name
+from .._text import safe_repr, safe_str, short_repr
 from ..errors import CompareError
 from .arrays import (
     Asked,
@@ -151,7 +151,7 @@ class Values:
         except Undecided:
             raise
         except Exception as error:
-            raise Undecided(f"{type_name(error)}: {printed(error)}") from error
+            raise Undecided(f"{type(error).__name__}: {safe_str(error)}") from error
 
     def defer(self, condition: Any) -> bool:
         """Take a condition that may be a traced one.
@@ -382,14 +382,14 @@ def _answer(a: Any, b: Any) -> bool:
     try:
         answer = a == b
     except Exception as error:  # of the user's class: it is the cause of what is raised
-        why = f"== raised {type_name(error)}: {printed(error)}"
+        why = f"== raised {type(error).__name__}: {safe_str(error)}"
         raise Undecided(why) from error
     if isinstance(answer, bool):
         return answer
     if is_array(answer) and tuple(answer.shape) == ():
         return bool(answer)
     name = type(answer).__qualname__
-    raise Undecided(f"== returned {clip(answer)} ({name}), not a bool")
+    raise Undecided(f"== returned {short_repr(answer)} ({name}), not a bool")
 
 
 _COMPARISONS: Final[
@@ -425,14 +425,14 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
     if type(a) in (tuple, list) and len(a) == len(b):
         pairs = zip(a, b, strict=True)
         return contrast(*next((p for p in pairs if not alike(*p)), (None, None)))
-    if shown(a) == shown(b):
+    if safe_repr(a) == safe_repr(b):
         return "a different value with the same repr"
     return "the texts differ further on"
 
 
 def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
     """Return what tells two classes apart, as `contrast` does for values."""
-    names = [(cls.__module__, class_name(cls)) for cls in (one, other)]
+    names = [(cls.__module__, cls.__qualname__) for cls in (one, other)]
     if names[0] == names[1]:
         return "a different class with the same name"
     return type_names(one, other)
@@ -440,11 +440,11 @@ def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
 
 def type_names(one: type, other: type) -> tuple[str, str]:
     """Return the names of two types, as long as it takes to tell them apart."""
-    for qualified in (False, True):
-        names = [class_name(cls, qualified=qualified) for cls in (one, other)]
-        if names[0] != names[1]:
-            return names[0], names[1]
-    short = class_name(one)
+    if one.__name__ != other.__name__:
+        return one.__name__, other.__name__
+    if one.__qualname__ != other.__qualname__:
+        return one.__qualname__, other.__qualname__
+    short = one.__qualname__
     if one.__module__ != other.__module__:
         return f"{one.__module__}.{short}", f"{other.__module__}.{short}"
     return short, f"another class named {short}"

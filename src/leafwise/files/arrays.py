@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 
 from .._lazy import need, real
 from .._records import MISSING, Record
-from .._text import class_name, clip, described
+from .._text import short_repr, typed_repr
 from ..core.context import Context
 from ..core.keypath import KeyPath
 from ..core.treedef import PyTreeDef
@@ -96,7 +96,7 @@ def is_stored(value: Any) -> bool:
             subclass, which may mean more than its elements; a sparse one; one that
             jax is tracing, or whose elements are elsewhere.
     """
-    name = class_name(type(value))
+    name = type(value).__qualname__
     dtype: Any = getattr(value, "dtype", None)
     if instance_of(value, "numpy", "ndarray"):
         is_plain = name in ("ndarray", "memmap") and not dtype.hasobject
@@ -114,7 +114,7 @@ def is_stored(value: Any) -> bool:
         return False
     if not is_plain:
         raise TreeDefError(
-            f"{described(value)}: only dense arrays of plain elements are saved"
+            f"{typed_repr(value)}: only dense arrays of plain elements are saved"
         )
     return True
 
@@ -182,10 +182,10 @@ def extension_dtype(name: str) -> Any:
         ModuleNotFoundError: ml_dtypes is not installed.
         TreeDefError: It has no such dtype.
     """
-    package = need("ml_dtypes", f"the dtype {clip(name)}", "arrays")
+    package = need("ml_dtypes", f"the dtype {short_repr(name)}", "arrays")
     found = getattr(package, name, None)
     if not isinstance(found, type) or not hasattr(found, "dtype"):
-        raise TreeDefError(f"there is no dtype {clip(name)}")
+        raise TreeDefError(f"there is no dtype {short_repr(name)}")
     return need("numpy", "loading arrays", "arrays").dtype(found)
 
 

@@ -22,7 +22,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Final
 
 from .._lazy import need
-from .._text import clip
+from .._text import short_repr
 from ..core.keys import literal
 from ..core.serial import read_value, unique_keys, write_value
 from ..equality.arrays import dtype_name, instance_of
@@ -76,7 +76,7 @@ def read_header(data: Any) -> tuple[dict[str, Any], list[str]]:
     version = data["leafwise"]["format"]
     if version != VERSION:
         raise TreeDefError(
-            f"its format version is {clip(version)}, this library reads version "
+            f"its format version is {short_repr(version)}, this library reads version "
             f"{VERSION}"
         )
     leaves: dict[str, Any] = {}
@@ -89,7 +89,9 @@ def read_header(data: Any) -> tuple[dict[str, Any], list[str]]:
             case {"same": str(first)}:
                 leaves[name] = leaves[first]
             case dict():
-                raise TreeDefError(f"the leaf {clip(name)} is {clip(written)}")
+                raise TreeDefError(
+                    f"the leaf {short_repr(name)} is {short_repr(written)}"
+                )
             case _:
                 leaves[name] = read_leaf(written)
     return leaves, [*map(json.dumps, data["treedefs"])]
@@ -127,7 +129,7 @@ def write_leaf(value: Any) -> Any:
         # compared by `repr`: times of different zones or folds may be equal
         if repr(_TEXTS[word][2](text)) != repr(value) or _SURROGATE.search(text):
             raise TreeDefError(
-                f"{clip(value)} has no text form that reads back the same"
+                f"{short_repr(value)} has no text form that reads back the same"
             )
         return [word, text]
     if cls in (set, frozenset):
@@ -168,7 +170,9 @@ def _write_dtype(dtype: Any) -> Any:
     numpy = need("numpy", "a dtype", "arrays")
     form = write_value(numpy.lib.format.dtype_to_descr(dtype))
     if _read_dtype(form) != dtype:
-        raise TreeDefError(f"{clip(dtype)} has no text form that reads back the same")
+        raise TreeDefError(
+            f"{short_repr(dtype)} has no text form that reads back the same"
+        )
     return form
 
 
@@ -182,7 +186,7 @@ def _read_dtype(form: Any) -> Any:
 def _write_scalar(value: Any) -> list[Any]:
     """Return the dtype of a scalar of numpy, and its bytes in hex."""
     if value.dtype.hasobject:
-        raise TreeDefError(f"{clip(value)} contains Python objects")
+        raise TreeDefError(f"{short_repr(value)} contains Python objects")
     return [_write_dtype(value.dtype), value.tobytes()[: value.itemsize].hex()]
 
 
@@ -190,7 +194,7 @@ def _read_scalar(form: Any, data: Any) -> Any:
     numpy, raw = need("numpy", "a scalar", "arrays"), bytes.fromhex(data)
     dtype = _read_dtype(form)
     if len(raw) != dtype.itemsize or dtype.hasobject:
-        raise TreeDefError(f"{clip(data)} is not a value of {clip(dtype)}")
+        raise TreeDefError(f"{short_repr(data)} is not a value of {short_repr(dtype)}")
     if dtype.kind in "SU":  # null characters at the end go in an array
         text = raw.decode("utf-32", "surrogatepass") if dtype.kind == "U" else raw
         return dtype.type(text)

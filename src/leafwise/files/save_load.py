@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final
 
 from .._records import MISSING
-from .._text import class_name, printable, printed, type_name
+from .._text import escape_controls, safe_str
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey
@@ -55,7 +55,8 @@ def _format_of(path: Path) -> tuple[str, ModuleType]:
     suffix = os.path.splitext(given)[1].lower()
     if suffix not in _FORMATS:
         raise FileError(
-            f"{printable(given)}: the name must end in .json, .npz or .safetensors; "
+            f"{escape_controls(given)}: the name must end in .json, .npz or "
+            ".safetensors; "
             "leafwise.read is for YAML and TOML"
         )
     return given, _FORMATS[suffix]
@@ -151,7 +152,7 @@ def _written_leaves(
                 written[name] = {"array": [dtype_name(leaf.dtype), [*leaf.shape]]}
                 stored[name] = leaf
         except ValueError as error:  # that of a leaf, or of the text of a dtype
-            where = f"{printable(file)}: the leaf at {path.where()}"
+            where = f"{escape_controls(file)}: the leaf at {path.where()}"
             raise FileError(f"{where} cannot be saved: {error}", path=path) from None
     return written
 
@@ -173,7 +174,8 @@ def _written_treedef(file: str, part: Part) -> str:
     except TreeDefError as error:
         notes = "; ".join([str(error), *getattr(error, "__notes__", ())])
         raise FileError(
-            f"{printable(file)}: the structure of the tree cannot be saved: {notes}; "
+            f"{escape_controls(file)}: the structure of the tree cannot be saved: "
+            f"{notes}; "
             "pass treedef=False to save only the leaves; `load` then needs `like`",
             path=part.path,
         ) from error
@@ -202,17 +204,18 @@ def _reading(path: str) -> Iterator[None]:
     except (FileError, ImportError, MemoryError):
         raise
     except TreeDefError as error:
-        raise FileError(f"{printable(path)}: {printed(error)}") from error
+        raise FileError(f"{escape_controls(path)}: {safe_str(error)}") from error
     except Exception as error:  # any of the readers' own; others are not about the file
         is_reader = type(error).__module__.partition(".")[0] in _READERS
         if isinstance(error, OSError):  # EINVAL is of an offset before the beginning
             is_reader = type(error) is OSError and error.errno in (None, errno.EINVAL)
         if not is_reader:
             raise
-        reason = " ".join(printed(error).split()) or type_name(error)
+        reason = " ".join(safe_str(error).split()) or type(error).__name__
         raise FileError(
-            f"{printable(path)} is damaged, or its format does not match its name: "
-            f"{printable(reason[:500])}"
+            f"{escape_controls(path)} is damaged, or its format does not match its "
+            "name: "
+            f"{escape_controls(reason[:500])}"
         ) from error
 
 
@@ -302,7 +305,7 @@ class _File:
     """
 
     def __init__(self, path: str, opened: arrays.Opened, context: Context) -> None:
-        self.path, self.name = path, printable(path)
+        self.path, self.name = path, escape_controls(path)
         self.is_foreign = opened.header is None
         self._opened = opened
         self._arrays: dict[str, Any] = {}
@@ -430,8 +433,8 @@ _DTYPES: Final = {bool: ("bool",), int: ("int", "uint"), float: ("float", "bfloa
 def _told(value: Any) -> str:
     """Return a description of a leaf."""
     if isinstance(value, type):
-        return f"the class {class_name(value)}"
+        return f"the class {value.__qualname__}"
     if instance_of(value, "numpy", "generic"):
         return f"numpy.{value.dtype}"
     is_form = type(value) is Stored or is_array(value)
-    return form_of(value) if is_form else type_name(value)
+    return form_of(value) if is_form else type(value).__name__

@@ -25,8 +25,8 @@ from weakref import WeakKeyDictionary
 
 from .._hooks import hooks
 from .._lazy import is_loading, real
-from .._runtime import Guard, living
-from .._text import shown
+from .._runtime import Guard, live_classes
+from .._text import safe_repr
 from ..core.node import Rule
 from ..core.registry import GLOBAL, current, lookup
 
@@ -179,7 +179,7 @@ class Aux:
         return self.rule.hash_aux(self.aux)
 
     def __repr__(self) -> str:
-        return shown(self.rule.node_data(self.aux))
+        return safe_repr(self.rule.node_data(self.aux))
 
 
 class Node:
@@ -307,7 +307,7 @@ def enable(name: str) -> None:
         known = ", ".join(map(repr, FRAMEWORKS))
         raise ValueError(f"unknown framework {name!r}; known: {known}")
     with _guard.lock:
-        for cls in living(_classes):
+        for cls in live_classes(_classes):
             FRAMEWORKS[name].take(cls)
 
 
@@ -367,10 +367,10 @@ _NOT_LOADED: Final = "the framework is not loaded"
 
 
 def _status(framework: Framework) -> Status:
-    done = [(cls, framework.done[cls]) for cls in living(framework.done)]
+    done = [(cls, framework.done[cls]) for cls in live_classes(framework.done)]
     refused = {cls: why for cls, why in done if why}
     loaded = framework.module() is not None
-    waiting = [cls for cls in living(_classes) if cls not in framework.done]
+    waiting = [cls for cls in live_classes(_classes) if cls not in framework.done]
     why = "it is not registered there; call enable" if loaded else _NOT_LOADED
     refused |= dict.fromkeys(waiting, why)
     refused |= dict.fromkeys(_unasked(), "it was registered with bridge=False")

@@ -23,7 +23,7 @@ from typing import Any, Final, TypeVar
 
 from .._hooks import hooks
 from .._lazy import real
-from .._text import FAULTS, add_note, class_name, clip, type_name
+from .._text import FAULTS, add_note, short_repr
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.register import FunctionRule, ItemsRule
@@ -131,7 +131,7 @@ def register_mapping(
     """
     check_class(cls)
     if not issubclass(cls, Mapping):
-        raise RegistryError(f"{class_name(cls)} is not a subclass of Mapping")
+        raise RegistryError(f"{cls.__qualname__} is not a subclass of Mapping")
     rule_of = functools.partial(_ContainerRule, build=build, is_mapping=True)
     return install(cls, rule_of, namespace, inherit, exist_ok)
 
@@ -168,7 +168,7 @@ def register_sequence(
     """
     check_class(cls)
     if not issubclass(cls, Sequence):
-        raise RegistryError(f"{class_name(cls)} is not a subclass of Sequence")
+        raise RegistryError(f"{cls.__qualname__} is not a subclass of Sequence")
     rule_of = functools.partial(_ContainerRule, build=build, is_sequence=True)
     return install(cls, rule_of, namespace, inherit, exist_ok)
 
@@ -202,7 +202,7 @@ def register_attrs(
     """
     check_class(cls)
     if attrs_rule(cls) is None:
-        raise RegistryError(f"{class_name(cls)} is not an attrs class")
+        raise RegistryError(f"{cls.__qualname__} is not an attrs class")
     return install(cls, attrs_rule, namespace, inherit, exist_ok)
 
 
@@ -236,7 +236,7 @@ def register_model(
     """
     check_class(cls)
     if not hasattr(cls, "model_fields") or not hasattr(cls, "__pydantic_validator__"):
-        raise RegistryError(f"{class_name(cls)} is not a pydantic model")
+        raise RegistryError(f"{cls.__qualname__} is not a pydantic model")
     return install(cls, model_rule, namespace, inherit, exist_ok)
 
 
@@ -289,7 +289,8 @@ def _called(build: Build, items: Any, cls: type) -> Any:
         kind = "mapping" if isinstance(items, dict) else "sequence"
         add_note(
             error,
-            f"{class_name(cls)} was rebuilt from {clip(items)}; pass build=... to "
+            f"{cls.__qualname__} was rebuilt from {short_repr(items)}; pass build=... "
+            "to "
             f"register_{kind} to rebuild it in another way",
         )
         raise
@@ -508,7 +509,7 @@ def _key_from_jax(key: Any) -> Any:
     for name, make in (
         ("name", GetAttrKey),
         ("idx", SequenceKey),
-        ("key", FlattenedIndexKey if "Flattened" in type_name(key) else DictKey),
+        ("key", FlattenedIndexKey if "Flattened" in type(key).__name__ else DictKey),
     ):
         if hasattr(key, name):
             return make(getattr(key, name))
@@ -601,7 +602,7 @@ def treedef_from(treedef: Any, *, namespace: str = GLOBAL) -> PyTreeDef:
     unflatten = getattr(treedef, "unflatten", None)
     count = getattr(treedef, "num_leaves", None)
     if unflatten is None or count is None:
-        raise TypeError(f"no treedef of jax, optree or torch: {type_name(treedef)}")
+        raise TypeError(f"no treedef of jax, optree or torch: {type(treedef).__name__}")
     tree = unflatten([*map(_Leaf, range(count))])
     return tree_structure(tree, namespace=namespace)
 
@@ -648,7 +649,7 @@ def treedef_to(name: str, treedef: PyTreeDef) -> Any:
     for leaf in leaves:
         if leaf is not None and type(leaf) is not _Leaf:  # torch has None for a leaf
             raise RegistryError(
-                f"{type_name(leaf)} is a node in leafwise but a leaf in {name}; "
+                f"{type(leaf).__name__} is a node in leafwise but a leaf in {name}; "
                 f"register it in leafwise without bridge=False, or in {name} itself"
             )
     return made

@@ -12,7 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from .._text import type_name
 from ..core.keypath import KeyPath
 from ..core.treedef import PyTreeDef
 from ..errors import StructureError
@@ -69,7 +68,7 @@ def _numbers(path: KeyPath, leaf: Any) -> Any:
     if array.dtype.kind not in "biufc":
         raise TypeError(
             f"the leaf at {path.where()} is neither a number nor an array of numbers: "
-            f"{type_name(leaf)}"
+            f"{type(leaf).__name__}"
         )
     return array
 

@@ -18,7 +18,6 @@ from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptor
 from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import real
-from .._text import type_name
 from ..core.context import Context, context_of, flatten_by, predicate, stopping_context
 from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, SequenceKey, arranged, dict_keys
@@ -133,7 +132,7 @@ def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:
         if not isinstance(leaf, torch.Tensor | bool | int | float | complex):
             raise TypeError(
                 f"the leaf at {path.where()} is neither a tensor nor a number: "
-                f"{type_name(leaf)}"
+                f"{type(leaf).__name__}"
             )
         tensors.append(torch.as_tensor(leaf))
     types = [tensor.dtype for tensor in tensors] or [torch.get_default_dtype()]

@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from .._hooks import Displayable, hooks
 from .._lazy import is_loading
-from .._runtime import add_lasting
-from .._text import FAULTS, class_name, clip, printed, shown, type_name
+from .._runtime import add_class
+from .._text import FAULTS, safe_repr, safe_str, short_repr
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
@@ -161,8 +161,8 @@ def sort(value: Any) -> str:
     if lasting:
         if len(settled) > _MAX_TYPES:
             learned.forget()
-        add_lasting(known if data else plain, cls)
-        add_lasting(settled, cls)
+        add_class(known if data else plain, cls)
+        add_class(settled, cls)
     return "data" if data else "plain"
 
 
@@ -343,12 +343,12 @@ def holds_data(value: Any) -> bool:
 def describe(value: Any) -> str:
     """Describe a value in a few words: its type, shape and dtype."""
     cls = type(value)
-    name = class_name(cls)
+    name = cls.__qualname__
     if is_array_like(value):
-        shape, dtype = printed(tuple(value.shape)), printed(value.dtype)
+        shape, dtype = safe_str(tuple(value.shape)), safe_str(value.dtype)
         return f"{name} of shape {shape} and dtype {dtype}"
     if cls.__module__ == "builtins" and not isinstance(value, type):
-        return f"{name}: {clip(value)}"
+        return f"{name}: {short_repr(value)}"
     return name
 
 
@@ -362,7 +362,7 @@ def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindE
         before: What was tried, or found, up to the name of the attribute or item.
         after: The rest of that.
     """
-    found, kind = [*find_data(value)], type_name(value)
+    found, kind = [*find_data(value)], type(value).__name__
     is_whole = not found[0].path
     path, known = KeyPath((key, *found[0].path)), framework_of(value)
     whole = "it" if is_whole else f"the whole {kind}"
@@ -379,13 +379,13 @@ def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindE
         said = "..." if is_whole else kind
         ways.append(f"declare it in the class:  {key.name}: Data[{said}]")
     if isinstance(key, GetAttrKey) and not is_whole:
-        name = f"class {class_name(owner, qualified=False)}"
+        name = f"class {owner.__name__}"
         ways.append(f"treat such containers as data:  {name}(..., strict=False)")
         ways.append(f"disable pytree for the class:  {name}(..., pytree=False)")
     ways.append(f"assign a value without data:  obj{key} = static(...)")
     others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    what = f"{before}{class_name(owner)}{key}{after}"
-    where = f"{class_name(owner)}{path} is {describe(found[0].value)}{others}"
+    what = f"{before}{owner.__qualname__}{key}{after}"
+    where = f"{owner.__qualname__}{path} is {describe(found[0].value)}{others}"
     lines = [f"  {number}. {way}" for number, way in enumerate(ways, 1)]
     return KindError(
         "\n".join([f"{what}: {where}.", "Do one of these:", *lines]),
@@ -398,10 +398,10 @@ def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindE
 def stray_marks(owner: type, key: Any, found: Found) -> KindError:
     """E5: `data(...)` or `static(...)` inside another value."""
     path = KeyPath((key, *found.path))
-    mark = shown(found.value).partition("(")[0]
+    mark = safe_repr(found.value).partition("(")[0]
     return KindError(
-        f"Found {mark}(...) inside the value of {class_name(owner)}{key}, at "
-        f"{class_name(owner)}{path}. A mark applies to a whole "
+        f"Found {mark}(...) inside the value of {owner.__qualname__}{key}, at "
+        f"{owner.__qualname__}{path}. A mark applies to a whole "
         "attribute, so wrap the assigned value instead:\n"
         f"  obj{key} = {mark}(...)",
         owner=owner,
@@ -411,7 +411,7 @@ def stray_marks(owner: type, key: Any, found: Found) -> KindError:
 
 
 def _name(key: Any) -> str:
-    return printed(key).removeprefix(".")
+    return safe_str(key).removeprefix(".")
 
 
 # ------------------------------------------------------------------ trace levels
@@ -444,7 +444,7 @@ def check_level(obj: Any, what: str) -> None:
     token = hooks.trace_level
     if token is None or getattr(obj, "_leafwise_stamp", hooks.outer_level) == token():
         return
-    name = class_name(type(obj))
+    name = type(obj).__qualname__
     raise TraceError(
         f"Cannot mutate {name}{what} from a different trace level: the object was made "
         "outside of the function that is being traced (by jit, grad, vmap, ...), or "

@@ -17,7 +17,7 @@ from collections.abc import (
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from .._hooks import hooks
-from .._text import described, shown, type_name
+from .._text import safe_repr, typed_repr
 from ..errors import StructureError
 from .checks import check_level
 from .instance import Kinds, assign, decide, drop, kinds_in, set_fields, unmarked
@@ -155,7 +155,7 @@ class List(Pytree, MutableSequence[T], Generic[T]):
             place: int = range(len(self))[index]
         except IndexError:
             raise IndexError(
-                f"position {index} is out of bounds for a {type_name(self)} of "
+                f"position {index} is out of bounds for a {type(self).__name__} of "
                 f"{len(self)} items"
             ) from None
         return place
@@ -264,10 +264,11 @@ class Dict(Pytree, MutableMapping[str, T], Generic[T]):
 
     def __setitem__(self, key: str, value: T) -> None:
         if hooks.trace_level is not None:
-            check_level(self, f"[{shown(key)}]")
+            check_level(self, f"[{safe_repr(key)}]")
         if not isinstance(key, str):
             raise TypeError(
-                f"the keys of a {type_name(self)} are strings, got {described(key)}"
+                f"the keys of a {type(self).__name__} are strings, got "
+                f"{typed_repr(key)}"
             )
         assign(self, (key,), value)
 
@@ -288,7 +289,7 @@ class Dict(Pytree, MutableMapping[str, T], Generic[T]):
                 return self.__dict__[(name,)]
             except KeyError:
                 raise AttributeError(
-                    f"{type_name(self)} has no item or attribute {shown(name)}"
+                    f"{type(self).__name__} has no item or attribute {safe_repr(name)}"
                 ) from None
 
         def __setattr__(self, name: str, value: Any) -> None:
@@ -296,8 +297,9 @@ class Dict(Pytree, MutableMapping[str, T], Generic[T]):
                 super().__setattr__(name, value)
             elif hasattr(type(self), name):
                 raise AttributeError(
-                    f"{shown(name)} is a reserved name of {type_name(self)}; write "
-                    f"obj[{shown(name)}] = ... for an item"
+                    f"{safe_repr(name)} is a reserved name of {type(self).__name__}; "
+                    "write "
+                    f"obj[{safe_repr(name)}] = ... for an item"
                 )
             else:
                 self[name] = value

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final, Generic, TypeAlias, TypeVar, overl
 
 from .._hooks import Displayable
 from .._records import MISSING
-from .._runtime import add_lasting
-from .._text import class_name, clip, shown, type_name
+from .._runtime import add_class
+from .._text import safe_repr, short_repr
 from ..core.keypath import KeyPath
 from ..core.matching import code_text
 from ..core.node import Brackets, Rule
@@ -114,7 +114,7 @@ class _PlaceRule(Rule):
         return exact.digest(aux, typed=True)
 
     def brackets(self, aux: Any, _arity: int) -> Brackets:
-        return f"{'#' if self.cls is Reference else ''}{shown(aux)}", None, ""
+        return f"{'#' if self.cls is Reference else ''}{safe_repr(aux)}", None, ""
 
 
 _PACKAGE: Final = __name__.partition(".")[0]
@@ -247,7 +247,7 @@ def _brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
     """Return the text around the children of a node; its class and its keys."""
     if isinstance(rule, _PlaceRule):
         return rule.brackets(aux, arity)
-    name = class_name(rule.class_of(aux), qualified=False)
+    name = rule.class_of(aux).__name__
     static = f"[{aux}]" if type(aux) is Statics and aux.values else ""
     labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, arity)]
     is_variable = issubclass(rule.cls, Variable)
@@ -344,7 +344,7 @@ class FlatGraph:
                 inside = _UNCHECKED if is_unchecked(cls) else _MARKED
             elif id(value) in self._entered:
                 raise CycleError(
-                    f"the {type_name(value)} at {path} contains itself, with no "
+                    f"the {type(value).__name__} at {path} contains itself, with no "
                     "object in between",
                     again=KeyPath(()),
                 )
@@ -635,7 +635,7 @@ class KnownGraph:
     def _is_leaf(self, cls: type) -> bool:
         if rule_of(cls) is not None or not is_traceable(cls):
             return False
-        add_lasting(self._leaf_types, cls)
+        add_class(self._leaf_types, cls)
         return True
 
 
@@ -819,7 +819,7 @@ def require_whole(node: Any) -> None:
     if rule_of(type(node)) is None:
         raise TypeError(
             "expected an object or a container with objects, got a bare "
-            f"{type_name(node)}"
+            f"{type(node).__name__}"
         )
 
 
@@ -870,7 +870,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
     Modelled on `flax.nnx.merge`.
     """
     if not isinstance(graphdef, GraphDef):
-        raise TypeError(f"merge takes a GraphDef first, got {type_name(graphdef)}")
+        raise TypeError(f"merge takes a GraphDef first, got {type(graphdef).__name__}")
     given: dict[Path, Any] = {}
     for path, value in chain.from_iterable(map(walk_state, states)):
         if path in given:
@@ -905,7 +905,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
 
 def wrong(path: Path, expected: str, found: Any, name: str = "") -> StructureError:
     """Return the error for a value that does not fit what is expected."""
-    actual = name or ("a mapping" if type(found) is dict else type_name(found))
+    actual = name or ("a mapping" if type(found) is dict else type(found).__name__)
     text = f"at {path}: expected {expected}, got {actual}"
     return StructureError(text, path=path, expected=expected, actual=actual)
 
@@ -950,7 +950,7 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
     steps: list[tuple[Any, Any, Any]] = []
     given = as_state(states[0]) if len(states) == 1 else merge_state(*states)
     if _plan(node, given._leafwise_items, (), steps) is not node:
-        raise StructureError(f"a {type_name(node)} cannot be changed")
+        raise StructureError(f"a {type(node).__name__} cannot be changed")
     holders = {id(holder): holder for holder, *_ in steps}.values()
     undo = [*map(_undoing, holders)]
     try:
@@ -996,10 +996,10 @@ def _plan(
         if isinstance(node, Pytree):
             params = getattr(node, "__dataclass_params__", None)
             if params is not None and params.frozen:
-                raise wrong(where, f"no value: a {type_name(node)} is frozen", new)
+                raise wrong(where, f"no value: a {type(node).__name__} is frozen", new)
             check(node, node._leafwise_name(part), new)
         elif child is MISSING and not isinstance(node, dict):
-            there = ", ".join(map(clip, [*known][:5])) or "nothing"
+            there = ", ".join(map(short_repr, [*known][:5])) or "nothing"
             text = f"{where} does not exist; available: {there}"
             raise StructureError(text, path=where)
         if rule.unflatten_into is None:  # it cannot change in place
@@ -1014,9 +1014,11 @@ def _expected(child: Any, new: Any) -> str:
     if child is MISSING:
         return "no mapping"
     if isinstance(child, Variable):
-        return f"a {type_name(child)}"
+        return f"a {type(child).__name__}"
     return (
-        "a bare value" if type(new) is dict else f"the values of a {type_name(child)}"
+        "a bare value"
+        if type(new) is dict
+        else f"the values of a {type(child).__name__}"
     )
 
 
@@ -1119,8 +1121,8 @@ def pop(node: Any, *filters: Filter) -> Any:
         is_attribute = isinstance(holder, Pytree) and isinstance(path[-1], str)
         if not isinstance(holder, dict) and not is_attribute:
             raise ValueError(
-                f"Cannot pop key {shown(path[-1])} at {path}: it cannot be removed "
-                f"from a {type_name(holder)}"
+                f"Cannot pop key {safe_repr(path[-1])} at {path}: it cannot be removed "
+                f"from a {type(holder).__name__}"
             )
     states = [part_of(flat, part) for part in chosen]
     for holder, path in found:
@@ -1208,7 +1210,7 @@ def _by_kind(
     """
     wrong = [kind for kind in kinds if not isinstance(kind, Kind)]
     if wrong or not kinds:
-        found = type_name(wrong[0]) if wrong else "none"
+        found = type(wrong[0]).__name__ if wrong else "none"
         raise TypeError(
             f"give one kind or more, members of leafwise.nn.Kind; got {found}"
         )

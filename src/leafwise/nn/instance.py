@@ -27,7 +27,7 @@ from types import BuiltinFunctionType, FunctionType, MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .._hooks import hooks
-from .._text import class_name, clip, shown, type_name
+from .._text import safe_repr, short_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
@@ -251,7 +251,7 @@ class Statics:
         return zip(self.fields.static, self.seen, strict=True)
 
     def __repr__(self) -> str:
-        return ", ".join(f"{part_of(name)}={shown(value)}" for name, value in self)
+        return ", ".join(f"{part_of(name)}={safe_repr(value)}" for name, value in self)
 
 
 def statics_for(
@@ -368,7 +368,8 @@ class ClassSpec:
     ) -> None:
         if options["order"] not in (None, "name", "insertion"):
             raise ValueError(
-                f"order must be 'name' or 'insertion', got {clip(options['order'])}"
+                "order must be 'name' or 'insertion', got "
+                f"{short_repr(options['order'])}"
             )
         self.cls = cls
         cls._leafwise_known = {}  # type: ignore[attr-defined]  # see `fields_of`
@@ -429,7 +430,7 @@ class ClassSpec:
         for name, kind in fields.items():
             if self._marks.get(name, kind) is not kind:
                 raise ValueError(
-                    f"{class_name(self.cls)}.{name} is annotated as "
+                    f"{self.cls.__qualname__}.{name} is annotated as "
                     f"{self._marks[name].value} but its field is declared as "
                     f"{kind.value}; declare its kind only once"
                 )
@@ -457,8 +458,8 @@ def _fields_of(cls: type) -> dict[str, Kind]:
     for name, value in body.items():
         if isinstance(value, dataclasses.Field):
             raise TypeError(
-                f"{class_name(cls)}.{name} is declared as a dataclass field, but "
-                f"{class_name(cls)} is not a dataclass; decorate it with "
+                f"{cls.__qualname__}.{name} is declared as a dataclass field, but "
+                f"{cls.__qualname__} is not a dataclass; decorate it with "
                 "leafwise.dataclass, or give a value: data(value), static(value)"
             )
     return {}
@@ -470,14 +471,15 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
         said = field.metadata.get(mark, True)
         if type(said) is not bool:
             raise ValueError(
-                f"field {field.name!r} of {class_name(cls)} has metadata "
-                f"{{{mark!r}: {clip(said)}}}; expected bool, got {type_name(said)}"
+                f"field {field.name!r} of {cls.__qualname__} has metadata "
+                f"{{{mark!r}: {short_repr(said)}}}; expected bool, got "
+                f"{type(said).__name__}"
             )
     try:
         return kind_in(field.metadata)
     except ValueError as error:
         raise ValueError(
-            f"field {field.name!r} of {class_name(cls)} has {error}"
+            f"field {field.name!r} of {cls.__qualname__} has {error}"
         ) from None
 
 
@@ -604,7 +606,7 @@ def decide(
     if not spec.pytree or not (declared is Kind.STATIC or spec.strict):
         return _kind_of_value(value)
     if found == "container":
-        after = f", a {type_name(value)} that would be static"
+        after = f", a {type(value).__name__} that would be static"
         raise refusal(cls, key_of(name), value, "Found data in ", after)
     if is_new and building:
         return Kind.STATIC  # `look_through` refuses it, if it is still there
@@ -854,7 +856,7 @@ class ObjectRule(BoundRule):
         """Return the text around the children."""
         labels = [f"{child}=" for child in aux.fields.data]
         return (
-            f"CustomNode({class_name(self.cls, qualified=False)}[{aux}], [",
+            f"CustomNode({self.cls.__name__}[{aux}], [",
             None if self.cls._leafwise_has_items else labels,
             "])",
         )
@@ -865,7 +867,7 @@ class ObjectRule(BoundRule):
 
     def describe(self, aux: Statics, _arity: int) -> str:
         """Describe an object in words."""
-        return f"{class_name(self.cls)} with {aux.describe()}"
+        return f"{self.cls.__qualname__} with {aux.describe()}"
 
     def validate(self, arity: int, aux: Any) -> bool:
         """Return whether children and aux data belong together."""

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar, get_origin, overload
 
 from .._records import MISSING
-from .._text import class_name, clip, shown, type_name
+from .._text import safe_repr, short_repr
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..fields import Kind, Marked
@@ -317,8 +317,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         rule, kids = cls._leafwise_spec.rule, [*children]
         if not rule.validate(len(kids), aux):
             raise TreeDefError(
-                f"{class_name(cls)} cannot be built from {len(kids)} children and "
-                f"{shown(aux)}; pass what tree_flatten returned"
+                f"{cls.__qualname__} cannot be built from {len(kids)} children and "
+                f"{safe_repr(aux)}; pass what tree_flatten returned"
             )
         return rule.unflatten(aux, kids)  # type: ignore[no-any-return]  # a node
 
@@ -431,7 +431,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         else:
             expected, actual = type_names(cls, type(found))
             raise ValueError(
-                f"Expected {name!r} of {type_name(self)} to be of type "
+                f"Expected {name!r} of {type(self).__name__} to be of type "
                 f"{expected!r}, got {actual!r}; choose another name"
             )
         return stored, keep if boxes is None else None
@@ -453,7 +453,7 @@ def type_of(variable_type: type[Variable] | str) -> type[Variable]:
     cls: Any = get_origin(variable_type) or variable_type
     if isinstance(cls, type) and issubclass(cls, Variable):
         return cls
-    raise TypeError(f"expected a type of variables, got {clip(variable_type)}")
+    raise TypeError(f"expected a type of variables, got {short_repr(variable_type)}")
 
 
 def zeros_like(leaf: Any) -> Any:
@@ -578,7 +578,7 @@ def capture(
         if not modules:
             raise TypeError(
                 "the first argument of a captured function must be or contain a "
-                f"module, got {type_name(root)}"
+                f"module, got {type(root).__name__}"
             )
         initial = _initial(init, dict(modules))
         outer = [(one, vars(one).get(CAPTURED)) for _, one in modules]
@@ -881,7 +881,7 @@ def _changed(tree: T, only: Filter, wanted: Kind, verb: str) -> T:
     if rule_of(type(tree)) is None:
         raise TypeError(
             f"{verb} takes an object, a variable or a container with these, got a bare "
-            f"{type_name(tree)}"
+            f"{type(tree).__name__}"
         )
     meant, is_found = predicate(only), only is ...
     fresh: T = copy_graph(tree, True, lambda leaf: leaf)
@@ -910,7 +910,7 @@ def _changed(tree: T, only: Filter, wanted: Kind, verb: str) -> T:
                 is_found = True
                 set_kind(obj, name, wanted)
     if not is_found:
-        raise ValueError(f"{shown(meant)} matches no parameter to {verb}")
+        raise ValueError(f"{safe_repr(meant)} matches no parameter to {verb}")
     return fresh
 
 

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from .._lazy import real
-from .._text import clip, type_name
+from .._text import short_repr
 from ..errors import StructureError
 from ..fields import Kind, data
 from ..ops.map import tree_flatten, tree_leaves, tree_map
@@ -131,11 +131,14 @@ class Optimizer(Pytree, Generic[M]):
     def __init__(self, model: M, tx: Transformation, *, wrt: Filter) -> None:
         params = state(model, wrt)
         if not len(params):
-            raise ValueError(f"wrt={clip(wrt)} matches no value in {type_name(model)}")
+            raise ValueError(
+                f"wrt={short_repr(wrt)} matches no value in {type(model).__name__}"
+            )
         for path, held in to_flat_state(params).items():
             if isinstance(_bare(held), Mapping):
                 raise ValueError(
-                    f"the variable at {path} holds a {type_name(_bare(held))}, which a "
+                    f"the variable at {path} holds a {type(_bare(held)).__name__}, "
+                    "which a "
                     "state reads as nested names; store each value in its own variable"
                 )
         jax = real("jax")  # which compiles functions once for its own counts

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
 
 from .._hooks import hooks
-from .._text import add_note, class_name, type_name
+from .._text import add_note
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import install, remembering
@@ -262,7 +262,7 @@ class Pytree(Shell, metaclass=PytreeMeta):
                 at = key if kind.is_data else None
                 children.append(Child(label_of(key), at, values[name], kind.value))
         opening, closing = self._leafwise_brackets
-        return Sketch(children, f"{type_name(self)}{opening}", closing)
+        return Sketch(children, f"{type(self).__name__}{opening}", closing)
 
     def __repr__(self) -> str:
         return pformat(self)
@@ -277,7 +277,7 @@ def _adopt(cls: Any, options: Mapping[str, Any]) -> None:
     listed = (slots,) if isinstance(slots, str) else slots
     if not all(slot.startswith(_OWN_SLOTS) for slot in listed):
         raise TypeError(
-            f"{class_name(cls)} has __slots__, but the attributes of a Pytree are "
+            f"{cls.__qualname__} has __slots__, but the attributes of a Pytree are "
             "kept in its __dict__; leave __slots__ (or slots=True) out"
         )
     bases = (vars(base).get("_leafwise_spec") for base in cls.__mro__[1:])
@@ -416,7 +416,7 @@ def check_pytree(obj: Pytree, *, recursive: bool = True) -> None:
 def _require_pytree(what: str, obj: object) -> None:
     if not isinstance(obj, Pytree):
         raise TypeError(
-            f"{what} takes an instance of a Pytree class, got {class_name(type(obj))}"
+            f"{what} takes an instance of a Pytree class, got {type(obj).__qualname__}"
         )
 
 
@@ -455,7 +455,7 @@ def replace(obj: P, /, **changes: Any) -> P:
         if name not in known and not isinstance(
             getattr(type(obj), name, None), property
         ):
-            raise AttributeError(f"{class_name(type(obj))} has no attribute {name!r}")
+            raise AttributeError(f"{type(obj).__qualname__} has no attribute {name!r}")
     made = copy.copy(obj)
     for name, value in changes.items():
         assign(made, name, value)

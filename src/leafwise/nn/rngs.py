@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, TypeAlias
 
 from .._lazy import need
-from .._text import described, type_name
+from .._text import typed_repr
 from ..fields import Kind
 from .filters import Filter, predicate
 from .pytree import Pytree
@@ -85,7 +85,7 @@ def _key_of(given: Any) -> Any:
         if _jax().numpy.issubdtype(given.dtype, _jax().dtypes.prng_key):
             return given
     raise ValueError(
-        f"a stream is created from an int or a jax key, got {described(given)}"
+        f"a stream is created from an int or a jax key, got {typed_repr(given)}"
     )
 
 
@@ -179,7 +179,7 @@ class RngStream(Pytree):
     def __getattr__(self, name: str) -> Any:
         """Return what draws numbers of a distribution."""
         if name not in _DRAWS:
-            raise AttributeError(f"{type_name(self)} has no attribute {name!r}")
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         function = getattr(_jax().random, name, None)
         if function is not None:
             return lambda *args, **kwargs: function(self(), *args, **kwargs)
@@ -242,7 +242,7 @@ class Rngs(Pytree):
     def __getattr__(self, name: str) -> Any:
         """Return what draws numbers, or a stream."""
         if name.startswith("_"):
-            raise AttributeError(f"{type_name(self)} has no attribute {name!r}")
+            raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         if name in _DRAWS:
             return getattr(self._stream("default", AttributeError), name)
         return self._stream(name, AttributeError)

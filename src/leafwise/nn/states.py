@@ -25,7 +25,7 @@ from typing import (
     overload,
 )
 
-from .._text import clip, is_near, printed, shown, type_name
+from .._text import is_similar, safe_repr, safe_str, short_repr
 from ..core.builtins import DICT
 from ..core.node import Brackets, Rule
 from ..core.registry import install
@@ -147,11 +147,11 @@ def divide(
 
 def left_over(rest: list[tuple[Path, Any]]) -> str:
     """Return the message for values that no filter matches."""
-    shown = "\n".join(f"  {path}: {type_name(value)}" for path, value in rest[:5])
+    lines = "\n".join(f"  {path}: {type(value).__name__}" for path, value in rest[:5])
     more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
     return (
         f"no filter matches {len(rest)} of the values; add ... as the last filter for "
-        f"the rest:\n{shown}{more}"
+        f"the rest:\n{lines}{more}"
     )
 
 
@@ -166,7 +166,7 @@ def as_state(state: Mapping[Any, Any]) -> State:
     root = stored(state)
     if type(root) is not dict:
         raise TypeError(
-            f"expected a state or nested mappings, got {type_name(state)}; "
+            f"expected a state or nested mappings, got {type(state).__name__}; "
             "leafwise.nn.state gives the state of an object"
         )
     return view(root)
@@ -423,12 +423,12 @@ def stored(value: Any) -> Any:
 
 def unknown(key: Any, known: Mapping[Any, Any]) -> str:
     """Return the message for a missing key."""
-    name = printed(key)
-    near = [x for x in known if printed(x) == name or is_near(printed(x), name)]
+    name = safe_str(key)
+    near = [x for x in known if safe_str(x) == name or is_similar(safe_str(x), name)]
     if near:
-        return f"no item {shown(key)}; did you mean {shown(near[0])}?"
-    listed = ", ".join(map(clip, [*known][:5])) or "none"
-    return f"no item {shown(key)}; there are: {listed}"
+        return f"no item {safe_repr(key)}; did you mean {safe_repr(near[0])}?"
+    listed = ", ".join(map(short_repr, [*known][:5])) or "none"
+    return f"no item {safe_repr(key)}; there are: {listed}"
 
 
 def _number_of(key: Any) -> Any:

@@ -25,7 +25,7 @@ from typing import (
 
 from .._hooks import hooks
 from .._records import MISSING
-from .._text import printable, type_name
+from .._text import escape_controls
 from ..core.keys import GetAttrKey
 from ..core.registry import install
 from ..equality.arrays import size_of
@@ -167,7 +167,8 @@ class Variable(DataNode, Generic[T]):
         if metadata and not _FLAX_HOOKS.isdisjoint(metadata):
             hooks = ", ".join(sorted(_FLAX_HOOKS.intersection(metadata)))
             raise TypeError(
-                f"{type_name(self)} does not call hooks ({hooks}); override get_value "
+                f"{type(self).__name__} does not call hooks ({hooks}); override "
+                "get_value "
                 "or set_value in a subclass"
             )
         _put(self, "_leafwise_metadata", metadata)
@@ -259,13 +260,13 @@ class Variable(DataNode, Generic[T]):
             self.set_metadata(name, value)
         else:
             raise AttributeError(
-                f"{type_name(self)} has no metadata {name!r}; write "
+                f"{type(self).__name__} has no metadata {name!r}; write "
                 f"variable.set_metadata({name}=...) to add some"
             )
 
     def __delattr__(self, name: str) -> None:
         if name not in self._leafwise_metadata:
-            raise AttributeError(f"{type_name(self)} has no metadata {name!r}")
+            raise AttributeError(f"{type(self).__name__} has no metadata {name!r}")
         self.del_metadata(name)
 
     # -------------------------------------------------------------------- copying
@@ -385,11 +386,11 @@ class Variable(DataNode, Generic[T]):
         children = [
             Child("", _KEY, self._leafwise_value, self._leafwise_kind_at),
             *[
-                Child(f"{printable(name)}=", None, value, Kind.STATIC.value)
+                Child(f"{escape_controls(name)}=", None, value, Kind.STATIC.value)
                 for name, value in metadata.items()
             ],
         ]
-        return Sketch(children, f"{type_name(self)}(", ")", self._leafwise_size())
+        return Sketch(children, f"{type(self).__name__}(", ")", self._leafwise_size())
 
     def _leafwise_size(self) -> str:
         """Return how many numbers there are, with the bytes; nothing for one."""

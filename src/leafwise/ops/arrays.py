@@ -14,7 +14,7 @@ from itertools import repeat
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, Unpack, overload
 
 from .._lazy import need
-from .._text import clip, described, type_name
+from .._text import short_repr, typed_repr
 from ..core.context import Context, context_of, plain_context
 from ..core.keypath import KeyPath
 from ..core.matching import Difference, mismatch_error
@@ -214,7 +214,11 @@ def _misfits(
         if axis is not None and _form(value, axis, more) != wanted:
             yield index, f"{wanted} as in tree 0", _form(value)
         elif axis is None and value is not first and not alike(value, first):
-            yield index, f"{clip(first)} as in tree 0 (axis None)", clip(value)
+            yield (
+                index,
+                f"{short_repr(first)} as in tree 0 (axis None)",
+                short_repr(value),
+            )
 
 
 def _is_number(value: Any) -> bool:
@@ -224,7 +228,7 @@ def _is_number(value: Any) -> bool:
 def _no_array(done: str, value: Any, path: KeyPath, of: str = "") -> TypeError:
     return TypeError(
         f"the leaf at {path.where()}{of} cannot be {done}: expected an array, got "
-        f"{described(value)}; pass None as its axis to keep the leaf unchanged"
+        f"{typed_repr(value)}; pass None as its axis to keep the leaf unchanged"
     )
 
 
@@ -346,7 +350,7 @@ def _axes(axis: Any, tree: Any, context: Context, treedef: PyTreeDef) -> list[Ax
         if not _is_axis(one):
             where = f" at {path.where()}" if path else ""
             raise TypeError(
-                f"an axis is an int or None, or a tree of these; got {described(one)}"
+                f"an axis is an int or None, or a tree of these; got {typed_repr(one)}"
                 f"{where}"
             )
         found += repeat(one, context.flatten(part)[1].num_leaves)
@@ -387,7 +391,7 @@ def _array_of_numbers(row: Sequence[Any]) -> Any:
     made = numpy.asarray([*row])
     kinds = "iu" if all(isinstance(value, int) for value in row) else "fc"
     if made.dtype.kind not in (*kinds, "b"):
-        raise OverflowError(f"no integer dtype can hold all of {clip([*row])}")
+        raise OverflowError(f"no integer dtype can hold all of {short_repr([*row])}")
     return made
 
 
@@ -408,7 +412,7 @@ def _library(row: Sequence[Any]) -> Any:
     spaces = {_array_namespace(value) for value in row}
     if len(spaces) == 1 and None not in spaces:
         return spaces.pop()
-    names = ", ".join(dict.fromkeys(map(type_name, row)))
+    names = ", ".join(dict.fromkeys(type(value).__name__ for value in row))
     raise TypeError(f"no library can join arrays of these types: {names}")
 
 

@@ -11,7 +11,7 @@ from operator import length_hint
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from .._records import MISSING
-from .._text import class_name, clip, shown
+from .._text import safe_repr, short_repr
 from ..core.builtins import BUILTINS
 from ..core.context import context_of
 from ..core.registry import GLOBAL, View, namespaces, view_of
@@ -135,8 +135,8 @@ def tree_flatten_one_level(
     rule = context.rule_of(tree)
     if rule is None:
         raise StructureError(
-            f"a leaf has no children to flatten: {clip(tree)} "
-            f"({class_name(type(tree))})"
+            f"a leaf has no children to flatten: {short_repr(tree)} "
+            f"({type(tree).__qualname__})"
         )
     children, aux = rule.flatten(tree)
     arity = len(children)
@@ -287,29 +287,31 @@ are registered'
     if rule is None:
         return f"a leaf: {_why_leaf(cls, view)}"
     if rule.cls is not cls:  # one rule for all classes of a form
-        return f"a node: {class_name(cls)} is a {rule.name.partition(' ')[0]}"
+        return f"a node: {cls.__qualname__} is a {rule.name.partition(' ')[0]}"
     if not rule.where:
-        return f"a node: {class_name(cls)} is a built-in node type"
-    scope = f"in namespace {shown(rule.namespace)}" if rule.namespace else "globally"
-    name = class_name(cls)
+        return f"a node: {cls.__qualname__} is a built-in node type"
+    scope = (
+        f"in namespace {safe_repr(rule.namespace)}" if rule.namespace else "globally"
+    )
+    name = cls.__qualname__
     if view.registered(cls) is None:
         base = next(b for b in cls.__mro__[1:] if view.registered(b) is not None)
-        name = f"{name} inherits from {class_name(base)}, which"
+        name = f"{name} inherits from {base.__qualname__}, which"
     return f"a node: {name} was registered {scope} at {rule.where}"
 
 
 def _why_leaf(cls: type, view: View) -> str:
-    name = class_name(cls)
+    name = cls.__qualname__
     if callable(getattr(cls, "state_dict", None)):
         return f"{name} is not registered; its state_dict() is a tree"
     if cls is type(None) and view.mode.none_is_leaf:
-        namespace = shown(view.mode.namespace)
+        namespace = safe_repr(view.mode.namespace)
         return f"namespace {namespace} was declared with none_is_leaf=True"
     if view.registered(cls, MISSING) is None:
         return f"{name} was registered as a leaf"
     for other in namespaces():
         if view_of(other).registered(cls) is not None:
-            return f"{name} is registered in namespace {shown(other)} only"
+            return f"{name} is registered in namespace {safe_repr(other)} only"
     for base in cls.__mro__[1:]:
         rule = view.registered(base)
         if rule is not None and rule.adapt is not None and not rule.adapt(cls):
@@ -344,7 +346,7 @@ def how_to_register(cls: type) -> str:
     """
     for mark, what in _FAMILIES.items():
         if hasattr(cls, mark):
-            return f"{class_name(cls)} is {what}"
+            return f"{cls.__qualname__} is {what}"
     return ""
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
-from .._text import described
+from .._text import typed_repr
 from ..core.builtins import TUPLE
 from ..core.context import context_of, flattened, predicate
 from ..core.keypath import KeyPath
@@ -248,7 +248,7 @@ def tree_unflatten(treedef: PyTreeDef[Tree], leaves: Iterable[Any]) -> Tree:
         swapped = isinstance(leaves, PyTreeDef)
         raise TypeError(
             "tree_unflatten takes the treedef first and the leaves second, "
-            f"got {described(treedef)}"
+            f"got {typed_repr(treedef)}"
             + (" (swap the two arguments)" if swapped else "")
         )
     if type(leaves) is list and len(leaves) == treedef._count:
@@ -458,7 +458,7 @@ def chooser(chosen: Any) -> Any:
     if found is None:
         raise TypeError(
             "tree_map_only selects by a type, a tuple of types, a union or a "
-            f"predicate, got {described(chosen)}"
+            f"predicate, got {typed_repr(chosen)}"
         )
     return found
 

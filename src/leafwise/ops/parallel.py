@@ -15,7 +15,7 @@ from importlib import import_module
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
-from .._text import add_note, described, type_name
+from .._text import add_note, typed_repr
 from ..core.context import context_of
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
@@ -163,7 +163,7 @@ class _Calls:
         if not isinstance(future, futures.Future):
             raise TypeError(
                 "submit must return a concurrent.futures.Future, got "
-                f"{type_name(future)}; of a dask Client, pass "
+                f"{type(future).__name__}; of a dask Client, pass "
                 "client.get_executor(pure=False)"
             )
         return future
@@ -417,7 +417,7 @@ def parallel(
     ):
         raise TypeError(
             "parallel takes an executor such as concurrent.futures.ThreadPoolExecutor "
-            f"or None, got {described(executor)}"
+            f"or None, got {typed_repr(executor)}"
         )
     if chunk is not None and chunk < 1:
         raise ValueError(f"chunk must be at least 1, got {chunk}")

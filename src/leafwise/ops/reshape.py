@@ -13,7 +13,7 @@ import functools
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
-from .._text import clip, described
+from .._text import short_repr, typed_repr
 from ..core.context import Context, context_of, flatten_by, stopping_context
 from ..core.keypath import KeyPath
 from ..core.matching import (
@@ -464,7 +464,7 @@ def _check_inner(who: str, outer: Any, inner: Any) -> None:
     for treedef in (outer, inner):
         if not isinstance(treedef, PyTreeDef) and (treedef is not inner or inner):
             raise TypeError(
-                f"{who} takes treedefs for the structures, got {described(treedef)}"
+                f"{who} takes treedefs for the structures, got {typed_repr(treedef)}"
             )
     if inner is not None:
         joined_mode(who, (outer, inner))
@@ -487,7 +487,8 @@ def _transposed(
     rows: list[list[Any]] = []
     if inner is None and not parts:
         raise StructureError(
-            f"{clip(outer)} has no leaves, so the inner structure cannot be taken "
+            f"{short_repr(outer)} has no leaves, so the inner structure cannot be "
+            "taken "
             "from the first one; pass it as a treedef"
         )
     taken = context.flatten(parts[0])[1] if inner is None else inner
@@ -643,7 +644,7 @@ def tree_unzip(
         context = context.also_stopping(lambda x: type(x) is tuple and len(x) == n)
     leaves, treedef = context.flatten(tree)
     found = [
-        Difference(path, f"tuple of length {n}", f"leaf {clip(leaf)}")
+        Difference(path, f"tuple of length {n}", f"leaf {short_repr(leaf)}")
         for path, leaf in zip(treedef.paths(), leaves, strict=True)
         if type(leaf) is not tuple or len(leaf) != n
     ]

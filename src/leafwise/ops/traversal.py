@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from .._records import MISSING, Missing
-from .._text import type_name
 from ..core.context import Context, context_of, flatten_by, flattened
 from ..core.keypath import KeyPath
 from ..core.node import Rule
@@ -388,7 +387,7 @@ class _Frame:
             return self.rule.remade(self.node, kept)
         path = KeyPath(trail)
         raise StructureError(
-            f"a child of the {type_name(self.node)} at {path.where()} cannot be "
+            f"a child of the {type(self.node).__name__} at {path.where()} cannot be "
             "deleted: only lists, tuples, deques and dicts can change their number of "
             "children",
             path=path,

@@ -16,7 +16,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .._text import FAULTS, clip
+from .._text import FAULTS, short_repr
 from ..core.context import Context
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
@@ -154,7 +154,7 @@ class Numbering:
             if first is not where:
                 raise EditError(
                     f"the items at {first.where()} and {where.where()} have the same "
-                    f"{key.text!r}, {clip(value)}, the key that pairs the items",
+                    f"{key.text!r}, {short_repr(value)}, the key that pairs the items",
                     path=where,
                 )
         return [*known]

@@ -27,7 +27,7 @@ from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 from .._hooks import Displayable, hooks
 from .._records import MISSING, Frozen
-from .._text import FAULTS, clip, printable, printed, shown, type_name
+from .._text import FAULTS, escape_controls, safe_repr, safe_str, short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -83,7 +83,7 @@ class Form(NamedTuple):
         short = _NUMBER.sub(r"\1", self.dtype)
         if len(short) > _LONGEST:  # fields have names and dtypes of their own
             short = f"{short[: _LONGEST - 3]}..."
-        return printable(f"{short}[{','.join(map(str, self.shape))}]")
+        return escape_controls(f"{short}[{','.join(map(str, self.shape))}]")
 
 
 _NUMBER: Final = re.compile(r"^(bf|c|f|i|u)(?:loat|omplex|nt|int)(?=\d)")
@@ -91,7 +91,7 @@ _NUMBER: Final = re.compile(r"^(bf|c|f|i|u)(?:loat|omplex|nt|int)(?=\d)")
 
 def form_of(array: Any) -> Form:
     """Return what an array is, whatever library it is of."""
-    return Form(printed(array.dtype).removeprefix("torch."), tuple(array.shape))
+    return Form(safe_str(array.dtype).removeprefix("torch."), tuple(array.shape))
 
 
 class Place(NamedTuple):
@@ -242,12 +242,12 @@ def difference(
                 return _of_texts(before, after, what)
         if isinstance(before, AbstractSet) and isinstance(after, AbstractSet):
             removed, added = (
-                tuple(sorted((x for x in one if x not in other), key=shown))
+                tuple(sorted((x for x in one if x not in other), key=safe_repr))
                 for one, other in ((before, after), (after, before))
             )
             found = SetDifference(len(before), len(after), removed, added)
             return found if removed or added else None
-        texts = shown(before), shown(after)
+        texts = safe_repr(before), safe_repr(after)
         if type(before) is type(after) and max(map(len, texts)) > _AROUND:
             return _of_texts(*texts, "character", quoted=False)
     except FAULTS:  # what a class does that only looks like one of those known here
@@ -312,7 +312,7 @@ def _of_texts(
     for text in (a, b):
         piece: Any = text[start:end]
         dots = "..." * (start > 0), "..." * (end < len(text))
-        around.append(printable(shown(piece) if quoted else piece).join(dots))
+        around.append(escape_controls(safe_repr(piece) if quoted else piece).join(dots))
     return TextDifference(what, (len(a), len(b)), position, line, column, *around)
 
 
@@ -583,7 +583,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
                     json.dumps(value, allow_nan=False)
                     found[name] = value
                 except (TypeError, ValueError, RecursionError):  # it has no JSON form
-                    found[name] = shown(value)
+                    found[name] = safe_repr(value)
             if isinstance(change.detail(0), ArrayDifference):
                 found["text"] = str(change)
             listed.append(found)
@@ -743,7 +743,7 @@ def changes_between(
     elif lists not in ("align", "position"):
         raise ValueError(
             "lists must be one of 'align', 'position', or a mapping from selectors to "
-            f"keys; got {clip(lists)}"
+            f"keys; got {short_repr(lists)}"
         )
     return [*compared.walk((), a, b)]
 
@@ -1021,7 +1021,7 @@ def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:
         paint: Adds colours.
     """
     sign, found = SIGNS[change.kind], told(change)
-    where = paint(printable(change.path.where()), "path")
+    where = paint(escape_controls(change.path.where()), "path")
     if change.kind == "moved":
         where += f" -> {paint(f'[{change.index}]', 'path')}"
     (_, old, new), *rows = found.rows
@@ -1083,7 +1083,7 @@ def told(change: Change) -> Told:
     if kind in _WORDS:
         sides = None if kind == "added" else old, None if kind == "removed" else new
         return Told([("", *sides)])
-    is_clear = old == shown(before) != new == shown(after)
+    is_clear = old == safe_repr(before) != new == safe_repr(after)
     if not is_clear or (_is_many(before) and _is_many(after)):
         match change.detail():
             case ArrayDifference() as found:
@@ -1094,14 +1094,14 @@ def told(change: Change) -> Told:
                     place += f" (line {found.line}, column {found.column})"
                 old, new = (counted(size, found.what) for size in found.sizes)
                 if not isinstance(before, str | bytes):
-                    old, new = clip(before), clip(after)
+                    old, new = short_repr(before), short_repr(after)
                 rows: list[TextRow] = [("", old, new), ("", found.before, found.after)]
                 return Told(rows, f"which differ from {place} on")
             case SetDifference() as found:
-                old, new = (f"{type_name(x)} of {len(x)}" for x in (before, after))
+                old, new = (f"{type(x).__name__} of {len(x)}" for x in (before, after))
                 note, columns = [], []
                 for word, items in (("removed", found.removed), ("added", found.added)):
-                    texts = [clip(item) for item in items[:_ITEMS]]
+                    texts = [short_repr(item) for item in items[:_ITEMS]]
                     if len(items) > _ITEMS:
                         texts.append(f"and {len(items) - _ITEMS} more")
                     note += [f"{len(items)} {word}"] if items else []
@@ -1115,8 +1115,8 @@ def told(change: Change) -> Told:
     if old == new:
         labels = contrast(before, after)
     if isinstance(labels, str):
-        return Told([("", old, f"{new} ({printable(labels)})")])
-    marks = [f" ({printable(label)})" if label else "" for label in labels]
+        return Told([("", old, f"{new} ({escape_controls(labels)})")])
+    marks = [f" ({escape_controls(label)})" if label else "" for label in labels]
     return Told([("", old + marks[0], new + marks[1])])
 
 
@@ -1127,20 +1127,20 @@ def _is_many(value: Any) -> bool:
 
 def _brief(value: Any) -> str:
     """Return the text of a value, or what an array is if its text is not short."""
-    text = clip(value)
-    return str(form_of(value)) if _is_many(value) and text != shown(value) else text
+    text = short_repr(value)
+    return str(form_of(value)) if _is_many(value) and text != safe_repr(value) else text
 
 
 def _tell_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
     forms = str(found.before), str(found.after)
     if forms[0] == forms[1] and type(before) is not type(after):
-        old, new = map(printable, type_names(type(before), type(after)))
+        old, new = map(escape_controls, type_names(type(before), type(after)))
         forms = f"{forms[0]} ({old})", f"{forms[1]} ({new})"
     rows: list[TextRow] = [("", *forms)]
     for place in found.places:
-        texts = printed(place.before), printed(place.after)
+        texts = safe_str(place.before), safe_str(place.after)
         if texts[0] == texts[1] or issubclass(type(place.before), str | bytes):
-            texts = clip(place.before.item()), clip(place.after.item())
+            texts = short_repr(place.before.item()), short_repr(place.after.item())
         rows.append((str([*place.at]), *texts))
     if not found.differing:
         is_same = found.differing == 0 and found.size > 0
@@ -1199,7 +1199,7 @@ def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
             _pointer(where)
             is_finite = type(leaf) is not float or math.isfinite(leaf)
             if type(leaf) not in _JSON_TYPES or not is_finite:
-                text = f"{clip(leaf)} ({type_name(leaf)}) at {where.where()}"
+                text = f"{short_repr(leaf)} ({type(leaf).__name__}) at {where.where()}"
                 raise EditError(f"JSON cannot hold {text}", path=where)
         found[-1]["value"] = value
     return found
@@ -1221,7 +1221,7 @@ def _pointer(path: KeyPath) -> str:
         elif type(key) is DictKey and type(key.key) is str:
             parts.append(key.key.replace("~", "~0").replace("/", "~1"))
         else:
-            what, place = clip(getattr(key, "entry", key)), path[: depth + 1]
+            what, place = short_repr(getattr(key, "entry", key)), path[: depth + 1]
             text = f"JSON cannot hold the key {what} at {place.where()}"
             raise EditError(text, path=place)
     return "/".join(parts)
@@ -1246,7 +1246,9 @@ def patched(
     """
     listed = json.loads(patch) if isinstance(patch, str | bytes) else patch
     if not isinstance(listed, Sequence):
-        raise EditError(f"a JSON Patch is a list of operations, got {clip(listed)}")
+        raise EditError(
+            f"a JSON Patch is a list of operations, got {short_repr(listed)}"
+        )
     for number, operation in enumerate(listed):
         try:
             tree = _applied(tree, operation, context, same)
@@ -1260,13 +1262,13 @@ def _applied(
 ) -> Any:
     """Return a tree after one operation."""
     if not isinstance(operation, dict):
-        raise EditError(f"it is not an object: {clip(operation)}")
+        raise EditError(f"it is not an object: {short_repr(operation)}")
     word, pointer = operation.get("op"), operation.get("path")
     value = copy.deepcopy(operation.get("value", MISSING))
     if word in ("add", "replace", "test") and value is MISSING:
         raise EditError("it has no 'value'")
     if word not in ("add", "copy", "move", "remove", "replace", "test"):
-        raise EditError(f"unknown operation {clip(word)}")
+        raise EditError(f"unknown operation {short_repr(word)}")
     if word == "add":
         return _added(tree, pointer, value, context)
     source = operation.get("from") if word in ("copy", "move") else pointer
@@ -1301,7 +1303,7 @@ def _added(tree: Any, pointer: Any, value: Any, context: Context) -> Any:
 
 def mismatch(path: KeyPath, wanted: Any, found: Any) -> EditError:
     """Return the error about a value that is not there, but another one."""
-    text = f"expected {clip(wanted)} at {path.where()}, found {clip(found)}"
+    text = f"expected {short_repr(wanted)} at {path.where()}, found {short_repr(found)}"
     return EditError(text, path=path)
 
 
@@ -1314,7 +1316,7 @@ def _read(tree: Any, pointer: Any, context: Context) -> tuple[KeyPath, Any]:
         EditError: It is not a pointer, or leads nowhere.
     """
     if type(pointer) is not str or not re.fullmatch("(/([^~/]|~[01])*)*", pointer):
-        raise EditError(f"not a JSON Pointer: {clip(pointer)}")
+        raise EditError(f"not a JSON Pointer: {short_repr(pointer)}")
     path, node = KeyPath(), tree
     for part in pointer.split("/")[1:]:
         where, token = path.where(), part.replace("~1", "/").replace("~0", "~")
@@ -1323,7 +1325,8 @@ def _read(tree: Any, pointer: Any, context: Context) -> tuple[KeyPath, Any]:
         rule = context.rule_of(node, path)
         if rule is None or not (rule.is_mapping or rule.is_sequence):
             raise EditError(
-                f"{clip(token)} goes into {clip(node)} ({type_name(node)}), which has "
+                f"{short_repr(token)} goes into {short_repr(node)} "
+                f"({type(node).__name__}), which has "
                 f"no members, at {where}",
                 path=path,
             )

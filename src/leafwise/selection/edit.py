@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from .._hooks import Displayable
 from .._records import MISSING
-from .._text import type_name
 from ..core.context import Context, context_of, path_of, plain_context
 from ..core.keypath import KeyPath, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -299,7 +298,9 @@ def changed_node(link: Any, node: Any, rule: Rule, flat: list[tuple[Any, Any]]) 
         made = rule.from_items(rule.rest(node), items)
         if len(made) == size:
             return made
-        told = f"the {type_name(node)} at {{where}} can hold at most {len(made)} items"
+        told = (
+            f"the {type(node).__name__} at {{where}} can hold at most {len(made)} items"
+        )
         raise _refusal(link, told)
     return _changed_object(link, node, rule, flat)
 
@@ -400,7 +401,8 @@ def _changed_object(
     made = rule.unflatten(aux, children)
     extras = None if rule.extras is None else rule.extras(made)
     refusal = (
-        f"the {type_name(node)} at {{where}} has a fixed number of children: they can "
+        f"the {type(node).__name__} at {{where}} has a fixed number of children: they "
+        "can "
         "be set, but not deleted, inserted or renamed"
     )
     grows = extras is not None or has_kinds(node)
@@ -565,7 +567,7 @@ class Selection(Displayable, Generic[Tree, Value]):
 
     def __repr__(self) -> str:
         chain = "".join(f"[{part.text}]" for part in self._selectors)
-        return f"<selection {chain} in {type_name(self.tree)}>"
+        return f"<selection {chain} in {type(self.tree).__name__}>"
 
     def _leafwise_chosen(self) -> tuple[Tree, Context, list[KeyPath]]:
         """Return the tree, by what it is read, and the paths; for what is drawn."""
@@ -805,7 +807,7 @@ def insertions(
             key = DictKey(key.idx)
         fits = type(key) is cls or (type(key) is GetAttrKey and has_kinds(node))
         if rule is None or not fits:
-            kind = "leaf" if rule is None else type_name(node)
+            kind = "leaf" if rule is None else type(node).__name__
             raise EditError(
                 f"cannot insert at {step.text!r} into the {kind} at {where}", path=path
             )
@@ -1032,7 +1034,7 @@ def tree_at(
         if len(found) != 1:
             places = ", ".join(path.where() for path in found[:3])
             wrong = f"occurs several times: {places}" if found else "is not in the tree"
-            raise EditError(f"where returned a {type_name(one)} that {wrong}")
+            raise EditError(f"where returned a {type(one).__name__} that {wrong}")
         chosen.append(found[0])
     if replace_fn is not None:
         new = [replace_fn(path(tree, namespace=namespace)) for path in chosen]

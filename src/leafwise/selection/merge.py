@@ -26,7 +26,7 @@ from typing import (
 )
 
 from .._records import MISSING
-from .._text import brief, clip, nearest, printed, type_name
+from .._text import join_names, nearest_names, safe_str, short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -111,8 +111,8 @@ def _called(f: Callable[..., Any], values: Sequence[Any], place: Any) -> Any:
 def _described(node: Any, context: Context) -> str:
     """Describe a node or leaf in a message."""
     if context.rule_of(node) is None:
-        return f"the leaf {clip(node)}"
-    return with_article(type_name(node))
+        return f"the leaf {short_repr(node)}"
+    return with_article(type(node).__name__)
 
 
 def _link(path: KeyPath) -> Any:
@@ -280,7 +280,7 @@ class Spot(NamedTuple):
                 return self._replace(function=None, **changes)
         known = ", ".join(repr(word) for words in _WORDS.values() for word in words)
         raise ValueError(
-            f"a rule must be one of {known}, or a function; got {clip(rule)}"
+            f"a rule must be one of {known}, or a function; got {short_repr(rule)}"
         )
 
 
@@ -369,7 +369,7 @@ add a rule for this path, "overlay" or "base", to choose which one wins
     for word, known in zip(spot[1:4], _WORDS.values(), strict=True):
         if word not in known:
             told = ", ".join(map(repr, known))
-            raise ValueError(f"{clip(word)} is not one of {told}")
+            raise ValueError(f"{short_repr(word)} is not one of {told}")
     context = context_of(none_is_leaf=True, namespace=namespace)
     listed = [(what, selector(key)) for what, key in keyed.items()]
     listed += (rules or {}).items()
@@ -537,12 +537,15 @@ class _Merging:
         if unknown and (rule.extras is None or rule.extras(below) is None):
             if spot.decides:
                 return None
-            name, near = unknown[0], nearest(str(unknown[0]), [k.name for k in known])
+            name, near = (
+                unknown[0],
+                nearest_names(str(unknown[0]), [k.name for k in known]),
+            )
             more = f" and {len(near) - 5} more" if len(near) > 5 else ""
             key = GetAttrKey(name) if isinstance(name, str) else DictKey(name)
             raise EditError(
-                f"the {type_name(below)} at {spot.path.where()} has no field "
-                f"{clip(name)}; it has {brief(near[:5])}{more}",
+                f"the {type(below).__name__} at {spot.path.where()} has no field "
+                f"{short_repr(name)}; it has {join_names(near[:5])}{more}",
                 path=path_below(spot.path, key),
             )
         return found
@@ -580,7 +583,9 @@ class _Merging:
             path = spot.path
             if not differ(below, above, self.context.below(path), Values()):
                 return below
-            text = f"{clip(below)} and {clip(above)} differ at {path.where()}"
+            text = (
+                f"{short_repr(below)} and {short_repr(above)} differ at {path.where()}"
+            )
             raise EditError(text, path=path)
         over, under = (_described(node, self.context) for node in (above, below))
         if over == under and type(above) is not type(below):
@@ -609,7 +614,9 @@ class _Merging:
             return rebuild(value, edits, self.context)
         except EditError as error:
             path = spot.path
-            raise EditError(f"in {path.where()}: {printed(error)}", path=path) from None
+            raise EditError(
+                f"in {path.where()}: {safe_str(error)}", path=path
+            ) from None
 
 
 # -------------------------------------------------------------------- fields of objects

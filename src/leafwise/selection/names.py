@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 from .._records import MISSING
-from .._text import clip, type_name
+from .._text import short_repr
 from ..core.context import Context, context_of
 from ..core.keys import DictKey, GetAttrKey
 from ..core.registry import GLOBAL
@@ -39,7 +39,7 @@ class FlatOptions(TypedDict, total=False):
 def _checked(sep: str) -> str:
     if not sep or any(letter in "[]'\"" for letter in sep):
         rule = "a separator must not be empty or contain quotes or brackets"
-        raise ValueError(f"{rule}, got {clip(sep)}")
+        raise ValueError(f"{rule}, got {short_repr(sep)}")
     return sep
 
 
@@ -146,7 +146,7 @@ def _rows(
         if strict and rule is not None and type(node) is not list and not has_names:
             other = " with keys that are no strings" * (type(node) is dict)
             raise EditError(
-                f"from_flat could not restore the {type_name(node)}{other} at "
+                f"from_flat could not restore the {type(node).__name__}{other} at "
                 f"{place.path.where()}; pass strict=False if from_flat will get a tree "
                 "like this one",
                 path=place.path,
@@ -357,6 +357,6 @@ def _grown(table: Mapping[str, Any], sep: str) -> Any:
         elif {*branch} == {*positions}:
             above[key] = [branch[position] for position in positions]
         else:
-            shown = ", ".join(map(clip, [*branch][:4]))
+            shown = ", ".join(map(short_repr, [*branch][:4]))
             raise EditError(f"expected names, or all positions from 0 on: {shown}")
     return root.get("", {})

@@ -32,7 +32,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .._text import FAULTS, brief, class_name, clip, nearest, printed, type_name
+from .._text import (
+    FAULTS,
+    join_names,
+    nearest_names,
+    safe_str,
+    short_repr,
+)
 from ..core.context import Context, path_of, plain_context, stopping_context
 from ..core.keypath import KeyPath, keystr, parse_literal
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
@@ -310,7 +316,9 @@ def _error(text: str, place: int, why: str) -> PathError:
     begin = max(0, place - _WINDOW)
     shown = text[begin : place + _WINDOW]
     if not shown.isprintable():
-        return PathError(f"not a pattern: {why}, at character {place}: {clip(text)}")
+        return PathError(
+            f"not a pattern: {why}, at character {place}: {short_repr(text)}"
+        )
     return PathError(f"not a pattern: {why}\n  {shown}\n  {' ' * (place - begin)}^")
 
 
@@ -649,7 +657,7 @@ def _leaves(text: str, test: Callable[[KeyPath, Any], object]) -> Selector:
 
 def _of_types(types: tuple[type, ...]) -> Selector:
     """Return the selector of the outermost nodes or leaves that are of some types."""
-    names = " or ".join(class_name(cls, qualified=False) for cls in types)
+    names = " or ".join(cls.__name__ for cls in types)
 
     def found(tree: Any, context: Context) -> list[Place]:
         if context.stop is None:
@@ -840,7 +848,11 @@ def _is_flag(value: Any) -> bool:
 
 
 def _no_selector(what: Any, wrong: Any) -> TypeError:
-    got = clip(what) if wrong is what else f"{type_name(what)} that has {clip(wrong)}"
+    got = (
+        short_repr(what)
+        if wrong is what
+        else f"{type(what).__name__} that has {short_repr(wrong)}"
+    )
     hint = "; it is a node, so it is read as a tree and not called" * callable(what)
     return TypeError(
         "a selector is a pattern, a KeyPath, a regular expression, a type, a "
@@ -877,28 +889,28 @@ def no_match(what: Selector, start: Place, context: Context) -> PathError:
         elif paths:
             last = steps[-1].text.strip("[]'\"@*")
             names = {keystr(p[-1:], simple=True): p for p in paths[_SEARCHED::-1]}
-            shown = [str(names[x]) or "the root" for x in nearest(last, names)]
-            why += f"; nearest: {brief(shown[:_SHOWN])}"
+            shown = [str(names[x]) or "the root" for x in nearest_names(last, names)]
+            why += f"; nearest: {join_names(shown[:_SHOWN])}"
         return PathError(f"no match for {what.text!r}: {why}")
     place, done = Place((), start.value), 0
     while found := find(start.value, steps[: done + 1], context):
         place, done = found[0], done + 1
     node, where = place.value, (context.root + place.path).where()
     rule = context.rule_of(node)
-    keys = [] if rule is None else [printed(key) for key in keys_of(node, rule)]
+    keys = [] if rule is None else [safe_str(key) for key in keys_of(node, rule)]
     keys += [] if rule is None else [f".{name}" for name in static_names(node, rule)]
     if type(node) is list and all(type(x) is dict and "name" in x for x in node):
-        keys = [f"[name={clip(item['name'])}]" for item in node]
+        keys = [f"[name={short_repr(item['name'])}]" for item in node]
     if rule is None:
         hint = how_to_register(type(node))
-        why = f"{where} is a leaf: {clip(node)}" + (hint and f"; {hint}")
+        why = f"{where} is a leaf: {short_repr(node)}" + (hint and f"; {hint}")
     elif not keys:
-        why = f"the {type_name(node)} at {where} is empty"
+        why = f"the {type(node).__name__} at {where} is empty"
     else:
-        near = few(nearest(steps[done].text, keys))
+        near = few(nearest_names(steps[done].text, keys))
         quoted = f"[{'.'.join(step.text for step in steps[done:])!r}]"
         hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
-        why = f"the {type_name(node)} at {where} has {near}{hint}"
+        why = f"the {type(node).__name__} at {where} has {near}{hint}"
     return PathError(f"no match for {what.text!r}: {why}")
 
 
@@ -917,7 +929,7 @@ _SEARCHED: Final = 2000
 def few(names: Sequence[str]) -> str:
     """Return the first names in one text, and how many more there are."""
     more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return brief(names[:_SHOWN]) + more
+    return join_names(names[:_SHOWN]) + more
 
 
 def with_article(name: str) -> str:

@@ -13,7 +13,7 @@ from contextlib import suppress
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Final
 
-from .._text import FAULTS, class_name, printable, printed
+from .._text import FAULTS, escape_controls, safe_str
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey
@@ -306,7 +306,7 @@ def _of_changes(diff: TreeDiff, depth: int, most: int) -> Item:
 
 def _of_change(item: Item, change: Change) -> Item:
     line = lines_of(change, Paint("never"))[0]
-    where = printable(change.path.where())
+    where = escape_controls(change.path.where())
     item.value, item.kind = change, line[0]
     told = line.removeprefix(f"{line[0]} {where}").removeprefix(": ")
     item.opening = told.removeprefix(" ")  # where something moved, an arrow
@@ -338,11 +338,11 @@ def key_text(item: Item) -> str:
     """
     key = item.key
     if key is None:
-        return printable(item.label.rstrip(":= "))
+        return escape_controls(item.label.rstrip(":= "))
     if type(key) is DictKey:
         return label_of(key)[:-2]
-    text = key.name if type(key) is GetAttrKey else printed(key)
-    return clipped(printable(text), _LONGEST_NAME)
+    text = key.name if type(key) is GetAttrKey else safe_str(key)
+    return clipped(escape_controls(text), _LONGEST_NAME)
 
 
 def type_text(item: Item) -> str:
@@ -351,10 +351,10 @@ def type_text(item: Item) -> str:
         return item.opening
     if isinstance(item.value, PyTreeDef):
         cls = item.value.type
-        name = class_name(type(None) if cls is None else cls, qualified=False)
+        name = (type(None) if cls is None else cls).__name__
     else:
         name = item.type
-    return clipped(printable(name), _LONGEST_NAME)
+    return clipped(escape_controls(name), _LONGEST_NAME)
 
 
 def value_text(item: Item) -> str:
@@ -363,11 +363,11 @@ def value_text(item: Item) -> str:
         return f"→ #{item.number}"
     mark = f"#{item.number} " if item.number else ""
     if not item.items:
-        return f"{mark}{printable(item.opening)}{printable(item.closing)}"
+        return f"{mark}{escape_controls(item.opening)}{escape_controls(item.closing)}"
     if item.is_closed:
         inner = item.items[0]
         inside = f"{inner.label}{inner.opening}"
-        return f"{mark}{printable(f'{item.opening}{inside}{item.closing}')}"
+        return f"{mark}{escape_controls(f'{item.opening}{inside}{item.closing}')}"
     return f"{mark}{type_text(item)}"
 
 
@@ -397,7 +397,7 @@ class Box:
         if above is not None:
             self.depth, self.count = above.depth + 1, len(items) // len(above.items)
             key = GetAttrKey(key_text(first)) if first.key is None else first.key
-            step = printable(printed(KeyPath([key])))
+            step = escape_controls(safe_str(KeyPath([key])))
             self.path = clipped(f"{above.path}{step}", _LONGEST_PATH)
         self.key, last = key_text(first), key_text(items[self.count - 1])
         if self.key != last:

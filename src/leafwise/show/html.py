@@ -9,7 +9,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any, Final
 
-from .._text import class_name, printable, printed, shown, type_name
+from .._text import escape_controls, safe_repr, safe_str
 from ..core.context import context_of
 from ..core.keys import GetAttrKey, SequenceKey
 from ..core.registry import GLOBAL
@@ -74,7 +74,7 @@ def to_html(
         ('<!doctype html>', True)
     """
     context = context_of(is_leaf, namespace=namespace)
-    title = type_name(tree) if document else None
+    title = type(tree).__name__ if document else None
     said, only = "", None
     if issubclass(type(tree), TreeDiff):
         body = _of_diff(tree, max_leaves)
@@ -96,7 +96,7 @@ def to_html(
                 tree, context, depth=depth, most=max_leaves, arrays=arrays, only=only
             )
             if root.role == "leaf" and not issubclass(type(tree), str | bytes):
-                lines = [] if is_array(tree) else shown(tree).splitlines()
+                lines = [] if is_array(tree) else safe_repr(tree).splitlines()
                 if len(lines) > 1:
                     root.opening = "\n".join(lines)
             body += f"<ul>{_rows(root, _opened(root))}</ul>"
@@ -116,7 +116,7 @@ def _rows(item: Item, opened: set[int], path: str = "") -> str:
     for inner in item.items:
         where = ""
         if inner.key is not None and (path or item.above is None):
-            where = f"{path}{printable(printed(inner.key))}"
+            where = f"{path}{escape_controls(safe_str(inner.key))}"
         rows.append(_rows(inner, opened, where if len(where) <= _LONGEST_PATH else ""))
     is_open = " open" if id(item) in opened else ""
     summary = f"<summary>{_line(item)}</summary><ul>{''.join(rows)}</ul>"
@@ -173,7 +173,7 @@ def _label(item: Item) -> str:
     if item.key is None or item.above is None:
         return ""
     is_known = isinstance(item.key, SequenceKey | GetAttrKey)
-    return f"{span('index' if is_known else 'dim', printed(item.key))} "
+    return f"{span('index' if is_known else 'dim', safe_str(item.key))} "
 
 
 def _node(item: Item) -> str:
@@ -201,7 +201,7 @@ def _leaf(item: Item) -> str:
         return f'<span class="lw-{name}"{_title(value)}>{safe(text)}</span>'
     if len(text) > _LONGEST_VALUES:
         text = f"{text[:_LONGEST_VALUES]}\n..."
-    said = "\n".join(escape(printable(line)) for line in text.split("\n"))
+    said = "\n".join(escape(escape_controls(line)) for line in text.split("\n"))
     return f'<pre class="lw-{name}"{_title(value)}>{said}</pre>'
 
 
@@ -220,7 +220,7 @@ def _title(value: Any) -> str:
     module = cls.__module__
     if module in ("", "builtins") or cls is Part:
         return ""
-    return f' title="{safe(f"{module}.{class_name(cls)}")}"'
+    return f' title="{safe(f"{module}.{cls.__qualname__}")}"'
 
 
 # ---------------------------------------------------------------------- differences

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
 
-from .._text import FAULTS, class_name, printable, shown, type_name
+from .._text import FAULTS, escape_controls, safe_repr
 from ..core.context import Context
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -83,7 +83,7 @@ class Item:
     @property
     def type(self) -> str:
         """The name of the class of the value."""
-        return type_name(self.value)
+        return type(self.value).__name__
 
     @property
     def is_closed(self) -> bool:
@@ -216,7 +216,7 @@ class _Reader:
         """Return the item of a value, without its text, as if it were a leaf."""
         is_static = above is not None and (child.key is None or above.role == "static")
         item = Item("static" if is_static else "leaf", child.value, above, child.key)
-        item.label = printable(child.label) or label_of(child.key)
+        item.label = escape_controls(child.label) or label_of(child.key)
         kind, around = child.kind, "" if above is None else above.kind
         item.kind = (kind or around) if isinstance(kind, str) else kind(around)
         return item
@@ -229,11 +229,13 @@ class _Reader:
         if sketch is None:
             item.opening = leaf_text(item.value, self.arrays)
             return
-        item.opening, item.closing = printable(sketch.opening), sketch.closing
+        item.opening, item.closing = escape_controls(sketch.opening), sketch.closing
         with suppress(*FAULTS):  # something inside cannot be looked through
             said = sketch.comment
             nested = item.above is not None
-            item.comment = printable(said if isinstance(said, str) else said(nested))
+            item.comment = escape_controls(
+                said if isinstance(said, str) else said(nested)
+            )
         if item.role == "leaf":
             item.role = "node"
         share = self.shares.get((id(item.value), id(wanted)), 0)
@@ -380,7 +382,7 @@ def _sketched(
         )
     kinds = {type(key) for key in keys}
     inner = "{}" if kinds == {DictKey} else "[]" if kinds == {SequenceKey} else ""
-    name = class_name(cls, qualified=False)
+    name = cls.__name__
     return Sketch(children, f"{name}({inner[:1]}", f"{inner[1:]})")
 
 
@@ -399,7 +401,7 @@ def label_of(key: Any) -> str:
     if type(key) is DictKey:
         return f"{_short(key.key)}: "
     if type(key) is GetAttrKey:
-        return f"{printable(key.name)}="
+        return f"{escape_controls(key.name)}="
     return ""
 
 
@@ -428,15 +430,15 @@ def leaf_text(value: Any, arrays: Arrays = "short") -> str:
     if type(value) is PyTreeDef:
         return "*"
     if hasattr(type(value), "_leafwise_sketch"):  # which failed, and so would its repr
-        return f"<{type_name(value)} that cannot be printed>"
+        return f"<{type(value).__name__} that cannot be printed>"
     if not is_array(value):
         return _short(value)
     if arrays == "values":
-        return "\n".join(map(printable, shown(value).splitlines()))
+        return "\n".join(map(escape_controls, safe_repr(value).splitlines()))
     try:
-        form = printable(str(form_of(value)))
+        form = escape_controls(str(form_of(value)))
     except FAULTS:
-        return f"<{type_name(value)}>"
+        return f"<{type(value).__name__}>"
     with suppress(*FAULTS):  # it only says what it would be, or where no one can read
         return f"{form}({_numbers(value.tolist())})" if _is_small(value) else form
     return form
@@ -458,11 +460,11 @@ def _numbers(values: Any) -> str:
 def _short(value: Any) -> str:
     """Return the `repr` of a value in one line, cut if it is long."""
     if type(value) not in (str, bytes):
-        text = _NEW_LINE.sub(" ", shown(value)[: 2 * _LONGEST])
-        text = printable(_ADDRESS.sub("", text))
+        text = _NEW_LINE.sub(" ", safe_repr(value)[: 2 * _LONGEST])
+        text = escape_controls(_ADDRESS.sub("", text))
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
     if len(value) <= _LONGEST:
-        return printable(repr(value))
+        return escape_controls(repr(value))
     what = "characters" if isinstance(value, str) else "bytes"
     text = repr(value[: _LONGEST // 2])
-    return printable(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")
+    return escape_controls(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")

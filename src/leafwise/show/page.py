@@ -11,7 +11,7 @@ from html import escape
 from pkgutil import get_data
 from typing import Final
 
-from .._text import printable
+from .._text import escape_controls
 from .colors import SIGNS
 from .text import clipped
 
@@ -44,7 +44,7 @@ def framed(body: str, *, title: str | None = None) -> str:
 
 def safe(said: str, longest: int = _LONGEST) -> str:
     """Return a text with invisible characters made visible, shortened and escaped."""
-    return escape(clipped(printable(said[: longest + 1]), longest))
+    return escape(clipped(escape_controls(said[: longest + 1]), longest))
 
 
 def span(name: str, said: str) -> str:

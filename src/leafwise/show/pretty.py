@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from typing import IO, TYPE_CHECKING, Any
 
-from .._text import clip
+from .._text import short_repr
 from ..core.context import context_of
 from ..core.registry import GLOBAL
 from .colors import terminal_width
@@ -71,7 +71,9 @@ def pformat(
         {'layers': [... 3 with 5 leaves], 'name': 'mlp'}
     """
     if arrays not in ("short", "values"):
-        raise ValueError(f"arrays must be 'short' or 'values', not {clip(arrays)}")
+        raise ValueError(
+            f"arrays must be 'short' or 'values', not {short_repr(arrays)}"
+        )
     context = context_of(is_leaf, namespace=namespace)
     root = outline(tree, context, depth=depth, most=max_leaves, arrays=arrays)
     return lay_out(as_part(root), width)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from typing import Any, Final
 
-from .._text import shown
+from .._text import safe_repr
 from ..core.context import context_of
 from ..core.treedef import PyTreeDef
 from ..selection.diff import TreeDiff
@@ -36,7 +36,7 @@ def rich_of(value: Any, options: Any) -> Iterator[Any]:
         return
     highlight: Any = import_module("rich.highlighter").ReprHighlighter()
     if type(value) is PyTreeDef or sketch_of(value, context_of()) is None:
-        said = shown(value)
+        said = safe_repr(value)
     else:
         said = pformat(value, width=max(options.max_width, _NARROWEST))
     yield highlight(text(said))

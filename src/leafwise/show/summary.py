@@ -17,7 +17,7 @@ from operator import add, mul, sub
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from .._text import FAULTS, clip, printable, printed, type_name
+from .._text import FAULTS, escape_controls, safe_str, short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey, SequenceKey
@@ -109,7 +109,9 @@ def tree_summary(
         known = get_args(words)
         if word is not None and word not in known:
             told = ", ".join(map(repr, known))
-            raise ValueError(f"{name} must be one of {told} or None, got {clip(word)}")
+            raise ValueError(
+                f"{name} must be one of {told} or None, got {short_repr(word)}"
+            )
     for name, number in (("depth", depth), ("max_rows", max_rows)):
         if number is not None and number < 0:
             raise ValueError(f"{name} must not be negative, got {number}")
@@ -455,7 +457,7 @@ class _Entry:
     @property
     def type(self) -> str:
         """The name of the class of the value."""
-        return clipped(printable(type_name(self.value)), _LONGEST)
+        return clipped(escape_controls(type(self.value).__name__), _LONGEST)
 
     @property
     def label(self) -> str:
@@ -468,7 +470,7 @@ class _Entry:
         else:
             bare = node.rule.bare_keys(node.aux, len(node.values))[self.index]
             key = DictKey(bare) if node.rule.is_mapping else SequenceKey(bare)
-        return clipped(printable(printed(KeyPath((key,)))), _LONGEST)
+        return clipped(escape_controls(safe_str(KeyPath((key,)))), _LONGEST)
 
     @property
     def path(self) -> str:
@@ -644,7 +646,7 @@ def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
     """Return the shape and the dtype of an array."""
     shape, dtype = shape_of(value), ""
     with suppress(*FAULTS):
-        dtype = "" if shape is None else printable(form_of(value).dtype)
+        dtype = "" if shape is None else escape_controls(form_of(value).dtype)
     return shape, clipped(dtype, _LONGEST)
 
 

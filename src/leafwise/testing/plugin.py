@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import Any
 
-from .._text import FAULTS, clip
+from .._text import FAULTS, short_repr
 from ..core.context import context_of
 from ..equality.leaves import Values
 from ..selection.diff import changes_between, headline, lines_of_all
@@ -49,7 +49,7 @@ def pytest_assertrepr_compare(
             return None
         most = None if config.option.verbose > 1 else 20
         lines = [f"  {line}" for line in lines_of_all(found, most)]
-        title = f"{clip(left)} == {clip(right)}"
+        title = f"{short_repr(left)} == {short_repr(right)}"
         return [title, "", headline(found, "left -> right"), *lines]
     except FAULTS:  # of the operands: an == that raises, a cycle
         return None

@@ -15,7 +15,7 @@ from operator import is_
 from typing import Any, Final
 
 from .._lazy import real
-from .._text import class_name, clip, described, printed, type_name
+from .._text import safe_str, short_repr, typed_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Functions, Rule, count_of_children
 from ..core.register import DataclassRule, FunctionRule, StaticRule
@@ -74,14 +74,15 @@ example with object.__new__(cls)
     for example in given:
         if type(example) is not cls:
             raise TypeError(
-                f"an example must be an instance of {class_name(cls)} itself, got "
-                f"{described(example)}"
+                f"an example must be an instance of {cls.__qualname__} itself, got "
+                f"{typed_repr(example)}"
             )
     rule = view_of(namespace).resolve(cls)
     if rule is None:
         why = explain_leaf(given[0], namespace=namespace)
         raise AssertionError(
-            f"{class_name(cls)} is not a node: an instance is {why}; register the class"
+            f"{cls.__qualname__} is not a node: an instance is {why}; register the "
+            "class"
         )
     faults: dict[str, None] = {}
     for node in given:
@@ -98,7 +99,7 @@ example with object.__new__(cls)
     if faults:
         number = f"{len(faults)} fault{'s' * (len(faults) > 1)}"
         origin = f", {rule.origin()}," if rule.where else ""
-        first = f"the registration of {class_name(cls)}{origin} has {number}:"
+        first = f"the registration of {cls.__qualname__}{origin} has {number}:"
         raise AssertionError("\n  - ".join([first, *faults]))
 
 
@@ -115,7 +116,7 @@ def _call(what: str, function: Any, *args: Any) -> Any:
     try:
         return function(*args)
     except Exception as error:  # of the user's flatten, unflatten and methods
-        raise _Failure(f"{what}: {type_name(error)}: {printed(error)}") from error
+        raise _Failure(f"{what}: {type(error).__name__}: {safe_str(error)}") from error
 
 
 class _Example:
@@ -194,22 +195,24 @@ def _compared(example: _Example) -> str:
     try:
         equal = data == data
     except Exception as error:  # of the user's __eq__
-        return f"aux data cannot be compared: {type_name(error)}: {printed(error)}"
+        return f"aux data cannot be compared: {type(error).__name__}: {safe_str(error)}"
     if not isinstance(equal, bool):
-        return f"the == of aux data must return a bool, got {described(equal)}"
+        return f"the == of aux data must return a bool, got {typed_repr(equal)}"
     try:
         number = hash(data)
     except Exception as error:  # of the user's __hash__
-        return f"aux data cannot be hashed: {printed(error)}"
+        return f"aux data cannot be hashed: {safe_str(error)}"
     try:
         copied = copy.deepcopy(data)
     except Exception:  # of the user's class: not all aux data can be copied
         return ""
     if not exact.same(copied, data):
-        return f"aux data {clip(data)} is not equal to its copy"
+        return f"aux data {short_repr(data)} is not equal to its copy"
     if hash(copied) == number:
         return ""
-    return f"aux data {clip(data)} and its copy are equal but have different hashes"
+    return (
+        f"aux data {short_repr(data)} and its copy are equal but have different hashes"
+    )
 
 
 def _keys_counted(example: _Example) -> str:
@@ -221,7 +224,7 @@ def _keys_counted(example: _Example) -> str:
 def _keys_read(example: _Example) -> str:
     """Compare each child with what its key reads."""
     node, keys = example.node, example.keys
-    texts = [printed(key) for key in keys]
+    texts = [safe_str(key) for key in keys]
     for key, child, text in zip(keys, example.children, texts, strict=True):
         if texts.count(text) > 1:
             return f"several children have the key {text}"
@@ -232,11 +235,14 @@ def _keys_read(example: _Example) -> str:
         try:
             found = key.get(node)
         except Exception:  # of the user's __getitem__ or property
-            lacks = f"{class_name(type(node))} has no such"
+            lacks = f"{type(node).__qualname__} has no such"
             what = "item" if is_item else "attribute"
             return f"the key {text} cannot be read: {lacks} {what}"
         if found is not child and not alike(found, child):
-            return f"the key {text} reads {clip(found)}, not its child {clip(child)}"
+            return (
+                f"the key {text} reads {short_repr(found)}, "
+                f"not its child {short_repr(child)}"
+            )
     return ""
 
 
@@ -251,7 +257,8 @@ def _repeated(example: _Example) -> str:
         return "flatten returns different child objects on each call"
     if not example.rule.same_aux(aux, example.aux):
         return (
-            f"flatten returns aux data {clip(example.data)} that is not equal to the "
+            f"flatten returns aux data {short_repr(example.data)} that is not equal "
+            "to the "
             "aux data of a second call, so no two treedefs are equal"
         )
     return ""
@@ -274,7 +281,7 @@ def _separate(example: _Example) -> str:
     simple = str | bytes | int | float | complex | type | None  # the same by chance
     for child in example.children:
         if not isinstance(child, simple) and _holds(data, partial(is_, child)):
-            return f"aux data contains a child: {clip(child)}"
+            return f"aux data contains a child: {short_repr(child)}"
     return ""
 
 
@@ -301,8 +308,8 @@ def _in_order(example: _Example) -> str:
 def _made_anew(example: _Example) -> str:
     made, cls = example.made, type(example.node)
     if type(made) is not cls:
-        returned = "None" if made is None else f"a {class_name(type(made))}"
-        return f"unflatten returns {returned} instead of a {class_name(cls)}"
+        returned = "None" if made is None else f"a {type(made).__qualname__}"
+        return f"unflatten returns {returned} instead of a {cls.__qualname__}"
     if made is example.node and example.children:
         return "unflatten returns the node that was flattened"
     same = made is example.made and example.children
@@ -320,12 +327,13 @@ def _restored(example: _Example) -> str:
         a, b = next((a, b) for a, b in zip(old, new, strict=True) if a is not b)
         return (
             "a round trip replaces a child by another object: "
-            f"{described(a)} becomes {described(b)}; neither flatten nor unflatten may "
+            f"{typed_repr(a)} becomes {typed_repr(b)}; neither flatten nor unflatten "
+            "may "
             "copy or convert it"
         )
     if not example.rule.same_aux(aux, example.aux):
-        other = clip(example.rule.node_data(aux))
-        return f"aux data {clip(example.data)} becomes {other} in a round trip"
+        other = short_repr(example.rule.node_data(aux))
+        return f"aux data {short_repr(example.data)} becomes {other} in a round trip"
     return ""
 
 
@@ -338,7 +346,9 @@ def _attributes_restored(example: _Example) -> str:
         compare: Any = type(a).__eq__
         by_identity = compare is object.__eq__ and type(a) is type(b)
         if not (a is b or by_identity or alike(a, b)):
-            return f"a round trip changes .{name} from {clip(a)} to {clip(b)}"
+            return (
+                f"a round trip changes .{name} from {short_repr(a)} to {short_repr(b)}"
+            )
     return ""
 
 
@@ -366,13 +376,15 @@ def _takes_any(example: _Example) -> str:
         if not example.same(children, given):
             other = next(b for a, b in zip(given, children, strict=True) if a is not b)
             return (
-                f"a child that is replaced by {name} comes back as {clip(other)}; "
+                f"a child that is replaced by {name} comes back as "
+                f"{short_repr(other)}; "
                 "neither flatten nor unflatten may copy, convert or check it"
             )
         if not example.rule.same_aux(aux, example.aux):
             return (
-                f"aux data depends on the children: it is {clip(example.data)}, and "
-                f"{clip(example.rule.node_data(aux))} if the children are {name}"
+                f"aux data depends on the children: it is {short_repr(example.data)}, "
+                "and "
+                f"{short_repr(example.rule.node_data(aux))} if the children are {name}"
             )
     return ""
 

@@ -14,7 +14,6 @@ from dataclasses import MISSING
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_type_hints
 
-from .._text import class_name
 from ..core.context import context_of
 from ..core.node import Fields, Rule
 from ..core.registry import GLOBAL, View, view_of
@@ -191,9 +190,9 @@ def _maker(sort: Any, view: View, keys: Any) -> Callable[[Any], Any]:
         tuples = _strategies().tuples
         return lambda children: tuples(*[children] * count).map(unflatten)
     raise TypeError(
-        f"no strategy is known for the node class {class_name(sort)}: pass a function "
+        f"no strategy is known for the node class {sort.__qualname__}: pass a function "
         "that takes a strategy for children and returns one for nodes, such as lambda "
-        f"children: st.builds({class_name(sort, qualified=False)}, children)"
+        f"children: st.builds({sort.__name__}, children)"
     )
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from inspect import Parameter
 from typing import Any, Final, NamedTuple, TypeVar
 
-from ..._text import described
+from ..._text import typed_repr
 from ...core.context import Context, plain_context
 from ...core.registry import GLOBAL, View, current, view_of
 from ...core.treedef import PyTreeDef
@@ -34,7 +34,7 @@ def view(none_is_leaf: bool = False, namespace: str = "") -> View:
         TypeError: The namespace is not a string.
     """
     if not isinstance(namespace, str):
-        raise TypeError(f"the namespace must be a string, got {described(namespace)}")
+        raise TypeError(f"the namespace must be a string, got {typed_repr(namespace)}")
     name = namespace if namespace in current.state.layers else GLOBAL
     found = view_of(name, bool(none_is_leaf))
     is_inserted = ordered and (namespace in ordered or GLOBAL in ordered)

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple
 
 from ..._records import MISSING
-from ..._text import clip
+from ..._text import short_repr
 from ...core.context import Context
 from ...core.matching import Difference, differences
 from ...core.treedef import PyTreeDef
@@ -236,7 +236,7 @@ def tree_transpose(
         raise ValueError("Tree structures must have at least one leaf.")
     leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     if len(leaves) != outer_size * inner_size:
-        expected = clip(outer_treespec.compose(inner_treespec))
+        expected = short_repr(outer_treespec.compose(inner_treespec))
         told = f"expected {expected}, got {len(leaves)} leaves"
         raise TypeError(f"Tree structure mismatch: {told}.")
     columns = (leaves[index::inner_size] for index in range(inner_size))

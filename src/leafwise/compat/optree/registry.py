@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, Final
 
-from ..._text import described
+from ..._text import typed_repr
 from ...core.builtins import BUILTINS, BY_NAME
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
@@ -304,7 +304,7 @@ def register_pytree_node(
     name = name_of(namespace)
     for function in (flatten_func, unflatten_func):
         if not callable(function):
-            raise TypeError(f"Expected a function, got {described(function)}")
+            raise TypeError(f"Expected a function, got {typed_repr(function)}")
 
     check_new(cls, name)
     if is_namedtuple_class(cls) or is_structseq_class(cls):

@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any, Self
 
-from ..._text import class_name, described
+from ..._text import typed_repr
 from ...core.matching import code_text
 from ...core.registry import GLOBAL, Mode, current, namespaces
 from ...core.treedef import PyTreeDef
@@ -351,7 +351,7 @@ def check_spec(who: str, spec: Any) -> None:
         TypeError: It is something else.
     """
     if not isinstance(spec, PyTreeSpec):
-        raise TypeError(f"{who}() takes a PyTreeSpec, got {described(spec)}")
+        raise TypeError(f"{who}() takes a PyTreeSpec, got {typed_repr(spec)}")
 
 
 def _place(what: str, index: Any, count: int) -> int:
@@ -406,6 +406,6 @@ def merged(treedef: PyTreeDef, namespace: str) -> PyTreeSpec:
     rules = current.state.layers[namespace].rules if namespace in namespaces() else {}
     for _, rule, _, _ in treedef._code if rules else ():
         if rules.get(rule.cls, rule) is not rule:
-            told = f"{class_name(rule.cls)} is not a node of its original registration"
+            told = f"{rule.cls.__qualname__} is not a node of its original registration"
             raise ValueError(f"in namespace {namespace!r}, {told}")
     return spec_of(treedef, namespace)

@@ -33,7 +33,7 @@ from typing import (
 )
 
 from ..._lazy import need
-from ..._text import clip, described, shown, type_name
+from ..._text import safe_repr, short_repr, typed_repr
 from ...core.matching import describe
 from ...core.register import StaticRule
 from ...core.registry import current, install
@@ -227,7 +227,8 @@ def take_static(
         if has_objects(value):
             raise ValueError(
                 f"{named(place)} is static, but its values may change: it is or "
-                f"contains objects ({clip(value)}). Pass it as an ordinary argument; "
+                f"contains objects ({short_repr(value)}). Pass it as an ordinary "
+                "argument; "
                 "its static fields stay static"
             )
     return static, *put_static(dict.fromkeys(static), args, kwargs)
@@ -645,7 +646,7 @@ def value_and_grad(
         if not isinstance(result, tuple) or len(result) != 2:
             raise TypeError(
                 "with has_aux=True the function must return a pair of a number and "
-                f"auxiliary data; it returned {described(result)}"
+                f"auxiliary data; it returned {typed_repr(result)}"
             )
         return result
 
@@ -717,7 +718,7 @@ def _targets(
     if not any(indexes for indexes, _ in targets):
         frozen = kinds.count(Kind.FROZEN)
         more = f" ({frozen} of its values are frozen)" if frozen else ""
-        filters = " or ".join({shown(meant): 0 for _, meant in chosen})
+        filters = " or ".join({safe_repr(meant): 0 for _, meant in chosen})
         raise ValueError(
             f"{filters} matches no value of argument {', '.join(map(str, numbers))}: "
             f"there is nothing to differentiate{more}"
@@ -943,7 +944,8 @@ def _refuse_two_ways(flat: FlatGraph, places: Places, groups: AxisGroups) -> Non
             axis, axis_again = groups.inputs[places(path)], groups.inputs[index]
             if axis != axis_again:
                 raise ValueError(
-                    f"the {type_name(flat.tracked[number])} at {named(first)} is the "
+                    f"the {type(flat.tracked[number]).__name__} at {named(first)} is "
+                    "the "
                     f"same object as the one at {named(again)}, and can only be mapped "
                     f"in one way: {named(path)} has axis {axis}, and {named(other)} "
                     f"has axis {axis_again}"

@@ -21,7 +21,7 @@ from types import FunctionType, MethodType
 from typing import Any, Final, ParamSpec, TypeAlias, TypeVar
 
 from ..._hooks import hooks
-from ..._text import class_name, described, shown
+from ..._text import safe_repr, typed_repr
 from ...core.register import StaticRule
 from ...core.registry import install
 from ...errors import TraceError
@@ -84,7 +84,7 @@ def has_objects(value: Any) -> bool:
 def dressed(function: Call) -> Callable[[Call], Call]:
     """Return a decorator that makes a function look like another one."""
     if not callable(function):
-        raise TypeError(f"a transform takes a function, got {described(function)}")
+        raise TypeError(f"a transform takes a function, got {typed_repr(function)}")
     updated = ("__dict__",) if isinstance(function, FunctionType) else ()
     return functools.wraps(function, updated=updated)
 
@@ -335,7 +335,7 @@ def _refuse_leaks(
     level, base = hooks.trace_level(), hooks.outer_level
     entries = (entry for entry in flat.code if entry[0] in (NODE, VARIABLE))
     for obj, path, entry in zip(flat.tracked, flat.first, entries, strict=True):
-        kind = class_name(type(obj))
+        kind = type(obj).__qualname__
         if id(obj) not in indexes and getattr(obj, "_leafwise_stamp", base) != level:
             raise TraceError(
                 f"the {kind} in {name_of(path)} is captured: "
@@ -349,7 +349,7 @@ def _refuse_leaks(
             tracer = sys.modules["jax"].core.Tracer
             if any(isinstance(held.value, tracer) for held in find_data(value)):
                 raise TraceError(
-                    f"{shown(name)} of the {kind} in {name_of(path)} is static, or "
+                    f"{safe_repr(name)} of the {kind} in {name_of(path)} is static, or "
                     "metadata, and holds a value that is being traced. Return the "
                     "value, or store it in a variable or another attribute"
                 )

@@ -150,8 +150,20 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = _later(
         __name__,
         _HOMES,
-        "compat configs errors files integrations nn registry selection show testing "
-        "tree typing",
+        (
+            "compat",
+            "configs",
+            "errors",
+            "files",
+            "integrations",
+            "nn",
+            "registry",
+            "selection",
+            "show",
+            "testing",
+            "tree",
+            "typing",
+        ),
     )
 
 # fmt: off

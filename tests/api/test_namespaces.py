@@ -90,7 +90,7 @@ def test_declaring_a_namespace_twice():
     """The second object is bound to the same namespace; the name is kept."""
     again = lw.namespace("test-namespaces")
     assert again.name == SPACE.name == "test-namespaces"
-    assert repr(again) == "<leafwise namespace 'ops-binding'>"
+    assert repr(again) == "<leafwise namespace 'test-namespaces'>"
     assert again.tree_leaves(TREE) == [1, 2]
     assert isinstance(again, Namespace)
     assert "test-namespaces" in lw.registry.namespaces()

@@ -150,7 +150,6 @@ CALLS = {
         lambda a, **how: lw.at(a, missing_ok=True, **how)[int, tuple].items()
     ),
     "at, mask": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["*"].mask()),
-    "tree_map_outer": of_all(lw.selection.tree_map_outer, row),
     "to_mermaid": of_one(lw.show.to_mermaid),
     "to_html": of_one(lw.show.to_html),
     "to_svg": of_one(lw.show.to_svg),

@@ -77,7 +77,6 @@ CALLS = {
         lambda a, **how: lw.tree.flatten_one_level(a, **how)[:4]
     ),
     "tree_reduce": of_one(lambda a, **how: lw.tree_reduce(row, a, 0, **how)),
-    "tree_reduce_associative": of_one(lw.tree.reduce_associative, row, identity=0),
     "tree_all": of_one(lw.tree_all),
     "tree_any": of_one(lw.tree_any),
     "tree_sum": of_one(lw.tree_sum),

@@ -300,7 +300,7 @@ def tree_reduce_associative(
     Raises:
         TypeError: There are no leaves and no identity.
     """
-    leaves = tree_leaves(tree, is_leaf)
+    leaves: list[T] = tree_leaves(tree, is_leaf)
     if leaves:
         return _fold_halves(operation, leaves)
     if isinstance(identity, Missing):

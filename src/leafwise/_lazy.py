@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from ._hooks import hooks
+from ._runtime import late_imports
 
 
 HOMES: Final = {
@@ -64,6 +65,17 @@ def real(name: str) -> Any:
     return sys.modules.get(name)
 
 
+def late_module(name: str, package: str | None = None) -> Any:
+    """Import a module when it is first used; a fork waits for it.
+
+    Args:
+        name: Its name, which may be relative to the package.
+        package: The package.
+    """
+    with late_imports:
+        return import_module(name, package)
+
+
 def need(module: str, what: str, extra: str = "") -> Any:
     """Import a module that is installed only by those who want it.
 
@@ -76,7 +88,7 @@ def need(module: str, what: str, extra: str = "") -> Any:
         ModuleNotFoundError: It is not installed; the message says how to do that.
     """
     try:
-        return import_module(module)
+        return late_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
@@ -134,16 +146,16 @@ def later(
 
     def load(name: str) -> Any:
         if name in rooms:
-            return import_module(f".{name}", package)
+            return late_module(f".{name}", package)
         if name not in found:
             text = f"module {module!r} has no attribute {name!r}"
             for room in () if name.startswith("_") else rooms:
                 there = name.removeprefix("tree_") if room == "tree" else name
-                if there in getattr(import_module(f".{room}", package), "__all__", ()):
+                if there in getattr(late_module(f".{room}", package), "__all__", ()):
                     text += f"; there is {module}.{room}.{there}"
             raise AttributeError(text, name=name, obj=owner)
         home, original = found[name]
-        value = getattr(import_module(f".{home}", package), original)
+        value = getattr(late_module(f".{home}", package), original)
         vars(owner)[name] = value
         return value
 

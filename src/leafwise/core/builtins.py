@@ -444,7 +444,7 @@ class Partial(functools.partial[R], Generic[R]):
 @functools.cache
 def _tell_frameworks() -> None:
     """Let jax, torch and optree learn of `Partial`, with its first object."""
-    hooks.announcements.tell(Partial)
+    hooks.announce(Partial)
 
 
 _PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))

@@ -524,7 +524,7 @@ def install(
 
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
-        hooks.announcements.tell(cls)
+        hooks.announce(cls)
     return cls
 
 

@@ -6,8 +6,8 @@ the one finder on `sys.meta_path`, which is there only while a module is awaited
 also the moment at which torch's compiler learns what to trace.
 
 What is particular to a framework stands in a module of its own, which is loaded by its
-name once the framework is, and knows nothing of this one. Small, since the first tree
-that the engine takes note of loads it.
+name once the framework is, and knows nothing of this one. Small, since it is loaded
+with the package.
 
 `LEAFWISE_BRIDGE=0` in the environment switches all of it off.
 """
@@ -15,7 +15,6 @@ that the engine takes note of loads it.
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .._hooks import hooks
-from .._lazy import is_loading, real
+from .._lazy import is_loading, late_module, real
 from .._runtime import Guard, live_classes
 from .._text import safe_repr
 from ..core.node import Rule
@@ -265,7 +264,7 @@ class Framework:
 
 def _module_of(name: str) -> Any:
     """Return what this package knows of a framework."""
-    return importlib.import_module(f".{name}", __package__)
+    return late_module(f".{name}", __package__)
 
 
 FRAMEWORKS: Final = {name: Framework(name) for name in ("jax", "optree", "torch")}
@@ -393,20 +392,14 @@ def _learn_what_is_known(_value: Any) -> None:
 
 def listen() -> None:
     """Take note of all classes that are announced, and wait for the frameworks."""
-    with _guard.lock:
-        if hooks.announcements.listeners:  # another thread was first
-            return
-        if not is_enabled():
-            hooks.announcements.listeners.append(_note)
-            hooks.foreign_nodes.append(_learn_what_is_known)
-            return
-        hooks.announcements.listeners.append(
-            _announce
-        )  # first, so that no class is missed
-    for cls in hooks.announcements.take():
-        _announce(cls)
+    if not is_enabled():
+        hooks.class_announced.append(_note)
+        hooks.foreign_nodes.append(_learn_what_is_known)
+        return
+    hooks.class_announced.append(_announce)
     for name in FRAMEWORKS:
         after_import(name, functools.partial(enable, name))
+    watch_compiler()
 
 
-watch_compiler()
+listen()

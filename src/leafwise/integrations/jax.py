@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import real
+from .._runtime import late_imports
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..ops.map import tree_flatten
 
@@ -33,7 +34,8 @@ def begin(jax: Any) -> None:
         jax: The module.
     """
     # here, since classes of `nn` are registered in jax while `nn` is imported
-    from ..nn.checks import watch  # noqa: PLC0415
+    with late_imports:
+        from ..nn.checks import watch  # noqa: PLC0415
 
     try:
         core = importlib.import_module("jax.extend.core")

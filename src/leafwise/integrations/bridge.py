@@ -182,34 +182,51 @@ class Aux:
 
 
 class Node:
-    """A rule as functions that a framework can register.
+    """A class as functions that a framework can register.
+
+    A framework keeps the functions that it was given first: neither jax nor torch has a
+    public way to replace or remove them. So `flatten` asks for the rule of the class at
+    each call. What was flattened is rebuilt by the rule that flattened it, which is in
+    the aux data.
+
+    Args:
+        cls: The class.
+        rule: Its rule.
 
     Attributes:
-        rule: The rule.
+        rule: The rule; after `unregister_pytree_node`, the last one that was used.
         flatten: Takes a node, returns its children and `Aux`.
-        unflatten: Takes `Aux` and the children, returns a node.
     """
 
-    __slots__ = ("flatten", "rule", "unflatten")
+    __slots__ = ("flatten", "rule")
 
-    def __init__(self, rule: Rule) -> None:
-        def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
-            children, aux = rule.flatten(node)
-            return children, Aux(rule, aux)
-
-        def unflatten(aux: Aux, children: Any) -> Any:
-            return rule.unflatten(aux.aux, [*children])
-
+    def __init__(self, cls: type, rule: Rule) -> None:
         self.rule = rule
+
+        def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
+            # what the view has learned first, since that is one step
+            current_rule = current.view.rules.get(cls) or lookup(cls)
+            if current_rule is None:
+                current_rule = self.rule
+            else:
+                self.rule = current_rule
+            children, aux = current_rule.flatten(node)
+            return children, Aux(current_rule, aux)
+
         self.flatten = flatten
-        self.unflatten = unflatten
+
+    def unflatten(self, aux: Aux, children: Any) -> Any:
+        """Return a node with these children."""
+        return aux.rule.unflatten(aux.aux, [*children])
 
     def keys(self, aux: Aux, count: int) -> Sequence[Any]:
         """Return the keys of the children."""
-        return self.rule.keys(aux.aux, count)
+        return aux.rule.keys(aux.aux, count)
 
 
 # ---------------------------------------------------------------- telling frameworks
+
+_IS_LEAF: Final = "its instances are leaves"
 
 
 class Framework:
@@ -242,7 +259,7 @@ class Framework:
     def take(self, cls: type) -> None:
         """Register a class, if the framework is loaded and does not know it."""
         module = self.module()
-        if module is None or cls in self.done:
+        if module is None or self.done.get(cls, _IS_LEAF) != _IS_LEAF:
             return
         ways = _module_of(self.name)
         if not self.begun:
@@ -253,11 +270,11 @@ class Framework:
                 action()
         rule = lookup(cls)
         if rule is None:
-            self.done[cls] = "its instances are leaves"
+            self.done[cls] = _IS_LEAF
             return
         self.done[cls] = ""
         try:
-            ways.register(module, cls, Node(rule))
+            ways.register(module, cls, Node(cls, rule))
         except ValueError as error:  # so all of them say that they know a class
             self.done[cls] = f"registered there already: {error}"
 

@@ -34,7 +34,8 @@ from ..core.keys import DictKey as DictKey
 from ..core.keys import FlattenedIndexKey as FlattenedIndexKey
 from ..core.keys import GetAttrKey as GetAttrKey
 from ..core.keys import SequenceKey as SequenceKey
-from ..core.registry import declare_namespace, lookup
+from ..core.node import Rule
+from ..core.registry import add_adopter, declare_namespace, lookup
 from ..dataclasses import register_dataclass as register_fields
 from ..errors import FlattenError
 from ..integrations.bridge import once_loaded
@@ -78,7 +79,13 @@ class _Leaves(metaclass=_LeafClass):
     """What is a node elsewhere in leafwise and a leaf in jax."""
 
 
+def _named_tuple_rule(cls: type) -> Rule | None:
+    """Return the rule of a tuple with `_fields`, which is a named tuple for jax."""
+    return nodes.NAMEDTUPLE if nodes.has_field_names(cls) else None
+
+
 declare_namespace(NAMESPACE, leaves=(_Leaves,))
+add_adopter(_named_tuple_rule, namespace=NAMESPACE)
 
 
 # ------------------------------------------------------------------------- treedefs

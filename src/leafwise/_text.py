@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
+from ._runtime import late_imports
+
 
 FAULTS: Final = (
     ArithmeticError,
@@ -191,7 +193,8 @@ def is_similar(a: str, b: str) -> bool:
 
 def _similarity(a: str, b: str) -> float:
     """Return how much of two texts is the same, from 0 to 1; long texts are cut."""
-    from difflib import SequenceMatcher  # late: it imports much
+    with late_imports:
+        from difflib import SequenceMatcher  # late: it imports much
 
     matcher = SequenceMatcher(None, a[:_MAX_COMPARED], b[:_MAX_COMPARED], False)
     return matcher.ratio()

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, Final, TypeAlias, TypeVar
 
 from ._records import Record
+from ._runtime import late_imports
 from ._text import safe_repr, short_repr
 
 
@@ -142,7 +143,8 @@ def field(
         entries.setdefault("static", not declared_kind.is_data)  # by jax and equinox
         if declared_kind not in (Kind.DATA, Kind.STATIC):
             entries[KIND] = declared_kind
-    import dataclasses  # late: it imports inspect
+    with late_imports:
+        import dataclasses  # late: it imports inspect
 
     return dataclasses.field(metadata=entries, **options)
 

@@ -35,7 +35,14 @@ from ..core.keys import DictKey as DictKey
 from ..core.keys import FlattenedIndexKey as FlattenedIndexKey
 from ..core.keys import GetAttrKey as GetAttrKey
 from ..core.keys import SequenceKey as SequenceKey
-from ..core.registry import declare_namespace, lookup
+from ..core.node import Rule
+from ..core.registry import (
+    add_adopter,
+    declare_namespace,
+    is_built_in_leaf,
+    is_registered,
+    lookup,
+)
 from ..dataclasses import register_dataclass as register_fields
 from ..errors import FlattenError
 from ..integrations.bridge import once_loaded
@@ -79,7 +86,13 @@ class _Leaves(metaclass=_LeafClass):
     """What is a node elsewhere in leafwise and a leaf in jax."""
 
 
+def _named_tuple_rule(cls: type) -> Rule | None:
+    """Return the rule of a tuple with `_fields`, which is a named tuple for jax."""
+    return nodes.NAMEDTUPLE if nodes.has_field_names(cls) else None
+
+
 declare_namespace(NAMESPACE, leaves=(_Leaves,))
+add_adopter(_named_tuple_rule, namespace=NAMESPACE)
 
 
 # ------------------------------------------------------------------------- treedefs
@@ -398,8 +411,18 @@ def register_pytree_node(
             raise TypeError(f"a function is wanted, got {typed_repr(function)}")
     with_keys = flatten_with_keys_func and _checked(flatten_with_keys_func, pairs=True)
     registering.register_pytree_node(
-        nodetype, _checked(flatten_func), unflatten_func, with_keys, bridge=True
+        nodetype,
+        _checked(flatten_func),
+        unflatten_func,
+        with_keys,
+        exist_ok=_is_new_built_in(nodetype),
+        bridge=True,
     )
+
+
+def _is_new_built_in(cls: object) -> bool:
+    """Return whether a class is a built-in leaf, which jax lets one register once."""
+    return isinstance(cls, type) and is_built_in_leaf(cls) and not is_registered(cls)
 
 
 def _checked(flatten: Callable[[Any], Any], pairs: bool = False) -> Any:
@@ -451,7 +474,7 @@ def register_pytree_with_keys_class(cls: C) -> C:
 
 def register_static(cls: C) -> C:
     """Make instances of a class part of the structure."""
-    return registering.register_static(cls, bridge=True)
+    return registering.register_static(cls, exist_ok=_is_new_built_in(cls), bridge=True)
 
 
 def register_dataclass(

@@ -8,7 +8,6 @@ ruamel.yaml and tomlkit are imported only when they are needed.
 
 from __future__ import annotations
 
-import importlib
 import json
 import os
 import re
@@ -19,6 +18,8 @@ from importlib.util import find_spec
 from io import StringIO
 from typing import Any, ClassVar, Final, NamedTuple
 
+from .._lazy import late_module
+from .._runtime import late_imports
 from .._text import escape_controls, short_repr
 from ..core.serial import unique_keys
 from ..errors import FileError
@@ -290,7 +291,7 @@ def _misfit(tree: Any, kind: str, allow_nan: bool) -> str:
 
 def _need(package: str, kind: str) -> Any:
     try:
-        return importlib.import_module(package)
+        return late_module(package)
     except ImportError as error:
         raise FormatError(
             f"{kind} needs {package}, which is not installed: "
@@ -357,7 +358,8 @@ def json_default(value: Any) -> str:
 
 
 def _read_toml(text: str, written: bool) -> Document:
-    import tomllib  # and with it datetime
+    with late_imports:
+        import tomllib  # and with it datetime
 
     tree = tomllib.loads(
         text, parse_float=_WRITTEN["parse_float"] if written else float

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+from .._runtime import late_imports
 from .._text import (
     escape_lines,
     join_names,
@@ -213,7 +214,8 @@ def _code(key: Any, name: str) -> str:
     Raises:
         ValueError: There is no such code.
     """
-    from .literals import code_of, is_plain_name  # and with it ast
+    with late_imports:
+        from .literals import code_of, is_plain_name  # and with it ast
 
     match key:
         case FlattenedIndexKey(index):
@@ -306,7 +308,8 @@ def _read_key(text: str, found: re.Match[str]) -> Any:
 
 def _value(text: str, start: int, end: int) -> Any:
     """Read the literal between two places."""
-    from .literals import NO_LITERAL, read_literal  # and with it ast
+    with late_imports:
+        from .literals import NO_LITERAL, read_literal  # and with it ast
 
     try:
         return read_literal(text[start:end])

@@ -27,6 +27,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import Any, Final
 
+from .._runtime import late_imports
 from .._text import safe_repr, safe_str, short_repr
 from ..errors import CompareError
 from .arrays import (
@@ -289,7 +290,10 @@ def _close(a: Any, b: Any, asked: Asked) -> bool:
     """Return whether two real numbers are within the tolerance, exactly if need be."""
     if isinstance(a, float) and isinstance(b, float):
         return _is_near(abs(a - b), max(abs(a), abs(b)), asked)
-    from fractions import Fraction  # only where numbers are neither equal nor floats
+    with late_imports:
+        from fractions import (
+            Fraction,  # only where numbers are neither equal nor floats
+        )
 
     try:
         x, y = Fraction(a), Fraction(b)

@@ -158,7 +158,7 @@ class Variable(DataNode, Generic[T]):
         super().__init_subclass__(**kwargs)
         cls._leafwise_is_narrow = True
         _adopt(cls)
-        hooks.announcements.tell(cls)
+        hooks.announce(cls)
 
     def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
         if isinstance(value, Variable):

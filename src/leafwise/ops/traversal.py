@@ -289,6 +289,9 @@ class Visit(enum.Enum):
         STOP: Keep everything from here on as it is.
         DELETE: Remove the node from its parent.
 
+    For all other functions these are ordinary values: a mapped function that returns
+    `DELETE` puts it into the new tree, which `tree_merge` takes as an overlay.
+
     Example:
         >>> import leafwise as lw
         >>> lw.tree_visit([1, None, 2], lambda x, path, parent:

@@ -32,6 +32,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from .._runtime import late_imports
 from .._text import (
     FAULTS,
     join_names,
@@ -829,7 +830,8 @@ def _of_text(text: str) -> Selector:
 def _takes_path(what: Callable[..., object]) -> bool:
     """Return whether a predicate needs two arguments, path and leaf."""
     try:
-        import inspect  # and with it ast, dis and tokenize
+        with late_imports:
+            import inspect  # and with it ast, dis and tokenize
 
         parameters = inspect.signature(what).parameters.values()
     except (TypeError, ValueError):

@@ -23,7 +23,7 @@ from ...core.builtins import BUILTINS, BY_NAME
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
 from ...core.register import FunctionRule
-from ...core.registry import EMPTY, GLOBAL, current, install
+from ...core.registry import EMPTY, GLOBAL, current, install, is_built_in_leaf
 from ...core.registry import unregister_pytree_node as unregister
 from . import accessors
 from .accessors import AutoEntry, PyTreeEntry, PyTreeKind, auto_class
@@ -325,7 +325,7 @@ def put(cls: Any, name: str, *how: Any) -> Any:
     def make(of: type, **given: Any) -> Rule:
         return OptreeRule(of, *how, **given)
 
-    return install(cls, make, name)
+    return install(cls, make, name, exist_ok=is_built_in_leaf(cls))  # new: see above
 
 
 def check_new(cls: type, name: str) -> None:

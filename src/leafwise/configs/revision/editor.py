@@ -13,9 +13,9 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from importlib import import_module
 from typing import Any, Final, NamedTuple
 
+from ..._lazy import late_module
 from ...selection.align import aligned
 from .. import formats
 from ..formats import Document
@@ -72,7 +72,7 @@ def revise(text: str, document: Document, tree: Any, *, allow_nan: bool = False)
         if document.kind == "json":
             made = _of_json(plain, document, tree, allow_nan)
         else:
-            writer = import_module(f".{document.kind}", __package__)
+            writer = late_module(f".{document.kind}", __package__)
             made = writer.remade(plain, document, tree)
         made.encode()
     except RecursionError as error:

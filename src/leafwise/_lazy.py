@@ -18,7 +18,7 @@ from ._hooks import hooks
 
 
 HOMES: Final = {
-    "configs": "override read",
+    "configs": "override read write",
     "core.fingerprint": "fingerprint",
     "dataclasses": "dataclass register_dataclass",
     "fields": "data field static",

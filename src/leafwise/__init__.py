@@ -75,8 +75,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import show as show
     from . import testing as testing
     from . import typing as typing
-    from .configs.formats import read
     from .configs.overrides import override
+    from .configs.read_write import read, write
     from .core.fingerprint import fingerprint
     from .dataclasses import dataclass, register_dataclass
     from .fields import data, field, static
@@ -170,5 +170,6 @@ __all__ = [
     "tree_paths", "tree_reduce", "tree_size", "tree_stack", "tree_structure",
     "tree_sum", "tree_summary", "tree_transpose", "tree_unflatten", "tree_unstack",
     "tree_update", "tree_visit", "tree_walk", "tree_zip", "unregister_pytree_node",
+    "write",
 ]
 # fmt: on

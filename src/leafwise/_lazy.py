@@ -48,6 +48,7 @@ HOMES: Final = {
     "tree_summary": "show",
     "tree_unstack": "ops.arrays",
     "tree_update": "selection",
+    "write": "configs",
 }
 """The lazy names of `leafwise`, with the module that each is imported from.
 

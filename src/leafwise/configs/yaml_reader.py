@@ -220,13 +220,16 @@ class _Constructor(SafeConstructor):
 
     def construct_tagged(self, node: Any) -> Tagged:
         """Return the value of a node whose tag only its program knows."""
-        if not node.tag.startswith("!"):
-            raise _malformed(f"the tag {node.tag} is not known", node)
+        tag = node.tag
+        if tag.startswith(_STANDARD):
+            tag = f"!!{tag.removeprefix(_STANDARD)}"
+        elif not tag.startswith("!"):
+            tag = f"!<{tag}>"
         if node.id == "scalar":
-            return Tagged(node.tag, node.value)
+            return Tagged(tag, node.value)
         if node.id == "sequence":
-            return Tagged(node.tag, self.construct_sequence(node, deep=True))
-        return Tagged(node.tag, self.construct_mapping(node, deep=True))
+            return Tagged(tag, self.construct_sequence(node, deep=True))
+        return Tagged(tag, self.construct_mapping(node, deep=True))
 
 
 def _malformed(problem: str, node: Any) -> ConstructorError:
@@ -249,6 +252,11 @@ _Constructor.add_constructor(f"{_STANDARD}int", _construct_int)
 _Constructor.add_constructor(f"{_STANDARD}float", _construct_float)
 _Constructor.add_constructor(f"{_STANDARD}omap", _Constructor.construct_yaml_pairs)
 _Constructor.add_constructor(None, _Constructor.construct_tagged)
+
+
+def is_tagged(node: Any) -> bool:
+    """Return whether the value of a node is a `Tagged`."""
+    return node.tag not in _Constructor.yaml_constructors
 
 
 def yaml_loader(*, written: bool = False, aliases: bool = False) -> Any:
@@ -315,10 +323,15 @@ def _represent_number(dumper: Any, number: Any) -> Any:
 
 
 def _represent_tagged(dumper: Any, tagged: Tagged) -> Any:
+    tag = tagged.tag
+    if tag.startswith("!!"):
+        tag = _STANDARD + tag.removeprefix("!!")
+    elif tag.startswith("!<"):
+        tag = tag[2:-1]
     if isinstance(tagged.value, str):
-        return dumper.represent_scalar(tagged.tag, tagged.value)
+        return dumper.represent_scalar(tag, tagged.value)
     node = dumper.represent_data(tagged.value)
-    node.ctag = Tag(suffix=tagged.tag)
+    node.ctag = Tag(suffix=tag)
     return node
 
 

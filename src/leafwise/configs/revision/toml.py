@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections import defaultdict
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 from .. import formats
@@ -293,9 +294,9 @@ class TomlEditor(Editor):
             self.add_section(path, key, value)
             return
         if has_header or dotted is None:
-            line = (
-                f"{self.key(key)} = {self.inline(value, None, self.quote_in(path))}\n"
-            )
+            quotes = self.quotes.get(path, set())
+            quote = next(iter(quotes)) if len(quotes) == 1 else ""
+            line = f"{self.key(key)} = {self.inline(value, None, quote)}\n"
             last = self.last_pairs.get(path, self.headers.get(path))
             if last is None:
                 self.first_lines.setdefault(path, []).append(line)
@@ -308,14 +309,15 @@ class TomlEditor(Editor):
         indent = self.indent_at(first_name) if last.value else ""
         self.edits.append((last.end, last.end, indent + line))
 
-    def quote_in(self, path: Path) -> str:
-        """Return the quote of the strings below a header, if all of them have it."""
-        last = self.last_pairs.get(path)
-        if last is None:
-            return ""
-        values = [x.value for x in self.below[path] if x.value and x.section == path]
-        quotes = {self.text[value.start] for value in values} & {'"', "'"}
-        return quotes.pop() if len(quotes) == 1 else ""
+    @cached_property
+    def quotes(self) -> dict[Path, set[str]]:
+        """By path of a header, the quotes of the strings below it."""
+        quotes: dict[Path, set[str]] = {}
+        for pair in self.pairs.values():
+            letter = self.text[pair.value.start] if pair.value else ""
+            if letter in ("'", '"'):
+                quotes.setdefault(pair.section, set()).add(letter)
+        return quotes
 
     def add_section(self, path: Path, key: str, value: Any) -> None:
         """Add a table or an array of tables, behind what is in its table already."""

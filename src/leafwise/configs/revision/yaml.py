@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 from ...core.keys import DictKey, SequenceKey
 from ...selection.names import name_of
 from ..documents import Document, RevisionError, Tagged
-from ..yaml_reader import MERGE, quoted, yaml_dumper, yaml_loader, yaml_text
+from ..yaml_reader import MERGE, is_tagged, quoted, yaml_dumper, yaml_loader, yaml_text
 from .changes import GONE, same, steps
 from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, start_of
 
@@ -318,7 +318,7 @@ class _Scanner:
             entries.append(entry)
             place = entry.end
         end = node.end_mark.index if is_flow else place
-        if str(node.tag).startswith("!"):  # a value of `Tagged`
+        if is_tagged(node):
             return YamlPart(LEAF, start, end if is_flow else end - 1, bare)
         if is_flow:
             is_odd |= text[bare] not in "[{"

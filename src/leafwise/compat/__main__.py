@@ -49,7 +49,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     try:
         for name in options.names.split(","):
             install(name, force=options.force)
-    except (ImportError, ValueError) as error:
+    except ImportError as error:
+        parser.error(f"{error.name} is installed; --force replaces it by the stand-in")
+    except ValueError as error:
         parser.error(str(error))
     if program[0] == "-m":
         sys.argv = program[1:]

@@ -641,7 +641,7 @@ def _flatten_partial(node: Partial) -> tuple[Any, Any]:
     return (node.args, node.keywords), node.func
 
 
-def _unflatten_partial(func: Any, children: Any) -> Partial:
+def _unflatten_partial(func: Any, children: Any) -> Any:
     args, keywords = children
     return Partial(func, *args, **keywords)
 

@@ -66,8 +66,8 @@ def install(name: str, *, force: bool = False) -> ModuleType:
     """
     names = _with_submodules(name)
     if not force and not is_standin(name) and _is_available(name):
-        hint = "force=True, or --force on the command line, replaces it"
-        raise ImportError(f"{name} is installed; {hint}", name=name)
+        message = f"{name} is installed; with force=True the stand-in takes its place"
+        raise ImportError(message, name=name)
     modules = {}
     for each in names:
         modules[each] = import_module(f"{__package__}.{STANDINS[each]}")

@@ -110,11 +110,11 @@ class PyTreeSpec:
         """
         return self.entries()[index]
 
-    def children(self) -> list[Self]:
+    def children(self) -> list[PyTreeSpec]:
         """Return the structures of the children of the root."""
         return [self._like(child) for child in self.treedef.children()]
 
-    def child(self, index: int, /) -> Self:
+    def child(self, index: int, /) -> PyTreeSpec:
         """Return the structure of one child of the root.
 
         Raises:
@@ -122,7 +122,7 @@ class PyTreeSpec:
         """
         return self.children()[index]
 
-    def one_level(self) -> Self | None:
+    def one_level(self) -> PyTreeSpec | None:
         """Return the root with leaves as children, or None for a leaf."""
         root = self._root()
         return None if root is None else self._like(self._one_level(root))
@@ -323,21 +323,16 @@ class PyTreeSpec:
         mode = Mode(self.treedef.namespace, self.none_is_leaf)
         return treedef_of([*leaves, step], mode)
 
-    def _like(self, treedef: PyTreeDef) -> Self:
+    def _like(self, treedef: PyTreeDef) -> PyTreeSpec:
         """Return a structure in the same namespace, which it may not depend on."""
-        return _make(type(self), treedef, self.namespace)
-
-
-def _make(cls: type[Any], treedef: PyTreeDef, namespace: str) -> Any:
-    spec = object.__new__(cls)
-    spec.treedef = treedef
-    spec.namespace = namespace
-    return spec
+        return spec_of(treedef, self.namespace)
 
 
 def spec_of(treedef: PyTreeDef, namespace: str = "") -> PyTreeSpec:
     """Return a treedef as a `PyTreeSpec` that depends on a namespace."""
-    spec: PyTreeSpec = _make(PyTreeSpec, treedef, namespace)
+    spec = object.__new__(PyTreeSpec)
+    spec.treedef = treedef
+    spec.namespace = namespace
     return spec
 
 

@@ -45,7 +45,7 @@ FIELDS: Final = "__optree_dataclass_fields__"
 # ---------------------------------------------------------------------------- entries
 
 
-@dataclasses.dataclass(repr=False, eq=False, frozen=True, slots=True)
+@dataclasses.dataclass(repr=False, frozen=True, slots=True)
 class PyTreeEntry:
     """The place of a child in a node.
 
@@ -82,14 +82,8 @@ class PyTreeEntry:
             message = f"{type(obj)!r} cannot be read by {self!r}"
             raise TypeError(message) from error
 
-    def __add__(self, other: Any, /) -> PyTreeAccessor:
+    def __add__(self, other: Any, /) -> Any:
         return PyTreeAccessor((self,)) + other
-
-    def __eq__(self, other: object, /) -> bool:
-        return isinstance(other, PyTreeEntry) and _identity(self) == _identity(other)
-
-    def __hash__(self) -> int:
-        return hash(_identity(self))
 
     def __repr__(self) -> str:
         value = getattr(self, self.shown)
@@ -102,12 +96,6 @@ class PyTreeEntry:
             node: The code for the node.
         """
         return f"{node}[<flat index {self.entry!r}>]"
-
-
-def _identity(entry: PyTreeEntry) -> tuple[Any, ...]:
-    # Entries of two classes are equal in optree if they read and print the same.
-    cls = type(entry)
-    return entry.entry, entry.type, entry.kind, cls.__call__, cls.codify
 
 
 class AutoEntry(PyTreeEntry):

@@ -151,9 +151,9 @@ def make_dataclass(
     attributes: Any = ns
     if namespace is None or isinstance(namespace, dict):
         attributes = namespace
-        namespace = ns  # type: ignore[assignment]  # checked when it is registered
+        namespace = ns  # it is checked when the class is registered
     if sys.version_info >= (3, 12) and "module" not in options:
-        caller = sys._getframe(1).f_globals  # as `dataclasses` does
+        caller = sys._getframe(1).f_globals  # noqa: SLF001  # as `dataclasses` does
         options["module"] = caller.get("__name__")
     cls = dataclasses.make_dataclass(cls_name, fields, namespace=attributes, **options)
     return register_node(cls, namespace=namespace)
@@ -175,11 +175,15 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
     cls, where = registry.class_and_namespace(cls, namespace)
     if cls is None:
         return functools.partial(register_node, namespace=where)
-    if not dataclasses.is_dataclass(cls):
+    return _register_dataclass(cls, registry.name_or_global(where))
+
+
+def _register_dataclass(cls: Any, name: str) -> Any:
+    is_dataclass: bool = dataclasses.is_dataclass(cls)
+    if not is_dataclass:
         raise TypeError(f"{cls!r} is not a dataclass")
     if FIELDS in vars(cls):
         raise TypeError(f"{cls!r} is registered already")
-    name = registry.name_or_global(where)
     registry.check_new(cls, name)
     children, others = _children_and_others(cls)
     setattr(cls, FIELDS, (MappingProxyType(children), MappingProxyType(others)))

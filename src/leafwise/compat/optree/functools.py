@@ -23,7 +23,7 @@ else:
 
 
 @register_pytree_node_class(namespace=GLOBAL_NAMESPACE)
-class partial(functools.partial[Any], CustomTreeNode[T]):  # its name
+class partial(functools.partial[Any], CustomTreeNode[T]):  # noqa: N801  # its name in optree
     """A `functools.partial` whose arguments are leaves and whose function is not.
 
     Args:

@@ -127,7 +127,7 @@ def reexport(*, namespace: str, module: str | None = None) -> Any:
     """
     name_or_global(namespace)
     if module is None:
-        caller = sys._getframe(1).f_globals  # as `namedtuple` does
+        caller = sys._getframe(1).f_globals  # noqa: SLF001  # as `namedtuple` does
         module = f"{caller.get('__name__', '__main__')}.pytree"
     if not builtins.all(part.isidentifier() for part in module.split(".")):
         raise ValueError(f"no module can have the name {module!r}")

@@ -101,6 +101,6 @@ class PyTree(Generic[T]):
         return super().__class_getitem__(param)  # type: ignore[misc]
 
 
-def PyTreeTypeVar(name: str, param: Any) -> Any:  # its name in optree
+def PyTreeTypeVar(name: str, param: Any) -> Any:  # noqa: N802  # its name
     """Return `PyTree[param]`; the name is that of the annotation in optree."""
     return PyTree[param]

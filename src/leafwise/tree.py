@@ -52,7 +52,6 @@ from .ops.traversal import tree_any as any
 from .ops.traversal import tree_max as max
 from .ops.traversal import tree_min as min
 from .ops.traversal import tree_reduce as reduce
-from .ops.traversal import tree_reduce_associative as reduce_associative
 from .ops.traversal import tree_sum as sum
 from .ops.traversal import tree_visit as visit
 from .ops.traversal import tree_walk as walk
@@ -87,7 +86,7 @@ __all__ = [
     "flatten_with_path", "is_leaf", "iter", "leaves", "leaves_with_path",
     "map", "map_", "map_only", "map_shared", "map_with_path", "max",
     "merge", "min", "nbytes", "partition", "paths", "prefix_errors", "reduce",
-    "reduce_associative", "replace_nones", "size", "stack", "structure", "sum",
+    "replace_nones", "size", "stack", "structure", "sum",
     "summary", "transpose", "transpose_map", "transpose_map_with_path", "treedef_tuple",
     "unflatten", "unstack", "unzip", "update", "visit", "walk", "zip",
 ]

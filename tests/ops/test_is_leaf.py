@@ -76,7 +76,6 @@ CALLS = {
         lambda a, **how: lw.tree.flatten_one_level(a, **how)[:4]
     ),
     "tree_reduce": of_one(lambda a, **how: lw.tree_reduce(row, a, 0, **how)),
-    "tree_reduce_associative": of_one(lw.tree.reduce_associative, row, identity=0),
     "tree_all": of_one(lw.tree_all),
     "tree_any": of_one(lw.tree_any),
     "tree_sum": of_one(lw.tree_sum),
@@ -149,7 +148,6 @@ CALLS = {
         lambda a, **how: lw.at(a, missing_ok=True, **how)[int, tuple].items()
     ),
     "at, mask": of_one(lambda a, **how: lw.at(a, missing_ok=True, **how)["*"].mask()),
-    "tree_map_outer": of_all(lw.selection.tree_map_outer, row),
     "to_mermaid": of_one(lw.show.to_mermaid),
     "to_html": of_one(lw.show.to_html),
     "to_svg": of_one(lw.show.to_svg),

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         tree_diff,
     )
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
-    from .merge import tree_map_outer, tree_merge
+    from .merge import tree_merge
     from .names import FlatReport, from_flat, to_flat
     from .partition import (
         tree_combine,
@@ -60,7 +60,6 @@ _HOMES: Final = {
     "tree_diff": "diff",
     "tree_filter": "partition",
     "tree_labels": "partition",
-    "tree_map_outer": "merge",
     "tree_merge": "merge",
     "tree_move": "edit",
     "tree_partition": "partition",
@@ -78,7 +77,7 @@ __all__ = [
     "ArrayDifference", "Change", "FlatReport", "Form", "Place", "Selection", "Selector",
     "SetDifference", "TextDifference", "TreeDiff", "at", "from_flat",
     "selector", "to_flat", "tree_at", "tree_combine", "tree_diff", "tree_filter",
-    "tree_labels", "tree_map_outer", "tree_merge", "tree_move",
+    "tree_labels", "tree_merge", "tree_move",
     "tree_partition", "tree_rename", "tree_update",
 ]
 # fmt: on

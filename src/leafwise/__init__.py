@@ -22,6 +22,7 @@ from . import tree as tree
 from ._hooks import hooks as _slots
 from ._lazy import HOMES as _HOMES
 from ._lazy import later as _later
+from ._names import hint_for as _hint_for
 from ._records import MISSING
 from ._runtime import late_imports as _late_imports
 from .core.builtins import Partial
@@ -67,6 +68,8 @@ from .ops.traversal import (
 if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import compat as compat
     from . import configs as configs
+    from . import dataclasses as dataclasses
+    from . import fields as fields
     from . import files as files
     from . import integrations as integrations
     from . import nn as nn
@@ -142,7 +145,9 @@ if not TYPE_CHECKING:
         (
             "compat",
             "configs",
+            "dataclasses",
             "errors",
+            "fields",
             "files",
             "integrations",
             "nn",
@@ -153,6 +158,7 @@ if not TYPE_CHECKING:
             "tree",
             "typing",
         ),
+        hint_for=_hint_for,
     )
 
 # fmt: off

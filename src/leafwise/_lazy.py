@@ -133,6 +133,7 @@ def later(
     homes: Mapping[str, str],
     submodules: Sequence[str] = (),
     prefix: str = "",
+    hint_for: Callable[[str], str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a module with lazy names.
 
@@ -141,6 +142,7 @@ def later(
         homes: From each lazy name to the module that has it, relative to the package.
         submodules: The submodules that are attributes, too.
         prefix: What the names begin with in the modules that have them.
+        hint_for: Takes a name that is missing, and returns the end of the error.
     """
     owner = sys.modules[module]
     package = owner.__spec__.parent if owner.__spec__ else module
@@ -149,8 +151,9 @@ def later(
         if name in submodules:
             return late_module(f".{name}", package)
         if name not in homes:
-            hint = _hint(name, module, submodules)
-            message = f"module {module!r} has no attribute {name!r}{hint}"
+            message = f"module {module!r} has no attribute {name!r}"
+            if hint_for is not None:
+                message += hint_for(name)
             raise AttributeError(message, name=name, obj=owner)
         home = late_module(f".{homes[name]}", package)
         value = getattr(home, prefix + name)
@@ -162,18 +165,3 @@ def later(
         return sorted({*owner.__all__, *homes, *submodules, *special})
 
     return load, names
-
-
-def _hint(name: str, package: str, submodules: Sequence[str]) -> str:
-    """Return the part of an error that names the submodules with a public name."""
-    hint = ""
-    if name.startswith("_"):
-        return hint
-    for submodule in submodules:
-        public_name = name
-        if submodule == "tree":
-            public_name = name.removeprefix("tree_")
-        home = late_module(f".{submodule}", package)
-        if public_name in getattr(home, "__all__", ()):
-            hint += f"; there is {package}.{submodule}.{public_name}"
-    return hint

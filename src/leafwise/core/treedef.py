@@ -31,6 +31,7 @@ from .matching import (
     mismatch_error,
     same_code,
 )
+from .node import Rule
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,
@@ -657,3 +658,33 @@ def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
         if name:
             joined = part._mode
     return joined
+
+
+# ---------------------------------------------------------- for packages above this one
+
+
+def code_of(treedef: PyTreeDef) -> Code:
+    """Return the nodes of a treedef in post-order; see `walk`."""
+    return treedef._code
+
+
+def treedef_of(steps: Iterable[Step], mode: Mode) -> PyTreeDef:
+    """Return the treedef of the steps of a structure, in post-order."""
+    return PyTreeDef._of(steps, mode)
+
+
+def fold_treedef(
+    treedef: PyTreeDef,
+    leaves: Iterable[Any],
+    f_leaf: Callable[[Any], Any] | None,
+    f_node: Callable[[Rule, Any, list[Any]], Any],
+) -> Any:
+    """Fold a treedef as its method `walk` does; `f_node` takes the rule of each node.
+
+    Args:
+        treedef: The treedef.
+        leaves: As many leaves as it has.
+        f_leaf: Called on each leaf first, unless it is None.
+        f_node: Takes the rule, the aux data and the results of the children.
+    """
+    return treedef._fold(leaves, f_leaf, f_node)

@@ -106,8 +106,15 @@ class PyTreeDef:
     def __init__(self) -> None:
         raise TypeError("a PyTreeDef is made from a tree: use tree_structure(tree)")
 
-    num_leaves = property(lambda self: self.treedef.num_leaves)
-    num_nodes = property(lambda self: self.treedef.num_nodes)
+    @property
+    def num_leaves(self) -> int:
+        """The number of leaves."""
+        return self.treedef.num_leaves
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes, leaves included."""
+        return self.treedef.num_nodes
 
     def unflatten(self, leaves: Iterable[Any], /) -> Any:
         """Build a tree from its leaves."""

@@ -71,7 +71,7 @@ class Document(NamedTuple):
 class WrittenInt(int):
     """An int from a text that writes it in another way than Python: `0644`, `0x1F`."""
 
-    plain: ClassVar = int
+    plain: ClassVar[type[int]] = int
     text: str
 
     def __repr__(self) -> str:
@@ -81,7 +81,7 @@ class WrittenInt(int):
 class WrittenFloat(float):
     """A float from a text that writes it in another way than Python: `1e3`, `1.20`."""
 
-    plain: ClassVar = float
+    plain: ClassVar[type[float]] = float
     text: str
     __repr__ = WrittenInt.__repr__
 
@@ -376,7 +376,7 @@ def _with_ints(value: Any, item: Any) -> Any:
     return as_written(item.as_string(), value) if type(value) is int else value
 
 
-toml_writer = partial(_need, "tomlkit", "writing TOML")
+toml_writer: Final[Callable[[], Any]] = partial(_need, "tomlkit", "writing TOML")
 """Returns the package that writes TOML; raises `FormatError` if it is missing."""
 
 

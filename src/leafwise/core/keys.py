@@ -260,6 +260,11 @@ class DictKeys:
 
     __slots__ = ("_gather", "_objects", "inserted", "is_structure", "ordered", "read")
 
+    inserted: tuple[Any, ...]
+    ordered: tuple[Any, ...]
+    is_structure: bool
+    read: Callable[[Any], tuple[Any, ...]]
+
     def __init__(
         self,
         inserted: tuple[Any, ...],

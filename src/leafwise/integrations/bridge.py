@@ -167,8 +167,8 @@ class Aux:
     __slots__ = ("aux", "rule")
 
     def __init__(self, rule: Rule, aux: Any) -> None:
-        self.rule = rule
-        self.aux = aux
+        self.rule: Rule = rule
+        self.aux: Any = aux
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Aux:
@@ -201,9 +201,9 @@ class Node:
         def unflatten(aux: Aux, children: Any) -> Any:
             return rule.unflatten(aux.aux, [*children])
 
-        self.rule = rule
-        self.flatten = flatten
-        self.unflatten = unflatten
+        self.rule: Rule = rule
+        self.flatten: Callable[[Any], tuple[Sequence[Any], Aux]] = flatten
+        self.unflatten: Callable[[Aux, Any], Any] = unflatten
 
     def keys(self, aux: Aux, count: int) -> Sequence[Any]:
         """Return the keys of the children."""
@@ -230,8 +230,8 @@ class Framework:
     __slots__ = ("begun", "done", "name", "waiting")
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.begun = False
+        self.name: str = name
+        self.begun: bool = False
         self.done: WeakKeyDictionary[type, str] = WeakKeyDictionary()
         self.waiting: list[Callable[[], None]] = []
 

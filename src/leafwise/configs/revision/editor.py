@@ -261,7 +261,8 @@ class Editor:
     """Whether new items between brackets may stand on lines of their own."""
 
     def __init__(self, text: str, plain: str = "") -> None:
-        self.text, self.plain = text, plain or text
+        self.text: str = text
+        self.plain: str = plain or text
         self.removed: list[tuple[str, Any]] = []
         self.added: list[Any] = []
 

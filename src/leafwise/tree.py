@@ -1,7 +1,7 @@
 """All operations on trees, by short names: `tree.map`, `tree.flatten`, `tree.leaves`.
 
-Owns no logic. Each name is that of the function without the prefix `tree_`; the most
-used ones are in `leafwise`, too, with the prefix.
+Each name is that of a function without the prefix `tree_`. `leafwise` has the most used
+ones as well, with the prefix.
 
 Example:
     >>> import leafwise as lw
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._lazy import HOMES as _LATER
+from ._lazy import HOMES as _NAMES
 from ._lazy import later as _later
 from .ops.inspect import all_leaves as all_leaves
 from .ops.inspect import tree_children as children
@@ -71,11 +71,12 @@ if TYPE_CHECKING:
     from .show.summary import tree_summary as summary
 else:
     _HOMES = {
-        home: " ".join([f"{n[5:]}={n}" for n in names.split() if n.startswith("tree_")])
-        for home, names in _LATER.items()
+        name.removeprefix("tree_"): home
+        for name, home in _NAMES.items()
+        if name.startswith("tree_")
     }
-    _HOMES["ops.arrays"] += " nbytes=tree_nbytes"
-    __getattr__, __dir__ = _later(__name__, _HOMES)
+    _HOMES["nbytes"] = "ops.arrays"
+    __getattr__, __dir__ = _later(__name__, _HOMES, prefix="tree_")
 
 # fmt: off
 __all__ = [

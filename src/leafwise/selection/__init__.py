@@ -41,17 +41,32 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "diff": (
-        "ArrayDifference Change Form Place SetDifference TextDifference TreeDiff "
-        "tree_diff"
-    ),
-    "edit": "Selection at tree_at tree_move tree_rename tree_update",
-    "merge": "tree_merge",
-    "names": "FlatReport from_flat to_flat",
-    "partition": "tree_combine tree_filter tree_labels tree_partition",
-    "select": "Selector selector",
+    "ArrayDifference": "diff",
+    "Change": "diff",
+    "FlatReport": "names",
+    "Form": "diff",
+    "Place": "diff",
+    "Selection": "edit",
+    "Selector": "select",
+    "SetDifference": "diff",
+    "TextDifference": "diff",
+    "TreeDiff": "diff",
+    "at": "edit",
+    "from_flat": "names",
+    "selector": "select",
+    "to_flat": "names",
+    "tree_at": "edit",
+    "tree_combine": "partition",
+    "tree_diff": "diff",
+    "tree_filter": "partition",
+    "tree_labels": "partition",
+    "tree_merge": "merge",
+    "tree_move": "edit",
+    "tree_partition": "partition",
+    "tree_rename": "edit",
+    "tree_update": "edit",
 }
-"""The modules that are loaded when one of their names is first asked for."""
+"""The names that are imported on first use, with their modules."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

@@ -16,8 +16,8 @@ class Sealed:
     """A record whose slots are set once. It is equal only to itself."""
 
     __slots__: tuple[str, ...] = ()
-    # Any, because type checkers read the names from the tuple of each subclass, and a
-    # declared `tuple[str, ...]` would not allow these narrower types.
+    # Any, because a declared `tuple[str, ...]` would not allow the narrower types of
+    # subclasses, from which type checkers read what a positional pattern matches.
     __match_args__: ClassVar[Any] = ()
 
     def _set(self, *values: Any) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from ._records import Record
 from ._runtime import late_imports
@@ -83,7 +83,11 @@ class Marked(Record):
         value: The value.
     """
 
-    __slots__ = __match_args__ = ("kind", "value")
+    __slots__ = ("kind", "value")
+    __match_args__: ClassVar[tuple[Literal["kind"], Literal["value"]]] = (
+        "kind",
+        "value",
+    )
 
     kind: Kind
     value: Any

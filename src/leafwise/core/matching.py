@@ -44,7 +44,7 @@ class Steps:
             del open_starts[len(open_starts) - arity :]
             open_starts.append(start)
             self.starts.append(start)
-        self.root = len(self.steps) - 1
+        self.root: int = len(self.steps) - 1
 
     def children(self, index: int) -> list[int]:
         """Return the indices of a node's children, from left to right."""

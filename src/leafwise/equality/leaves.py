@@ -80,8 +80,9 @@ class Values:
         for name, number in (("rtol", rtol), ("atol", atol)):
             if not 0 <= number < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative: {number!r}")
-        self.asked = Asked(typematch, float(rtol), float(atol), equal_nan)
-        self.equal_nan, self.tolerant = equal_nan, rtol > 0 or atol > 0
+        self.asked: Asked = Asked(typematch, float(rtol), float(atol), equal_nan)
+        self.equal_nan: bool = equal_nan
+        self.tolerant: bool = rtol > 0 or atol > 0
         self.traced: list[Any] | None = [] if traces else None
 
     def asked_of(self, _a: Any, _b: Any) -> Asked:

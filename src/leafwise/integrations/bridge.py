@@ -166,8 +166,8 @@ class Aux:
     __slots__ = ("aux", "rule")
 
     def __init__(self, rule: Rule, aux: Any) -> None:
-        self.rule = rule
-        self.aux = aux
+        self.rule: Rule = rule
+        self.aux: Any = aux
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Aux:
@@ -246,8 +246,8 @@ class Framework:
     __slots__ = ("begun", "done", "name", "waiting")
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.begun = False
+        self.name: str = name
+        self.begun: bool = False
         self.done: WeakKeyDictionary[type, str] = WeakKeyDictionary()
         self.waiting: list[Callable[[], None]] = []
 

@@ -244,8 +244,10 @@ class Parallel:
     def __init__(
         self, executor: Any, progress: Progress, chunk: int | None, errors: str
     ) -> None:
-        self.executor, self.progress = executor, progress
-        self.chunk, self.errors = chunk, errors
+        self.executor: Any = executor
+        self.progress: Progress = progress
+        self.chunk: int | None = chunk
+        self.errors: str = errors
 
     def tree_map(
         self,

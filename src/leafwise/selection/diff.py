@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import starmap, zip_longest
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .._hooks import Displayable, hooks
 from .._records import MISSING, Frozen
@@ -371,7 +371,15 @@ class Change(Frozen):
     """
 
     __slots__ = ("_asked", "_other_path", "after", "before", "index", "kind", "path")
-    __match_args__ = ("kind", "path", "before", "after", "index")
+    __match_args__: ClassVar[
+        tuple[
+            Literal["kind"],
+            Literal["path"],
+            Literal["before"],
+            Literal["after"],
+            Literal["index"],
+        ]
+    ] = ("kind", "path", "before", "after", "index")
 
     kind: str
     path: KeyPath

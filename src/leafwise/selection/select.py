@@ -339,7 +339,7 @@ class Place:
     def __init__(self, link: Any, value: Any) -> None:
         """Take a path, or a linked list of keys."""
         self._link = link
-        self.value = value
+        self.value: Any = value
 
     @property
     def path(self) -> KeyPath:
@@ -599,7 +599,9 @@ class Selector:
         self.text = text
         self.targets = targets
         self.steps: Sequence[Step] | None = steps
-        self.is_single = steps is not None and all(x.key is not None for x in steps)
+        self.is_single: bool = steps is not None and all(
+            step.key is not None for step in steps
+        )
 
     def __and__(self, other: Any) -> Selector:
         parts = self, selector(other)

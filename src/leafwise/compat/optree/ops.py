@@ -466,7 +466,17 @@ def prefix_errors(
     treedef = walk.context.flatten(prefix_tree)[1]
     found = differences(treedef._code, full_tree, walk.context.view)
     given = walk, prefix_tree, full_tree
-    return [functools.partial(_prefix_error, *given, one) for one in found]
+    return [functools.partial(_prefix_error, *given, one) for one in _topmost(found)]
+
+
+def _topmost(found: list[Difference]) -> list[Difference]:
+    """Return the differences that are in no other one: optree looks no further."""
+    topmost: list[Difference] = []
+    for one in found:  # those in a node come right after it
+        last = topmost[-1].path if topmost else None
+        if last is None or one.path[: len(last)] != last:
+            topmost.append(one)
+    return topmost
 
 
 def _prefix_error(

@@ -53,13 +53,13 @@ class LeafwiseError(Exception):
         vars(self).update(attributes)
 
 
-class _AtPath(LeafwiseError):
+class _LocatedError(LeafwiseError):
     """Base of errors that concern one node or leaf."""
 
     path: tuple[Any, ...] | None = None
 
 
-class StructureError(_AtPath, ValueError):
+class StructureError(_LocatedError, ValueError):
     """Two structures, or a structure and a number of leaves, do not match.
 
     Attributes:
@@ -110,7 +110,7 @@ occurs again at [1]['self']
     again: tuple[Any, ...] = ()
 
 
-class CompareError(_AtPath, TypeError):
+class CompareError(_LocatedError, TypeError):
     """Two leaves cannot be compared.
 
     Their `==` raises or does not return a bool, or their values cannot be read.
@@ -131,7 +131,7 @@ equal (two Vague): == returned 'maybe' (str), not a bool
     """
 
 
-class FlattenError(_AtPath, TypeError, ValueError):
+class FlattenError(_LocatedError, TypeError, ValueError):
     """A registered flatten function returned an invalid result.
 
     Attributes:
@@ -202,7 +202,7 @@ class TreeDefError(LeafwiseError, ValueError):
     """
 
 
-class EditError(_AtPath, ValueError):
+class EditError(_LocatedError, ValueError):
     """An edit, a comparison or a merge of trees is impossible.
 
     Attributes:
@@ -238,7 +238,7 @@ class PathError(EditError, LookupError):
     found: tuple[Any, ...] | None = None
 
 
-class FileError(_AtPath, ValueError):
+class FileError(_LocatedError, ValueError):
     """A tree cannot be saved, or the content of a file cannot be loaded.
 
     Errors of the operating system, such as a missing file or a full disk, are still

@@ -42,11 +42,11 @@ _NAMESPACE: Final = "leafwise.cli"
 declare_namespace(_NAMESPACE, none_is_leaf=True)
 
 
-class Unreadable(ValueError):
+class ReadError(ValueError):
     """Raised if a file cannot be read or written; the message is for the user."""
 
 
-class NotWritten(Unreadable):
+class LossyEditError(ReadError):
     """Raised if an edit in place would lose comments or layout."""
 
     status = 1
@@ -141,18 +141,18 @@ def _read(
 
     Raises:
         OSError: A file cannot be read.
-        Unreadable: Its format is unknown, it is malformed, or its content is endless;
+        ReadError: Its format is unknown, it is malformed, or its content is endless;
             it has arrays and is to be edited; or `-` is given twice.
     """
     if options.files.count("-") > 1:
-        raise Unreadable("-: the standard input can be read only once")
+        raise ReadError("-: the standard input can be read only once")
     formats, sources = configs.formats, []
     for path in options.files:
         suffix = os.path.splitext(path)[1].lower()
         kind = options.format or formats.SUFFIXES.get(suffix)
         if kind is None and suffix not in formats.OF_ARRAYS:
             endings = ", ".join((*formats.SUFFIXES, *formats.OF_ARRAYS))
-            raise Unreadable(
+            raise ReadError(
                 f"{path}: unknown format: use --format, or a file that ends in "
                 f"{endings}"
             )
@@ -165,25 +165,25 @@ def _read(
                 document = formats.Document(tree, suffix[1:])
                 sources.append(Source(path, "", document, ""))
                 if edits:
-                    raise Unreadable(f"{path}: files of arrays cannot be edited")
+                    raise ReadError(f"{path}: files of arrays cannot be edited")
                 continue
             if path != "-":
                 with open(path, "rb") as file:
                     data = file.read()
             elif sys.stdin is None:
-                raise Unreadable("-: there is no standard input")
+                raise ReadError("-: there is no standard input")
             else:
                 data = sys.stdin.buffer.read()
             text, charset = formats.decoded(data)
             document = formats.load(text, kind, written=written)
         except (ImportError, formats.FormatError) as error:
-            raise Unreadable(f"{path}: {error}") from error
+            raise ReadError(f"{path}: {error}") from error
         except UnicodeDecodeError as error:
-            raise Unreadable(
+            raise ReadError(
                 f"{path}: not valid {str(kind).upper()}: {error}"
             ) from error
         if kind == "yaml" and "*" in text and _size(document.tree) > _MOST:
-            raise Unreadable(f"{path}: its anchors expand to more than {_MOST} values")
+            raise ReadError(f"{path}: its anchors expand to more than {_MOST} values")
         sources.append(Source(path, text, document, charset))
     return sources
 
@@ -277,7 +277,7 @@ def get(options: argparse.Namespace) -> Report:
     rows = _rows(options, _tree(options))
     if not selection.selector(*options.selectors).is_single:
         if options.to:
-            raise Unreadable(f"--to: {options.selectors[0]!r} may match several values")
+            raise ReadError(f"--to: {options.selectors[0]!r} may match several values")
         return _listed(rows, options)
     (value,) = rows.values()
     if options.to:
@@ -310,7 +310,7 @@ def write(lines: Iterable[str], path: str = "-") -> None:
         path: The file; `-` for the standard output.
 
     Raises:
-        Unreadable: There is no standard output.
+        ReadError: There is no standard output.
         OSError: They cannot be written. A closed pipe is not an error.
     """
     if path != "-":
@@ -319,7 +319,7 @@ def write(lines: Iterable[str], path: str = "-") -> None:
         return
     out = sys.stdout
     if out is None:
-        raise Unreadable("there is no standard output to write to")
+        raise ReadError("there is no standard output to write to")
     if isinstance(out, TextIOWrapper):
         charset = out.encoding if out.isatty() else "utf-8"
         out.reconfigure(encoding=charset, errors="backslashreplace")
@@ -353,13 +353,13 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     written with one.
 
     Raises:
-        NotWritten: The file cannot keep its comments and layout.
-        Unreadable: The source cannot be edited.
+        LossyEditError: The file cannot keep its comments and layout.
+        ReadError: The source cannot be edited.
     """
     path, text, document, charset = source
     in_place, formats = options.in_place, configs.formats
     if in_place and path == "-":
-        raise Unreadable("-: the standard input cannot be written in place")
+        raise ReadError("-: the standard input cannot be written in place")
     has_nan = document.kind == "json" and ("NaN" in text or "Infinity" in text)
     kind = "json" if options.json else options.to or document.kind
     is_kept = in_place or (kind == document.kind and not options.json)
@@ -372,7 +372,7 @@ def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
             made = configs.revision.revise(text, document, tree, allow_nan=has_nan)
         except configs.revision.RevisionError as error:
             if in_place:
-                raise NotWritten(
+                raise LossyEditError(
                     f"{path}: not written: the comments and the layout cannot be "
                     f"kept: {error}; without --in-place it is printed"
                 ) from error
@@ -481,7 +481,7 @@ def _pairs(option: str, given: list[str]) -> dict[str, str]:
     """Return what stands after the last equal sign by what stands before it."""
     for text in given:
         if "=" not in text:
-            raise Unreadable(f"{option} {text!r} is not of the form SELECTOR=WORD")
+            raise ReadError(f"{option} {text!r} is not of the form SELECTOR=WORD")
     return {text.rpartition("=")[0]: text.rpartition("=")[2] for text in given}
 
 

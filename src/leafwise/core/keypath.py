@@ -16,6 +16,7 @@ from .._text import (
     escape_lines,
     join_names,
     nearest_names,
+    other_type,
     safe_str,
     short_repr,
 )
@@ -263,17 +264,20 @@ def _by_rule(key: Any, node: Any, view: View) -> Any:
 
 def _no_such_path(path: KeyPath, depth: int, node: Any, view: View) -> PathError:
     found, key = path[:depth], path[depth]
-    rule, known = view.resolve(type(node)), []
+    rule, known, likeness = view.resolve(type(node)), [], ""
     if rule is not None:
         children, aux = rule.flatten(node)
-        known = [*map(safe_str, rule.keys(aux, len(children)))]
+        keys = rule.keys(aux, len(children))
+        known = [*map(safe_str, keys)]
+        entries = [getattr(known_key, "entry", known_key) for known_key in keys]
+        likeness = other_type(getattr(key, "entry", key), entries)
     kind = type(node).__name__
     if not known:
         there = f"the {kind} there has no children: {short_repr(node)}"
     else:
         shown = join_names(nearest_names(safe_str(key), known)[:5])
         more = f" and {len(known) - 5} more" if len(known) > 5 else ""
-        there = f"the {kind} there has {shown}{more}"
+        there = f"the {kind} there has {shown}{more}" + (likeness and f"; {likeness}")
     message = escape_lines(f"no {safe_str(key)} at {found.where()}; {there}")
     return PathError(message, path=path, found=found)
 

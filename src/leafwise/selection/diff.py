@@ -27,7 +27,14 @@ from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .._hooks import Displayable, hooks
 from .._records import MISSING, Frozen
-from .._text import FAULTS, escape_controls, safe_repr, safe_str, short_repr
+from .._text import (
+    FAULTS,
+    escape_controls,
+    other_type,
+    safe_repr,
+    safe_str,
+    short_repr,
+)
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -1058,13 +1065,39 @@ def lines_of_all(
         note: Returns what to add to the first line of a change.
         paint: Adds colours.
     """
+    removed_keys = _removed_keys(changes)
     for change in changes[:most]:
         lines = lines_of(change, paint)
+        if change.kind == "added" and removed_keys:
+            lines[0] += _key_note(change, removed_keys)
         if note is not None:
             lines[0] += note(change)
         yield from lines
     if most is not None and len(changes) > most:
         yield paint(f"and {len(changes) - most} more", "dim")
+
+
+def _removed_keys(changes: Sequence[Change]) -> dict[str, list[Any]]:
+    """Return the keys that were removed from dicts, by the text of the dict's path."""
+    keys: dict[str, list[Any]] = {}
+    for change in changes:
+        if change.kind == "removed" and change.path and _is_dict_key(change.path[-1]):
+            parent = KeyPath(change.path[:-1])
+            keys.setdefault(str(parent), []).append(change.path[-1].key)
+    return keys
+
+
+def _key_note(change: Change, removed_keys: dict[str, list[Any]]) -> str:
+    """Return a note if a key was added that differs from a removed one by its type."""
+    if not change.path or not _is_dict_key(change.path[-1]):
+        return ""
+    parent = KeyPath(change.path[:-1])
+    sentence = other_type(change.path[-1].key, removed_keys.get(str(parent), ()))
+    return sentence and f", {escape_controls(sentence)}"
+
+
+def _is_dict_key(key: Any) -> bool:
+    return type(key) is DictKey
 
 
 def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:

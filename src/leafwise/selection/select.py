@@ -37,6 +37,7 @@ from .._text import (
     FAULTS,
     join_names,
     nearest_names,
+    other_type,
     safe_str,
     short_repr,
 )
@@ -914,6 +915,11 @@ def no_match(what: Selector, start: Place, context: Context) -> PathError:
         near = few(nearest_names(steps[done].text, keys))
         quoted = f"[{'.'.join(step.text for step in steps[done:])!r}]"
         hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
+        wanted_key = getattr(steps[done].key, "entry", steps[done].key)
+        if wanted_key is not None and not hint:
+            entries = [getattr(key, "entry", key) for key in keys_of(node, rule)]
+            likeness = other_type(wanted_key, entries)
+            hint = likeness and f"; {likeness}"
         why = f"the {type(node).__name__} at {where} has {near}{hint}"
     return PathError(f"no match for {what.text!r}: {why}")
 

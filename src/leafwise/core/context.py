@@ -75,9 +75,10 @@ def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
                 return found
     leaves, code = flatten(tree, view, stop)
     treedef = make_treedef(code, len(leaves), view)
-    observe = hooks.observe
-    if observe is not None and code and type(stop) is not PathPredicate:
-        observe(tree, leaves, treedef, view, stop)
+    if hooks.skip > 0:
+        hooks.skip -= 1
+    elif code and type(stop) is not PathPredicate:
+        hooks.observe(tree, leaves, treedef, view, stop)
     return leaves, treedef
 
 

@@ -70,13 +70,14 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         {'b': ('y', None), 'a': 'x'}
     """
 
-    __slots__ = ("__weakref__", "_code", "_count", "_hash", "_mode", "_runner")
+    __slots__ = ("__weakref__", "_code", "_count", "_hash", "_mode", "_runner", "_uses")
 
     _code: Code
     _count: int
     _hash: int | None
     _mode: Mode
     _runner: Runner
+    _uses: int  # counted by the engine's runner of structures that are not compiled
 
     def __init__(self) -> None:
         raise TypeError(
@@ -91,6 +92,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         made._mode = mode
         made._hash = None
         made._runner = hooks.runner if code else leaf
+        made._uses = 0
         return made
 
     @classmethod

@@ -19,7 +19,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import real
 from ..core import reference, walk
-from ..core.context import Context, context_of, flatten_by, predicate, stopping_context
+from ..core.context import (
+    Context,
+    context_of,
+    flatten_by,
+    leaves_by,
+    map_by,
+    predicate,
+    stopping_context,
+)
 from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, SequenceKey, arranged, dict_keys
 from ..core.registry import GLOBAL, View, view_of
@@ -176,7 +184,7 @@ def tell_compiler(name: str) -> None:
         warnings.warn(f"torch's compiler cannot trace trees: {error}", stacklevel=2)
 
 
-def _substitute(_ops: ModuleType) -> None:
+def _substitute(ops_map: ModuleType) -> None:
     replace = sys.modules["torch"].compiler.substitute_in_graph
     replace(dict_keys)(arranged)
     replace(leaf_paths)(_leaf_paths)
@@ -184,6 +192,9 @@ def _substitute(_ops: ModuleType) -> None:
     replace(context_of)(_context_of)
     replace(stopping_context)(_stopping_context)
     replace(flatten_by)(_flatten_by)
+    replace(leaves_by)(_leaves_by)
+    replace(map_by)(reference.map_tree)
+    replace(ops_map.tree_flatten)(_tree_flatten)
     replace(tree_unflatten)(_tree_unflatten)
 
 
@@ -245,6 +256,23 @@ def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]
     treedef = PyTreeDef._of(reference.steps_of(structure), view.mode)
     treedef._runner = walk.leaf if structure is None else walk.reference
     return leaves, treedef
+
+
+def _leaves_by(tree: Any, view: View) -> list[Any]:
+    leaves, _ = reference.flatten(tree, view)
+    return leaves
+
+
+def _tree_flatten(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[Any], PyTreeDef]:
+    context = _context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _flatten_by(tree, context.view, context.stop)
 
 
 def _context_of(

@@ -132,7 +132,7 @@ def _results(
     func: Callable[..., Any], columns: list[list[Any]], treedef: PyTreeDef, lead: Lead
 ) -> list[Any]:
     columns = columns if lead is None else [lead(treedef), *columns]
-    return map_leaves(func, columns, treedef._code)
+    return map_leaves(func, columns, treedef)
 
 
 def _mapper(name: str) -> Callable[..., Any]:

@@ -82,7 +82,11 @@ def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
     return result  # type: ignore[no-any-return]  # of a compiled function
 
 
-def read_tree(tree: Any, view: View, stop: Predicate) -> tuple[list[Any], PyTreeDef]:
+def read_tree(
+    tree: Any,
+    view: View,
+    stop: Predicate,
+) -> tuple[list[Any], PyTreeDef]:
     """Return leaves and treedef of a tree by the walk, which the engine may note."""
     nodes: list[Entry] = []
     leaves = read(tree, view, nodes, stop)
@@ -122,7 +126,9 @@ def map_by(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     compiled = view.hot.get(cls)
     result = None if compiled is None else compiled(tree)
     if result is None:
-        if hooks.skip > 0 or cls in view.leaf_types:
+        if cls in view.leaf_types:
+            return map_tree(function, tree, view)
+        if hooks.skip > 0:
             hooks.skip -= 1
             return map_tree(function, tree, view)
         result = read_tree(tree, view, None)
@@ -143,7 +149,10 @@ class Context:
     __slots__ = ("root", "stop", "view")
 
     def __init__(
-        self, view: View, stop: Any = None, root: KeyPath | None = None
+        self,
+        view: View,
+        stop: Any = None,
+        root: KeyPath | None = None,
     ) -> None:
         self.view = view
         self.stop: Predicate = stop
@@ -196,7 +205,11 @@ class Context:
         return columns, treedef
 
     def _check_column(
-        self, column: list[Any] | None, treedef: PyTreeDef, other: Any, index: int
+        self,
+        column: list[Any] | None,
+        treedef: PyTreeDef,
+        other: Any,
+        index: int,
     ) -> None:
         """Raise an error for a further tree that differs or goes deeper than the first.
 
@@ -214,7 +227,12 @@ class Context:
             subject = f"tree {index} does not have the structure of the first tree"
             raise mismatch_error(places, subject=subject, tree_index=index)
 
-    def deeper(self, treedef: PyTreeDef, tree: Any, hint: str) -> list[Difference]:
+    def deeper(
+        self,
+        treedef: PyTreeDef,
+        tree: Any,
+        hint: str,
+    ) -> list[Difference]:
         """Return where a tree goes deeper than a structure that it has."""
 
         def is_leaf(path: KeyPath, node: Any) -> bool:
@@ -273,12 +291,14 @@ def path_of(link: Any) -> KeyPath:
     keys: list[Any] = []
     while link:
         link, key = link
-        cls: Any = _CLASSES.get(type(key))
-        keys.append(key if cls is None else cls(key))
-    return KeyPath(keys[::-1])
+        cls = _CLASSES.get(type(key))
+        if cls is not None:
+            key = cls(key)
+        keys.append(key)
+    return KeyPath(reversed(keys))
 
 
-_CLASSES: Final[dict[type, type]] = {str: DictKey, int: SequenceKey}
+_CLASSES: Final[dict[type, Any]] = {str: DictKey, int: SequenceKey}
 """The classes of keys that are bare in a linked list."""
 
 
@@ -297,8 +317,8 @@ def context_of(
     if namespace is GLOBAL and none_is_leaf is False:
         view = current.view
     else:
-        key = namespace, none_is_leaf
-        view = current.state.views.get(key) or view_of(namespace, none_is_leaf)
+        key = (namespace, none_is_leaf)
+        view = current.state.views.get(key) or view_of(*key)
     if is_leaf is None:
         return view.context or plain_context(view)
     if type(is_leaf) is FunctionType and not takes_path:

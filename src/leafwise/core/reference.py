@@ -46,7 +46,10 @@ def flatten(
     return leaves, (rule, aux, structures)
 
 
-def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
+def unflatten(
+    structure: Structure,
+    leaves: Iterator[Any],
+) -> Any:
     """Return the tree of a structure with the next leaves of an iterator."""
     if structure is None:
         return next(leaves)
@@ -55,7 +58,10 @@ def unflatten(structure: Structure, leaves: Iterator[Any]) -> Any:
     return rule.unflatten(aux, children)
 
 
-def flatten_up_to(structure: Structure, tree: Any) -> list[Any] | None:
+def flatten_up_to(
+    structure: Structure,
+    tree: Any,
+) -> list[Any] | None:
     """Return what a tree has at the leaves of a structure, None if it differs."""
     if structure is None:
         return [tree]
@@ -72,18 +78,26 @@ def flatten_up_to(structure: Structure, tree: Any) -> list[Any] | None:
     return subtrees
 
 
-def leaf_paths(structure: Structure, path: tuple[Any, ...] = ()) -> list[KeyPath]:
+def leaf_paths(
+    structure: Structure,
+    path: tuple[Any, ...] = (),
+) -> list[KeyPath]:
     """Return the key path of each leaf, from left to right."""
     if structure is None:
         return [KeyPath(path)]
     rule, aux, structures = structure
+    keys = rule.keys(aux, len(structures))
     paths: list[KeyPath] = []
-    for key, child in zip(rule.keys(aux, len(structures)), structures, strict=True):
+    for key, child in zip(keys, structures, strict=True):
         paths += leaf_paths(child, (*path, key))
     return paths
 
 
-def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
+def map_tree(
+    function: Callable[[Any], Any],
+    tree: Any,
+    view: View,
+) -> Any:
     """Call a function on each leaf and return the results in the same structure."""
     leaves, structure = flatten(tree, view)
     results = [function(leaf) for leaf in leaves]
@@ -114,4 +128,6 @@ def structure_of(code: Code) -> Structure:
         structures = stack[first:]
         del stack[first:]
         stack.append((rule, aux, structures))
-    return stack[0] if stack else None
+    if not stack:
+        return None
+    return stack[0]

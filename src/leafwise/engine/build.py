@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from ..core.walk import reference
 from .plan import MAPPINGS, Part, Plan, is_loop
 from .text import SPREAD, Text, targets, tuple_of
 
+
+Items: TypeAlias = list[str]
+"""Expressions for the children of a node, of which those with a star stand for many."""
 
 _FILLED: Final = 16
 """A dict of so many keys is filled in, a smaller one is a display: CPython makes a
@@ -59,7 +62,7 @@ class Builder(Text):
 
     def _node(self, part: Part) -> str:
         """Return an expression for a part."""
-        items: list[str] = []
+        items: Items = []
         is_assigned = part.kind in MAPPINGS and part.arity <= _ASSIGNED
         for child, count in part.runs:
             if child is None and count > SPREAD and not is_assigned:
@@ -110,7 +113,7 @@ class Builder(Text):
             self.add(f"    {nodes}.append({expression})")
         return nodes
 
-    def _single(self, part: Part, items: list[str]) -> list[str]:
+    def _single(self, part: Part, items: Items) -> Items:
         """Return an expression for each child, where some stand for many."""
         if len(items) == part.arity:
             return items
@@ -120,39 +123,42 @@ class Builder(Text):
 
     # ------------------------------------------------------------ expressions by kind
 
-    def _list(self, part: Part, items: list[str]) -> str:
+    def _list(self, part: Part, items: Items) -> str:
         if len(items) == 1 and items[0].startswith("*node"):  # the list of a loop
             return items[0][1:]
         return f"[{', '.join(items)}]"
 
-    def _tuple(self, part: Part, items: list[str]) -> str:
+    def _tuple(self, part: Part, items: Items) -> str:
         return tuple_of(items)
 
-    def _none(self, part: Part, items: list[str]) -> str:
+    def _none(self, part: Part, items: Items) -> str:
         return "None"
 
-    def _namedtuple(self, part: Part, items: list[str]) -> str:
+    def _namedtuple(self, part: Part, items: Items) -> str:
         new = self.name(tuple.__new__)
         return f"{new}({self.name(part.cls)}, {tuple_of(items)})"
 
-    def _dict(self, part: Part, items: list[str]) -> str:
+    def _dict(self, part: Part, items: Items) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys."""
         keys = part.keys.inserted
         if part.arity >= _FILLED:
-            return self._filled(part, f"{self.name(dict.fromkeys(keys))}.copy()", items)
-        ordered = zip(part.keys.ordered, self._single(part, items), strict=True)
-        values = {id(key): value for key, value in ordered}
-        pairs = [f"{self.literal(key)}: {values[id(key)]}" for key in keys]
-        return f"{{{', '.join(pairs)}}}"
+            template = self.name(dict.fromkeys(keys))
+            return self._filled(part, f"{template}.copy()", items)
+        values = self._single(part, items)
+        by_key: dict[int, str] = {}
+        for key, value in zip(part.keys.ordered, values, strict=True):
+            by_key[id(key)] = value
+        pairs = [f"{self.literal(key)}: {by_key[id(key)]}" for key in keys]
+        return _dict_of(pairs)
 
-    def _defaultdict(self, part: Part, items: list[str]) -> str:
+    def _defaultdict(self, part: Part, items: Items) -> str:
         factory = self.name(part.aux[1])
         return f"{self.name(defaultdict)}({factory}, {self._dict(part, items)})"
 
-    def _ordered_dict(self, part: Part, items: list[str]) -> str:
+    def _ordered_dict(self, part: Part, items: Items) -> str:
         return self._filled(part, f"{self.name(OrderedDict)}()", items)
 
-    def _filled(self, part: Part, mapping: str, items: list[str]) -> str:
+    def _filled(self, part: Part, mapping: str, items: Items) -> str:
         """Write that the children of a mapping are put into it."""
         ordered = part.keys.ordered
         if part.arity > _ASSIGNED:
@@ -165,7 +171,7 @@ class Builder(Text):
         self.add(*[f"{node}[{key}] = {value}" for key, value in pairs])
         return node
 
-    def _record(self, part: Part, items: list[str]) -> str:
+    def _record(self, part: Part, items: Items) -> str:
         form = part.rule.form
         if part.varies:
             meta = [self.fresh("static") for _ in form.meta]
@@ -173,7 +179,7 @@ class Builder(Text):
         else:
             meta = [self.literal(value) for value in part.aux]
         data = self._single(part, items)
-        node = self.assign(f"{self.name(form.new)}({self.name(part.cls)})")
+        node = self._new(part)
         names = (*form.data, *form.meta)
         for name, value in zip(names, (*data, *meta), strict=True):
             if form.put is setattr:
@@ -182,7 +188,7 @@ class Builder(Text):
                 self.add(f"{self.name(form.put)}({node}, {name!r}, {value})")
         return node
 
-    def _shaped(self, part: Part, items: list[str]) -> str:
+    def _shaped(self, part: Part, items: Items) -> str:
         form = part.rule.form
         shape = part.shape
         if part.varies:
@@ -194,22 +200,29 @@ class Builder(Text):
         names = (*shape.data, *shape.static)
         values = dict(zip(names, (*data, *static), strict=True))
         pairs = [f"{self.literal(name)}: {values[name]}" for name in shape.names]
-        node = self.assign(f"{self.name(form.new)}({self.name(part.cls)})")
-        self.add(f"{self.name(form.put_attributes)}({node}, {{{', '.join(pairs)}}})")
-        self.add(f"{self.name(form.put_shape)}({node}, {self.name(shape)})")
+        put_attributes = self.name(form.put_attributes)
+        put_shape = self.name(form.put_shape)
+        node = self._new(part)
+        self.add(f"{put_attributes}({node}, {_dict_of(pairs)})")
+        self.add(f"{put_shape}({node}, {self.name(shape)})")
         return node
 
-    def _custom(self, part: Part, items: list[str]) -> str:
+    def _new(self, part: Part) -> str:
+        """Write that an empty node is made, and return its name."""
+        new = self.name(part.rule.form.new)
+        return self.assign(f"{new}({self.name(part.cls)})")
+
+    def _custom(self, part: Part, items: Items) -> str:
         aux = "next(varying)[0]" if part.varies else self.literal(part.aux[0])
         unflatten = self.name(part.rule.form.unflatten)
         return self.assign(f"{unflatten}({aux}, {tuple_of(items)})")
 
-    def _called(self, part: Part, items: list[str]) -> str:
+    def _called(self, part: Part, items: Items) -> str:
         aux = "next(varying)" if part.varies else self.name(part.aux)
         unflatten = self.name(part.rule.unflatten)
         return self.assign(f"{unflatten}({aux}, [{', '.join(items)}])")
 
-    _EXPRESSIONS: Final[dict[str, Callable[[Any, Part, list[str]], str]]] = {
+    _EXPRESSIONS: Final[dict[str, Callable[[Any, Part, Items], str]]] = {
         "list": _list,
         "tuple": _tuple,
         "None": _none,
@@ -240,13 +253,15 @@ class _Leaves:
         self.total = total
         self.used = 0
         self.runs: list[tuple[int, list[str]]] = []
+        self._is_in_run = False
 
     def use(self, name: str) -> str:
         """Give a name to the next leaf."""
-        if self.runs and self.runs[-1][0] + len(self.runs[-1][1]) == self.used:
-            self.runs[-1][1].append(name)
-        else:
-            self.runs.append((self.used, [name]))
+        if not self._is_in_run:
+            self.runs.append((self.used, []))
+        _, names = self.runs[-1]
+        names.append(name)
+        self._is_in_run = True
         self.used += 1
         return name
 
@@ -254,6 +269,7 @@ class _Leaves:
         """Return an expression for the next leaves."""
         start = self.used
         self.used += count
+        self._is_in_run = False
         if count == self.total:
             return self.source
         return f"{self.source}[{start}:{self.used}]"
@@ -267,6 +283,11 @@ class _Leaves:
                 piece += f"[{start}:{start + len(names)}]"
             lines.append(f"{targets(names)} = {piece}")
         return lines
+
+
+def _dict_of(pairs: Sequence[str]) -> str:
+    """Return a display of a dict."""
+    return f"{{{', '.join(pairs)}}}"
 
 
 def _sequence_of(items: Sequence[str]) -> str:

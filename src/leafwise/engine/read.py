@@ -152,8 +152,9 @@ class Reader(Text):
         total = self._plan.root.leaves
         unknown = "not known_leaves(map(type, leaves))"
         if len(self._named_leaves) == total:
-            named = enumerate(self._named_leaves, start=1)
-            others = [f"type({name}) is not T{number}" for number, name in named]
+            others: list[str] = []
+            for number, name in enumerate(self._named_leaves, start=1):
+                others.append(f"type({name}) is not T{number}")
             with self.block(f"if {' or '.join(others)}:"):
                 self._refuse_if(unknown)
             return
@@ -329,8 +330,9 @@ class Reader(Text):
                 self._refuse_if(" or ".join(map(self._differs, names, keys)))
                 return
             key_list = f"[{', '.join(names)}]"
-            pairs = zip(names, map(self.name, keys), strict=True)
-            others = [f"{name} is not {constant}" for name, constant in pairs]
+            others: list[str] = []
+            for name, key in zip(names, keys, strict=True):
+                others.append(f"{name} is not {self.name(key)}")
             condition = f"({' or '.join(others)}) and "
         listed = self.fresh("keys")
         is_other = f"({listed} := {key_list}) != {self.name(list(keys))}"

@@ -82,15 +82,17 @@ class Structure(Runner):
             asks: Whether the function takes a predicate.
         """
         if asks not in self._flatten_codes:
-            namespace = (
-                flatten_text(self.plan, asks=asks).compiled("flatten").__globals__
-            )
+            flatten: Any = flatten_text(self.plan, asks=asks).compiled("flatten")
+            namespace = flatten.__globals__
             code = namespace.pop("flatten").__code__
             self._flatten_codes[asks] = code, namespace
         code, namespace = self._flatten_codes[asks]
 
         # Classes that may be garbage-collected are not kept alive by a function.
-        types = [cls if is_permanent(cls) else None for cls in map(type, leaves)]
+        types: list[type | None] = []
+        for leaf in leaves:
+            cls = type(leaf)
+            types.append(cls if is_permanent(cls) else None)
         leaf_types = [cls for cls in types if cls in view.leaf_types]
         values: dict[str, Any] = {
             "known_leaves": view.leaf_types.issuperset,
@@ -100,8 +102,8 @@ class Structure(Runner):
             "T": max(set(leaf_types), key=leaf_types.count, default=_NoLeaf),
         }
         if len(types) <= FEW_LEAVES:
-            for number, cls in enumerate(types, start=1):
-                values[f"T{number}"] = cls
+            for number, leaf_type in enumerate(types, start=1):
+                values[f"T{number}"] = leaf_type
         if self.plan.varying:
             values["treedef_with"] = self._treedef_maker(treedef)
         else:

@@ -114,7 +114,7 @@ def _same_array(a: Any, b: Any) -> bool:
     if tuple(a.shape) != tuple(b.shape) or a.dtype != b.dtype:
         return False
     if getattr(a, "is_meta", False) or getattr(b, "is_meta", False):
-        return a.is_meta == b.is_meta
+        return bool(a.is_meta == b.is_meta)
     layout = str(getattr(a, "layout", ""))
     if layout in _SPARSE_PARTS:
         if str(b.layout) != layout:

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from ._hooks import hooks
+from ._runtime import late_imports
 
 
 HOMES: Final = {
@@ -47,6 +48,7 @@ HOMES: Final = {
     "tree_summary": "show",
     "tree_unstack": "ops.arrays",
     "tree_update": "selection",
+    "write": "configs",
 }
 """The lazy names of `leafwise`, with the module that each is imported from.
 
@@ -81,6 +83,17 @@ def real(name: str) -> Any:
     return sys.modules.get(name)
 
 
+def late_module(name: str, package: str | None = None) -> Any:
+    """Import a module when it is first used; a fork waits for it.
+
+    Args:
+        name: Its name, which may be relative to the package.
+        package: The package.
+    """
+    with late_imports:
+        return import_module(name, package)
+
+
 def need(module: str, what: str, extra: str = "") -> Any:
     """Import a module of an optional dependency.
 
@@ -93,7 +106,7 @@ def need(module: str, what: str, extra: str = "") -> Any:
         ModuleNotFoundError: It is not installed; the message says how to install it.
     """
     try:
-        return import_module(module)
+        return late_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
@@ -136,13 +149,13 @@ def later(
 
     def load(name: str) -> Any:
         if name in submodules:
-            return import_module(f".{name}", package)
+            return late_module(f".{name}", package)
         if name not in homes:
             message = f"module {module!r} has no attribute {name!r}"
             if hint_for is not None:
                 message += hint_for(name)
             raise AttributeError(message, name=name, obj=owner)
-        home = import_module(f".{homes[name]}", package)
+        home = late_module(f".{homes[name]}", package)
         value = getattr(home, prefix + name)
         vars(owner)[name] = value  # the next access does not come here
         return value

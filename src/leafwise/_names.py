@@ -15,7 +15,7 @@ SUBMODULE_NAMES: Final[dict[str, tuple[str, ...]]] = {
         "STANDINS", "install", "uninstall",
     ),
     "configs": (
-        "override", "read",
+        "Tagged", "override", "read", "write",
     ),
     "errors": (
         "CompareError", "CycleError", "EditError", "FileError", "FlattenError",

@@ -117,7 +117,7 @@ def test_importing_needs_nothing_but_the_standard_library():
 
 HEAVY = {
     *("ast", "dataclasses", "difflib", "hashlib", "inspect", "json", "shutil"),
-    *("tokenize", "tomllib", "typing_extensions", "leafwise.integrations"),
+    *("tokenize", "tomllib", "typing_extensions", "leafwise.integrations.libraries"),
     *("leafwise.show.doc", "leafwise.nn", "leafwise.selection"),
 }
 """What is imported where it is needed first, since it brings much with it."""

@@ -15,7 +15,16 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from compat.binding import missing
-from compat.programs import SEEDS, Asked, Raised, make_classes, pairs, ran
+from compat.programs import (
+    SEEDS,
+    Asked,
+    Raised,
+    likenesses_of_named_tuples,
+    make_classes,
+    pairs,
+    ran,
+)
+from helpers.processes import run_in_process
 from leafwise.compat import jax_tree, jax_tree_util
 
 
@@ -356,3 +365,21 @@ def test_random_programs(jax_tree, classes, program, data, seed):
         if not isinstance(again, Raised):
             return
     assert expected == ran(program, jax_tree_util, seed, *trees)
+
+
+def test_named_tuples_are_those_of_jax(jax_tree):
+    """Tuples with `_fields`, whatever else they have."""
+    for cls in likenesses_of_named_tuples():
+        node = cls((1, 2))
+        assert jax_tree_util.tree_leaves(node) == jax_tree.tree_leaves(node)
+
+
+def test_named_tuples_are_those_of_jax_where_it_is_not_loaded():
+    """The stand-in knows it by itself."""
+    run_in_process("""
+from leafwise.compat import jax_tree_util
+cls = type("Like", (tuple,), {"_fields": ("x", "y")})
+leaves, treedef = jax_tree_util.tree_flatten([cls((1, 2))])
+assert leaves == [1, 2]
+assert type(treedef.unflatten([3, 4])[0]) is cls
+""")

@@ -20,6 +20,7 @@ from compat.programs import (
     SEEDS,
     Asked,
     Raised,
+    likenesses_of_named_tuples,
     make_classes,
     pairs,
     ran,
@@ -559,3 +560,11 @@ CALLS = {
 def test_particular_calls(optree, call):
     """Results, or the types of errors."""
     assert tried(CALLS[call], optree) == tried(CALLS[call], ours)
+
+
+def test_named_tuples_are_those_of_optree(optree):
+    """Tuples with all that named tuples have."""
+    for cls in likenesses_of_named_tuples():
+        node = cls((1, 2))
+        assert ours.tree_leaves(node) == optree.tree_leaves(node)
+        assert ours.is_namedtuple_class(cls) == optree.is_namedtuple_class(cls)

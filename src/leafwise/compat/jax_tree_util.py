@@ -28,6 +28,7 @@ from .. import integrations
 from .._records import MISSING
 from .._text import typed_repr
 from ..core import keypath, register
+from ..core.builtins import NAMEDTUPLE, has_field_names
 from ..core.builtins import Partial as LeafwisePartial
 from ..core.context import Context, context_of
 from ..core.keys import DictKey as DictKey
@@ -35,7 +36,13 @@ from ..core.keys import FlattenedIndexKey as FlattenedIndexKey
 from ..core.keys import GetAttrKey as GetAttrKey
 from ..core.keys import SequenceKey as SequenceKey
 from ..core.node import Rule
-from ..core.registry import declare_namespace, lookup
+from ..core.registry import (
+    add_adopter,
+    declare_namespace,
+    is_built_in_leaf,
+    is_registered,
+    lookup,
+)
 from ..core.treedef import PyTreeDef as LeafwiseTreeDef
 from ..core.treedef import code_of
 from ..core.walk import map_leaves
@@ -115,7 +122,13 @@ def _is_node(rule: Rule, cls: type) -> bool:
     return rule.name in _NODES
 
 
+def _named_tuple_rule(cls: type) -> Rule | None:
+    """Return the rule of a tuple with `_fields`, which is a named tuple for jax."""
+    return NAMEDTUPLE if has_field_names(cls) else None
+
+
 declare_namespace(NAMESPACE, leaves=(foreign_nodes(_is_node),))
+add_adopter(_named_tuple_rule, namespace=NAMESPACE)
 
 
 # ------------------------------------------------------------------------- treedefs
@@ -517,8 +530,18 @@ def register_pytree_node(
     if flatten_with_keys_func is not None:
         with_keys = _with_tuples(_checked(flatten_with_keys_func))
     register.register_pytree_node(
-        nodetype, _checked(flatten_func), unflatten_func, with_keys, bridge=True
+        nodetype,
+        _checked(flatten_func),
+        unflatten_func,
+        with_keys,
+        exist_ok=_is_new_built_in(nodetype),
+        bridge=True,
     )
+
+
+def _is_new_built_in(cls: object) -> bool:
+    """Return whether a class is a built-in leaf, which jax lets one register once."""
+    return isinstance(cls, type) and is_built_in_leaf(cls) and not is_registered(cls)
 
 
 def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:
@@ -578,7 +601,7 @@ def register_pytree_with_keys_class(cls: C) -> C:
 
 def register_static(cls: C) -> C:
     """Make instances of a class part of the structure."""
-    return register.register_static(cls, bridge=True)
+    return register.register_static(cls, exist_ok=_is_new_built_in(cls), bridge=True)
 
 
 def register_dataclass(

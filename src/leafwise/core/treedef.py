@@ -15,6 +15,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from .._hooks import Displayable, hooks
+from .._runtime import late_imports
 from .._text import short_repr, typed_repr
 from ..errors import NamespaceError, TreeDefError
 from .keypath import KeyPath
@@ -481,7 +482,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> print(lw.tree_structure({"a": [1, 2]}).to_json())  # doctest: +ELLIPSIS
             {"leafwise":1,...,"nodes":[[2,"list",2,null],[0,"dict",1,[["'a'"],null]]]}
         """
-        from .serial import write_json  # and with it json
+        with late_imports:
+            from .serial import write_json  # and with it json
 
         return write_json(self._code, self._count, self._mode)
 
@@ -505,7 +507,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
             True
         """
-        from .serial import read_json  # and with it json
+        with late_imports:
+            from .serial import read_json  # and with it json
 
         return cls._make(*read_json(text, limit))
 
@@ -596,7 +599,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from .serial import dump  # and with it json
+        with late_imports:
+            from .serial import dump  # and with it json
 
         return _load, (dump(self._code, self._count, self._mode),)
 
@@ -611,7 +615,8 @@ def make_treedef(code: Code, count: int, view: View) -> PyTreeDef:
 
 
 def _load(state: Any) -> PyTreeDef:
-    from .serial import load  # and with it json
+    with late_imports:
+        from .serial import load  # and with it json
 
     return PyTreeDef._make(*load(state))
 

@@ -599,7 +599,17 @@ def prefix_errors(
     """
     _, treedef = walk.context.flatten(prefix_tree)
     mismatches = differences(code_of(treedef), full_tree, walk.context.view)
-    return [functools.partial(_prefix_error, difference) for difference in mismatches]
+    return [functools.partial(_prefix_error, one) for one in _topmost(mismatches)]
+
+
+def _topmost(mismatches: list[Difference]) -> list[Difference]:
+    """Return the differences that are in no other one: optree looks no further."""
+    topmost: list[Difference] = []
+    for one in mismatches:  # those in a node come right after it
+        last = topmost[-1].path if topmost else None
+        if last is None or one.path[: len(last)] != last:
+            topmost.append(one)
+    return topmost
 
 
 def _prefix_error(difference: Difference, name: str) -> ValueError:

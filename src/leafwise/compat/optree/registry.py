@@ -18,7 +18,7 @@ from ...core.builtins import BUILTINS, BY_NAME
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
 from ...core.register import FunctionRule
-from ...core.registry import EMPTY, GLOBAL, current, install
+from ...core.registry import EMPTY, GLOBAL, current, install, is_built_in_leaf
 from ...core.registry import unregister_pytree_node as unregister
 from ._context import ordered, view
 from ._nodes import DictMetaData as DictMetaData
@@ -323,7 +323,8 @@ def put_rule(
             cls, flatten_func, unflatten_func, **attributes, **registration
         )
 
-    install(cls, make_rule, name)
+    # optree lets one register a built-in leaf, as any class that is new to it
+    install(cls, make_rule, name, exist_ok=is_built_in_leaf(cls))
 
 
 def check_new(cls: type, name: str) -> None:

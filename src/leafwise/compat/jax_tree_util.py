@@ -44,7 +44,6 @@ from ..core.registry import (
     lookup,
 )
 from ..core.treedef import PyTreeDef as LeafwiseTreeDef
-from ..core.treedef import code_of
 from ..core.walk import map_leaves
 from ..dataclasses import register_dataclass as register_fields
 from ..errors import FlattenError
@@ -353,7 +352,7 @@ def tree_map(
     context = _context(is_leaf)
     columns, treedef = context.columns(tree, rest)
     _warn_of_iterables(columns[0], context)
-    return treedef.unflatten(map_leaves(f, columns, code_of(treedef)))
+    return treedef.unflatten(map_leaves(f, columns, treedef))
 
 
 def tree_map_with_path(
@@ -368,7 +367,7 @@ def tree_map_with_path(
     columns, treedef = context.columns(tree, rest)
     _warn_of_iterables(columns[0], context)
     paths = [tuple(path) for path in treedef.paths()]
-    return treedef.unflatten(map_leaves(f, [paths, *columns], code_of(treedef)))
+    return treedef.unflatten(map_leaves(f, [paths, *columns], treedef))
 
 
 def tree_reduce(

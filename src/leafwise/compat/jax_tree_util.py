@@ -626,7 +626,9 @@ def register_dataclass(
     meta_names = list(meta_fields or ())
     if data_fields is None:
         if not is_dataclass:
-            raise TypeError(f"{cls.__qualname__} is not a dataclass, and has no fields")
+            raise TypeError(
+                f"{nodetype.__qualname__} is not a dataclass, and has no fields"
+            )
         for field in fields:
             if field.name not in drop_fields:
                 is_static = field.metadata.get("static", False)
@@ -636,7 +638,7 @@ def register_dataclass(
     expected = {field.name for field in fields if field.init}.difference(drop_fields)
     if is_dataclass and expected != used:
         raise ValueError(
-            f"data_fields and meta_fields of {cls.__qualname__} must be all fields "
+            f"data_fields and meta_fields of {nodetype.__qualname__} must be all fields "
             f"with init=True; missing fields: {sorted(expected - used)}, to be added "
             f"to drop_fields; unexpected fields: {sorted(used - expected)}"
         )

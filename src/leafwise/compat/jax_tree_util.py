@@ -638,9 +638,9 @@ def register_dataclass(
     expected = {field.name for field in fields if field.init}.difference(drop_fields)
     if is_dataclass and expected != used:
         raise ValueError(
-            f"data_fields and meta_fields of {nodetype.__qualname__} must be all fields "
-            f"with init=True; missing fields: {sorted(expected - used)}, to be added "
-            f"to drop_fields; unexpected fields: {sorted(used - expected)}"
+            f"data_fields and meta_fields of {nodetype.__qualname__} must be all "
+            f"fields with init=True; missing fields: {sorted(expected - used)}, to be "
+            f"added to drop_fields; unexpected fields: {sorted(used - expected)}"
         )
     unused = [field.name for field in fields if field.name not in used]
     register_fields(nodetype, data_names, meta_names, unused, init=True, bridge=True)

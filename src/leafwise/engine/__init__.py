@@ -25,7 +25,7 @@ from .dispatch import engine
 from .plan import make_plan
 from .predicates import flatten_text
 from .read import Reader
-from .settings import settings
+from .settings import settings as _settings
 
 
 __all__ = ["configure", "disabled", "eager", "enabled", "forget", "source", "stats"]
@@ -174,7 +174,7 @@ def configure(
         "max_uses": max_uses,
         "sample_every": sample_every,
     }
-    previous: dict[str, int] = {name: getattr(settings, name) for name in changes}
+    previous: dict[str, int] = {name: getattr(_settings, name) for name in changes}
     new = dict(previous)
     for name, value in changes.items():
         if value is None:
@@ -191,7 +191,7 @@ def configure(
         )
     if new != previous:
         for name, value in new.items():
-            setattr(settings, name, value)
+            setattr(_settings, name, value)
         engine.forget()
     return previous
 

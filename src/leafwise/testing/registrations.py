@@ -24,7 +24,6 @@ from ..equality.arrays import is_array
 from ..equality.leaves import alike
 from ..ops.inspect import explain_leaf
 from ..selection.diff import counted
-from ..selection.select import static_names
 
 
 def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -> None:
@@ -157,7 +156,7 @@ class _Example:
         self.children, self.aux = self.flatten(node)
         arity = len(self.children)
         self.keys = _call("its keys cannot be read", rule.keys, self.aux, arity)
-        names = static_names(node, rule)
+        names = rule.static_names(node)
         self.data: Any
         if names:
             self.data = tuple(getattr(node, name) for name in names)

@@ -45,6 +45,7 @@ from ..core.registry import (
 )
 from ..core.treedef import PyTreeDef as LeafwiseTreeDef
 from ..core.walk import map_leaves
+from ..core.words import node_data
 from ..dataclasses import register_dataclass as register_fields
 from ..errors import FlattenError
 from ..integrations.bridge import once_loaded
@@ -499,7 +500,7 @@ def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
     if rule is None:
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     children, aux = rule.flatten(tree)
-    data = rule.node_data(aux)
+    data = node_data(rule, aux)
     if type(tree) is dict:
         data = tuple(data)
     if tree is not None:

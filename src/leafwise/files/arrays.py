@@ -272,8 +272,8 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
 
 def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
     """Return the objects that a tree has in several places, by their ids."""
-    checks = real("leafwise.nn.checks")
-    if checks is None:  # then there are none
+    objects = real("leafwise.nn.instance")
+    if objects is None:  # then there are none
         return {}
     seen: dict[int, Any] = {}
     again: dict[int, Any] = {}
@@ -283,9 +283,9 @@ def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
         if id(node) in seen:
             again[id(node)] = node
             return True
-        if isinstance(node, checks.DataNode):
+        if isinstance(node, objects.DataNode):
             rule = context.view.resolve(type(node))
-            if rule is not None and rule.unflatten_into is not None:
+            if rule is not None and objects.is_object(rule):
                 seen[id(node)] = node
         return False
 

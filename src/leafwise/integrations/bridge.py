@@ -28,6 +28,7 @@ from .._runtime import Guard, live_classes
 from .._text import safe_repr
 from ..core.node import Rule
 from ..core.registry import GLOBAL, current, lookup
+from ..core.words import node_data
 
 
 __all__ = [
@@ -172,13 +173,13 @@ class Aux:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Aux:
             return NotImplemented
-        return self.rule is other.rule and self.rule.same_aux(self.aux, other.aux)
+        return self.rule is other.rule and self.rule.same(self.aux, other.aux)
 
     def __hash__(self) -> int:
-        return self.rule.hash_aux(self.aux)
+        return self.rule.hash(self.aux)
 
     def __repr__(self) -> str:
-        return safe_repr(self.rule.node_data(self.aux))
+        return safe_repr(node_data(self.rule, self.aux))
 
 
 class Node:

@@ -68,7 +68,8 @@ def register(jax: Any, cls: type, node: Node) -> None:
     flatten: Flatten = node.flatten
     unflatten: Callable[[Any, Any], Any] = node.unflatten
     keys_of: Callable[[Any, int], Sequence[Any]] = node.keys
-    if node.rule.unflatten_into is not None:
+    objects = real("leafwise.nn.instance")
+    if objects is not None and objects.is_object(node.rule):
         # An object of `nn`, whose aux data compares itself. It is flattened so often
         # that asking for the current rule would cost a quarter: jax keeps this one.
         flatten, unflatten = node.rule.flatten, node.rule.unflatten

@@ -29,9 +29,10 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 from .._hooks import hooks
 from .._text import safe_repr, short_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import BoundRule, Brackets, Rule, Shaped
+from ..core.node import Attributes, BoundRule, Rule, Shaped
 from ..core.registry import current
 from ..core.serial import read_value
+from ..core.words import WORDS, Brackets, Words
 from ..equality import exact
 from ..fields import Kind, Marked, kind_in
 from .checks import (
@@ -818,7 +819,7 @@ class ObjectRule(BoundRule):
     """
 
     cls: Any
-    unflatten_into: Any
+    fill: Any = None
 
     def __init__(
         self,
@@ -834,7 +835,7 @@ class ObjectRule(BoundRule):
             cls,
             flatten=flatten,
             unflatten=unflatten,
-            unflatten_into=fill,
+            fill=fill,
             codec=(write_statics, self._read),
             **given,
         )
@@ -846,34 +847,17 @@ class ObjectRule(BoundRule):
         """Return the key of each child."""
         return aux.fields.keys
 
-    def same_aux(self, a: Any, b: Any) -> bool:
+    def same(self, a: Any, b: Any) -> bool:
         """Return whether two objects have the same static part."""
         return same_statics(a, b)
 
-    def hash_aux(self, aux: Statics) -> int:
+    def hash(self, aux: Statics) -> int:
         """Return a hash of the static part."""
         return hash(aux)
 
     def compared_aux(self, aux: Statics) -> Any:
         """Return what two static parts are compared by."""
         return [*aux.fields.signature[1:]], aux.seen
-
-    def brackets(self, aux: Statics, _arity: int) -> Brackets:
-        """Return the text around the children."""
-        labels = [f"{child}=" for child in aux.fields.data]
-        return (
-            f"CustomNode({self.cls.__name__}[{aux}], [",
-            None if self.cls._leafwise_has_items else labels,
-            "])",
-        )
-
-    def node_data(self, aux: Statics) -> Any:
-        """Return the static part as a dict."""
-        return {part_of(name): value for name, value in aux}
-
-    def describe(self, aux: Statics, _arity: int) -> str:
-        """Describe an object in words."""
-        return f"{self.cls.__qualname__} with {aux.describe()}"
 
     def validate(self, arity: int, aux: Any) -> bool:
         """Return whether children and aux data belong together."""
@@ -883,6 +867,29 @@ class ObjectRule(BoundRule):
             and aux.fields.cls is self.cls
             and len(aux.fields.data) == arity
         )
+
+
+def is_object(rule: Rule) -> bool:
+    """Return whether the nodes of a rule are objects or variables."""
+    return isinstance(rule, ObjectRule)
+
+
+def _data(_rule: ObjectRule, aux: Statics) -> dict[Any, Any]:
+    return {part_of(name): value for name, value in aux}
+
+
+def _brackets(rule: ObjectRule, aux: Statics, _arity: int) -> Brackets:
+    labels = None
+    if not rule.cls._leafwise_has_items:
+        labels = [f"{child}=" for child in aux.fields.data]
+    return f"CustomNode({rule.cls.__name__}[{aux}], [", labels, "])"
+
+
+def _description(rule: ObjectRule, aux: Statics, _arity: int) -> str:
+    return f"{rule.cls.__qualname__} with {aux.describe()}"
+
+
+WORDS[ObjectRule] = Words(data=_data, brackets=_brackets, description=_description)
 
 
 def object_rule(cls: Any, **given: Any) -> Rule:
@@ -907,9 +914,8 @@ def object_rule(cls: Any, **given: Any) -> Rule:
         return static
 
     form = Shaped("_leafwise_fields", object.__new__, put_table, put_fields, Statics)
-    return ObjectRule(
-        cls, own_flatten, fill, form=form, static_names=static_names, **given
-    )
+    attributes = Attributes(static_names=static_names)
+    return ObjectRule(cls, own_flatten, fill, form=form, attributes=attributes, **given)
 
 
 def write_statics(aux: Statics, write: Any) -> Any:

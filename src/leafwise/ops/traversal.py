@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from .._records import MISSING, Missing
 from ..core.context import Context, context_of, flatten_by
 from ..core.keypath import KeyPath
-from ..core.node import Rule
+from ..core.node import Rule, items_by_key, with_items
 from ..core.registry import GLOBAL
 from ..errors import CycleError, StructureError
 
@@ -330,12 +330,14 @@ class _Frame:
             return self.node
         if not any(child is DELETE for child in self.done):
             return self.rule.unflatten(self.aux, self.done)
-        if self.rule.is_mapping or self.rule.is_sequence:
-            entries = self.rule.entries(self.node)
+        if self.rule.item_key is not None:
+            items = items_by_key(self.rule, self.node)
             for key, child in zip(self.keys, self.done, strict=True):
-                entries[key.entry] = child
-            kept = {key: child for key, child in entries.items() if child is not DELETE}
-            return self.rule.remade(self.node, kept)
+                items[key.entry] = child
+            remaining = {
+                key: child for key, child in items.items() if child is not DELETE
+            }
+            return with_items(self.rule, self.node, remaining)
         path = KeyPath(trail)
         raise StructureError(
             f"a child of the {type(self.node).__name__} at {path.where()} cannot be "

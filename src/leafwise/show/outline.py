@@ -360,7 +360,7 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
         children, aux = rule.flatten(value)
         static = [
             Child(f"{name}=", None, getattr(value, name), "static")
-            for name in rule.static_names(value)
+            for name in rule.attributes.static_names(value)
         ]
         keys = rule.keys(aux, len(children))
         return _sketched(type(value), keys, children, static)

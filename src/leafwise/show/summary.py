@@ -18,9 +18,9 @@ from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
 from .._text import FAULTS, escape_controls, safe_str, short_repr
+from ..core.builtins import ContainerRule, bare_keys
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
-from ..core.keys import DictKey, SequenceKey
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import has_memory, shape_of, size_of
@@ -465,8 +465,8 @@ class _Entry:
         if node.keys is not None:
             key = node.keys[self.index]
         else:
-            bare = node.rule.bare_keys(node.aux, len(node.values))[self.index]
-            key = DictKey(bare) if node.rule.is_mapping else SequenceKey(bare)
+            entry = bare_keys(node.rule, node.aux, len(node.values))[self.index]
+            key = node.rule.item_key(entry)
         return clipped(escape_controls(safe_str(KeyPath((key,)))), _LONGEST)
 
     @property
@@ -508,7 +508,7 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
         only_arrays = is_inside and spec is None and not is_variable
         try:
             values, aux = rule.flatten(entry.value)
-            has_bare = rule.reads_items and not only_arrays
+            has_bare = isinstance(rule, ContainerRule) and not only_arrays
             keys: Any = None if has_bare else rule.keys(aux, len(values))
             if only_arrays:
                 is_kept = [about(type(x))[0] or shape_of(x) is not None for x in values]

@@ -14,7 +14,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, get_type_hints
 
 from ..core.context import context_of
-from ..core.node import Fields, Rule
+from ..core.node import Rule
+from ..core.register import DataclassRule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array, library_of
@@ -210,8 +211,8 @@ def _builder(kind: Any, view: View, keys: Any) -> Builder:
         return lambda children: build(_strategies(), children, keys)
     rule = view.resolve(kind)
     fields = getattr(kind, "_fields", None)
-    if rule is not None and isinstance(rule.form, Fields):
-        return _dataclass_builder(kind, rule, rule.form)
+    if isinstance(rule, DataclassRule):
+        return _dataclass_builder(kind, rule)
     if rule is not None and issubclass(kind, tuple) and isinstance(fields, tuple):
         return _named_tuple_builder(kind, rule, len(fields))
     raise TypeError(
@@ -272,7 +273,7 @@ def _named_tuple_builder(cls: type, rule: Rule, arity: int) -> Builder:
     return build
 
 
-def _dataclass_builder(cls: type, rule: Rule, form: Fields) -> Builder:
+def _dataclass_builder(cls: type, rule: DataclassRule) -> Builder:
     """Return the builder of a dataclass. It does not run `__init__`."""
     try:
         hints = get_type_hints(cls)
@@ -284,8 +285,8 @@ def _dataclass_builder(cls: type, rule: Rule, form: Fields) -> Builder:
 
     def build(children: Any) -> Any:
         st = _strategies()
-        aux = [_static_values(st, cls, name, hints) for name in form.meta]
-        all_children = [children] * len(form.data)
+        aux = [_static_values(st, cls, name, hints) for name in rule.meta_fields]
+        all_children = [children] * len(rule.data_fields)
         return st.builds(unflatten, st.tuples(*aux), st.tuples(*all_children))
 
     return build

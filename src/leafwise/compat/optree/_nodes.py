@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum, nonmember
 from typing import Any, Final, TypeVar
 
-from ...core import builtins
-from ...core.builtins import BY_NAME, MappingRule, structseq_names
+from ...core import builtins, words
+from ...core.builtins import (
+    BY_NAME,
+    FamilyRule,
+    MappingRule,
+    bare_keys,
+    structseq_names,
+)
 from ...core.keys import DictKeys
-from ...core.node import Brackets, Rule
+from ...core.node import Rule
 from ...core.register import FunctionRule
+from ...core.words import Brackets
 
 
 # --------------------------------------------------------------------------- kinds
@@ -189,7 +196,7 @@ def metadata(
         aux: Its aux data.
         of_keys: Takes the keys of a dict, returns what the metadata has of them.
     """
-    data = rule.node_data(aux)
+    data = words.node_data(rule, aux)
     if not isinstance(rule, MappingRule):
         return data
     if rule.cls is OrderedDict:
@@ -221,9 +228,15 @@ class Unflatten:
             return defaultdict(default_factory, _make_dict(keys, values))
         if isinstance(self.rule, FunctionRule):
             return self.rule.form.unflatten(data, tuple(values))
-        is_family = self.rule in (BY_NAME["namedtuple"], BY_NAME["structseq"])
-        cls = data if is_family else self.rule.cls
-        return self.rule.node_from(cls, data, values)
+        cls = data if isinstance(self.rule, FamilyRule) else self.rule.cls
+        return words.node_from(self.rule, cls, data, values)
+
+
+def entries_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+    """Return the path entries of the children of a node; positions in named tuples."""
+    if isinstance(rule, FamilyRule):
+        return range(arity)
+    return bare_keys(rule, aux, arity)
 
 
 def _make_dict(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
@@ -244,7 +257,7 @@ def brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
     if kind is PyTreeKind.CUSTOM:
         name = rule.cls.__name__
         return f"CustomTreeNode({name}[{metadata(rule, aux)!r}], [", None, "])"
-    return rule.brackets(aux, arity)
+    return words.brackets(rule, aux, arity)
 
 
 def _key_labels(keys: Iterable[Any]) -> list[str]:

@@ -16,6 +16,7 @@ from ...core.walk import iter_steps
 from ._nodes import (
     UNNAMED,
     PyTreeKind,
+    entries_of,
     is_namedtuple_class,
     is_structseq_class,
     kind_of,
@@ -425,7 +426,7 @@ def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
         rule, arity, aux = step
         make_entry = entry_class(rule, aux, arity)
         cls = rule.class_of(aux)
-        for key in rule.bare_keys(aux, arity):
+        for key in entries_of(rule, aux, arity):
             child_path = (*path, make_entry(key, cls, kind_of(rule)))
             pending.append(child_path)
     accessors.reverse()

@@ -571,8 +571,8 @@ STRUCTSEQ: Final = StructSequenceRule(tuple)
 
 BUILTINS: Final[dict[type, Rule]] = {
     type(None): NONE,
-    tuple: TUPLE,
     list: LIST,
+    tuple: TUPLE,
     dict: DICT,
     OrderedDict: OrderedDictRule(OrderedDict),
     defaultdict: DefaultDictRule(defaultdict),

@@ -155,6 +155,10 @@ class Builder(Text):
         factory = self.name(part.aux[1])
         return f"{self.name(defaultdict)}({factory}, {self._dict(part, items)})"
 
+    def _mapping(self, part: Part, items: Items) -> str:
+        from_items = self.name(part.rule.from_items)
+        return f"{from_items}(None, {self._dict(part, items)})"
+
     def _ordered_dict(self, part: Part, items: Items) -> str:
         return self._filled(part, f"{self.name(OrderedDict)}()", items)
 
@@ -230,6 +234,7 @@ class Builder(Text):
         "dict": _dict,
         "defaultdict": _defaultdict,
         "OrderedDict": _ordered_dict,
+        "mapping": _mapping,
         "record": _record,
         "shaped": _shaped,
         "custom": _custom,

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from _thread import allocate_lock, get_ident
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
@@ -27,6 +26,7 @@ from typing import Any, Final, TypeAlias
 from .._hooks import hooks
 from .._lazy import is_traced
 from .._runtime import Guard
+from ..core.builtins import BUILTINS, ContainerRule, MappingRule
 from ..core.registry import View, view_of
 from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import Runner, flatten, flatten_up_to, rebuild, reference
@@ -119,9 +119,6 @@ def _count_lines(nodes: Iterable[Any]) -> int:
 
 
 # ------------------------------------------------------------------------ choosing
-
-_MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
-_SEQUENCES: Final = frozenset({list, tuple, deque})
 
 
 class _Candidate:
@@ -238,9 +235,10 @@ class Dispatcher:
         if asks:
             self._table = view.asked
         self._look: Callable[[Any], Any] = type  # the same for all roots
-        if self.cls in _MAPPINGS and len(tree) <= settings.max_root_keys:
+        rule = BUILTINS.get(self.cls)
+        if isinstance(rule, MappingRule) and len(tree) <= settings.max_root_keys:
             self._look = tuple
-        elif self.cls in _MAPPINGS or self.cls in _SEQUENCES:
+        elif isinstance(rule, ContainerRule):
             self._look = len
 
     # -------------------------------------------------------------------- choosing

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import enum
 import keyword
+from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterator
 from itertools import chain, groupby, repeat
 from typing import Any, Final, NamedTuple
@@ -88,8 +89,14 @@ def is_exactly(value: Any, expected: Any) -> bool:
 _WITHOUT_RULE: Final = frozenset(
     {builtins.LIST, builtins.TUPLE, builtins.NONE, builtins.NAMEDTUPLE}
 )
-"""The rules of nodes that are read and built without their rule; and all mappings."""
-MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
+"""The rules of nodes that are read and built without their rule."""
+_OWN_KINDS: Final[dict[type, str]] = {
+    dict: "dict",
+    defaultdict: "defaultdict",
+    OrderedDict: "OrderedDict",
+}
+"""The mappings that are read or built in a way of their own."""
+MAPPINGS: Final = (*_OWN_KINDS.values(), "mapping")
 """The kinds of mappings."""
 
 
@@ -104,9 +111,10 @@ class Part:
 
     Attributes:
         kind: How the node is read: `list`, `tuple`, `None`, `dict`, `defaultdict`,
-            `OrderedDict`, `namedtuple`, `record` (attributes), `shaped`
-            (attributes that the node tells), `custom` (two functions), `keyed` (two
-            functions, which give keys as well) or `called` (the rule itself).
+            `OrderedDict`, `mapping` (any other dict), `namedtuple`, `record`
+            (attributes), `shaped` (attributes that the node tells), `custom` (two
+            functions), `keyed` (two functions, which give keys as well) or `called`
+            (the rule itself).
         rule: The rule of the node.
         cls: The class that a node must have.
         aux: Its aux data, None where it varies.
@@ -198,8 +206,13 @@ def _kind_of(rule: nodes.Rule, aux: Any) -> str:
         return "shaped"
     if isinstance(form, nodes.Functions):
         return "custom" if aux[1] is None else "keyed"
-    if rule in _WITHOUT_RULE or isinstance(rule, MappingRule):
-        return rule.name.partition(" ")[0]
+    if rule in _WITHOUT_RULE:
+        return rule.name
+    if rule.cls in _OWN_KINDS and isinstance(rule, MappingRule):
+        return _OWN_KINDS[rule.cls]
+    has_only_items = type(rule).rest is nodes.Rule.rest
+    if has_only_items and isinstance(rule, MappingRule):
+        return "mapping"
     return "called"
 
 
@@ -217,10 +230,8 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
     try:
         if kind == "shaped":
             return kind, (aux.fields, _exact_key(aux.values))
-        if kind == "defaultdict":  # the order follows from the keys
-            return kind, _exact_key((aux[0].inserted, aux[1]))
-        if kind in MAPPINGS:
-            return kind, _exact_key(aux.inserted)
+        if isinstance(rule, MappingRule):  # the order follows from the keys
+            return kind, _exact_key((rule.keys_in(aux).inserted, rule.rest_in(aux)))
         return kind, _exact_key(aux)
     except (_NotInertError, RecursionError):
         if kind == "shaped":

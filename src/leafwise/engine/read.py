@@ -288,7 +288,8 @@ class Reader(Text):
         """
         ordered = part.keys.ordered
         is_short = part.arity <= _FEW_KEYS
-        by_order = ordered is part.keys.inserted and part.kind != "OrderedDict"
+        has_order = part.kind in ("dict", "defaultdict")
+        by_order = has_order and ordered is part.keys.inserted
         if self._is_exact:
             if by_order and not is_short and part.kind == "dict":
                 var = self.assign(f"copy_dict({var})", "copy")
@@ -469,6 +470,7 @@ class Reader(Text):
         "namedtuple": _sequence,
         "dict": _mapping,
         "OrderedDict": _mapping,
+        "mapping": _mapping,
         "defaultdict": _defaultdict,
         "record": _record_node,
         "shaped": _shaped_node,

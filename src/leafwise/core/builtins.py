@@ -94,7 +94,7 @@ class MappingRule(ContainerRule):
         return dict(node)
 
     def from_items(self, _rest: Any, items: Any) -> Any:
-        return items
+        return self.cls(items)
 
     def order(self, keys: tuple[Any, ...]) -> tuple[Any, ...]:
         return self.arrange(keys).ordered
@@ -141,6 +141,9 @@ class DictRule(MappingRule):
     def items(self, node: Any) -> Any:
         return dict.copy(node)
 
+    def from_items(self, _rest: Any, items: Any) -> Any:
+        return items
+
 
 class OrderedDictRule(MappingRule):
     """Ordered dicts, whose order is their structure."""
@@ -161,9 +164,6 @@ class OrderedDictRule(MappingRule):
         for key, child in zip(aux.ordered, children):  # noqa: B905  # as many
             node[key] = child  # faster than to give it the pairs
         return node
-
-    def from_items(self, _rest: Any, items: Any) -> Any:
-        return OrderedDict(items)
 
     def compared_aux(self, aux: Any) -> Any:
         return aux.ordered

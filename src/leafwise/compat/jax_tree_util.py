@@ -28,7 +28,7 @@ from .. import integrations
 from .._records import MISSING
 from .._text import typed_repr
 from ..core import keypath, register
-from ..core.builtins import NAMEDTUPLE, has_field_names
+from ..core.builtins import MAPPINGS, NAMEDTUPLE, has_field_names
 from ..core.builtins import Partial as LeafwisePartial
 from ..core.context import Context, context_of
 from ..core.keys import DictKey as DictKey
@@ -111,6 +111,7 @@ _NODES: Final = frozenset(
         "dict",
         "OrderedDict",
         "defaultdict",
+        "frozendict",
         "namedtuple",
         "Partial",
     }
@@ -501,7 +502,7 @@ def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     children, aux = rule.flatten(tree)
     data = node_data(rule, aux)
-    if type(tree) is dict:
+    if type(tree) in MAPPINGS and type(data) is list:
         data = tuple(data)
     if tree is not None:
         children = list(children)

@@ -8,6 +8,7 @@ are found by `structural_rule`.
 
 from __future__ import annotations
 
+import builtins
 import functools
 import sys
 from collections import OrderedDict, defaultdict, deque
@@ -580,6 +581,9 @@ BUILTINS: Final[dict[type, Rule]] = {
     Partial: PartialRule(Partial),
 }
 """The built-in node types and their rules."""
+
+if sys.version_info >= (3, 15):
+    BUILTINS[builtins.frozendict] = MappingRule(builtins.frozendict, name="frozendict")
 
 MAPPINGS: Final[dict[type, MappingRule]] = {
     cls: rule for cls, rule in BUILTINS.items() if isinstance(rule, MappingRule)

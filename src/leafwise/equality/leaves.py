@@ -18,9 +18,11 @@ and tables are is known to `content`.
 
 from __future__ import annotations
 
+import builtins
 import enum
 import functools
 import math
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from operator import and_
@@ -351,6 +353,9 @@ _CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] =
     frozenset.__eq__: (set, _sets),
 }
 """The families of containers whose `==` compares what is in them, and how to do so."""
+
+if sys.version_info >= (3, 15):
+    _CONTAINERS[builtins.frozendict.__eq__] = (dict, _mappings)
 
 
 def field_names(cls: type) -> list[str] | None:

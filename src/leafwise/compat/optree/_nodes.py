@@ -44,18 +44,23 @@ class PyTreeKind(IntEnum):
     NUM_KINDS = nonmember(12)
 
 
+_KINDS_BY_NAME: Final = {
+    "None": PyTreeKind.NONE,
+    "tuple": PyTreeKind.TUPLE,
+    "list": PyTreeKind.LIST,
+    "dict": PyTreeKind.DICT,
+    "dict as given": PyTreeKind.DICT,
+    "namedtuple": PyTreeKind.NAMEDTUPLE,
+    "OrderedDict": PyTreeKind.ORDEREDDICT,
+    "defaultdict": PyTreeKind.DEFAULTDICT,
+    "defaultdict as given": PyTreeKind.DEFAULTDICT,
+    "deque": PyTreeKind.DEQUE,
+    "structseq": PyTreeKind.STRUCTSEQUENCE,
+    "frozendict": PyTreeKind.FROZENDICT,  # not on each Python
+    "frozendict as given": PyTreeKind.FROZENDICT,
+}
 _KINDS: Final[dict[Rule, PyTreeKind]] = {
-    BY_NAME["None"]: PyTreeKind.NONE,
-    BY_NAME["tuple"]: PyTreeKind.TUPLE,
-    BY_NAME["list"]: PyTreeKind.LIST,
-    BY_NAME["dict"]: PyTreeKind.DICT,
-    BY_NAME["dict as given"]: PyTreeKind.DICT,
-    BY_NAME["namedtuple"]: PyTreeKind.NAMEDTUPLE,
-    BY_NAME["OrderedDict"]: PyTreeKind.ORDEREDDICT,
-    BY_NAME["defaultdict"]: PyTreeKind.DEFAULTDICT,
-    BY_NAME["defaultdict as given"]: PyTreeKind.DEFAULTDICT,
-    BY_NAME["deque"]: PyTreeKind.DEQUE,
-    BY_NAME["structseq"]: PyTreeKind.STRUCTSEQUENCE,
+    BY_NAME[name]: kind for name, kind in _KINDS_BY_NAME.items() if name in BY_NAME
 }
 """The built-in nodes that optree has, and their kinds."""
 
@@ -221,8 +226,8 @@ class Unflatten:
     def __call__(self, data: Any, children: Iterable[Any]) -> Any:
         """Return the node."""
         values = list(children)
-        if kind_of(self.rule) is PyTreeKind.DICT:
-            return _make_dict(data, values)
+        if kind_of(self.rule) in (PyTreeKind.DICT, PyTreeKind.FROZENDICT):
+            return self.rule.from_items(None, _make_dict(data, values))
         if kind_of(self.rule) is PyTreeKind.DEFAULTDICT:
             default_factory, keys = data
             return defaultdict(default_factory, _make_dict(keys, values))
@@ -270,6 +275,12 @@ def _ordereddict(keys: list[Any], _arity: int) -> Brackets:
     return "OrderedDict({", _key_labels(keys), "})"
 
 
+def _frozendict(keys: list[Any], _arity: int) -> Brackets:
+    if not keys:
+        return "frozendict()", None, ""
+    return "frozendict({", _key_labels(keys), "})"
+
+
 def _defaultdict(data: tuple[Any, list[Any]], _arity: int) -> Brackets:
     default_factory, keys = data
     return f"defaultdict({default_factory!r}, {{", _key_labels(keys), "})"
@@ -298,6 +309,7 @@ def _structseq(cls: type, _arity: int) -> Brackets:
 
 
 _BRACKETS: Final[dict[PyTreeKind, Callable[[Any, int], Brackets]]] = {
+    PyTreeKind.FROZENDICT: _frozendict,
     PyTreeKind.ORDEREDDICT: _ordereddict,
     PyTreeKind.DEFAULTDICT: _defaultdict,
     PyTreeKind.DEQUE: _deque,

@@ -300,6 +300,7 @@ _OF_KINDS: Final[dict[PyTreeKind, type[PyTreeEntry]]] = {
     PyTreeKind.NAMEDTUPLE: NamedTupleEntry,
     PyTreeKind.ORDEREDDICT: MappingEntry,
     PyTreeKind.DEFAULTDICT: MappingEntry,
+    PyTreeKind.FROZENDICT: MappingEntry,
     PyTreeKind.DEQUE: SequenceEntry,
     PyTreeKind.STRUCTSEQUENCE: StructSequenceEntry,
 }

@@ -299,6 +299,9 @@ class Object(Pytree, pytree=False):
 
     Equivalent to `Pytree` with `pytree=False`.
 
+    Raises:
+        ValueError: A subclass has `pytree=True`; derive it from `Pytree`.
+
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
@@ -310,6 +313,14 @@ class Object(Pytree, pytree=False):
 
     Modelled on `flax.nnx.Object`.
     """
+
+    def __init_subclass__(cls, *, pytree: bool | None = None, **options: Any) -> None:
+        if pytree:
+            raise ValueError(
+                f"{cls.__qualname__} is an Object, which is no pytree; derive it from "
+                "Pytree, or leave pytree=True out"
+            )
+        super().__init_subclass__(pytree=pytree, **options)
 
 
 # ------------------------------------------------------------------- functions

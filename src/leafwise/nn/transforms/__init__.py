@@ -266,10 +266,11 @@ class _Plan:
             return self.run(graphdef, key, values, donated)
 
         # jax's messages name the function of the user and say where it is
-        self.inside: Any = dressed(function)(inside)
-        self.inside.__signature__ = inspect.Signature.from_callable(
+        named_inside: Any = dressed(function)(inside)
+        named_inside.__signature__ = inspect.Signature.from_callable(
             inside, follow_wrapped=False
         )
+        self.inside: Call = named_inside
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, whole: bool = False

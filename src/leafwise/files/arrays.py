@@ -6,7 +6,7 @@ arrays without a copy; and their conversion to the library of another array.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from typing import IO, Any, Final, Protocol
 
@@ -42,20 +42,16 @@ class OpenFile:
 
     Attributes:
         header: The header as `json.loads` returned it; None if the file has none.
-        names: The names of the arrays.
         tree: The tree, if that is all there is: JSON without a header.
     """
 
-    def __init__(
-        self, header: Any, names: Sequence[str] = (), tree: Any = MISSING
-    ) -> None:
+    def __init__(self, header: Any, tree: Any = MISSING) -> None:
         self.header = header
-        self.names = names
         self.tree = tree
 
-    def describe(self, name: str) -> Stored:
-        """Return dtype and shape of the array of a name."""
-        raise TreeDefError(f"there is no array {short_repr(name)}")
+    def arrays(self) -> dict[str, Stored]:
+        """Return dtypes and shapes of the arrays by name."""
+        return {}
 
     def read(self, name: str) -> Any:
         """Return the elements of the array of a name, as `elements` takes them."""
@@ -85,16 +81,24 @@ def is_known_to_numpy(dtype: str) -> bool:
         return False
 
 
-def is_random_key(value: Any) -> bool:
+def _is_like_jax(value: Any) -> bool:
+    """Return whether a value is an array of jax, or describes one."""
+    return instance_of(value, "jax", "Array", "ShapeDtypeStruct")
+
+
+def _is_random_key(value: Any) -> bool:
     """Return whether a value is an array of typed keys of `jax.random`."""
-    return is_jax_array(value) and not hasattr(value.dtype, "kind")
+    return _is_like_jax(value) and not hasattr(value.dtype, "kind")
 
 
 def without_key_type(value: Any) -> Any:
     """Return the numbers in an array of random keys; any other value as it is."""
-    if is_random_key(value):
-        return need("jax", "a key").random.key_data(value)
-    return value
+    if not _is_random_key(value):
+        return value
+    jax = need("jax", "a key")
+    if is_jax_array(value):
+        return jax.random.key_data(value)
+    return jax.eval_shape(jax.random.key_data, value)
 
 
 def array_text(array: Any) -> str:
@@ -230,30 +234,31 @@ def extension_dtype(name: str) -> Any:
     return need("numpy", "loading arrays", "arrays").dtype(cls)
 
 
-def library_options(like: Any) -> tuple[Any, ...]:
-    """Return what `as_array_like` takes from an array besides dtype and shape.
+def converter_to(like: Any) -> tuple[Any, ...]:
+    """Return how an array of numpy becomes one of the library of another array.
 
-    Two arrays with the same options can be one array after loading.
+    Args:
+        like: An array, or what describes one.
+
+    Returns:
+        A function and its arguments after the first, which is the array. Two places
+        with equal converters can have one array.
     """
-    if is_jax_array(like) or instance_of(like, "jax", "ShapeDtypeStruct"):
+    if _is_like_jax(like):
         key_type = None
-        if is_random_key(like):
-            key_type = need("jax", "a key").random.key_impl(like)
-        return "jax", key_type, getattr(like, "sharding", None)
+        if _is_random_key(like):
+            jax = need("jax", "a key")
+            # jax does not tell it of a description
+            key_type = jax.random.key_impl(jax.numpy.zeros((), like.dtype))
+        return _as_jax_array, key_type, getattr(like, "sharding", None)
     if instance_of(like, "torch", "Tensor"):
         is_parameter = instance_of(like, "torch.nn", "Parameter")
         device = None if like.is_meta else like.device
-        return "torch", is_parameter, like.requires_grad, device
-    return ("numpy",)
+        return _as_tensor, like.dtype, is_parameter, like.requires_grad, device
+    return (_as_it_is,)
 
 
-def as_array_like(array: Any, like: Any) -> Any:
-    """Convert an array of numpy to the library of another array, or a description."""
-    library, *options = library_options(like)
-    if library == "jax":
-        return _as_jax_array(array, *options)
-    if library == "torch":
-        return _as_tensor(array, like.dtype, *options)
+def _as_it_is(array: Any) -> Any:
     return array
 
 
@@ -261,7 +266,7 @@ def _as_jax_array(array: Any, key_type: Any, sharding: Any) -> Any:
     jax = need("jax", "an array")
     array = jax.numpy.asarray(array)
     if key_type is not None:
-        return jax.random.wrap_key_data(array, impl=key_type)
+        array = jax.random.wrap_key_data(array, impl=key_type)
     return jax.device_put(array, sharding)
 
 

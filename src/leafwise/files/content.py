@@ -6,7 +6,7 @@ Whatever is raised for damage is a `FileError`.
 from __future__ import annotations
 
 import errno
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -16,9 +16,8 @@ from ..core.context import Context
 from ..core.registry import view_of
 from ..core.serial import read_json_value
 from ..core.treedef import PyTreeDef, make_treedef
-from ..errors import FileError, PathError, TreeDefError
+from ..errors import FileError, TreeDefError
 from ..selection.names import name_of
-from ..selection.select import parse
 from .arrays import OpenFile, Stored, elements
 from .header import read_header
 from .parts import Shared, put_together
@@ -103,7 +102,7 @@ class Content:
         if not self.is_foreign:
             self.leaves, self._treedefs = read_header(opened.header)
         elif opened.tree is MISSING:
-            self.leaves = {name: opened.describe(name) for name in opened.names}
+            self.leaves = opened.arrays()
         self.has_structure = bool(self._treedefs) or opened.tree is not MISSING
         self._context = context
 
@@ -161,61 +160,3 @@ class Content:
 def _read_treedef(data: Any) -> PyTreeDef:
     code, num_leaves, mode = read_json_value(data)
     return make_treedef(code, num_leaves, view_of(*mode))
-
-
-# ------------------------------------------------------------- trees of names alone
-
-
-class _Branch(dict[Any, Any]):
-    """What is below a name; a class of its own, since a leaf may be a dict."""
-
-
-def nest(leaves: Mapping[str, Any]) -> Any:
-    """Return leaves by name as nested dicts and lists.
-
-    A list has all positions from 0 on; if some are missing, they are keys of a dict.
-    Where one name is the beginning of another, nothing is nested.
-
-    Example:
-        >>> from leafwise.files.content import nest
-        >>> nest({"model.l1.w": 1, "model.l1.b": 2, "sizes[0]": 3, "sizes[1]": 4})
-        {'model': {'l1': {'w': 1, 'b': 2}}, 'sizes': [3, 4]}
-        >>> nest({"a": 1, "a.b": 2})
-        {'a': 1, 'a.b': 2}
-    """
-    root = _Branch()
-    children: list[tuple[_Branch, Any]] = []
-    for name, leaf in leaves.items():
-        *keys, last_key = _keys_of(name)
-        branch = root
-        for key in keys:
-            if key not in branch:
-                branch[key] = _Branch()
-                children.append((branch, key))
-            branch = branch[key]
-            if type(branch) is not _Branch:
-                return dict(leaves)
-        if last_key in branch:
-            return dict(leaves)
-        branch[last_key] = leaf
-    for parent, key in reversed(children):  # inner branches first
-        parent[key] = _plain_container(parent[key])
-    return _plain_container(root)
-
-
-def _keys_of(name: str) -> list[Any]:
-    """Return the keys that a name consists of; itself, if it is not a path."""
-    try:
-        keys = [step.key for step in parse(name)]
-    except PathError:
-        return [name]
-    if not keys or None in keys:  # a name of another program that has wildcards
-        return [name]
-    return [getattr(key, "entry", key) for key in keys]
-
-
-def _plain_container(branch: _Branch) -> dict[Any, Any] | list[Any]:
-    has_positions = bool(branch) and all(type(key) is int for key in branch)
-    if has_positions and branch.keys() == set(range(len(branch))):
-        return [branch[position] for position in range(len(branch))]
-    return dict(branch)

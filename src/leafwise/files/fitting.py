@@ -15,9 +15,9 @@ from ..core.keys import DictKey
 from ..core.matching import Difference, mismatch_error
 from ..equality.arrays import instance_of, is_array
 from ..selection.names import name_of
-from .arrays import Stored, array_text, as_array_like, library_options
+from .arrays import Stored, array_text, converter_to
 from .content import Content
-from .parts import Shared, put_together, take_apart
+from .parts import Shared, leaves_with_paths, put_together, take_apart
 
 
 _HINT: Final = (
@@ -43,7 +43,7 @@ def load_like(
     differences: list[Difference] = []
     leaves: list[Any] = []
     templates: list[Any] = []
-    for path, template in (item for part in parts for item in part.items()):
+    for path, template in leaves_with_paths(parts):
         leaf = template
         if type(template) is not Shared:
             leaf = unexpected.pop(name_of(path), MISSING)
@@ -64,32 +64,26 @@ def load_like(
     if differences:
         subject = f"{content.name} does not fit `like`"
         raise mismatch_error(differences, subject=subject)
-    converter = _Converter(content)
+    arrays: dict[Any, Any] = {}  # an array in several places stays one
     converted = [
-        converter.convert(leaf, template)
+        _convert(content, leaf, template, arrays)
         for leaf, template in zip(leaves, templates, strict=True)
     ]
     return put_together([part.treedef for part in parts], converted)
 
 
-class _Converter:
-    """Converts leaves to what `like` has; an array in several places stays one."""
-
-    def __init__(self, content: Content) -> None:
-        self._content = content
-        self._arrays: dict[Any, Any] = {}
-
-    def convert(self, leaf: Any, template: Any) -> Any:
-        """Return the leaf of the new tree for a leaf of the file."""
-        if type(leaf) is not Stored:
-            return float(leaf) if type(template) is float else leaf
-        if not is_array(template):  # a number, in a file that has only arrays
-            return type(template)(self._content.read(leaf).item())
-        key = leaf.name, library_options(template)
-        if key not in self._arrays:
-            array = self._content.read(leaf)
-            self._arrays[key] = as_array_like(array, template)
-        return self._arrays[key]
+def _convert(content: Content, leaf: Any, template: Any, arrays: dict[Any, Any]) -> Any:
+    """Return a leaf of a file as a leaf like another one; `arrays` has those so far."""
+    if type(leaf) is not Stored:
+        return float(leaf) if type(template) is float else leaf
+    if not is_array(template):  # a number, in a file that has only arrays
+        return type(template)(content.read(leaf).item())
+    converter = converter_to(template)
+    key = leaf.name, converter
+    if key not in arrays:
+        convert, *options = converter
+        arrays[key] = convert(content.read(leaf), *options)
+    return arrays[key]
 
 
 def _fits(leaf: Any, template: Any, is_foreign: bool) -> bool:

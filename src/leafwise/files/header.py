@@ -112,17 +112,14 @@ def _check_format(about: dict[str, Any]) -> None:
     is_number = type(number) is int  # True is equal to 1
     if is_number and number == FORMAT:
         return
-    reader = f"this is leafwise {_library_version()}, which reads format {FORMAT}"
-    if is_number and number == 1:
-        raise TreeDefError(
-            "it has format 1, which a version before the first release wrote; load it "
-            f"with that version; {reader}"
-        )
     writer = "another version of leafwise"
-    if type(about.get("version")) is str:
+    if is_number and number == 1:
+        writer = "a version before the first release"
+    elif type(about.get("version")) is str:
         writer = f"leafwise {escape_controls(about['version'][:40])}"
     raise TreeDefError(
-        f"it has format {short_repr(number)}, which {writer} wrote; {reader}"
+        f"it has format {short_repr(number)}, which {writer} wrote; this is leafwise "
+        f"{_library_version()}, which reads format {FORMAT}"
     )
 
 

@@ -36,7 +36,7 @@ def opened(path: str) -> Iterator[OpenFile]:
     if _is_header(data):
         yield OpenFile(data)
     else:
-        yield OpenFile(None, tree=data)
+        yield OpenFile(None, data)
 
 
 def plain_text(tree: Any) -> str | None:

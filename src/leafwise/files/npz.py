@@ -99,22 +99,24 @@ class _OpenArchive(OpenFile):
         self,
         header: Any,
         archive: zipfile.ZipFile,
-        arrays: Mapping[str, zipfile.ZipInfo],
+        members: Mapping[str, zipfile.ZipInfo],
     ) -> None:
-        super().__init__(header, list(arrays))
+        super().__init__(header)
         self._archive = archive
-        self._arrays = arrays
+        self._members = members
 
-    def describe(self, name: str) -> Stored:
-        """Return dtype and shape of the array of a name."""
-        info = self._arrays[name]
-        with self._archive.open(info) as member:
-            return _read_form(name, member, info.file_size)
+    def arrays(self) -> dict[str, Stored]:
+        """Return dtypes and shapes of the arrays by name."""
+        arrays: dict[str, Stored] = {}
+        for name, info in self._members.items():
+            with self._archive.open(info) as member:
+                arrays[name] = _read_form(name, member, info.file_size)
+        return arrays
 
     def read(self, name: str) -> Any:
         """Return the elements of the array of a name."""
         numpy = need("numpy", "loading .npz files", "arrays")
-        info = self._arrays[name]
+        info = self._members[name]
         with self._archive.open(info) as member:
             _read_form(name, member, info.file_size)
             member.seek(0)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from .._lazy import real
+from ..core.builtins import BY_NAME
 from ..core.context import Context
 from ..core.keypath import KeyPath
+from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten
 from ..errors import TreeDefError
@@ -42,11 +43,16 @@ class Part(NamedTuple):
     leaves: list[Any]
     treedef: PyTreeDef
 
-    def items(self) -> Iterator[tuple[KeyPath, Any]]:
-        """Yield its leaves with their paths from the root of the tree."""
-        paths = self.treedef.paths()
-        for path, leaf in zip(paths, self.leaves, strict=True):
-            yield self.path + path, leaf
+    def paths(self) -> Iterator[KeyPath]:
+        """Yield the paths of its leaves from the root of the tree."""
+        for path in self.treedef.paths():
+            yield self.path + path
+
+
+def leaves_with_paths(parts: Sequence[Part]) -> Iterator[tuple[KeyPath, Any]]:
+    """Yield the leaves of all parts with their paths from the root of the tree."""
+    for part in parts:
+        yield from zip(part.paths(), part.leaves, strict=True)
 
 
 def take_apart(tree: Any, context: Context) -> list[Part]:
@@ -68,7 +74,7 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
             return node is not root and id(node) in repeated
 
         part = Part(path, *context.also_stopping(is_other_part).flatten(root))
-        for index, (leaf_path, leaf) in enumerate(part.items()):
+        for index, (leaf_path, leaf) in enumerate(leaves_with_paths([part])):
             if id(leaf) not in repeated:
                 continue
             if id(leaf) not in numbers:
@@ -81,9 +87,6 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
 
 def _objects_in_several_places(tree: Any, context: Context) -> dict[int, Any]:
     """Return the objects that a tree has in several places, by their ids."""
-    checks = real("leafwise.nn.checks")
-    if checks is None:  # without `leafwise.nn` there are no objects
-        return {}
     objects: dict[int, Any] = {}
     repeated: dict[int, Any] = {}
 
@@ -92,14 +95,19 @@ def _objects_in_several_places(tree: Any, context: Context) -> dict[int, Any]:
         if id(node) in objects:
             repeated[id(node)] = node
             return True
-        if isinstance(node, checks.DataNode):
-            rule = context.view.resolve(type(node))
-            if rule is not None and rule.unflatten_into is not None:
-                objects[id(node)] = node
+        rule = context.view.resolve(type(node))
+        if rule is not None and _is_of_objects(rule):
+            objects[id(node)] = node
         return False
 
     flatten(tree, context.view, is_repeated)
     return repeated
+
+
+def _is_of_objects(rule: Rule) -> bool:
+    """Return whether the nodes of a rule are objects, which have an identity."""
+    is_builtin = BY_NAME.get(rule.name) is rule
+    return rule.unflatten_into is not None and not is_builtin
 
 
 def put_together(

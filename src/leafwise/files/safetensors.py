@@ -102,13 +102,16 @@ class _OpenTable(OpenFile):
     def __init__(
         self, header: Any, file: IO[bytes], table: Mapping[str, Any], start: int
     ) -> None:
-        super().__init__(header, list(table))
+        super().__init__(header)
         self._file = file
         self._table = table
         self._start = start
 
-    def describe(self, name: str) -> Stored:
-        """Return dtype and shape of the array of a name."""
+    def arrays(self) -> dict[str, Stored]:
+        """Return dtypes and shapes of the arrays by name."""
+        return {name: self._describe(name) for name in self._table}
+
+    def _describe(self, name: str) -> Stored:
         row = self._table[name]
         code: str = row["dtype"]
         return Stored(name, _DTYPES.get(code, code), tuple(row["shape"]))
@@ -116,7 +119,7 @@ class _OpenTable(OpenFile):
     def read(self, name: str) -> Any:
         """Return the elements of the array of a name."""
         numpy = need("numpy", "loading .safetensors files", "arrays")
-        array = self.describe(name)
+        array = self._describe(name)
         dtype = array.dtype
         if not is_known_to_numpy(dtype):
             dtype = "uint16" if dtype == "bfloat16" else "uint8"

@@ -17,15 +17,15 @@ from ..core.registry import GLOBAL, Mode
 from ..core.serial import write_json
 from ..core.treedef import code_of
 from ..equality.arrays import dtype_name
-from ..errors import FileError, TreeDefError
-from ..selection.names import Renaming, name_of, renaming
+from ..errors import EditError, FileError, PathError, TreeDefError
+from ..selection.names import Renaming, name_of, nest, renaming
 from .arrays import Format, identity, is_stored, without_key_type
 from .atomic import replace_file
-from .content import Content, damage_as_file_error, nest
+from .content import Content, damage_as_file_error
 from .fitting import load_like
 from .header import write_header, write_leaf
 from .json_files import plain_text
-from .parts import Part, Shared, take_apart
+from .parts import Part, Shared, leaves_with_paths, take_apart
 
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ def _write_leaves(
     """
     first_names: dict[Any, str] = {}
     entries: dict[str, Any] = {}
-    for key_path, leaf in (item for part in parts for item in part.items()):
+    for key_path, leaf in leaves_with_paths(parts):
         name = name_of(key_path)
         array = without_key_type(leaf)
         try:
@@ -296,10 +296,20 @@ def load(
             loaded = load_like(content, like, new_name, strict, context)
         elif not (content.has_structure and treedef):
             leaves = content.leaves_by_name(new_name)
-            loaded = nest({name: content.read(leaf) for name, leaf in leaves.items()})
+            loaded = _nested(
+                {name: content.read(leaf) for name, leaf in leaves.items()}
+            )
         elif rename is not None:
             raise TypeError("rename needs `like`: the file has its own structure")
         else:
             loaded = content.tree()
     tree: Tree = loaded
     return tree
+
+
+def _nested(leaves: dict[str, Any]) -> Any:
+    """Return leaves by name as nested dicts and lists, if the names allow that."""
+    try:
+        return nest(leaves, strict=False)
+    except (EditError, PathError):  # a name that is no path, or the beginning of others
+        return leaves

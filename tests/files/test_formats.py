@@ -100,3 +100,12 @@ def test_a_later_format_says_what_wrote_it(tmp_path, about, text):
     with pytest.raises(FileError) as caught:
         lw.load(path)
     assert text in str(caught.value)
+
+
+def test_a_namespace_that_is_not_declared_is_named(tmp_path):
+    path = tmp_path / "x.json"
+    lw.save(path, (1, 2))
+    path.write_text(path.read_text().replace('"namespace":""', '"namespace":"lab"'))
+    with pytest.raises(FileError, match=r"no namespace 'lab' was declared.*as `like`"):
+        lw.load(path)
+    assert lw.load(path, like=(0, 0)) == (1, 2)

@@ -16,7 +16,7 @@ from ..core.context import Context
 from ..core.registry import view_of
 from ..core.serial import read_json_value
 from ..core.treedef import PyTreeDef, make_treedef
-from ..errors import FileError, TreeDefError
+from ..errors import FileError, NamespaceError, TreeDefError
 from ..selection.names import name_of
 from .arrays import OpenFile, Stored, elements
 from .header import read_header
@@ -127,7 +127,7 @@ class Content:
         try:
             treedefs = [_read_treedef(data) for data in self._treedefs]
             return put_together(treedefs, list(self.leaves.values()), self.read)
-        except TreeDefError as error:
+        except (NamespaceError, TreeDefError) as error:
             raise FileError(
                 f"{self.name}: the structure of the tree cannot be read: {error}; "
                 "pass a tree of that structure as `like`, or treedef=False for the "

@@ -143,6 +143,7 @@ def test_files_of_arrays():
     assert output_of("paths c.npz") == "gone.w"
     numpy.savez("d.npz", **{"model.l1.w": numpy.zeros(2), "model.l1.b": 3})
     assert output_of("get d.npz model.l1.b") == "3"
+    assert output_of("get d.npz model.l1") == "w = float64[2]\nb = int64[]"
     assert output_of("paths d.npz model.l1") == "model.l1"
     assert output_of("show d.npz 'model.*.w'") == "model.l1.w = float64[2]"
     Path("a.npz").write_bytes(b"PK")

@@ -166,9 +166,15 @@ def identity(array: Any) -> Any:
         # dtypes of one text can have other fields, so the dtype is the same object
         return start, array.shape, array.strides, id(array.dtype)
     if instance_of(array, "torch", "Tensor") and array.numel():
-        signs = (array.is_conj(), array.is_neg())
-        place = (array.device, array.data_ptr(), array.dtype)
-        return place, tuple(array.shape), array.stride(), signs
+        return (
+            array.data_ptr(),
+            array.device,
+            array.dtype,
+            array.shape,
+            array.stride(),
+            array.is_conj(),
+            array.is_neg(),
+        )
     return id(array)
 
 
@@ -271,7 +277,11 @@ def _as_jax_array(array: Any, key_type: Any, sharding: Any) -> Any:
 
 
 def _as_tensor(
-    array: Any, dtype: Any, is_parameter: bool, requires_grad: bool, device: Any
+    array: Any,
+    dtype: Any,
+    is_parameter: bool,
+    requires_grad: bool,
+    device: Any,
 ) -> Any:
     torch = need("torch", "a tensor")
     numpy = need("numpy", "loading arrays", "arrays")

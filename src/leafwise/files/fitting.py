@@ -72,8 +72,20 @@ def load_like(
     return put_together([part.treedef for part in parts], converted)
 
 
-def _convert(content: Content, leaf: Any, template: Any, arrays: dict[Any, Any]) -> Any:
-    """Return a leaf of a file as a leaf like another one; `arrays` has those so far."""
+def _convert(
+    content: Content,
+    leaf: Any,
+    template: Any,
+    arrays: dict[Any, Any],
+) -> Any:
+    """Return a leaf of a file as a leaf like another one.
+
+    Args:
+        content: The file.
+        leaf: The leaf of the file.
+        template: The other leaf.
+        arrays: The arrays so far, by name and converter.
+    """
     if type(leaf) is not Stored:
         return float(leaf) if type(template) is float else leaf
     if not is_array(template):  # a number, in a file that has only arrays

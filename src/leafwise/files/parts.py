@@ -43,16 +43,13 @@ class Part(NamedTuple):
     leaves: list[Any]
     treedef: PyTreeDef
 
-    def paths(self) -> Iterator[KeyPath]:
-        """Yield the paths of its leaves from the root of the tree."""
-        for path in self.treedef.paths():
-            yield self.path + path
-
 
 def leaves_with_paths(parts: Sequence[Part]) -> Iterator[tuple[KeyPath, Any]]:
     """Yield the leaves of all parts with their paths from the root of the tree."""
     for part in parts:
-        yield from zip(part.paths(), part.leaves, strict=True)
+        paths = part.treedef.paths()
+        for path, leaf in zip(paths, part.leaves, strict=True):
+            yield part.path + path, leaf
 
 
 def take_apart(tree: Any, context: Context) -> list[Part]:
@@ -61,8 +58,8 @@ def take_apart(tree: Any, context: Context) -> list[Part]:
     Raises:
         CycleError: The tree contains itself.
     """
-    repeated = _objects_in_several_places(tree, context)
     leaves, treedef = context.flatten(tree)  # raises if the tree contains itself
+    repeated = _objects_in_several_places(tree, context)
     if not repeated:
         return [Part(KeyPath(), leaves, treedef)]
     numbers: dict[int, int] = {}
@@ -126,10 +123,11 @@ def put_together(
         TreeDefError: A part contains itself, or does not exist; or there are more or
             fewer leaves.
     """
-    if sum(treedef.num_leaves for treedef in treedefs) != len(leaves):
+    counts = [treedef.num_leaves for treedef in treedefs]
+    if sum(counts) != len(leaves):
         raise TreeDefError("its number of leaves is not that of stored leaves")
     remaining_leaves = iter(leaves)
-    rows = [list(islice(remaining_leaves, x.num_leaves)) for x in treedefs]
+    rows = [list(islice(remaining_leaves, count)) for count in counts]
     built: dict[int, Any] = {}
     for number in _inner_parts_first(rows):
         row = [

@@ -107,7 +107,11 @@ def _path_text(path: Any, tree: Any, call: str) -> str:
 
 
 def save(
-    path: Path, tree: Any, *, treedef: bool = True, namespace: str = GLOBAL
+    path: Path,
+    tree: Any,
+    *,
+    treedef: bool = True,
+    namespace: str = GLOBAL,
 ) -> None:
     """Save a tree to a file; an existing file is replaced atomically.
 
@@ -173,7 +177,10 @@ be saved: <function <lambda> at ...> has no name by which it could be found ...
 
 
 def _write_leaves(
-    path: str, file_format: Format, parts: list[Part], arrays: dict[str, Any]
+    path: str,
+    file_format: Format,
+    parts: list[Part],
+    arrays: dict[str, Any],
 ) -> dict[str, Any]:
     """Return the leaves of a tree as JSON, and add their arrays by name to `arrays`.
 

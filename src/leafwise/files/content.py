@@ -149,6 +149,7 @@ class Content:
             leaves = dict(zip(names, values, strict=True))
         renamed: dict[str, Any] = {}
         for old_name, leaf in leaves.items():
+            # what stands for an object is no leaf; the object's leaves are here as well
             name = None if type(leaf) is Shared else new_name(old_name)
             if name in renamed:
                 raise FileError(f"{self.name}: two leaves have the name {name!r}")

@@ -87,6 +87,7 @@ def _convert(
         arrays: The arrays so far, by name and converter.
     """
     if type(leaf) is not Stored:
+        # another program writes 1.0 as 1 in JSON
         return float(leaf) if type(template) is float else leaf
     if not is_array(template):  # a number, in a file that has only arrays
         return type(template)(content.read(leaf).item())

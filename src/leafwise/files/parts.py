@@ -103,6 +103,7 @@ def _objects_in_several_places(tree: Any, context: Context) -> dict[int, Any]:
 
 def _is_of_objects(rule: Rule) -> bool:
     """Return whether the nodes of a rule are objects, which have an identity."""
+    # built-in lists and dicts are filled in place as well, but they are values
     is_builtin = BY_NAME.get(rule.name) is rule
     return rule.unflatten_into is not None and not is_builtin
 

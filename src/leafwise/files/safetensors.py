@@ -121,7 +121,7 @@ class _OpenTable(OpenFile):
         numpy = need("numpy", "loading .safetensors files", "arrays")
         array = self._describe(name)
         dtype = array.dtype
-        if not is_known_to_numpy(dtype):
+        if not is_known_to_numpy(dtype):  # then its bits, which `elements` converts
             dtype = "uint16" if dtype == "bfloat16" else "uint8"
         self._file.seek(self._start + self._table[name]["data_offsets"][0])
         buffer = numpy.fromfile(self._file, dtype, math.prod(array.shape))

@@ -59,17 +59,18 @@ class OpenFile:
 
 
 class Format(Protocol):
-    """A module that writes and reads files of one format."""
+    """A module that writes and reads files of one format.
 
-    def why_not(self, name: str, array: Any) -> str:
-        """Return why an array cannot be in such a file, empty if it can."""
+    Attributes:
+        why_not: Takes the name of an array and the array; returns why they cannot be in
+            such a file, empty if they can.
+        write: Writes a header and arrays by name into a file.
+        opened: Opens the file at a path for reading.
+    """
 
-    def write(self, file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
-        """Write a header and arrays into a file."""
-
-    @property
-    def opened(self) -> Callable[[str], AbstractContextManager[OpenFile]]:
-        """Open the file at a path for reading."""
+    why_not: Callable[[str, Any], str]
+    write: Callable[[IO[bytes], str, Mapping[str, Any]], None]
+    opened: Callable[[str], AbstractContextManager[OpenFile]]
 
 
 def is_known_to_numpy(dtype: str) -> bool:

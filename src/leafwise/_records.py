@@ -7,16 +7,18 @@ millisecond, which would double the time of `import leafwise`.
 from __future__ import annotations
 
 import enum
-from typing import Any, Final, Literal, dataclass_transform
+from typing import Any, ClassVar, Final, Literal, dataclass_transform
 
 from ._text import safe_repr
 
 
 class Sealed:
-    """A record whose slots are set once; it is equal to nothing but itself."""
+    """A record whose slots are set once. It is equal only to itself."""
 
     __slots__: tuple[str, ...] = ()
-    __match_args__: tuple[str, ...] = ()
+    # Any, because a declared `tuple[str, ...]` would not allow the narrower types of
+    # subclasses, from which type checkers read what a positional pattern matches.
+    __match_args__: ClassVar[Any] = ()
 
     def _set(self, *values: Any) -> None:
         """Set the slots, in their order; called once, by `__init__`."""
@@ -26,7 +28,8 @@ class Sealed:
     def __setattr__(self, name: str, *value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
-    __delattr__ = __setattr__
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
 
 class Frozen(Sealed):
@@ -56,7 +59,7 @@ class Frozen(Sealed):
 
 @dataclass_transform(frozen_default=True)
 class Record(Frozen):
-    """A record that is made of the values of its slots, in their order."""
+    """A record whose `__init__` takes the values of its slots, in their order."""
 
     __slots__ = ()
 
@@ -83,4 +86,4 @@ class Missing(enum.Enum):
 
 
 MISSING: Final = Missing.MISSING
-"""Stands for "not given" where None is a value like any other."""
+"""Stands for an omitted value where None is a value like any other."""

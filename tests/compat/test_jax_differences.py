@@ -1,4 +1,4 @@
-"""The table of what differs from jax in `docs/start/migrating.md`, row by row.
+"""The table of what differs from jax in `docs/start/stand-ins.md`, row by row.
 
 A case is named after the first column of its row.
 """
@@ -29,10 +29,9 @@ def case(what):
 
 def rows():
     """Return the first column of the table, without quotes."""
-    page = (DOCS / "start" / "migrating.md").read_text(encoding="utf-8")
-    section = page.partition("### jax.tree_util and jax.tree\n")[2].partition("\n### ")[
-        0
-    ]
+    page = (DOCS / "start" / "stand-ins.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("## jax.tree_util and jax.tree\n")
+    section, _, _ = section.partition("\n## ")
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [line[2:].split(" | ")[0] for line in lines][1:]
 
@@ -118,6 +117,24 @@ def _(m):
     return m.SequenceKey(1) == m.DictKey(1)
 
 
+@case("a `str` as the key of a child")
+def _(m):
+    class Row:
+        pass
+
+    m.register_pytree_with_keys(
+        Row, lambda row: ((("x", 1),), None), lambda aux, children: Row()
+    )
+    ((path, _),) = m.tree_leaves_with_path(Row())
+    return m.keystr(path)
+
+
+@case("`Partial(partial).func == partial`")
+def _(m):
+    partial = m.Partial(max, 1)
+    return m.Partial(partial, 2).func == partial
+
+
 EXPECTED = {
     "rebuilt dicts": (["a", "b"], ["b", "a"]),
     "dict keys that cannot be compared": (ValueError, [2, 1]),
@@ -130,5 +147,7 @@ EXPECTED = {
     "a predicate that does not return a bool": (ValueError, [[[1]]]),
     "children given as text, a dict or a set": (["a", "b"], lw.errors.FlattenError),
     "`SequenceKey(1) == DictKey(1)`": (False, True),
+    "a `str` as the key of a child": ("x", ".x"),
+    "`Partial(partial).func == partial`": (True, False),
 }
 """What jax does, and what the stand-in does."""

@@ -7,6 +7,9 @@ import pytest
 import leafwise as lw
 
 
+pytestmark = pytest.mark.usefixtures("sampling")
+
+
 TREE = {"c": 3, "a": [1, (2,)], "b": None}
 
 
@@ -34,22 +37,6 @@ def test_reduce_without_leaves(tree):
         lw.tree_reduce(pair, tree)
     assert str(caught.value) == (
         "tree_reduce of a tree without leaves needs an initializer"
-    )
-
-
-# --------------------------------------------------------- reduce, associative
-
-
-def test_the_identity_is_for_empty_trees_only():
-    """With leaves, the identity is not used."""
-    assert lw.tree.reduce_associative(pair, [1, 2], identity="e") == "(12)"
-    assert lw.tree.reduce_associative(raiser, [1], identity="e") == 1
-    assert lw.tree.reduce_associative(raiser, [None], identity="e") == "e"
-    assert lw.tree.reduce_associative(raiser, {}, identity=None) is None
-    with pytest.raises(TypeError) as caught:
-        lw.tree.reduce_associative(pair, [])
-    assert str(caught.value) == (
-        "tree_reduce_associative of a tree without leaves needs an identity"
     )
 
 

@@ -19,6 +19,7 @@ from operator import itemgetter
 from types import NoneType, UnionType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .._runtime import late_imports
 from .._text import FAULTS, short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import parse_literal, read
@@ -453,9 +454,10 @@ _CONSTANTS: Final = frozenset(
 
 
 def _python_literal(text: str) -> Any:
-    import ast
+    with late_imports:
+        import ast
 
-    from ..core.literals import parse
+        from ..core.literals import parse
 
     return ast.literal_eval(parse(text.lstrip(" \t")))
 

@@ -10,6 +10,7 @@ namespace, global registry, classes registered with `inherit=True`, form, else l
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -101,6 +102,8 @@ class View:
         rules: Node types seen so far and their rules.
         leaf_types: Leaf types seen so far; those that may go are held weakly.
         context: What an operation walks by under this view, once made.
+        read_node: Reads nodes by recursion under this view; made by `walk`.
+        map_node: Maps nodes by recursion under this view; made by `walk`.
         leaf_treedef: The treedef of a bare leaf, once one was made.
         hot: For types of roots that were met often, a function that flattens a
             tree faster than the walk, or returns None to leave it to the walk.
@@ -132,6 +135,8 @@ class View:
         self.rules: dict[type, Rule] = dict(fixed)
         self.leaf_types: set[type] = set()
         self.context: Any = None
+        self.read_node: Any = None
+        self.map_node: Any = None
         self.leaf_treedef: Any = None
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
         self.asked: dict[type, Callable[[Any, Any], tuple[list[Any], Any] | None]] = {}
@@ -452,6 +457,18 @@ def check_class(cls: object) -> None:
         )
 
 
+def is_built_in_leaf(cls: type) -> bool:
+    """Return whether a class is one of Python's own, whose instances are leaves.
+
+    Example:
+        >>> from leafwise.core.registry import is_built_in_leaf
+        >>> is_built_in_leaf(int), is_built_in_leaf(list), is_built_in_leaf(Exception)
+        (True, False, True)
+    """
+    is_built_in = getattr(builtins, cls.__name__, None) is cls
+    return is_built_in and cls not in BUILTINS
+
+
 def check_callable(function: object, what: str, cls: type) -> None:
     """Raise an error for an object that is not callable.
 
@@ -483,7 +500,8 @@ def install(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether subclasses without a rule of their own follow.
         exist_ok: Whether to replace a registration of this class, or of the
-            class that had its qualified name before.
+            class that had its qualified name before; and whether a built-in type may
+            become a node everywhere.
         bridge: Whether other frameworks are to know the class.
         where: What rules say about the place of registration, if not that of the call.
 
@@ -491,7 +509,8 @@ def install(
         The class.
 
     Raises:
-        RegistryError: A duplicate, or something that cannot be registered.
+        RegistryError: A duplicate, a built-in type, or something that cannot be
+            registered.
     """
     check_class(cls)
     check_namespace(namespace)
@@ -502,6 +521,18 @@ def install(
 
     adapt = remembering(rule_of)
     rule = rule_of(cls)
+    if (
+        rule is not None
+        and namespace == GLOBAL
+        and not exist_ok
+        and is_built_in_leaf(cls)
+    ):
+        raise RegistryError(
+            f"{cls.__qualname__} is a built-in type: as a node of the global registry "
+            "it would change each tree in this process; register it in a namespace, "
+            "namespace='...', or a subclass of it (exist_ok=True registers it all the "
+            "same)"
+        )
 
     def add(layer: Layer | None) -> Layer:
         layer = layer or EMPTY
@@ -524,7 +555,7 @@ def install(
 
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
-        hooks.announcements.tell(cls)
+        hooks.announce(cls)
     return cls
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from .._records import MISSING, Missing
-from ..core.context import Context, context_of, flatten_by, flattened
+from ..core.context import Context, context_of, flatten_by
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL
@@ -32,7 +32,6 @@ __all__ = [
     "tree_max",
     "tree_min",
     "tree_reduce",
-    "tree_reduce_associative",
     "tree_sum",
     "tree_visit",
     "tree_walk",
@@ -98,61 +97,10 @@ def tree_reduce(
     return functools.reduce(function, leaves)
 
 
-def tree_reduce_associative(
-    operation: Callable[[T, T], T],
-    tree: Any,
-    *,
-    identity: T | Missing = MISSING,
-    is_leaf: IsLeaf = None,
-    namespace: str = GLOBAL,
-) -> T:
-    """Fold the leaves as a balanced tree, with an associative operation.
-
-    Each half is folded separately. So sums of floats lose less precision, and the
-    results of the two halves do not depend on each other.
-
-    Args:
-        operation: Takes two values; must be associative.
-        tree: The tree.
-        identity: The result for a tree without leaves.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        namespace: Where classes are looked up before the global registry.
-
-    Raises:
-        TypeError: There are no leaves and no identity.
-        CycleError: The tree contains itself.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.tree.reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", "c"])
-        '(a(bc))'
-
-    Modelled on `jax.tree_util.tree_reduce_associative`.
-    """
-    leaves, _ = context_of(is_leaf, namespace=namespace).flatten(tree)
-    if leaves:
-        folded: T = _fold_halves(operation, leaves)
-        return folded
-    if isinstance(identity, Missing):
-        raise TypeError(
-            "tree_reduce_associative of a tree without leaves needs an identity"
-        )
-    return identity
-
-
 def _leaves(
     tree: Any, is_leaf: IsLeaf, none_is_leaf: bool, namespace: str
 ) -> list[Any]:
-    return flattened(tree, is_leaf, False, none_is_leaf, namespace)[0]
-
-
-def _fold_halves(operation: Callable[[T, T], T], values: list[T]) -> T:
-    if len(values) == 1:
-        return values[0]
-    half = len(values) // 2
-    return operation(
-        _fold_halves(operation, values[:half]), _fold_halves(operation, values[half:])
-    )
+    return context_of(is_leaf, False, none_is_leaf, namespace).leaves(tree)
 
 
 def tree_all(
@@ -341,6 +289,9 @@ class Visit(enum.Enum):
         STOP: Keep everything from here on as it is.
         DELETE: Remove the node from its parent.
 
+    For all other functions these are ordinary values: a mapped function that returns
+    `DELETE` puts it into the new tree, which `tree_merge` takes as an overlay.
+
     Example:
         >>> import leafwise as lw
         >>> lw.tree_visit([1, None, 2], lambda x, path, parent:
@@ -454,12 +405,14 @@ class Visiting:
     """
 
     def __init__(self, tree: Any, enter: Any, leave: Any, context: Context) -> None:
-        self.tree, self.enter, self.leave = tree, enter, leave
-        self.context = context
+        self.tree: Any = tree
+        self.enter: Visitor | None = enter
+        self.leave: Visitor | None = leave
+        self.context: Context = context
         self.frames: list[_Frame] = []
         self.trail: list[Any] = []  # the keys of the current node
         self.on_path: set[int] = set()
-        self.stopped = False
+        self.stopped: bool = False
 
     def run(self) -> Any:
         """Visit the tree."""

@@ -1,12 +1,10 @@
-"""Trees merged into one: node by node, by a rule for each place, or as an outer join.
+"""Merge trees: node by node, by a rule for each place.
 
-Owns `tree_merge`, in which one value wins: mappings are merged key by key, other nodes
-of one type child by child; how to merge at each place; and `tree_map_outer`, in
-which no tree wins. How a node of a kind is made is defined in
-`rebuild`.
+Mappings are merged key by key, other nodes of one type child by child. Nodes are
+rebuilt by `edit.rebuild`.
 
-Both walks are generators that yield the walk of a child and receive its result
-(`run`): they read like recursive functions, and trees may be of any depth.
+The walk is a generator that yields the walk of a child and receives its result
+(`run`): it reads like a recursive function, and trees may be of any depth.
 """
 
 from __future__ import annotations
@@ -52,12 +50,10 @@ from .edit import (
 )
 from .select import (
     DEPTH_IN_DOUBT,
-    Place,
     Selector,
     call_at,
     check_cycles,
     children_of,
-    has_kinds,
     keys_of,
     selector,
     static_names,
@@ -66,7 +62,7 @@ from .select import (
 
 
 if TYPE_CHECKING:
-    from .._typing import Class, IsLeaf, K, Node, T
+    from .._typing import Class, K, Node, T
 
 
 class MergeOptions(TypedDict, total=False):
@@ -100,12 +96,6 @@ def run(walk: Walk, trees: Sequence[Any], context: Context) -> Any:
         if len(stack) == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
     return value
-
-
-def _called(f: Callable[..., Any], values: Sequence[Any], place: Any) -> Any:
-    """Call a function with the values at a place; MISSING if it returns `DELETE`."""
-    found = call_at(f, values, place)
-    return MISSING if found is DELETE else found
 
 
 def _described(node: Any, context: Context) -> str:
@@ -146,84 +136,6 @@ def _with_values(
     if edits:
         node = call_at(changed_node, (_link(place.path), node, rule, edits), place)
     return node, edits
-
-
-# ------------------------------------------------------------------- the outer join
-
-
-def tree_map_outer(
-    f: Callable[..., Any],
-    *trees: Any,
-    fill: Any = MISSING,
-    is_leaf: IsLeaf = None,
-    namespace: str = GLOBAL,
-) -> Any:
-    """Map a function over trees that may have different keys.
-
-    The result has each key that any of the trees has, in order of appearance. Subtrees
-    that do not change are shared.
-
-    Args:
-        f: Takes one value for each tree: the leaf of the tree at a key path, or `fill`.
-            Its exceptions get a note that names the key path.
-        *trees: One tree or more.
-        fill: The value to pass for a leaf that a tree does not have.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        namespace: Where classes are looked up before the global registry.
-
-    Raises:
-        EditError: Nodes of different types, or a leaf and a node, are at the same path.
-        CycleError: A tree contains itself.
-        TypeError: No tree is given.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.selection.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]},
-        ...     {"b": [3, 4]}, fill=0)
-        {'a': 1, 'b': [5, 4]}
-        >>> lw.selection.tree_map_outer(lambda *row: row, {"a": 1}, {"b": 2})
-        {'a': (1, MISSING), 'b': (MISSING, 2)}
-    """
-    if not trees:
-        raise TypeError("tree_map_outer takes at least one tree")
-    context = context_of(is_leaf, namespace=namespace)
-
-    def joined(link: Any, row: Sequence[Any]) -> Walk:
-        place = Place(link, None)
-        nodes = [value for value in row if value is not MISSING]
-        rules: list[Any] = [context.rule_of(node) for node in nodes]
-        if rules.count(None) == len(rules):
-            return _called(f, [fill if x is MISSING else x for x in row], place)
-        pairs = [*zip(nodes, rules, strict=True)]
-        key_types = {
-            None if rule is None or has_kinds(node) else item_key(node, rule)
-            for node, rule in pairs
-        }
-        key_type = key_types.pop() if len(key_types) == 1 else None
-        tables: list[dict[Any, Any]] = []
-        if key_type is not None:
-            tables = [entries_of(*pair) for pair in pairs]
-        elif rules.count(rules[0]) == len(rules):
-            tables = [children_of(*pair) for pair in pairs]
-        if not tables or (
-            key_type is None and any([*table] != [*tables[0]] for table in tables)
-        ):
-            kinds = dict.fromkeys(_described(node, context) for node in nodes)
-            text = f"cannot join {' and '.join(kinds)} at {place.path.where()}"
-            raise EditError(text, path=place.path)
-        made, there = {}, iter(tables)
-        columns = [{} if x is MISSING else next(there) for x in row]
-        for key in dict.fromkeys(key for table in tables for key in table):
-            children = [table.get(key, MISSING) for table in columns]
-            below = link, key if key_type is None else key_type(key)
-            value = yield joined(below, children)
-            if value is not MISSING:
-                made[key] = value
-        if key_type is None:
-            return _with_values(place, *pairs[0], tables[0], made)[0]
-        return call_at(remade, (*pairs[0], tables[0], made), place)
-
-    return run(joined((), trees), trees, context)
 
 
 # -------------------------------------------------------------- what counts at a place
@@ -425,7 +337,8 @@ class _Merging:
         if above is DELETE:
             return MISSING
         if spot.function is not None:
-            return _called(spot.function, (below, above), spot)
+            value = call_at(spot.function, (below, above), spot)
+            return MISSING if value is DELETE else value
         rule, other = self.resolve(type(below)), self.resolve(type(above))
         if rule is None or other is None:
             fits = rule is other or below is None or above is None

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 By: TypeAlias = Literal["type", "dtype"]
-Sort: TypeAlias = Literal["count", "bytes"]
 Role: TypeAlias = Literal["node", "leaf", "again", "more", "group"]
 
 _ROOT: Final = "(root)"
@@ -50,7 +49,6 @@ def tree_summary(
     tree: Any,
     *,
     depth: int | None = None,
-    sort: Sort | None = None,
     by: By | None = None,
     max_rows: int | None = 100,
     is_leaf: IsLeaf = None,
@@ -68,8 +66,6 @@ def tree_summary(
             and a dtype, such as `jax.ShapeDtypeStruct`. For a selection, the selected
             values. For a module of torch, its `state_dict()`.
         depth: How many levels to show below the root; None for all, up to 100.
-        sort: The order of the children of a node: `"count"` or `"bytes"` for the
-            largest first, None for the order of the tree.
         by: Show one row for each `"type"` or `"dtype"`, instead of nodes and leaves.
         max_rows: About how many rows to show; rows near the root come first, and the
             rest is counted in separate rows. None for all.
@@ -77,7 +73,7 @@ def tree_summary(
         namespace: Where classes are looked up before the global registry.
 
     Raises:
-        ValueError: `sort` or `by` is not one of these, or a number is negative.
+        ValueError: `by` is not one of these, or a number is negative.
 
     Example:
         >>> import leafwise as lw
@@ -105,8 +101,9 @@ def tree_summary(
         ───────────────────────────
         3 leaves, 3 numbers
     """
-    _check_choice("sort", sort, get_args(Sort))
-    _check_choice("by", by, get_args(By))
+    if by is not None and by not in get_args(By):
+        words = ", ".join(repr(word) for word in get_args(By))
+        raise ValueError(f"by must be one of {words} or None, got {short_repr(by)}")
     _check_limit("depth", depth)
     _check_limit("max_rows", max_rows)
     context = context_of(is_leaf, namespace=namespace)
@@ -122,18 +119,10 @@ def tree_summary(
     most = sys.maxsize if max_rows is None else max_rows
     if by is None:
         levels = _DEEPEST if depth is None else min(depth, _DEEPEST)
-        rows = _node_rows(root, sort, levels, most)
+        rows = _node_rows(root, levels, most)
     else:
-        rows = _group_rows(root, by, sort, most)
+        rows = _group_rows(root, by, most)
     return TreeSummary(rows, _by_name(root.amounts), reader.shared, by)
-
-
-def _check_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    if value is not None and value not in choices:
-        words = ", ".join(repr(choice) for choice in choices)
-        raise ValueError(
-            f"{name} must be one of {words} or None, got {short_repr(value)}"
-        )
 
 
 def _check_limit(name: str, value: int | None) -> None:
@@ -484,11 +473,9 @@ class SummaryRow(NamedTuple):
         return f"… {self.left_out:,} more" if self.role == "more" else ""
 
 
-def _node_rows(
-    root: _Entry, sort: Sort | None, levels: int, most: int
-) -> list[SummaryRow]:
+def _node_rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
     """Return the rows of nodes and leaves."""
-    opened = _choose_children(root, sort, levels, most)
+    opened = _choose_children(root, levels, most)
     whole = root.amount
 
     def rows_of(entry: _Entry, path: str, depth: int) -> Iterator[SummaryRow]:
@@ -536,7 +523,7 @@ def _node_rows(
 
 
 def _choose_children(
-    root: _Entry, sort: Sort | None, levels: int, most: int
+    root: _Entry, levels: int, most: int
 ) -> dict[_Entry, list[_Entry]]:
     """Return the children of each node that have rows.
 
@@ -558,10 +545,7 @@ def _choose_children(
             if number == 0:
                 continue
             spare -= min(node.width, share)
-            children = node.children(None if sort else number)
-            if sort is not None:
-                children.sort(key=lambda child: -getattr(child.amount, sort))
-            chosen[node] = children[:number]
+            chosen[node] = node.children(number)
             level.extend(chosen[node])
     return chosen
 
@@ -589,7 +573,7 @@ def _kinds_text(amounts: Mapping[str, Amount]) -> str:
     return ", ".join(f"{kind}: {amounts[kind].count:,}" for kind in kinds)
 
 
-def _group_rows(root: _Entry, by: By, sort: Sort | None, most: int) -> list[SummaryRow]:
+def _group_rows(root: _Entry, by: By, most: int) -> list[SummaryRow]:
     """Return a row for each group of leaves, in the order of their first leaves."""
     groups: dict[str, list[Amount]] = {}
     for leaf in _leaves_below(root):
@@ -600,8 +584,6 @@ def _group_rows(root: _Entry, by: By, sort: Sort | None, most: int) -> list[Summ
         groups.setdefault(name, []).append(leaf.amount)
     totals = {name: _sum(amounts) for name, amounts in groups.items()}
     names = list(totals)
-    if sort is not None:
-        names.sort(key=lambda name: -getattr(totals[name], sort))
     whole = root.amount
     rows = []
     for name in names[:most]:
@@ -689,8 +671,11 @@ class TreeSummary:
         by: By | None = None,
     ) -> None:
         self.rows = rows
-        self.kinds = dict(kinds)
-        self.leaves, self.count, self.bytes = _sum(kinds.values())
+        self.kinds: dict[str, Amount] = dict(kinds)
+        total = _sum(kinds.values())
+        self.leaves: int = total.leaves
+        self.count: int = total.count
+        self.bytes: int = total.bytes
         self.shared = shared
         self._by = by
 

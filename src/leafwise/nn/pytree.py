@@ -267,9 +267,8 @@ class Pytree(Shell, metaclass=PytreeMeta):
     def _leafwise_contents(self, _kind: Kind) -> Contents:
         spec = type(self)._leafwise_spec
         children, aux = spec.rule.flatten(self)
-        fields = aux.fields
         holds: Literal["leaves", "arrays"] = "leaves" if spec.pytree else "arrays"
-        return Contents(children, lambda: fields.keys, fields.child_kinds, holds)
+        return Contents(children, spec.rule.keys, aux, aux.fields.child_kinds, holds)
 
     def __repr__(self) -> str:
         return pformat(self)

@@ -439,8 +439,8 @@ class Variable(DataNode, Generic[T]):
         return "" if held is not value and count == 1 else text
 
     def _leafwise_contents(self, kind: Kind) -> Contents:
-        kinds = [self._leafwise_kind_in(kind)]
-        return Contents((self._leafwise_value,), _keys, kinds, "value")
+        kinds = (kind_in(kind, type(self), self._leafwise_metadata),)
+        return Contents((self._leafwise_value,), _keys, None, kinds, "value")
 
     def _leafwise_kind_in(self, kind: Kind | None) -> Kind:
         """Return the kind of the value in an attribute of some kind."""
@@ -450,7 +450,7 @@ class Variable(DataNode, Generic[T]):
         return pformat(self)
 
 
-def _keys() -> tuple[GetAttrKey]:
+def _keys(_aux: object, _count: int) -> tuple[GetAttrKey]:
     return (_KEY,)
 
 

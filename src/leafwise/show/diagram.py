@@ -22,7 +22,7 @@ from .doc import WIDTH
 from .fold import count_text, fold, key_text, sign_of, value_text
 from .outline import BRANCH, DEPTH, Item, outline
 from .picture import Picture
-from .text import clipped, columns
+from .text import branches_of, clipped, columns
 
 
 if TYPE_CHECKING:
@@ -107,21 +107,21 @@ def draw(
     paint = Paint(color)
     context = context_of(is_leaf, namespace=namespace)
     root = scene(tree, context, select, depth, max_leaves, collapse, by_value=True)
-    lines: list[str] = []
-
-    def add(item: Item, branch: str, margin: str) -> None:
-        lines.append(_line(item, branch, width, paint))
-        for inner in item.children:
-            is_last = inner is item.children[-1]
-            tip = "└── " if is_last else "├── "
-            bar = "    " if is_last else "│   "
-            add(inner, f"{margin}{tip}", f"{margin}{bar}")
-
-    add(root, "", "")
+    boxes = boxes_of(root)
+    branches = branches_of([box.depth for box in boxes])
+    lines = [
+        _line(box, branch, width, paint)
+        for box, branch in zip(boxes, branches, strict=True)
+    ]
     return Picture("\n".join(lines))
 
 
-def _line(item: Item, branch: str, width: int, paint: Paint) -> str:
+def _line(
+    item: Item,
+    branch: str,
+    width: int,
+    paint: Paint,
+) -> str:
     """Return the line of an item, cut at the width."""
     sign = sign_of(item)
     key = key_text(item)
@@ -308,7 +308,11 @@ def _leaves_out(item: Item) -> bool:
 
 
 def _read(
-    tree: Any, context: Context, select: Any, depth: int | None, most: int
+    tree: Any,
+    context: Context,
+    select: Any,
+    depth: int | None,
+    most: int,
 ) -> Item:
     """Return the outline of a tree, a selection or a diff."""
     if isinstance(tree, TreeDiff):

@@ -93,7 +93,10 @@ def to_html(
 
 
 def _of_selection(
-    selection: Selection[Any], depth: int | None, most: int, arrays: Arrays
+    selection: Selection[Any],
+    depth: int | None,
+    most: int,
+    arrays: Arrays,
 ) -> str:
     """Return the tree around the selected places."""
     try:

@@ -45,6 +45,7 @@ class Item:
         value: The value, None for what is left out.
         above: The item that it belongs to.
         key: The key in the item above, None at the root.
+        depth: How many items are above.
         label: The text before it in Python source: `'lr': ` or `x=`.
         opening: Its text, or the text before its items.
         closing: The text after them.
@@ -64,11 +65,18 @@ class Item:
     leaves: int | None = 0
     members: Sequence[Item] = ()
 
-    def __init__(self, role: Role, value: Any, above: Item | None, key: Any) -> None:
+    def __init__(
+        self,
+        role: Role,
+        value: Any,
+        above: Item | None,
+        key: Any,
+    ) -> None:
         self.role: Role = role
         self.value = value
         self.above = above
         self.key = key
+        self.depth: int = 0 if above is None else above.depth + 1
         self.items: list[Item] = []
 
     @property
@@ -77,16 +85,6 @@ class Item:
         if self.role == "again":
             return f"→ #{self.number}"
         return f"#{self.number} {self.opening}" if self.number else self.opening
-
-    @property
-    def path(self) -> KeyPath:
-        """The path from the root."""
-        keys: list[Any] = []
-        item: Item | None = self
-        while item is not None and item.key is not None:
-            keys.append(item.key)
-            item = item.above
-        return KeyPath(reversed(keys))
 
     @property
     def kind_above(self) -> Kind | None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from .._text import FAULTS, escape_controls, safe_repr
@@ -73,8 +72,9 @@ class Contents(NamedTuple):
 
     Attributes:
         values: The children.
-        keys: Returns their keys, of which a summary needs few; None if these are the
-            positions in a sequence.
+        keys: Returns their keys for the aux data and the number of children, since a
+            summary needs few; None if these are the positions in a sequence.
+        aux: The aux data.
         kinds: The kind of each child; None for that of the object.
         holds: What counts as data in it: `leaves` for all leaves, `arrays` for arrays
             alone, `value` if it stands for its only child, "" for what counts as data
@@ -82,7 +82,8 @@ class Contents(NamedTuple):
     """
 
     values: Sequence[Any]
-    keys: Callable[[], Sequence[Any]] | None = None
+    keys: Callable[[Any, int], Sequence[Any]] | None = None
+    aux: Any = None
     kinds: Sequence[Kind] | None = None
     holds: Literal["", "leaves", "arrays", "value"] = ""
 
@@ -175,7 +176,7 @@ def contents_of(value: Any, context: Context, kind: Kind) -> Contents | None:
         return None
     if rule.is_sequence:
         return Contents(values)
-    return Contents(values, partial(rule.keys, aux, len(values)))
+    return Contents(values, rule.keys, aux)
 
 
 # -------------------------------------------------------------------------- texts

@@ -122,7 +122,7 @@ def tree_summary(
         rows = _node_rows(root, levels, most)
     else:
         rows = _group_rows(root, by, most)
-    return TreeSummary(rows, _by_name(root.amounts), reader.shared, by)
+    return TreeSummary(rows, root.amounts, reader.shared, by)
 
 
 def _check_limit(name: str, value: int | None) -> None:
@@ -164,11 +164,13 @@ _PLAIN: Final = (bool, int, float, complex, str, bytes, _Star)
 """Classes of leaves that count one number each, and never count as shared."""
 
 
+@dataclasses.dataclass(slots=True, eq=False)
 class _Entry:
     """A node or leaf at one place of a tree.
 
     It is not the `Item` of an outline: an outline has the texts of what is shown, while
-    a summary counts all leaves. Leaves get an entry only when they have a row.
+    a summary counts all leaves. Plain leaves and arrays of numpy get an entry only when
+    they have a row.
 
     Attributes:
         value: The node or leaf.
@@ -176,6 +178,7 @@ class _Entry:
         above: The entry of the node around it, None for the root.
         index: Its position among the children of that node.
         contents: What is inside a node; None for a leaf.
+        leaf: What is counted for a leaf: of a variable of one leaf, that one.
         has_arrays_only: Whether only the arrays in it are data.
         first: The place where the same object is counted, if that is another one: its
             node and its index.
@@ -184,37 +187,17 @@ class _Entry:
         tallies: The number of leaves, numbers and bytes in a node, by kind.
     """
 
-    __slots__ = (
-        "above",
-        "contents",
-        "entries",
-        "first",
-        "has_arrays_only",
-        "index",
-        "keys",
-        "kind",
-        "tallies",
-        "value",
-    )
-
-    def __init__(
-        self,
-        value: Any,
-        kind: Kind,
-        above: _Entry | None = None,
-        index: int = 0,
-        contents: Contents | None = None,
-    ) -> None:
-        self.value = value
-        self.kind = kind
-        self.above = above
-        self.index = index
-        self.contents = contents
-        self.has_arrays_only = False
-        self.first: tuple[_Entry, int] | None = None
-        self.keys: Sequence[Any] | None = None
-        self.entries: dict[int, _Entry] = {}
-        self.tallies: dict[Kind, list[int]] = {}
+    value: Any
+    kind: Kind
+    above: _Entry | None = None
+    index: int = 0
+    contents: Contents | None = None
+    leaf: Any = None
+    has_arrays_only: bool = False
+    first: tuple[_Entry, int] | None = None
+    keys: Sequence[Any] | None = None
+    entries: dict[int, _Entry] = dataclasses.field(default_factory=dict)
+    tallies: dict[Kind, list[int]] = dataclasses.field(default_factory=dict)
 
     def child(self, index: int) -> _Entry:
         """Return the entry of a child."""
@@ -222,7 +205,7 @@ class _Entry:
             kinds = self.contents.kinds
             kind = kinds[index] if kinds else self.kind
             value = self.contents.values[index]
-            self.entries[index] = _Entry(value, kind, self, index)
+            self.entries[index] = _Entry(value, kind, self, index, leaf=value)
         return self.entries[index]
 
     def children(self, most: int | None = None) -> list[_Entry]:
@@ -234,9 +217,10 @@ class _Entry:
 
     def label_of(self, child: _Entry) -> str:
         """Return the key of a child as text."""
-        if self.keys is None and self.contents is not None and self.contents.keys:
+        contents = self.contents
+        if self.keys is None and contents is not None and contents.keys is not None:
             try:
-                self.keys = self.contents.keys()
+                self.keys = contents.keys(contents.aux, len(contents.values))
             except FAULTS:  # of the registration
                 self.keys = ()
         key: Any = SequenceKey(child.index)
@@ -261,13 +245,13 @@ class _Entry:
         return node.child(index)
 
     @property
-    def amounts(self) -> dict[Kind, Amount]:
+    def amounts(self) -> dict[str, Amount]:
         """What is counted here, by kind."""
         if self.first is not None:
             return {}
         if self.contents is None:
-            return {self.kind: Amount(1, *size_of(self.value))}
-        return {kind: Amount(*tally) for kind, tally in self.tallies.items()}
+            return {self.kind.value: Amount(1, *size_of(self.leaf))}
+        return {kind.value: Amount(*tally) for kind, tally in self.tallies.items()}
 
     @property
     def amount(self) -> Amount:
@@ -275,39 +259,20 @@ class _Entry:
         return _sum(self.amounts.values())
 
     @property
-    def boxed(self) -> _Entry | None:
-        """The leaf of a variable that has only this one."""
-        if self.contents is None or self.contents.holds != "value":
-            return None
-        children = self.children()
-        if len(children) != 1 or children[0].contents is not None:
-            return None
-        return children[0]
-
-    @property
-    def shown(self) -> _Entry:
-        """The entry that has the row: of a boxed leaf, its variable."""
-        if self.above is not None and self.above.boxed is not None:
-            return self.above
-        return self
-
-    @property
     def width(self) -> int:
-        """How many children can have rows."""
-        if self.contents is None or self.boxed is not None:
-            return 0
-        return len(self.contents.values)
+        """How many children it has."""
+        return 0 if self.contents is None else len(self.contents.values)
 
     @property
     def type(self) -> str:
         """The name of the class."""
-        return clipped(escape_controls(type(self.value).__name__), _LONGEST)
+        return _class_name(self.value)
 
     @property
     def path(self) -> str:
         """The path as text; only the end of a long one."""
         labels: list[str] = []
-        entry = self.shown
+        entry = self
         while entry.above is not None and len(labels) < _DEEPEST:
             labels.insert(0, entry.above.label_of(entry))
             entry = entry.above
@@ -317,14 +282,18 @@ class _Entry:
     @property
     def form(self) -> tuple[tuple[int, ...] | None, str]:
         """The shape and the dtype of an array; None and "" for other values."""
-        shape = shape_of(self.value)
+        shape = shape_of(self.leaf)
         if shape is None:
             return None, ""
         try:
-            dtype = escape_controls(form_of(self.value).dtype)
+            dtype = escape_controls(form_of(self.leaf).dtype)
         except FAULTS:  # it only looks like an array
             dtype = ""
         return shape, clipped(dtype, _LONGEST)
+
+
+def _class_name(value: Any) -> str:
+    return clipped(escape_controls(type(value).__name__), _LONGEST)
 
 
 class _Reader:
@@ -352,6 +321,7 @@ class _Reader:
         without a call, which makes it three times as fast.
         """
         plain = self._plain
+        ndarray = self._ndarray
         firsts = self._firsts
         contents = Contents([tree])
         node = _Entry(None, Kind.DATA, contents=contents)
@@ -365,33 +335,26 @@ class _Reader:
                 count = 1
                 size = 0
                 if type(value) not in plain:
-                    if id(value) in firsts:
-                        node.child(index).first = firsts[id(value)]
-                        self.shared += 1
-                        continue
-                    if type(value) is self._ndarray:
-                        count = value.size
-                        size = value.nbytes
-                        firsts[id(value)] = node, index
-                    else:
-                        inner = contents_of(value, self.context, kind)
-                        if inner is not None:
-                            if node.has_arrays_only and not inner.holds:
-                                inner = self._arrays_in(inner, kind)
-                            entry = _Entry(value, kind, node, index, inner)
-                            node.entries[index] = entry
-                            if inner.holds == "arrays":
-                                entry.has_arrays_only = True
-                            elif inner.holds != "leaves":
-                                entry.has_arrays_only = node.has_arrays_only
-                            # equal tuples are often one object by chance
-                            if inner.values and type(value) is not tuple:
-                                firsts[id(value)] = node, index
-                            stack.append((entry, inner.kinds, enumerate(inner.values)))
+                    leaf = value
+                    if type(value) is not ndarray or id(value) in firsts:
+                        entry = self._enter(value, kind, node, index)
+                        if entry.first is not None:
+                            self.shared += 1
+                            continue
+                        if entry.contents is not None:
+                            inside = entry.contents
+                            stack.append(
+                                (entry, inside.kinds, enumerate(inside.values))
+                            )
                             break
-                        count, size = size_of(value)
-                        if has_memory(value):
-                            firsts[id(value)] = node, index
+                        leaf = entry.leaf
+                        kind = entry.kind
+                    if type(leaf) is ndarray:
+                        count = leaf.size
+                        size = leaf.nbytes
+                        firsts[id(leaf)] = node, index
+                    else:
+                        count, size = size_of(leaf)
                 if kind is not tally_kind:
                     tally = node.tallies.setdefault(kind, [0, 0, 0])
                     tally_kind = kind
@@ -406,19 +369,69 @@ class _Reader:
         root.above = None
         return root
 
+    def _enter(
+        self,
+        value: Any,
+        kind: Kind,
+        node: _Entry,
+        index: int,
+    ) -> _Entry:
+        """Return the entry of a child, and remember its place if it can be shared."""
+        place = node, index
+        entry = _Entry(value, kind, node, index, leaf=value)
+        node.entries[index] = entry
+        entry.first = self._firsts.get(id(value))
+        if entry.first is not None:
+            return entry
+        contents = contents_of(value, self.context, kind)
+        if contents is not None:
+            # equal tuples are often one object by chance
+            if contents.values and type(value) is not tuple:
+                self._firsts[id(value)] = place
+            if contents.holds != "value" or not contents.kinds:
+                self._open(entry, contents)
+                return entry
+            (leaf,) = contents.values
+            (leaf_kind,) = contents.kinds
+            entry.first = self._firsts.get(id(leaf))
+            if entry.first is None and self._is_node(leaf, leaf_kind):
+                self._open(entry, contents)
+                return entry
+            entry.leaf = leaf
+            entry.kind = leaf_kind
+        is_new = entry.first is None and type(entry.leaf) is not self._ndarray
+        if is_new and has_memory(entry.leaf):
+            self._firsts[id(entry.leaf)] = place
+        return entry
+
+    def _open(self, entry: _Entry, contents: Contents) -> None:
+        """Make an entry that of a node."""
+        is_in_arrays_only = entry.above is not None and entry.above.has_arrays_only
+        if is_in_arrays_only and not contents.holds:
+            contents = self._arrays_in(contents, entry.kind)
+        entry.contents = contents
+        entry.has_arrays_only = contents.holds == "arrays" or (
+            is_in_arrays_only and contents.holds != "leaves"
+        )
+
+    def _is_node(self, value: Any, kind: Kind) -> bool:
+        if type(value) is self._ndarray or type(value) in self._plain:
+            return False
+        return contents_of(value, self.context, kind) is not None
+
     def _arrays_in(self, contents: Contents, kind: Kind) -> Contents:
         """Return the arrays and nodes among the children of a node."""
-        keys: Sequence[Any] = [SequenceKey(i) for i in range(len(contents.values))]
+        count = len(contents.values)
+        keys: Sequence[Any] = [SequenceKey(index) for index in range(count)]
         if contents.keys is not None:
-            keys = contents.keys()
+            keys = contents.keys(contents.aux, count)
         is_data = [
-            shape_of(child) is not None
-            or contents_of(child, self.context, kind) is not None
+            shape_of(child) is not None or self._is_node(child, kind)
             for child in contents.values
         ]
         values = list(itertools.compress(contents.values, is_data))
         data_keys = list(itertools.compress(keys, is_data))
-        return Contents(values, lambda: data_keys)
+        return Contents(values, lambda _aux, _count: data_keys)
 
 
 # ---------------------------------------------------------------------------- the rows
@@ -479,15 +492,16 @@ def _node_rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
     whole = root.amount
 
     def rows_of(entry: _Entry, path: str, depth: int) -> Iterator[SummaryRow]:
-        counted = entry.source or entry
-        value = counted.boxed or counted
-        source = entry.source or value.source
+        source = entry.source
+        counted = source or entry
+        amounts = entry.amounts
+        amount = _sum(amounts.values())
         role: Role = "node"
         shape = None
         dtype = ""
-        if value.contents is None:
+        if counted.contents is None:
             role = "leaf"
-            shape, dtype = value.form
+            shape, dtype = counted.form
         same_as = ""
         if source is not None:
             role = "again"
@@ -499,9 +513,9 @@ def _node_rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
             type=entry.type,
             shape=shape,
             dtype=dtype,
-            kind=_kinds_text(_by_name(entry.amounts)),
+            kind=_kinds_text(amounts),
             same_as=same_as,
-            **_numbers(entry.amount, whole),
+            **_numbers(amount, whole),
         )
         if entry not in opened:
             return
@@ -511,9 +525,7 @@ def _node_rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
         left_out = entry.width - len(children)
         if left_out:
             shown = _sum(child.amount for child in children)
-            hidden = [
-                total - part for total, part in zip(entry.amount, shown, strict=True)
-            ]
+            hidden = [total - part for total, part in zip(amount, shown, strict=True)]
             numbers = _numbers(Amount(*hidden), whole)
             yield SummaryRow(
                 path=path, depth=depth + 1, role="more", left_out=left_out, **numbers
@@ -560,11 +572,6 @@ def _numbers(amount: Amount, whole: Amount) -> dict[str, Any]:
     return {**amount._asdict(), "share": share}
 
 
-def _by_name(amounts: Mapping[Kind, Amount]) -> dict[str, Amount]:
-    """Return amounts by the names of their kinds."""
-    return {kind.value: amount for kind, amount in amounts.items()}
-
-
 def _kinds_text(amounts: Mapping[str, Amount]) -> str:
     """Return the kinds as text, with the count of each if there are several."""
     kinds = [kind.value for kind in Kind if kind.value in amounts]
@@ -577,10 +584,10 @@ def _group_rows(root: _Entry, by: By, most: int) -> list[SummaryRow]:
     """Return a row for each group of leaves, in the order of their first leaves."""
     groups: dict[str, list[Amount]] = {}
     for leaf in _leaves_below(root):
-        name = leaf.shown.type
+        name = leaf.type
         if by == "dtype":
             _, dtype = leaf.form
-            name = dtype or leaf.type
+            name = dtype or _class_name(leaf.leaf)
         groups.setdefault(name, []).append(leaf.amount)
     totals = {name: _sum(amounts) for name, amounts in groups.items()}
     names = list(totals)

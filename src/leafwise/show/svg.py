@@ -146,7 +146,6 @@ class _Drawing:
     Attributes:
         boxes: The boxes, in the order of the tree.
         texts: The texts in each box, by what they are.
-        depths: The column of each box.
         widths: The width of each box.
         ys: The middle of each box.
         lefts: The left edge of each column.
@@ -155,20 +154,16 @@ class _Drawing:
 
     def __init__(self, root: Item) -> None:
         self.boxes = boxes_of(root)
-        self.depths = {root: 0}
         self.texts: dict[Item, dict[str, str]] = {}
         self.widths: dict[Item, int] = {}
         columns_widths: dict[int, int] = {}
         for box in self.boxes:
-            depth = self.depths[box]
-            for inner in box.children:
-                self.depths[inner] = depth + 1
             texts = _texts_of(box)
             letters = sum(columns(text) for text in texts.values())
             width = round(letters * _LETTER) + 2 * _INSIDE
             self.texts[box] = texts
             self.widths[box] = width
-            columns_widths[depth] = max(columns_widths.get(depth, 0), width)
+            columns_widths[box.depth] = max(columns_widths.get(box.depth, 0), width)
         self.ys = {box: y + _MARGIN for box, y in centres(root).items()}
         self.lefts: dict[int, int] = {}
         self.rights: dict[int, int] = {}
@@ -231,7 +226,7 @@ class _Drawing:
         """Return the line from a box to one inside it."""
         x = self.right(start)
         y = _number(self.ys[start])
-        turn = self.rights[self.depths[start]]
+        turn = self.rights[start.depth]
         end_x = self.left(end)
         end_y = _number(self.ys[end])
         middle = _number((turn + end_x) / 2)
@@ -255,7 +250,7 @@ class _Drawing:
 
     def left(self, box: Item) -> int:
         """Return the left edge of a box."""
-        return self.lefts[self.depths[box]]
+        return self.lefts[box.depth]
 
     def right(self, box: Item) -> int:
         """Return the right edge of a box."""

@@ -85,6 +85,9 @@ class Rule(Sealed):
         is_fixed: Whether edits and diffs keep the number of items nevertheless, as for
             a tuple.
         attributes: What edits ask about the attributes of objects.
+        fill: For objects, which count as one in several places: takes an empty
+            instance, aux data and children, fills and returns the instance. None for
+            values.
         codec: The default codec for aux data: a function of it and of what
             `aux_to_json` gets, to a value that `json.dumps` accepts, and a function
             back. None for plain values.
@@ -106,6 +109,7 @@ class Rule(Sealed):
     item_key: type[DictKey | SequenceKey] | None = None
     is_fixed: bool = False
     attributes: Attributes = Attributes()
+    fill: Any = None
     codec: tuple[Callable[[Any, Any], Any], Callable[[Any], Any]] | None = None
     form: Any = None
 

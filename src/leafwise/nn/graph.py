@@ -47,18 +47,16 @@ from ..equality.leaves import type_names
 from ..errors import CycleError, StructureError
 from ..fields import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
-from ..show.doc import Child, Sketch
+from ..show.sketch import Child, Sketch
 from .checks import check_level, holds_data, is_data, looks_like_array
 from .filters import FROZEN, Filter, partition
 from .instance import (
     OBJECTS,
-    ObjectRule,
     Statics,
     assign,
     below,
     check,
     drop,
-    is_object,
     is_unchecked,
     key_of,
     kinds_in,
@@ -208,7 +206,7 @@ class GraphDef(Displayable, Generic[M]):
         return f"GraphDef({code_text(self.treedef._code, _brackets)})"
 
     def _leafwise_sketch(self) -> Sketch:
-        return Sketch([Child("", None, self.treedef)], "GraphDef(", ")")
+        return Sketch([Child(None, self.treedef)], "GraphDef(", ")")
 
     def _leafwise_compared(self) -> Any:
         """Return what `==` compares, for a fingerprint."""
@@ -246,7 +244,7 @@ def entries_of(treedef: PyTreeDef) -> list[Entry]:
         rule, arity, aux = step
         split = len(found) - arity
         inside = [entry for child in found[split:] for entry in child]
-        tag = NODE if is_object(rule) else TREE
+        tag = NODE if rule.fill is not None else TREE
         if rule is _REFERENCE or rule is _CONSTANT:
             tag = REF if rule is _REFERENCE else FIXED
         elif issubclass(rule.cls, Variable) and inside == [_LEAF]:
@@ -377,7 +375,7 @@ class FlatGraph:
     def _sort(self, cls: type) -> tuple[Rule | None, str]:
         """Return the rule of a type, None for values, and the tag of its nodes."""
         rule, sort = rule_of(cls), TREE
-        if rule is not None and is_object(rule):
+        if rule is not None and rule.fill is not None:
             sort = VARIABLE if issubclass(cls, Variable) else NODE
         self._sorts[cls] = rule, sort
         return rule, sort
@@ -1019,7 +1017,7 @@ def _plan(
             there = ", ".join(map(short_repr, [*known][:5])) or "nothing"
             text = f"{where} does not exist; available: {there}"
             raise StructureError(text, path=where)
-        if is_object(rule) or _is_mutable(node, rule):
+        if rule.fill is not None or _is_mutable(node, rule):
             steps.append((node, part, new))
         else:
             changed[part] = new
@@ -1197,7 +1195,7 @@ def copy_graph(tree: Any, variables: bool, copy_leaf: Callable[[Any], Any]) -> A
         children, aux = rule.flatten(value)
         # What can contain itself is made before its children.
         node: Any
-        if isinstance(rule, ObjectRule):
+        if rule.fill is not None:
             node = object.__new__(rule.cls)
             copies[id(value)] = node
             return rule.fill(node, aux.renewed(), [*map(copied, children)])

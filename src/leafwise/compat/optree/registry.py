@@ -187,12 +187,12 @@ def _get(
     if cls is not None:
         rule = _FORMS.get(cls) or node_types.resolve(cls)
         return None if rule is None else _entry_of(rule, cls)
-    rules = dict(_FORMS)
+    rules_by_class = dict(_FORMS)
     for node_class in (*BUILTINS, *_rules(GLOBAL), *_rules(namespace)):
         rule = node_types.resolve(node_class)
         if rule is not None:
-            rules[node_class] = rule
-    return {key: _entry_of(rule, key) for key, rule in rules.items()}
+            rules_by_class[node_class] = rule
+    return {key: _entry_of(rule, key) for key, rule in rules_by_class.items()}
 
 
 # ------------------------------------------------------------------------- registration

@@ -9,7 +9,6 @@ nothing of namespaces or registration.
 from __future__ import annotations
 
 import functools
-import sys
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Generic, TypeVar
@@ -130,27 +129,8 @@ class MappingRule(Rule):
     def origin(self) -> str:
         return "keys as inserted" if self.arrange is given_keys else "keys sorted"
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return type(aux) is DictKeys and arity == len({*aux.inserted} & {*aux.ordered})
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [[*map(write.key, aux.inserted)], _written_order(aux)]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        keys, _ = written  # their order is found anew
-        return self.arrange(tuple(map(read.key, keys)))
-
 
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
-
-
-def _written_order(keys: DictKeys) -> Any:
-    """Return what JSON says of an order; leafwise 0.2 reads it, too."""
-    if keys.is_structure:
-        return "as given"
-    positions = {key: index for index, key in enumerate(keys.inserted)}
-    is_sorted = keys.ordered is keys.inserted
-    return None if is_sorted else [positions[key] for key in keys.ordered]
 
 
 class OrderedDictRule(MappingRule):
@@ -180,12 +160,6 @@ class OrderedDictRule(MappingRule):
 
     def node_data(self, aux: Any) -> Any:
         return aux.ordered
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [*map(write.key, aux.inserted)]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        return given_keys(tuple(map(read.key, written)))
 
     def brackets(self, aux: Any, arity: int) -> Brackets:
         return Rule.brackets(self, aux, arity)
@@ -227,18 +201,6 @@ class DefaultDictRule(MappingRule):
     def describe(self, aux: Any, arity: int) -> str:
         return f"{super().describe(aux, arity)} and factory {short_repr(aux[1])}"
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        keys, factory = aux
-        is_factory = factory is None or callable(factory)
-        return is_factory and super().validate(arity, keys)
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [*super().aux_to_json(aux[0], write), write.named(aux[1])]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        *keys, factory = written
-        return super().aux_from_json(keys, read), read.named(factory)
-
 
 # ------------------------------------------------------------------- sequences
 
@@ -263,9 +225,6 @@ class SequenceRule(Rule):
 
     def describe(self, _aux: Any, arity: int) -> str:
         return f"{self.name} of length {arity}"
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return aux is None
 
 
 class ListRule(SequenceRule):
@@ -348,9 +307,6 @@ class DequeRule(SequenceRule):
         maxlen = "" if aux is None else f" and maxlen {aux}"
         return f"{super().describe(aux, arity)}{maxlen}"
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return aux is None or (type(aux) is int and arity <= aux <= sys.maxsize)
-
 
 class NoneRule(Rule):
     """None, a node without children."""
@@ -371,9 +327,6 @@ class NoneRule(Rule):
 
     def describe(self, _aux: Any, _arity: int) -> str:
         return "None"
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return aux is None and arity == 0
 
 
 # ------------------------------------------------------------------ Partial
@@ -472,15 +425,6 @@ class PartialRule(Rule):
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
         return _PARTIAL_KEYS
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == 2 and callable(aux)
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return write.named(aux)
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        return read.named(written)
-
 
 # ------------------------------------------- named tuples and struct sequences
 
@@ -576,12 +520,6 @@ class _FamilyRule(Rule):
         name = self.class_of(aux).__qualname__
         return f"{self.name} {name} with {count_of_children(arity)}"
 
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return write.named(aux)
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        return read.named(written)
-
 
 class NamedTupleRule(_FamilyRule):
     """Named tuples."""
@@ -592,9 +530,6 @@ class NamedTupleRule(_FamilyRule):
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         fits = len(aux._fields) == arity
         return attribute_keys(aux._fields) if fits else sequence_keys(arity)
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return has_field_names(aux) and len(aux._fields) == arity
 
 
 class StructSequenceRule(_FamilyRule):
@@ -625,18 +560,6 @@ class StructSequenceRule(_FamilyRule):
         named = cls.n_sequence_fields - cls.n_unnamed_fields
         names = structseq_names(cls)[:named]
         return (*map(GetAttrKey, names), *sequence_keys(arity)[named:])
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        cls, hidden = aux
-        fits = is_structseq_class(cls) and cls.n_sequence_fields == arity
-        return fits and {*map(type, hidden)} <= {str}
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [write.named(aux[0]), write.value(aux[1])]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        cls, hidden = written
-        return read.named(cls), read.value(hidden)
 
 
 # ------------------------------------------------------------------------ the table

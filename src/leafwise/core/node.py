@@ -69,9 +69,6 @@ class Rule(Sealed):
         declared: Takes the class and returns a dict from attribute names to types, each
             with whether the class converts the values. None if the annotations of the
             class say all.
-        codec: The default codec for aux data: a function of it and of what
-            `aux_to_json` gets, to a value that `json.dumps` accepts, and a function
-            back. None for plain values.
         form: What `flatten` and `unflatten` consist of, in simple cases: `Fields`,
             `Shaped`, `Functions` or None.
 
@@ -96,7 +93,6 @@ class Rule(Sealed):
     validate_edit: Callable[[Any, Set[str]], None] | None = None
     extras: Callable[[Any], dict[str, Any] | None] | None = None
     declared: Callable[[Any], dict[str, tuple[Any, bool]]] | None = None
-    codec: tuple[Callable[[Any, Any], Any], Callable[[Any], Any]] | None = None
     form: Any = None
 
     def __init__(self, cls: type, **given: Any) -> None:
@@ -231,31 +227,6 @@ class Rule(Sealed):
             return "built in"
         scope = f"in namespace {self.namespace!r} " if self.namespace else ""
         return f"registered {scope}at {self.where}"
-
-    # ----------------------------------------------------------------- serialization
-
-    def validate(self, arity: int, aux: Any, /) -> bool:
-        """Return whether aux data from an untrusted source fits a node."""
-        return True
-
-    def aux_to_json(self, aux: Any, write: Any, /) -> Any:
-        """Convert aux data to a value that `json.dumps` accepts.
-
-        Args:
-            aux: The aux data.
-            write: An object with the functions `key`, `named` and `value`, which write
-                a dict key, a function or class by its name, and anything else. Its
-                function `codec` takes a rule and returns the codec of its class.
-        """
-        codec = write.codec(self)
-        return write.value(aux) if codec is None else ["codec", codec[0](aux, write)]
-
-    def aux_from_json(self, written: Any, read: Any, /) -> Any:
-        """Convert the result of `aux_to_json` back, with the functions of `read`."""
-        if type(written) is not list or written[:1] != ["codec"]:
-            return read.value(written)
-        _, inside = written
-        return read.decoded(self, inside)
 
     # ------------------------------------------------------------------------ itself
 

@@ -132,23 +132,6 @@ class FunctionRule(BoundRule):
     def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
         return self.unflatten((data, None), children)
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        if type(aux) is not tuple or len(aux) != 2:
-            return False
-        return aux[1] is None or (type(aux[1]) is tuple and len(aux[1]) == arity)
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        codec = write.codec(self)
-        if codec is None:
-            return write.value(aux)
-        return ["codec", codec[0](aux[0], write), write.value(aux[1])]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        if type(written) is not list or written[:1] != ["codec"]:
-            return read.value(written)
-        _, inside, keys = written
-        return read.decoded(self, inside), read.value(keys)
-
 
 _NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
 _VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
@@ -200,7 +183,7 @@ class DataclassRule(BoundRule):
     """
 
     _keys: tuple[Any, ...] = ()
-    _counts: tuple[int, int] = (0, 0)
+    counts: tuple[int, int] = (0, 0)
 
     def __init__(
         self,
@@ -239,7 +222,7 @@ class DataclassRule(BoundRule):
             unflatten=rebuild or unflatten,
             form=form if rebuild is None and dropped is None else None,
             _keys=attribute_keys(data_fields),
-            _counts=(len(data_fields), len(meta_fields)),
+            counts=(len(data_fields), len(meta_fields)),
             **given,
         )
 
@@ -248,9 +231,6 @@ class DataclassRule(BoundRule):
 
     def compared_aux(self, aux: Any) -> Any:
         return tuple(key.name for key in self._keys), aux
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return type(aux) is tuple and (arity, len(aux)) == self._counts
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
@@ -272,9 +252,6 @@ class StaticRule(Rule):
 
     def unflatten(self, aux: Any, _children: Any) -> Any:
         return aux
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == 0 and type(aux) is self.cls
 
 
 # -------------------------------------------------------------- containers of items
@@ -320,9 +297,6 @@ class ItemsRule(Rule):
 
     def same_rest(self, _a: Any, _b: Any) -> bool:
         return True
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == (len(aux[0].ordered) if self.is_mapping else aux[0])
 
 
 C = TypeVar("C", bound=type)

@@ -16,7 +16,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .._text import FAULTS
+from .._lazy import need
+from .._text import FAULTS, short_repr
+from ..errors import TreeDefError
 from .exact import is_array_like
 
 
@@ -105,6 +107,24 @@ def library_of(value: Any) -> int:
 def dtype_name(dtype: Any) -> str:
     """Return the name of a dtype, which is the same in all libraries."""
     return str(dtype).removeprefix("torch.")
+
+
+REGISTERED: Final = 2
+"""The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
+
+
+def extension_dtype(name: str) -> Any:
+    """Return the dtype of ml_dtypes that has a name.
+
+    Raises:
+        ModuleNotFoundError: ml_dtypes is not installed.
+        TreeDefError: It has no such dtype.
+    """
+    package = need("ml_dtypes", f"the dtype {short_repr(name)}", "arrays")
+    cls = getattr(package, name, None)
+    if not isinstance(cls, type) or not hasattr(cls, "dtype"):
+        raise TreeDefError(f"there is no dtype {short_repr(name)}")
+    return need("numpy", "loading arrays", "arrays").dtype(cls)
 
 
 def is_number_dtype(dtype: Any) -> bool:

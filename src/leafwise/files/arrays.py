@@ -12,21 +12,24 @@ from __future__ import annotations
 import graphlib
 from collections.abc import Callable, Sequence
 from itertools import chain, islice
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 from .._lazy import need, real
 from .._records import MISSING, Record
-from .._text import short_repr, typed_repr
+from .._text import typed_repr
 from ..core.context import Context
 from ..core.keypath import KeyPath
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten
-from ..equality.arrays import dtype_name, instance_of, is_jax_array, is_traced
+from ..equality.arrays import (
+    REGISTERED,
+    dtype_name,
+    extension_dtype,
+    instance_of,
+    is_jax_array,
+    is_traced,
+)
 from ..errors import TreeDefError
-
-
-REGISTERED: Final = 2
-"""The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
 
 
 class Stored(Record):
@@ -173,20 +176,6 @@ def elements(buffer: Any, stored: Stored) -> Any:
     if not is_same or buffer.shape != stored.shape:
         raise TreeDefError(f"an array is {form_of(buffer)}, expected {form_of(stored)}")
     return buffer.view(dtype)
-
-
-def extension_dtype(name: str) -> Any:
-    """Return the dtype of ml_dtypes that has a name.
-
-    Raises:
-        ModuleNotFoundError: ml_dtypes is not installed.
-        TreeDefError: It has no such dtype.
-    """
-    package = need("ml_dtypes", f"the dtype {short_repr(name)}", "arrays")
-    found = getattr(package, name, None)
-    if not isinstance(found, type) or not hasattr(found, "dtype"):
-        raise TreeDefError(f"there is no dtype {short_repr(name)}")
-    return need("numpy", "loading arrays", "arrays").dtype(found)
 
 
 def as_array_like(array: Any, like: Any) -> Any:

@@ -12,22 +12,17 @@ strings, numbers, bools and None, which JSON restores as they were.
 
 from __future__ import annotations
 
-import datetime
 import json
-import math
 import pathlib
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import IO, Any, Final
 
-from .._lazy import need
 from .._text import short_repr
-from ..core.keys import literal
-from ..core.serial import read_value, unique_keys, write_value
-from ..equality.arrays import dtype_name, instance_of
+from ..core.codec import read_value
+from ..core.serial import unique_keys
 from ..errors import TreeDefError
-from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype
+from .arrays import Opened, Shared, Stored
 
 
 VERSION: Final = 2
@@ -93,112 +88,8 @@ def read_header(data: Any) -> tuple[dict[str, Any], list[str]]:
                     f"the leaf {short_repr(name)} is {short_repr(written)}"
                 )
             case _:
-                leaves[name] = read_leaf(written)
+                leaves[name] = read_value(written)
     return leaves, [*map(json.dumps, data["treedefs"])]
-
-
-# ----------------------------------------------------------------------------- values
-
-
-_TEXTS: Final[dict[str, tuple[type, Callable[[Any], str], Callable[[str], Any]]]] = {
-    "float": (float, repr, float),
-    "complex": (complex, repr, complex),
-    "date": (datetime.date, str, datetime.date.fromisoformat),
-    "datetime": (datetime.datetime, str, datetime.datetime.fromisoformat),
-    "path": (type(pathlib.Path()), str, pathlib.Path),
-}
-"""By word: a class, and how its values are written as text and read from it."""
-_WORDS: Final = {cls: word for word, (cls, _, _) in _TEXTS.items()}
-_SETS: Final = {"set": set, "frozenset": frozenset}
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
-"""Half a character, alone: of two of them, JSON would make one character."""
-
-
-def write_leaf(value: Any) -> Any:
-    """Return the JSON form of a value: a list, or the value itself.
-
-    Raises:
-        ValueError: It has no form, or none that is read back as the same.
-    """
-    cls = type(value)
-    if cls is str and _SURROGATE.search(value):
-        return ["literal", literal(value)]
-    if cls in _WORDS and not (cls is float and math.isfinite(value)):
-        word = _WORDS[cls]
-        text = _TEXTS[word][1](value)
-        # compared by `repr`: times of different zones or folds may be equal
-        if repr(_TEXTS[word][2](text)) != repr(value) or _SURROGATE.search(text):
-            raise TreeDefError(
-                f"{short_repr(value)} has no text form that reads back the same"
-            )
-        return [word, text]
-    if cls in (set, frozenset):
-        return [cls.__name__, *sorted(map(write_leaf, value), key=repr)]
-    if instance_of(value, "numpy", "generic"):
-        return ["numpy", *_write_scalar(value)]
-    if instance_of(value, "numpy", "dtype"):
-        return ["dtype", _write_dtype(value)]
-    if instance_of(value, "torch", "dtype"):
-        return ["object", f"torch:{dtype_name(value)}"]  # by which it is found
-    return write_value(value)
-
-
-def read_leaf(written: Any) -> Any:
-    """Return the value that was passed to `write_leaf`.
-
-    Raises:
-        TreeDefError: It is malformed, or names what is not here.
-        Exception: Of a class that cannot read a text, or is given something else.
-    """
-    if type(written) is not list:
-        return read_value(written)
-    word, *items = written
-    if word in _TEXTS:
-        return _TEXTS[word][2](*items)
-    if word in _SETS:
-        return _SETS[word](map(read_leaf, items))
-    if word == "numpy":
-        return _read_scalar(*items)
-    if word == "dtype":
-        return _read_dtype(*items)
-    return read_value(written)
-
-
-def _write_dtype(dtype: Any) -> Any:
-    if dtype.isbuiltin == REGISTERED:
-        return dtype.name
-    numpy = need("numpy", "a dtype", "arrays")
-    form = write_value(numpy.lib.format.dtype_to_descr(dtype))
-    if _read_dtype(form) != dtype:
-        raise TreeDefError(
-            f"{short_repr(dtype)} has no text form that reads back the same"
-        )
-    return form
-
-
-def _read_dtype(form: Any) -> Any:
-    if type(form) is str and form.isidentifier():
-        return extension_dtype(form)
-    numpy = need("numpy", "a dtype", "arrays")
-    return numpy.lib.format.descr_to_dtype(read_value(form))
-
-
-def _write_scalar(value: Any) -> list[Any]:
-    """Return the dtype of a scalar of numpy, and its bytes in hex."""
-    if value.dtype.hasobject:
-        raise TreeDefError(f"{short_repr(value)} contains Python objects")
-    return [_write_dtype(value.dtype), value.tobytes()[: value.itemsize].hex()]
-
-
-def _read_scalar(form: Any, data: Any) -> Any:
-    numpy, raw = need("numpy", "a scalar", "arrays"), bytes.fromhex(data)
-    dtype = _read_dtype(form)
-    if len(raw) != dtype.itemsize or dtype.hasobject:
-        raise TreeDefError(f"{short_repr(data)} is not a value of {short_repr(dtype)}")
-    if dtype.kind in "SU":  # null characters at the end go in an array
-        text = raw.decode("utf-32", "surrogatepass") if dtype.kind == "U" else raw
-        return dtype.type(text)
-    return numpy.ndarray((), dtype, bytearray(raw))[()]
 
 
 # ------------------------------------------------------------------------- .json files

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._records import MISSING
 from .._text import escape_controls, safe_str
+from ..core.codec import Writer
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.keys import DictKey
@@ -143,7 +144,7 @@ def _written_leaves(
             if type(leaf) is Shared:
                 written[name] = {"object": leaf.number}
             elif not arrays.is_stored(leaf):
-                written[name] = header.write_leaf(leaf)
+                written[name] = Writer().value(leaf)
             elif reason := form.why_not(name, leaf):
                 raise TreeDefError(reason)
             elif (first := known.setdefault(arrays.identity(leaf), name)) != name:

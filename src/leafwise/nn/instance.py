@@ -28,10 +28,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .._hooks import hooks
 from .._text import safe_repr, short_repr
+from ..core.codec import (
+    AUX_FORMS,
+    AuxForm,
+    Writer,
+    has_codec,
+    read_aux,
+    read_value,
+    write_aux,
+)
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import BoundRule, Brackets, Rule, Shaped
 from ..core.registry import current
-from ..core.serial import read_value
 from ..equality import exact
 from ..fields import Kind, Marked, kind_in
 from .checks import (
@@ -835,12 +843,8 @@ class ObjectRule(BoundRule):
             flatten=flatten,
             unflatten=unflatten,
             unflatten_into=fill,
-            codec=(write_statics, self._read),
             **given,
         )
-
-    def _read(self, written: Any) -> Statics:
-        return read_statics(self.cls, written)
 
     def keys(self, aux: Statics, _arity: int) -> Sequence[Any]:
         """Return the key of each child."""
@@ -875,15 +879,6 @@ class ObjectRule(BoundRule):
         """Describe an object in words."""
         return f"{self.cls.__qualname__} with {aux.describe()}"
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        """Return whether children and aux data belong together."""
-        return (
-            type(aux) is Statics
-            and type(aux.fields) is Fields
-            and aux.fields.cls is self.cls
-            and len(aux.fields.data) == arity
-        )
-
 
 def object_rule(cls: Any, **given: Any) -> Rule:
     """Return the rule of a class with a table."""
@@ -908,7 +903,7 @@ def object_rule(cls: Any, **given: Any) -> Rule:
     )
 
 
-def write_statics(aux: Statics, write: Any) -> Any:
+def write_statics(aux: Statics, writer: Writer) -> Any:
     """Convert aux data to values that JSON can represent."""
     code = getattr(aux.fields.cls, "_leafwise_code", ())
     kinds = [
@@ -916,7 +911,7 @@ def write_statics(aux: Statics, write: Any) -> Any:
         for name, kind in aux.fields.kinds.items()
     ]
     values = [
-        ["object", write.named(value)] if name in code else write.value(value)
+        ["object", writer.name(value)] if name in code else writer.value(value)
         for name, value in aux
     ]
     return [kinds, values]
@@ -939,6 +934,30 @@ def read_statics(cls: Any, written: Any) -> Statics:
     if len(fields.names) != len(named) or len(fields.static) != len(values):
         raise ValueError("as many values as there are static attributes")
     return Statics(fields, tuple(map(read_value, values)))
+
+
+def _statics_fit(rule: Rule, arity: int, aux: Any) -> bool:
+    if type(aux) is not Statics or type(aux.fields) is not Fields:
+        return False
+    return aux.fields.cls is rule.cls and len(aux.fields.data) == arity
+
+
+def _write_aux(rule: Rule, aux: Statics, writer: Writer) -> Any:
+    if has_codec(rule):
+        return write_aux(rule, aux, writer)
+    return ["codec", write_statics(aux, writer)]
+
+
+def _read_aux(rule: Rule, data: Any) -> Any:
+    if has_codec(rule):
+        return read_aux(rule, data)
+    word, statics = data
+    if word != "codec":
+        raise ValueError("static attributes are written by a codec")
+    return read_statics(rule.cls, statics)
+
+
+AUX_FORMS[ObjectRule] = AuxForm(_statics_fit, _write_aux, _read_aux)
 
 
 # ------------------------------------------------------------------------ graphs

@@ -26,7 +26,9 @@ from typing import (
 )
 
 from .._text import is_similar, safe_repr, safe_str, short_repr
-from ..core.builtins import DICT
+from ..core.builtins import DICT, MappingRule
+from ..core.codec import AUX_FORMS
+from ..core.keys import dict_keys
 from ..core.node import Brackets, Rule
 from ..core.registry import install
 from ..equality.leaves import alike
@@ -565,8 +567,7 @@ class _StateRule(Rule):
     keys = _dict.keys
     same_aux, hash_aux = _dict.same_aux, _dict.hash_aux
     compared_aux, node_data = _dict.compared_aux, _dict.node_data
-    aux_to_json, aux_from_json = _dict.aux_to_json, _dict.aux_from_json
-    validate = _dict.validate
+    arrange = staticmethod(dict_keys)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return DICT.flatten(node._leafwise_items)
@@ -578,5 +579,7 @@ class _StateRule(Rule):
         opening, labels, closing = DICT.brackets(aux, arity)
         return f"CustomNode(State[{opening}", labels, f"{closing}])"
 
+
+AUX_FORMS[_StateRule] = AUX_FORMS[MappingRule]
 
 install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])

@@ -13,10 +13,19 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._text import FAULTS, short_repr
+from ..core.codec import form_of
 from ..core.context import Context
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
@@ -165,20 +174,35 @@ class Numbering:
         if cls is str or cls is int:
             return leaf  # type: ignore[no-any-return]  # it has a hash
         try:
-            if is_array(leaf):
-                array = as_numpy(leaf)
-                few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
-                form = array.shape, str(array.dtype), few.tobytes()
-                leaf = form if array.shape else array.item()
-            if leaf != leaf:
+            key = _array_key(leaf) if is_array(leaf) else _hashable(leaf)
+            if key != key:
                 return (float, "nan") if self.asked.equal_nan else object()
-            key = (
-                frozenset(leaf) if cls is set else (bool, leaf) if cls is bool else leaf
-            )
             hash(key)
         except FAULTS:  # of its class: it may have neither `==` nor a hash
             return object()
-        return (cls, key) if self.asked.typematch else key
+        if self.asked.typematch or cls is bool:
+            return cls, key
+        return key
+
+
+def _array_key(array: Any) -> Any:
+    """Return the value of an array without dimensions; of others, a sample."""
+    array = as_numpy(array)
+    if not array.shape:
+        return array.item()
+    step = max(1, array.size // _MOST_ELEMENTS)
+    sample = array.reshape(-1)[::step]
+    return array.shape, str(array.dtype), sample.tobytes()
+
+
+def _hashable(value: Any) -> Any:
+    """Return the content of a value without a hash, any other value itself."""
+    cls = type(value)
+    form = form_of(cls)
+    if cls.__hash__ is not None or form is None or form.content is None:
+        return value
+    content = form.content(value)
+    return frozenset(content) if isinstance(content, Set) else content
 
 
 _MOST_ELEMENTS: Final = 1_000

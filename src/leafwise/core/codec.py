@@ -25,7 +25,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterable
 from functools import lru_cache
 from types import MappingProxyType
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._lazy import late_module, need
 from .._runtime import is_permanent, named_object
@@ -40,7 +40,6 @@ from .keys import (
     FlattenedIndexKey,
     GetAttrKey,
     SequenceKey,
-    given_keys,
     literal,
 )
 from .node import Rule
@@ -61,16 +60,15 @@ class Form(NamedTuple):
         word: What the JSON list of a value begins with, "" if there is no such list.
         to_json: Takes a value and a `Writer`, returns what follows the word.
         from_json: Takes what follows the word, returns the value.
-        exact_key: Takes a value, returns a key that it shares only with values that
-            can stand for it. None if there may be none: values are inert if they have
-            such a key.
+        is_inert: Whether equal values with equal content can stand for one another,
+            provided that they have the same types inside; see `exact_key`.
     """
 
-    content: Callable[[Any], Any] | None
+    content: Any
     word: str = ""
-    to_json: Callable[[Any, Writer], Iterable[Any]] = lambda _value, _writer: ()
-    from_json: Callable[..., Any] = lambda *items: items
-    exact_key: Callable[[Any], Hashable] | None = None
+    to_json: Any = None
+    from_json: Any = None
+    is_inert: bool = False
 
 
 def form_of(cls: type) -> Form | None:
@@ -79,20 +77,17 @@ def form_of(cls: type) -> Form | None:
     It is that of the class alone: subclasses may hold more.
     """
     form = FORMS.get(cls)
-    if form is None:
-        form = LATE_FORMS.get(class_name(cls)) or _library_form(cls)
-        if form is None or not is_permanent(cls):  # a class may have any name
-            return None
-        FORMS[cls] = form
-    return form
-
-
-def _library_form(cls: type) -> Form | None:
-    for module, name, form in LIBRARY_FORMS:
+    if form is not None:
+        return form
+    form = LATE_FORMS.get(class_name(cls))
+    for module, name, library_form in LIBRARY_FORMS:
         base = getattr(sys.modules.get(module), name, None)
         if isinstance(base, type) and issubclass(cls, base):
-            return form
-    return None
+            form = library_form
+    if form is None or not is_permanent(cls):  # a class may have any name
+        return None
+    FORMS[cls] = form
+    return form
 
 
 # ------------------------------------------------------------------------------- names
@@ -295,6 +290,10 @@ def read_name(name: Any) -> Any:
 # -------------------------------------------------------------------------- exact keys
 
 
+SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
+"""Types whose values are the same if they are equal and of one type."""
+
+
 class NotInertError(Exception):
     """A value is mutable, is compared by its class's own rules, or is not known."""
 
@@ -312,8 +311,12 @@ def exact_key(value: Any) -> Hashable:
     """
     cls = type(value)
     form = FORMS.get(cls)
-    if form is not None and form.exact_key is not None:
-        return cls, form.exact_key(value)
+    if cls in SCALARS:
+        return cls, value
+    if cls is float and value == value:  # each NaN is equal to itself alone
+        return cls, value.hex()
+    if form is not None and form.is_inert:
+        return cls, tuple([exact_key(item) for item in form.content(value)])
     if issubclass(cls, type | enum.Enum):
         return cls, id(value)
     raise NotInertError
@@ -322,20 +325,20 @@ def exact_key(value: Any) -> Hashable:
 # ----------------------------------------------------------------- the values, by type
 
 
-def _itself(value: Any) -> Any:
-    return value
-
-
-def _nothing(_value: Any) -> None:
-    return None
-
-
 def _items(value: Iterable[Any], writer: Writer) -> list[Any]:
     return [writer.value(item) for item in value]
 
 
+def _read_items(*items: Any) -> list[Any]:
+    return [read_value(item) for item in items]
+
+
 def _sorted_items(value: Iterable[Any], writer: Writer) -> list[Any]:
     return sorted(_items(value, writer), key=repr)
+
+
+def _dict_items(value: dict[Any, Any], writer: Writer) -> list[Any]:
+    return [[writer.key(key), writer.value(item)] for key, item in value.items()]
 
 
 def _attributes(*names: str) -> Callable[[Any], list[Any]]:
@@ -357,18 +360,8 @@ def _number_items(value: complex, writer: Writer) -> list[str]:
     return [repr(value)]
 
 
-def _exact_float(value: float) -> str:
-    if value != value:  # each NaN is equal to itself alone
-        raise NotInertError
-    return value.hex()
-
-
-def _entry_content(key: Any) -> list[Any]:
-    return [key.entry]
-
-
-def _exact_entry(key: Any) -> Hashable:
-    return exact_key(key.entry)
+def _literal_items(value: Any, _writer: Writer) -> list[str]:
+    return [hex(value) if type(value) is int else literal(value)]
 
 
 def _read_path_key(text: str) -> Any:
@@ -376,67 +369,88 @@ def _read_path_key(text: str) -> Any:
     return key
 
 
+_ENTRY: Final = _attributes("entry")
 _PATH_KEY: Final = Form(
-    _entry_content, "key", lambda key, _: [str(key)], _read_path_key, _exact_entry
+    _ENTRY, "key", lambda key, _: [str(key)], _read_path_key, is_inert=True
 )
 
 FORMS: Final[dict[type, Form]] = {
-    type(None): Form(_nothing, exact_key=_itself),
-    type(...): Form(_nothing),
-    bool: Form(lambda value: b"%d" % value, exact_key=_itself),
+    type(None): Form(lambda _: None),
+    type(...): Form(lambda _: None),
+    bool: Form(lambda value: b"%d" % value),
     int: Form(
-        _int_content, "literal", lambda value, _: [hex(value)], read_key, _itself
+        _int_content,
+        "literal",
+        _literal_items,
+        read_key,
     ),
-    float: Form(_float_content, "float", _number_items, float, _exact_float),
+    float: Form(
+        _float_content,
+        "float",
+        _number_items,
+        float,
+    ),
     complex: Form(_attributes("real", "imag"), "complex", _number_items, complex),
-    str: Form(_itself, "literal", lambda value, _: [literal(value)], read_key, _itself),
+    str: Form(
+        str.__str__,
+        "literal",
+        _literal_items,
+        read_key,
+    ),
     bytes: Form(
-        _itself, "literal", lambda value, _: [literal(value)], read_key, _itself
+        bytes,
+        "literal",
+        _literal_items,
+        read_key,
     ),
     bytearray: Form(bytes),
     tuple: Form(
         tuple,
         "tuple",
         _items,
-        lambda *items: tuple([read_value(item) for item in items]),
-        lambda value: tuple([exact_key(item) for item in value]),
+        lambda *items: tuple(_read_items(*items)),
+        is_inert=True,
     ),
     list: Form(
-        list, "list", _items, lambda *items: [read_value(item) for item in items]
+        list,
+        "list",
+        _items,
+        _read_items,
     ),
     dict: Form(
-        lambda value: value.items(),
+        dict.items,
         "dict",
-        lambda value, writer: [
-            [writer.key(key), writer.value(item)] for key, item in value.items()
-        ],
+        _dict_items,
         lambda *items: {read_key(key): read_value(item) for key, item in items},
     ),
     set: Form(
-        set, "set", _sorted_items, lambda *items: {read_value(item) for item in items}
+        set,
+        "set",
+        _sorted_items,
+        lambda *items: set(_read_items(*items)),
     ),
     frozenset: Form(
         frozenset,
         "frozenset",
         _sorted_items,
-        lambda *items: frozenset(read_value(item) for item in items),
+        lambda *items: frozenset(_read_items(*items)),
     ),
-    MappingProxyType: Form(lambda value: value.items()),
+    MappingProxyType: Form(MappingProxyType.items),
     OrderedDict: Form(lambda value: list(value.items())),
     deque: Form(list),
     DictKey: Form(
-        _entry_content,
+        _ENTRY,
         "dict key",
         lambda key, writer: [writer.key(key.key)],
         lambda text: DictKey(read_key(text)),
-        _exact_entry,
+        is_inert=True,
     ),
     SequenceKey: _PATH_KEY,
     GetAttrKey: _PATH_KEY,
     FlattenedIndexKey: _PATH_KEY,
     builtins.Sealed: Form(_attributes("func")),
 }
-"""The forms of values by type; `form_of` adds those of types of `LATE_FORMS`."""
+"""The forms of values by type; `form_of` adds those of types that are loaded late."""
 
 
 def _decimal_content(value: Any) -> str:
@@ -449,13 +463,9 @@ def _decimal_content(value: Any) -> str:
     return str(value.normalize(sys.modules["decimal"].Context(prec=max(digits, 1))))
 
 
-def _datetime() -> Any:
-    return late_module("datetime")
-
-
 def _instant(value: Any) -> list[Any]:
     """Return the parts of a time on a date; they are equal for one instant."""
-    datetime = _datetime()
+    datetime: Any = sys.modules["datetime"]
     since = value.replace(tzinfo=None) - datetime.datetime.min + datetime.timedelta(1)
     offset = value.utcoffset()
     if offset is None:
@@ -463,7 +473,7 @@ def _instant(value: Any) -> list[Any]:
     return [True, since - offset]
 
 
-def _datetime_items(value: Any, _writer: Writer) -> list[str]:
+def _date_items(value: Any, _writer: Writer) -> list[str]:
     text = str(value)
     # compared by `repr`: times of different zones or folds may be equal
     if repr(type(value).fromisoformat(text)) != repr(value):
@@ -472,11 +482,11 @@ def _datetime_items(value: Any, _writer: Writer) -> list[str]:
 
 
 def _read_datetime(text: str) -> Any:
-    return _datetime().datetime.fromisoformat(text)
+    return late_module("datetime").datetime.fromisoformat(text)
 
 
 def _read_date(text: str) -> Any:
-    return _datetime().date.fromisoformat(text)
+    return late_module("datetime").date.fromisoformat(text)
 
 
 def _is_inexact(value: Any) -> TreeDefError:
@@ -491,13 +501,13 @@ LATE_FORMS: Final[dict[str, Form]] = {
     "datetime:datetime": Form(
         _instant,
         "datetime",
-        _datetime_items,
+        _date_items,
         _read_datetime,
     ),
     "datetime:date": Form(
         str,
         "date",
-        lambda value, _: [str(value)],
+        _date_items,
         _read_date,
     ),
     "datetime:timedelta": Form(_attributes("days", "seconds", "microseconds")),
@@ -599,7 +609,8 @@ READERS: Final[dict[str, Callable[..., Any]]] = {
 
 # --------------------------------------------------------------- aux data, by node type
 
-_codecs: Final[dict[tuple[type, str], tuple[Callable[..., Any], ...]]] = {}
+Codec: TypeAlias = "tuple[Callable[[Any], Any], Callable[[Any], Any]]"
+_codecs: Final[dict[tuple[type, str], Codec]] = {}
 """By class and namespace: the functions that `register_codec` was given."""
 
 
@@ -638,44 +649,34 @@ def register_codec(
     _codecs[cls, namespace] = (to_json, from_json)
 
 
-def has_codec(rule: Rule) -> bool:
-    """Return whether a codec was registered for the class of a node type."""
-    return (rule.cls, rule.namespace) in _codecs
-
-
-def _write_by_codec(rule: Rule, aux: Any) -> Any:
-    to_json, _ = _codecs[rule.cls, rule.namespace]
-    return to_json(aux)
-
-
-def _read_by_codec(rule: Rule, data: Any) -> Any:
-    if not has_codec(rule):
-        raise TreeDefError(f"no codec is registered for {rule.cls.__qualname__}")
-    _, from_json = _codecs[rule.cls, rule.namespace]
-    return from_json(data)
-
-
-def _is_by_codec(data: Any) -> bool:
-    return type(data) is list and data[:1] == ["codec"]
-
-
-def _fits_always(_rule: Any, _arity: int, _aux: Any) -> bool:
-    return True
+def codec_of(rule: Rule) -> Codec | None:
+    """Return the codec that was registered for the class of a node type."""
+    return _codecs.get((rule.cls, rule.namespace))
 
 
 def write_aux(rule: Rule, aux: Any, writer: Writer) -> Any:
     """Return the JSON of aux data: by the codec of its class, or as a value."""
-    if has_codec(rule):
-        return ["codec", _write_by_codec(rule, aux)]
-    return writer.value(aux)
+    codec = codec_of(rule)
+    if codec is None:
+        return writer.value(aux)
+    to_json, _ = codec
+    if not isinstance(rule, register.FunctionRule):
+        return ["codec", to_json(aux)]
+    data, keys = aux
+    return ["codec", to_json(data), writer.value(keys)]
 
 
 def read_aux(rule: Rule, data: Any) -> Any:
     """Return the aux data that was passed to `write_aux`."""
-    if not _is_by_codec(data):
+    if type(data) is not list or data[:1] != ["codec"]:
         return read_value(data)
-    _, inside = data
-    return _read_by_codec(rule, inside)
+    codec = codec_of(rule)
+    if codec is None:
+        raise TreeDefError(f"no codec is registered for {rule.cls.__qualname__}")
+    _, from_json = codec
+    _, inside, *keys = data
+    aux = from_json(inside)
+    return (aux, *_read_items(*keys)) if keys else aux
 
 
 class AuxForm(NamedTuple):
@@ -688,15 +689,14 @@ class AuxForm(NamedTuple):
         read: Takes the node type and JSON, returns aux data.
     """
 
-    fits: Callable[[Any, int, Any], bool] = _fits_always
+    fits: Callable[[Any, int, Any], bool] = lambda _rule, _arity, _aux: True
     write: Callable[[Any, Any, Writer], Any] = write_aux
     read: Callable[[Any, Any], Any] = read_aux
 
 
 def aux_form_of(rule: Rule) -> AuxForm:
     """Return how the aux data of a node type is checked, written and read."""
-    forms = [AUX_FORMS[cls] for cls in type(rule).__mro__ if cls in AUX_FORMS]
-    return forms[0]
+    return next(AUX_FORMS[cls] for cls in type(rule).__mro__ if cls in AUX_FORMS)
 
 
 def _keys_fit(_rule: Any, arity: int, keys: Any) -> bool:
@@ -706,46 +706,34 @@ def _keys_fit(_rule: Any, arity: int, keys: Any) -> bool:
 
 
 def _write_keys(_rule: Any, keys: DictKeys, writer: Writer) -> list[Any]:
-    return [[writer.key(key) for key in keys.inserted], _written_order(keys)]
-
-
-def _written_order(keys: DictKeys) -> Any:
-    """Return what JSON says of an order; leafwise 0.2 reads it, too."""
+    texts = [writer.key(key) for key in keys.inserted]
+    order: Any = None  # leafwise 0.2 reads it; here the order of the keys is found anew
     if keys.is_structure:
-        return "as given"
-    if keys.ordered is keys.inserted:
-        return None
-    positions = {key: index for index, key in enumerate(keys.inserted)}
-    return [positions[key] for key in keys.ordered]
+        order = "as given"
+    elif keys.ordered is not keys.inserted:
+        positions = {key: index for index, key in enumerate(keys.inserted)}
+        order = [positions[key] for key in keys.ordered]
+    return [texts, order]
 
 
-def _read_keys(rule: Any, data: Any) -> DictKeys:
-    texts, _ = data  # their order is found anew
-    keys: DictKeys = rule.arrange(tuple([read_key(text) for text in texts]))
-    return keys
+def _read_keys(rule: Any, data: Any) -> Any:
+    texts, _ = data
+    return rule.arrange(tuple([read_key(text) for text in texts]))
 
 
 def _factory_fits(rule: Any, arity: int, aux: Any) -> bool:
     keys, factory = aux
-    is_factory = factory is None or callable(factory)
-    return is_factory and _keys_fit(rule, arity, keys)
+    return (factory is None or callable(factory)) and _keys_fit(rule, arity, keys)
+
+
+def _write_factory(rule: Any, aux: Any, writer: Writer) -> list[Any]:
+    keys, factory = aux
+    return [*_write_keys(rule, keys, writer), writer.name(factory)]
 
 
 def _read_factory(rule: Any, data: Any) -> Any:
     *keys, name = data
     return _read_keys(rule, keys), read_name(name)
-
-
-def _has_no_aux(_rule: Any, _arity: int, aux: Any) -> bool:
-    return aux is None
-
-
-def _maxlen_fits(_rule: Any, arity: int, aux: Any) -> bool:
-    return aux is None or (type(aux) is int and arity <= aux <= sys.maxsize)
-
-
-def _namedtuple_fits(_rule: Any, arity: int, cls: Any) -> bool:
-    return builtins.has_field_names(cls) and len(cls._fields) == arity
 
 
 def _structseq_fits(_rule: Any, arity: int, aux: Any) -> bool:
@@ -767,68 +755,63 @@ def _checked_aux_fits(_rule: Any, arity: int, aux: Any) -> bool:
     return keys is None or (type(keys) is tuple and len(keys) == arity)
 
 
-def _write_checked_aux(rule: Any, aux: Any, writer: Writer) -> Any:
-    if not has_codec(rule):
-        return writer.value(aux)
-    data, keys = aux
-    return ["codec", _write_by_codec(rule, data), writer.value(keys)]
-
-
-def _read_checked_aux(rule: Any, data: Any) -> Any:
-    if not _is_by_codec(data):
-        return read_value(data)
-    _, inside, keys = data
-    return _read_by_codec(rule, inside), read_value(keys)
-
-
-def _items_fit(rule: Any, arity: int, aux: Any) -> bool:
-    return arity == (len(aux[0].ordered) if rule.is_mapping else aux[0])
-
-
 _NAME: Final = AuxForm(
-    write=lambda _rule, aux, writer: writer.name(aux),
-    read=lambda _rule, data: read_name(data),
+    write=lambda _, aux, writer: writer.name(aux),
+    read=lambda _, data: read_name(data),
 )
 
 AUX_FORMS: Final[dict[type[Rule], AuxForm]] = {
     Rule: AuxForm(),
-    builtins.MappingRule: AuxForm(_keys_fit, _write_keys, _read_keys),
+    builtins.MappingRule: AuxForm(
+        _keys_fit,
+        _write_keys,
+        _read_keys,
+    ),
     builtins.OrderedDictRule: AuxForm(
         _keys_fit,
-        lambda _rule, keys, writer: [writer.key(key) for key in keys.inserted],
-        lambda _rule, data: given_keys(tuple([read_key(text) for text in data])),
+        lambda _, keys, writer: [writer.key(key) for key in keys.inserted],
+        lambda rule, texts: _read_keys(rule, (texts, None)),
     ),
     builtins.DefaultDictRule: AuxForm(
         _factory_fits,
-        lambda rule, aux, writer: [
-            *_write_keys(rule, aux[0], writer),
-            writer.name(aux[1]),
-        ],
+        _write_factory,
         _read_factory,
     ),
-    builtins.SequenceRule: AuxForm(_has_no_aux),
-    builtins.DequeRule: AuxForm(_maxlen_fits),
+    builtins.SequenceRule: AuxForm(
+        lambda _rule, _arity, aux: aux is None,
+    ),
+    builtins.DequeRule: AuxForm(
+        lambda _, arity, maxlen: (
+            maxlen is None or (type(maxlen) is int and arity <= maxlen <= sys.maxsize)
+        )
+    ),
     builtins.NoneRule: AuxForm(
-        lambda _rule, arity, aux: aux is None and arity == 0,
+        lambda _, arity, aux: aux is None and arity == 0,
     ),
     builtins.PartialRule: _NAME._replace(
-        fits=lambda _rule, arity, function: arity == 2 and callable(function)
+        fits=lambda _, arity, function: arity == 2 and callable(function)
     ),
-    builtins.NamedTupleRule: _NAME._replace(fits=_namedtuple_fits),
+    builtins.NamedTupleRule: _NAME._replace(
+        fits=lambda _, arity, cls: (
+            builtins.has_field_names(cls) and len(cls._fields) == arity
+        )
+    ),
     builtins.StructSequenceRule: AuxForm(
         _structseq_fits,
-        lambda _rule, aux, writer: [writer.name(aux[0]), writer.value(aux[1])],
+        lambda _, aux, writer: [writer.name(aux[0]), writer.value(aux[1])],
         _read_structseq,
     ),
-    register.FunctionRule: AuxForm(
-        _checked_aux_fits, _write_checked_aux, _read_checked_aux
-    ),
+    register.FunctionRule: AuxForm(_checked_aux_fits),
     register.DataclassRule: AuxForm(
         lambda rule, arity, aux: type(aux) is tuple and rule.counts == (arity, len(aux))
     ),
     register.StaticRule: AuxForm(
         lambda rule, arity, aux: arity == 0 and type(aux) is rule.cls
     ),
-    register.ItemsRule: AuxForm(_items_fit),
+    register.ItemsRule: AuxForm(
+        lambda rule, arity, aux: (
+            arity == (len(aux[0].ordered) if rule.is_mapping else aux[0])
+        )
+    ),
 }
 """By class of the node type; a subclass has that of its nearest base."""

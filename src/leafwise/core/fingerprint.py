@@ -18,7 +18,7 @@ from .._records import Frozen
 from .._runtime import named_object
 from .._text import typed_repr
 from ..equality.arrays import (
-    Undecided,
+    UndecidedError,
     describe_array,
     feed_elements,
     is_array,
@@ -30,8 +30,8 @@ from .codec import (
     Writer,
     aux_form_of,
     class_name,
+    codec_of,
     form_of,
-    has_codec,
     public_module,
 )
 from .context import context_of
@@ -116,7 +116,7 @@ give its bytes
     for index, leaf in enumerate(leaves):
         try:
             hasher.add_value(leaf)
-        except Undecided as error:
+        except UndecidedError as error:
             path = treedef.paths()[index]
             raise CompareError(
                 f"the leaf at {path.where()} has no fingerprint ({typed_repr(leaf)}): "
@@ -159,7 +159,7 @@ class Hasher:
         """Add a value: the name of its class, and its content.
 
         Raises:
-            Undecided: It has no content that is the same everywhere.
+            UndecidedError: It has no content that is the same everywhere.
         """
         name = class_name(type(value))
         checkpoint = self._hash.copy()
@@ -167,9 +167,9 @@ class Hasher:
         self._depth += 1
         try:
             if self._depth > _MAX_DEPTH:
-                raise Undecided("it is nested too deeply, or contains itself")
+                raise UndecidedError("it is nested too deeply, or contains itself")
             self._add_content(value)
-        except Undecided:
+        except UndecidedError:
             if self.leaf_bytes is None:
                 raise
             data = self.leaf_bytes(value)
@@ -232,8 +232,8 @@ class Hasher:
             checkpoint = self._hash.copy()
             try:
                 self.add_value(rule.compared_aux(aux))
-            except Undecided as error:
-                if has_codec(rule):
+            except UndecidedError as error:
+                if codec_of(rule) is not None:
                     data = aux_form_of(rule).write(rule, aux, Writer())
                     self._hash = checkpoint
                     self.add(json_text(data, sorts_keys=True))
@@ -254,7 +254,7 @@ def _content_of(value: Any) -> Any:
     """Return the content of a value, as `Form.content` does.
 
     Raises:
-        Undecided: Nothing is known about its type.
+        UndecidedError: Nothing is known about its type.
     """
     cls = type(value)
     if isinstance(value, enum.Enum):
@@ -277,19 +277,19 @@ def _content_of(value: Any) -> Any:
     names = field_names(cls)
     if names is not None:
         return [(name, getattr(value, name)) for name in names]
-    raise Undecided(f"{cls.__qualname__} is not a type that has one")
+    raise UndecidedError(f"{cls.__qualname__} is not a type that has one")
 
 
 def _name_of(value: Any) -> str:
     """Return the name of a class or function, by which any process finds it.
 
     Raises:
-        Undecided: There is none.
+        UndecidedError: There is none.
     """
     module = getattr(value, "__module__", None)
     name = value.__qualname__
     if type(module) is not str or named_object(module, name) is not value:
-        raise Undecided(
+        raise UndecidedError(
             "no module contains it under its name, for example because it was created "
             "inside a function"
         )

@@ -36,8 +36,6 @@ UNROLLED: Final = 80
 # --------------------------------------------------- which aux data is the very same
 
 _ALL_STR: Final = frozenset({str}).issuperset
-SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
-"""Types whose values are the same if they are equal and of one type."""
 
 
 def is_exactly(value: Any, expected: Any) -> bool:

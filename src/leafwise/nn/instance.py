@@ -32,7 +32,7 @@ from ..core.codec import (
     AUX_FORMS,
     AuxForm,
     Writer,
-    has_codec,
+    codec_of,
     read_aux,
     read_value,
     write_aux,
@@ -966,13 +966,13 @@ def _statics_fit(rule: Rule, arity: int, aux: Any) -> bool:
 
 
 def _write_aux(rule: Rule, aux: Statics, writer: Writer) -> Any:
-    if has_codec(rule):
+    if codec_of(rule) is not None:
         return write_aux(rule, aux, writer)
     return ["codec", write_statics(aux, writer)]
 
 
 def _read_aux(rule: Rule, data: Any) -> Any:
-    if has_codec(rule):
+    if codec_of(rule) is not None:
         return read_aux(rule, data)
     word, statics = data
     if word != "codec":

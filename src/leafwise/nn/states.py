@@ -31,7 +31,7 @@ from ..core.codec import AUX_FORMS
 from ..core.keys import dict_keys
 from ..core.node import Brackets, Rule
 from ..core.registry import install
-from ..equality.leaves import alike
+from ..equality.leaves import are_same
 from ..ops.map import tree_flatten, tree_map
 from ..show.pretty import pformat
 from .checks import DataNode
@@ -541,7 +541,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             return NotImplemented
         leaves, treedef = tree_flatten(self)
         others, structure = tree_flatten(other)
-        return treedef == structure and alike(leaves, others, typematch=True)
+        return treedef == structure and are_same(leaves, others, typematch=True)
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it can be changed
 

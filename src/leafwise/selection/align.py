@@ -30,8 +30,8 @@ from ..core.context import Context
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import unlink
-from ..equality.arrays import Asked, as_numpy, is_array
-from ..equality.leaves import PLAIN
+from ..equality.arrays import Criteria, as_numpy, is_array
+from ..equality.leaves import DEFAULT_CRITERIA
 from ..errors import EditError
 from .select import Selector, children_of, read_selector
 
@@ -106,12 +106,12 @@ class Numbering:
 
     Args:
         context: What is a leaf.
-        asked: Whether types count, and whether NaN is the same as NaN.
+        criteria: Whether types count, and whether NaN is the same as NaN.
     """
 
-    def __init__(self, context: Context, asked: Asked = PLAIN) -> None:
+    def __init__(self, context: Context, criteria: Criteria = DEFAULT_CRITERIA) -> None:
         self.context = context
-        self.asked = asked
+        self.criteria = criteria
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, value: Any) -> int:
@@ -176,13 +176,13 @@ class Numbering:
         try:
             key = _array_key(leaf) if is_array(leaf) else _hashable(leaf)
             if key != key:
-                return (float, "nan") if self.asked.equal_nan else object()
+                return (float, "nan") if self.criteria.equal_nan else object()
             hash(key)
         except FAULTS:  # of its class: it may have neither `==` nor a hash
             return object()
-        if self.asked.typematch or cls is bool:
+        if self.criteria.typematch or cls is bool:
             return cls, key
-        return key
+        return key  # type: ignore[no-any-return]  # it has a hash
 
 
 def _array_key(array: Any) -> Any:

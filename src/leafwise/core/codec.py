@@ -310,11 +310,11 @@ def exact_key(value: Any) -> Hashable:
         False
     """
     cls = type(value)
-    form = FORMS.get(cls)
     if cls in SCALARS:
         return cls, value
     if cls is float and value == value:  # each NaN is equal to itself alone
         return cls, value.hex()
+    form = FORMS.get(cls)
     if form is not None and form.is_inert:
         return cls, tuple([exact_key(item) for item in form.content(value)])
     if issubclass(cls, type | enum.Enum):

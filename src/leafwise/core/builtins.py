@@ -114,25 +114,6 @@ class MappingRule(ContainerRule):
     def compared_aux(self, aux: Any) -> Any:
         return aux.ordered, aux.is_structure
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return type(aux) is DictKeys and arity == len({*aux.inserted} & {*aux.ordered})
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [[*map(write.key, aux.inserted)], _written_order(aux)]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        keys, _ = written  # their order is found anew
-        return self.arrange(tuple(map(read.key, keys)))
-
-
-def _written_order(keys: DictKeys) -> Any:
-    """Return what JSON says of an order; leafwise 0.2 reads it, too."""
-    if keys.is_structure:
-        return "as given"
-    positions = {key: index for index, key in enumerate(keys.inserted)}
-    is_sorted = keys.ordered is keys.inserted
-    return None if is_sorted else [positions[key] for key in keys.ordered]
-
 
 class DictRule(MappingRule):
     """Dicts."""
@@ -169,12 +150,6 @@ class OrderedDictRule(MappingRule):
     def compared_aux(self, aux: Any) -> Any:
         return aux.ordered
 
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [*map(write.key, aux.inserted)]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        return given_keys(tuple(map(read.key, written)))
-
 
 class DefaultDictRule(MappingRule):
     """Defaultdicts. The aux data is that of a dict, and the factory."""
@@ -203,18 +178,6 @@ class DefaultDictRule(MappingRule):
     def compared_aux(self, aux: Any) -> Any:
         return *super().compared_aux(aux[0]), aux[1]
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        keys, factory = aux
-        is_factory = factory is None or callable(factory)
-        return is_factory and super().validate(arity, keys)
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [*super().aux_to_json(aux[0], write), write.named(aux[1])]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        *keys, factory = written
-        return super().aux_from_json(keys, read), read.named(factory)
-
 
 # ------------------------------------------------------------------- sequences
 
@@ -235,9 +198,6 @@ class SequenceRule(ContainerRule):
             return None
         children, _ = self.flatten(node)
         return children if len(children) == arity else None
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return aux is None
 
 
 class ListRule(SequenceRule):
@@ -288,9 +248,6 @@ class DequeRule(SequenceRule):
     def from_items(self, rest: Any, items: Any) -> Any:
         return deque(items, rest)
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return aux is None or (type(aux) is int and arity <= aux <= sys.maxsize)
-
 
 # ------------------------------------------------------------------------- None
 
@@ -305,9 +262,6 @@ class NoneRule(Rule):
 
     def unflatten(self, _aux: Any, _children: Any) -> Any:
         return None
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return aux is None and arity == 0
 
 
 # ------------------------------------------------------------------ Partial
@@ -407,15 +361,6 @@ class PartialRule(Rule):
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
         return _PARTIAL_KEYS
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == 2 and callable(aux)
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return write.named(aux)
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        return read.named(written)
-
 
 # ------------------------------------------- named tuples and struct sequences
 
@@ -496,12 +441,6 @@ class FamilyRule(Rule):
     def compared_aux(self, aux: Any) -> Any:
         return getattr(self.class_of(aux), "_fields", None)
 
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return write.named(aux)
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        return read.named(written)
-
 
 class NamedTupleRule(FamilyRule):
     """Named tuples."""
@@ -513,9 +452,6 @@ class NamedTupleRule(FamilyRule):
         if len(aux._fields) == arity:
             return attribute_keys(aux._fields)
         return sequence_keys(arity)
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return has_field_names(aux) and len(aux._fields) == arity
 
 
 class StructSequenceRule(FamilyRule):
@@ -541,18 +477,6 @@ class StructSequenceRule(FamilyRule):
     def class_of(self, aux: Any) -> type:
         cls: type = aux[0]
         return cls
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        cls, hidden = aux
-        fits = is_structseq_class(cls) and cls.n_sequence_fields == arity
-        return fits and {*map(type, hidden)} <= {str}
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        return [write.named(aux[0]), write.value(aux[1])]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        cls, hidden = written
-        return read.named(cls), read.value(hidden)
 
 
 def _count_of_named(cls: Any) -> int:

@@ -254,18 +254,18 @@ def _code(key: Any, name: str) -> str:
         ValueError: There is no such code.
     """
     with late_imports:
-        from .literals import code_of, is_plain_name  # and with it ast
+        from .literals import is_plain_name, python_code  # and with it ast
 
     match key:
         case FlattenedIndexKey(index):
-            return f"leafwise.tree.children({name})[{code_of(index)}]"
+            return f"leafwise.tree.children({name})[{python_code(index)}]"
         case GetAttrKey(str(attribute)):
             exact = str.__str__(attribute)
             if is_plain_name(exact):
                 return f"{name}.{exact}"
             return f"getattr({name}, {exact!r})"
         case SequenceKey(value) | DictKey(value):
-            return f"{name}[{code_of(value)}]"
+            return f"{name}[{python_code(value)}]"
     raise ValueError("no code for a key of this class")
 
 

@@ -88,9 +88,6 @@ class Rule(Sealed):
         fill: For objects, which count as one in several places: takes an empty
             instance, aux data and children, fills and returns the instance. None for
             values.
-        codec: The default codec for aux data: a function of it and of what
-            `aux_to_json` gets, to a value that `json.dumps` accepts, and a function
-            back. None for plain values.
         form: What `flatten` and `unflatten` consist of, so that the engine can write it
             out: `Fields`, `Shaped`, `Functions`, or None if it has to call them.
 
@@ -110,7 +107,6 @@ class Rule(Sealed):
     is_fixed: bool = False
     attributes: Attributes = Attributes()
     fill: Any = None
-    codec: tuple[Callable[[Any, Any], Any], Callable[[Any], Any]] | None = None
     form: Any = None
 
     def __init__(self, cls: type, **given: Any) -> None:
@@ -206,31 +202,6 @@ class Rule(Sealed):
         Fingerprints use it, together with the class and the number of children.
         """
         return aux
-
-    # ----------------------------------------------------------------- serialization
-
-    def validate(self, arity: int, aux: Any, /) -> bool:
-        """Return whether aux data from an untrusted source fits a node."""
-        return True
-
-    def aux_to_json(self, aux: Any, write: Any, /) -> Any:
-        """Convert aux data to a value that `json.dumps` accepts.
-
-        Args:
-            aux: The aux data.
-            write: An object with the functions `key`, `named` and `value`, which write
-                a dict key, a function or class by its name, and anything else. Its
-                function `codec` takes a rule and returns the codec of its class.
-        """
-        codec = write.codec(self)
-        return write.value(aux) if codec is None else ["codec", codec[0](aux, write)]
-
-    def aux_from_json(self, written: Any, read: Any, /) -> Any:
-        """Convert the result of `aux_to_json` back, with the functions of `read`."""
-        if type(written) is not list or written[:1] != ["codec"]:
-            return read.value(written)
-        _, inside = written
-        return read.decoded(self, inside)
 
     # ------------------------------------------------------------------------ itself
 

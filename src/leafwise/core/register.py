@@ -127,23 +127,6 @@ class FunctionRule(BoundRule):
     def compared_aux(self, aux: Any) -> Any:
         return aux[0]
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        if type(aux) is not tuple or len(aux) != 2:
-            return False
-        return aux[1] is None or (type(aux[1]) is tuple and len(aux[1]) == arity)
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        codec = write.codec(self)
-        if codec is None:
-            return write.value(aux)
-        return ["codec", codec[0](aux[0], write), write.value(aux[1])]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        if type(written) is not list or written[:1] != ["codec"]:
-            return read.value(written)
-        _, inside, keys = written
-        return read.decoded(self, inside), read.value(keys)
-
 
 _NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
 _VIEWS = (KeysView, ItemsView)  # sets by their methods, and ordered
@@ -260,11 +243,6 @@ class DataclassRule(BoundRule):
     def compared_aux(self, aux: Any) -> Any:
         return self.data_fields, aux
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        if type(aux) is not tuple:
-            return False
-        return arity == len(self.data_fields) and len(aux) == len(self.meta_fields)
-
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that reads these attributes into a tuple."""
@@ -285,9 +263,6 @@ class StaticRule(Rule):
 
     def unflatten(self, aux: Any, _children: Any) -> Any:
         return aux
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == 0 and type(aux) is self.cls
 
 
 # -------------------------------------------------------------- containers of items
@@ -327,9 +302,6 @@ class ItemsRule(Rule):
 
     def compared_aux(self, aux: Any) -> Any:
         return self.keys(aux, 0)
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == (len(aux[0].ordered) if self.is_mapping else aux[0])
 
 
 C = TypeVar("C", bound=type)

@@ -494,8 +494,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         """Return a JSON string from which `from_json` makes an equal treedef.
 
         Classes are written by module and qualified name, and dict keys by their text.
-        Aux data must consist of JSON values, tuples, dicts, literals and classes, or
-        have a codec; see `register_codec`.
+        Aux data must consist of JSON values, containers, dates, paths, dtypes, Enum
+        members, classes and functions, or have a codec; see `register_codec`.
 
         Raises:
             TreeDefError: Something in the treedef cannot be written, or could not be
@@ -516,7 +516,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     def from_json(cls, text: str, *, limit: int = 10_000_000) -> PyTreeDef:
         """Make a treedef from the string that `to_json` returned.
 
-        Nothing is imported, and nothing that the string names is called.
+        Nothing that the string names is imported or called.
 
         Args:
             text: The string.

@@ -7,7 +7,6 @@ a structure: a model of a hundred equal layers has the plan of one layer.
 
 from __future__ import annotations
 
-import enum
 import keyword
 from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterator
@@ -17,6 +16,7 @@ from typing import Any, Final, NamedTuple
 from ..core import builtins, keys
 from ..core import node as nodes
 from ..core.builtins import DICT, MappingRule
+from ..core.codec import NotInertError, exact_key
 from ..core.walk import Code
 
 
@@ -36,34 +36,7 @@ UNROLLED: Final = 80
 
 # --------------------------------------------------- which aux data is the very same
 
-_KEYS: Final = (keys.DictKey, keys.FlattenedIndexKey, keys.GetAttrKey, keys.SequenceKey)
 _ALL_STR: Final = frozenset({str}).issuperset
-SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
-"""Types whose values are the same if they are equal and of one type."""
-
-
-class _NotInertError(Exception):
-    """A value is mutable, is compared by its class's own rules, or is not known."""
-
-
-def _exact_key(value: Any) -> Hashable:
-    """Return a key that two values share only if one can stand for the other.
-
-    Raises:
-        _NotInertError: The value is not inert.
-    """
-    cls = type(value)
-    if cls in SCALARS:
-        return cls, value
-    if cls is float and value == value:
-        return cls, value.hex()
-    if cls is tuple:
-        return cls, tuple(map(_exact_key, value))
-    if cls in _KEYS:
-        return cls, tuple(map(_exact_key, value._values()))
-    if issubclass(cls, type | enum.Enum):
-        return cls, id(value)
-    raise _NotInertError
 
 
 def is_exactly(value: Any, expected: Any) -> bool:
@@ -79,8 +52,8 @@ def is_exactly(value: Any, expected: Any) -> bool:
     if value is expected:
         return True
     try:
-        return _exact_key(value) == _exact_key(expected)
-    except _NotInertError:
+        return exact_key(value) == exact_key(expected)
+    except NotInertError:
         return False
 
 
@@ -229,11 +202,11 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
     kind = _kind_of(rule, aux)
     try:
         if kind == "shaped":
-            return kind, (aux.fields, _exact_key(aux.values))
+            return kind, (aux.fields, exact_key(aux.values))
         if isinstance(rule, MappingRule):  # the order follows from the keys
-            return kind, _exact_key((rule.keys_in(aux).inserted, rule.rest_in(aux)))
-        return kind, _exact_key(aux)
-    except (_NotInertError, RecursionError):
+            return kind, exact_key((rule.keys_in(aux).inserted, rule.rest_in(aux)))
+        return kind, exact_key(aux)
+    except (NotInertError, RecursionError):
         if kind == "shaped":
             return kind, _Varies((_Varies, aux.fields))
         if kind not in ("record", "custom"):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from .plan import SCALARS, Part, Plan, is_exactly, is_loop
+from ..core.codec import SCALARS
+from .plan import Part, Plan, is_exactly, is_loop
 from .text import SPREAD, Text, targets, tuple_of
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import late_module
 from .._text import escape_controls, typed_repr
+from ..core.codec import Writer
 from ..core.context import context_of
 from ..core.registry import GLOBAL, Mode
 from ..core.serial import write_json
@@ -23,7 +24,7 @@ from .arrays import Format, identity, is_stored, without_key_type
 from .atomic import replace_file
 from .content import Content, damage_as_file_error
 from .fitting import load_like
-from .header import write_header, write_leaf
+from .header import write_header
 from .json_files import plain_text
 from .parts import Part, Shared, leaves_with_paths, take_apart
 
@@ -198,7 +199,7 @@ def _write_leaves(
             if type(leaf) is Shared:
                 entries[name] = {"object": leaf.number}
             elif not is_stored(array):
-                entries[name] = write_leaf(leaf)
+                entries[name] = Writer().value(leaf)
             elif reason := file_format.why_not(name, array):
                 raise TreeDefError(reason)
             else:

@@ -28,10 +28,18 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .._hooks import hooks
 from .._text import safe_repr, short_repr
+from ..core.codec import (
+    AUX_FORMS,
+    AuxForm,
+    Writer,
+    codec_of,
+    read_aux,
+    read_value,
+    write_aux,
+)
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Attributes, BoundRule, Rule, Shaped
 from ..core.registry import current
-from ..core.serial import read_value
 from ..core.words import WORDS, Brackets, Words
 from ..equality import exact
 from ..fields import Kind, Marked, kind_in
@@ -862,12 +870,8 @@ class ObjectRule(BoundRule):
             flatten=flatten,
             unflatten=unflatten,
             fill=fill,
-            codec=(write_statics, self._read),
             **given,
         )
-
-    def _read(self, written: Any) -> Statics:
-        return read_statics(self.cls, written)
 
     def keys(self, aux: Statics, _arity: int) -> Sequence[Any]:
         """Return the key of each child."""
@@ -884,15 +888,6 @@ class ObjectRule(BoundRule):
     def compared_aux(self, aux: Statics) -> Any:
         """Return what two static parts are compared by."""
         return [*aux.fields.signature[1:]], aux.seen
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        """Return whether children and aux data belong together."""
-        return (
-            type(aux) is Statics
-            and type(aux.fields) is Fields
-            and aux.fields.cls is self.cls
-            and len(aux.fields.data) == arity
-        )
 
 
 def _data(_rule: ObjectRule, aux: Statics) -> dict[Any, Any]:
@@ -941,7 +936,7 @@ def object_rule(cls: Any, **given: Any) -> Rule:
     return ObjectRule(cls, own_flatten, fill, form=form, attributes=attributes, **given)
 
 
-def write_statics(aux: Statics, write: Any) -> Any:
+def write_statics(aux: Statics, writer: Writer) -> Any:
     """Convert aux data to values that JSON can represent."""
     code = getattr(aux.fields.cls, "_leafwise_code", ())
     kinds = [
@@ -949,7 +944,7 @@ def write_statics(aux: Statics, write: Any) -> Any:
         for name, kind in aux.fields.kinds.items()
     ]
     values = [
-        ["object", write.named(value)] if name in code else write.value(value)
+        ["object", writer.name(value)] if name in code else writer.value(value)
         for name, value in aux
     ]
     return [kinds, values]
@@ -972,6 +967,30 @@ def read_statics(cls: Any, written: Any) -> Statics:
     if len(fields.names) != len(named) or len(fields.static) != len(values):
         raise ValueError("as many values as there are static attributes")
     return Statics(fields, tuple(map(read_value, values)))
+
+
+def _statics_fit(rule: Rule, arity: int, aux: Any) -> bool:
+    if type(aux) is not Statics or type(aux.fields) is not Fields:
+        return False
+    return aux.fields.cls is rule.cls and len(aux.fields.data) == arity
+
+
+def _write_aux(rule: Rule, aux: Statics, writer: Writer) -> Any:
+    if codec_of(rule) is not None:
+        return write_aux(rule, aux, writer)
+    return ["codec", write_statics(aux, writer)]
+
+
+def _read_aux(rule: Rule, data: Any) -> Any:
+    if codec_of(rule) is not None:
+        return read_aux(rule, data)
+    word, statics = data
+    if word != "codec":
+        raise ValueError("static attributes are written by a codec")
+    return read_statics(rule.cls, statics)
+
+
+AUX_FORMS[ObjectRule] = AuxForm(_statics_fit, _write_aux, _read_aux)
 
 
 # ------------------------------------------------------------------------ graphs

@@ -29,7 +29,7 @@ from ..equality.arrays import (
     library_of,
     size_of,
 )
-from ..equality.leaves import alike
+from ..equality.leaves import are_same
 from ..errors import StructureError
 
 
@@ -213,7 +213,7 @@ def _misfits(
     for index, value in enumerate(row):
         if axis is not None and _form(value, axis, more) != wanted:
             yield index, f"{wanted} as in tree 0", _form(value)
-        elif axis is None and value is not first and not alike(value, first):
+        elif axis is None and value is not first and not are_same(value, first):
             yield (
                 index,
                 f"{short_repr(first)} as in tree 0 (axis None)",

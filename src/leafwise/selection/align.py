@@ -13,16 +13,25 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._text import FAULTS, short_repr
+from ..core.codec import form_of
 from ..core.context import Context
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import unlink
-from ..equality.arrays import Asked, as_numpy, is_array
-from ..equality.leaves import PLAIN
+from ..equality.arrays import Criteria, as_numpy, is_array
+from ..equality.leaves import DEFAULT_CRITERIA
 from ..errors import EditError
 from .select import Selector, children_of, read_selector
 
@@ -97,12 +106,12 @@ class Numbering:
 
     Args:
         context: What is a leaf.
-        asked: Whether types count, and whether NaN is the same as NaN.
+        criteria: Whether types count, and whether NaN is the same as NaN.
     """
 
-    def __init__(self, context: Context, asked: Asked = PLAIN) -> None:
+    def __init__(self, context: Context, criteria: Criteria = DEFAULT_CRITERIA) -> None:
         self.context = context
-        self.asked = asked
+        self.criteria = criteria
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, value: Any) -> int:
@@ -165,20 +174,35 @@ class Numbering:
         if cls is str or cls is int:
             return leaf  # type: ignore[no-any-return]  # it has a hash
         try:
-            if is_array(leaf):
-                array = as_numpy(leaf)
-                few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
-                form = array.shape, str(array.dtype), few.tobytes()
-                leaf = form if array.shape else array.item()
-            if leaf != leaf:
-                return (float, "nan") if self.asked.equal_nan else object()
-            key = (
-                frozenset(leaf) if cls is set else (bool, leaf) if cls is bool else leaf
-            )
+            key = _array_key(leaf) if is_array(leaf) else _hashable(leaf)
+            if key != key:
+                return (float, "nan") if self.criteria.equal_nan else object()
             hash(key)
         except FAULTS:  # of its class: it may have neither `==` nor a hash
             return object()
-        return (cls, key) if self.asked.typematch else key
+        if self.criteria.typematch or cls is bool:
+            return cls, key
+        return key  # type: ignore[no-any-return]  # it has a hash
+
+
+def _array_key(array: Any) -> Any:
+    """Return the value of an array without dimensions; of others, a sample."""
+    array = as_numpy(array)
+    if not array.shape:
+        return array.item()
+    step = max(1, array.size // _MOST_ELEMENTS)
+    sample = array.reshape(-1)[::step]
+    return array.shape, str(array.dtype), sample.tobytes()
+
+
+def _hashable(value: Any) -> Any:
+    """Return the content of a value without a hash, any other value itself."""
+    cls = type(value)
+    form = form_of(cls)
+    if cls.__hash__ is not None or form is None or form.content is None:
+        return value
+    content = form.content(value)
+    return frozenset(content) if isinstance(content, Set) else content
 
 
 _MOST_ELEMENTS: Final = 1_000

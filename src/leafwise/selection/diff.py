@@ -43,14 +43,14 @@ from ..core.node import Rule, items_by_key
 from ..core.register import ItemsRule
 from ..core.registry import GLOBAL
 from ..equality import arrays, exact
-from ..equality.arrays import Asked, Undecided, is_array
+from ..equality.arrays import Criteria, UndecidedError, is_array
 from ..equality.leaves import (
-    PLAIN,
-    Values,
-    alike,
+    DEFAULT_CRITERIA,
+    Comparison,
+    are_equal_scalars,
+    are_same,
     cannot_compare,
     contrast,
-    equal_at_sight,
     type_names,
 )
 from ..errors import EditError
@@ -267,7 +267,7 @@ Detail: TypeAlias = ArrayDifference | TextDifference | SetDifference
 
 
 def difference(
-    before: Any, after: Any, asked: Asked = PLAIN, places: int = FEW
+    before: Any, after: Any, criteria: Criteria = DEFAULT_CRITERIA, places: int = FEW
 ) -> Detail | None:
     """Return how two values differ that are known to differ. Never raises.
 
@@ -275,7 +275,7 @@ def difference(
 
     Args:
         before, after: The values.
-        asked: What counts as different.
+        criteria: What counts as different.
         places: How many places of an array to tell.
 
     Returns:
@@ -283,7 +283,7 @@ def difference(
     """
     try:
         if is_array(before) and is_array(after):
-            return _of_arrays(before, after, asked, places)
+            return _of_arrays(before, after, criteria, places)
         for cls, what in ((str, "character"), (bytes, "byte")):
             if isinstance(before, cls) and isinstance(after, cls):
                 return _of_texts(before, after, what)
@@ -302,7 +302,9 @@ def difference(
     return None
 
 
-def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | None:
+def _of_arrays(
+    a: Any, b: Any, criteria: Criteria, places: int
+) -> ArrayDifference | None:
     forms = form_of(a), form_of(b)
     if forms[0].shape != forms[1].shape:
         return ArrayDifference(*forms)
@@ -314,8 +316,8 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
             arrays.is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)
         ):
             return unknown
-        differ = ~arrays.same_places(x, y, asked)
-        if not asked.tolerant and _is_rounded(x.dtype, y.dtype):
+        differ = ~arrays.same_places(x, y, criteria)
+        if not criteria.is_tolerant and _is_rounded(x.dtype, y.dtype):
             differ = (x.astype(object) != y.astype(object)).astype(bool)
     except FAULTS:  # they are of two sorts, or have no elements, as in a trace of jax
         return unknown
@@ -417,7 +419,7 @@ class Change(Frozen):
         ~ ['a']: 1 -> 2
     """
 
-    __slots__ = ("_asked", "_other_path", "after", "before", "index", "kind", "path")
+    __slots__ = ("_criteria", "_other_path", "after", "before", "index", "kind", "path")
     __match_args__: ClassVar[
         tuple[
             Literal["kind"],
@@ -434,7 +436,7 @@ class Change(Frozen):
     after: Any
     index: int | None
     _other_path: KeyPath  # in the second tree
-    _asked: Asked
+    _criteria: Criteria
 
     def __init__(
         self,
@@ -444,11 +446,11 @@ class Change(Frozen):
         after: Any,
         index: int | None = None,
         _other_path: KeyPath = ROOT,
-        _asked: Asked = PLAIN,
+        _criteria: Criteria = DEFAULT_CRITERIA,
     ) -> None:
         self._set(kind, path, before, after, index)
         object.__setattr__(self, "_other_path", _other_path)
-        object.__setattr__(self, "_asked", _asked)
+        object.__setattr__(self, "_criteria", _criteria)
 
     def detail(self, places: int = FEW) -> Detail | None:
         """Return how the two values differ, for arrays, texts and sets.
@@ -470,7 +472,7 @@ class Change(Frozen):
         """
         if self.kind not in ("value", "aux"):
             return None
-        return difference(self.before, self.after, self._asked, places)
+        return difference(self.before, self.after, self._criteria, places)
 
     def __str__(self) -> str:
         return "\n".join(lines_of(self))
@@ -478,13 +480,13 @@ class Change(Frozen):
     def __eq__(self, other: object) -> bool:
         if type(other) is not Change:
             return NotImplemented
-        return alike(self._values(), other._values())
+        return are_same(self._values(), other._values())
 
     def __hash__(self) -> int:
         return hash((self.kind, self.path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Change, (*self._values(), self._other_path, self._asked)
+        return Change, (*self._values(), self._other_path, self._criteria)
 
 
 # ------------------------------------------------------------------- all of them
@@ -506,7 +508,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
     """
 
     _context: Context
-    _values: Values
+    _values: Comparison
 
     def __str__(self) -> str:
         return "\n".join(self.lines()) or "no differences"
@@ -572,7 +574,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
                 change.before,
                 change.path[-1].idx if change.kind == "moved" else change.index,
                 change.path,
-                change._asked,
+                change._criteria,
             )
             for change in self
         ]
@@ -693,11 +695,11 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             {'a': [2, 1]}
         """
         context = context_of(none_is_leaf=True)
-        values = Values()
+        values = Comparison()
         after = patched(
             tree, patch, context, lambda x, y: not differ(x, y, context, values)
         )
-        exact = Values(typematch=True)
+        exact = Comparison(typematch=True)
         return _diff_of(changes_between(tree, after, context, exact), context, exact)
 
 
@@ -800,14 +802,16 @@ def tree_diff(
         > [1] -> [2]: 'b'
     """
     context = context_of(is_leaf, namespace=namespace)
-    values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    values = Comparison(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     found = changes_between(a, b, context, values, ignore, lists)
     # a tree to which it is applied matches where it has the NaN that was found
-    matching = Values(typematch=typematch, rtol=rtol, atol=atol)
+    matching = Comparison(typematch=typematch, rtol=rtol, atol=atol)
     return _diff_of(found, context, matching)
 
 
-def _diff_of(changes: Iterable[Change], context: Context, values: Values) -> TreeDiff:
+def _diff_of(
+    changes: Iterable[Change], context: Context, values: Comparison
+) -> TreeDiff:
     """Return changes as a `TreeDiff` that knows what is a leaf, and what is equal."""
     diff = TreeDiff(changes)
     diff._context, diff._values = context, values
@@ -818,7 +822,7 @@ def changes_between(
     a: Any,
     b: Any,
     context: Context,
-    values: Values,
+    values: Comparison,
     ignore: Any = None,
     lists: str | Mapping[Any, str] = "align",
 ) -> list[Change]:
@@ -849,7 +853,7 @@ def changes_between(
     return [*compared.walk((), a, b)]
 
 
-def differ(a: Any, b: Any, context: Context, values: Values) -> bool:
+def differ(a: Any, b: Any, context: Context, values: Comparison) -> bool:
     """Return whether two trees differ; stops at the first difference.
 
     Args:
@@ -873,13 +877,13 @@ class _Comparing:
             tree.
     """
 
-    def __init__(self, context: Context, values: Values, *, aligns: bool) -> None:
+    def __init__(self, context: Context, values: Comparison, *, aligns: bool) -> None:
         self.context = context
         self.values = values
         self.aligns = aligns
         self.ignored: Sequence[Mapping[KeyPath, Any]] = ()
         self.keys: Sequence[Mapping[KeyPath, Any]] = ()
-        self.numbering = Numbering(context, values.asked)
+        self.numbering = Numbering(context, values.criteria)
 
     def paths(self, link: Any) -> tuple[KeyPath, KeyPath]:
         """Return the path of a place in the first tree and in the second."""
@@ -892,7 +896,7 @@ class _Comparing:
 
     def same_at_sight(self, a: Any, b: Any) -> bool:
         """Return whether two values are the same, as far as that is seen at once."""
-        return (a is b and self.values.equal_nan) or equal_at_sight(a, b)
+        return (a is b and self.values.equal_nan) or are_equal_scalars(a, b)
 
     def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes below a place.
@@ -912,13 +916,13 @@ class _Comparing:
             if not kind and not self.same_at_sight(one, two):
                 try:
                     kind, rows = self.compare(one, two, link)
-                except Undecided as why:
+                except UndecidedError as why:
                     error = cannot_compare(self.paths(link)[0], one, two, why)
                     raise error from why.__cause__
             if kind:
                 path, other_path = self.paths(link)
-                asked = self.values.asked_of(one, two)
-                yield Change(kind, path, one, two, index, other_path, asked)
+                criteria = self.values.criteria_for(one, two)
+                yield Change(kind, path, one, two, index, other_path, criteria)
             stack += [((link, row[0]), depth + 1, *row[1:]) for row in reversed(rows)]
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Rows]:
@@ -963,7 +967,7 @@ class _Comparing:
             y = others.get(key, _NOTHING)
             if y is _NOTHING:
                 rows.append((DictKey(key), x, MISSING, "removed", index))
-            elif (x is not y or not skips) and not equal_at_sight(x, y):
+            elif (x is not y or not skips) and not are_equal_scalars(x, y):
                 rows.append((DictKey(key), x, y, "", None))
         rows += [
             (DictKey(key), MISSING, y, "added", index)
@@ -1051,7 +1055,8 @@ class _Comparing:
         changes = [
             (GetAttrKey(name), x, y, "aux", None)
             for name, x, y in statics
-            if x is not y and not (type(x) is type(y) and alike(x, y, typematch=True))
+            if x is not y
+            and not (type(x) is type(y) and are_same(x, y, typematch=True))
         ]
         # without changes, the kinds differ, or something inside static values
         return ("", rows + changes) if changes else ("aux", ())

@@ -30,7 +30,7 @@ from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
-from ..equality.leaves import Values, type_names
+from ..equality.leaves import Comparison, type_names
 from ..errors import EditError
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
@@ -495,7 +495,7 @@ class _Merging:
             if spot.conflict == "base":
                 return below
             path = spot.path
-            if not differ(below, above, self.context.below(path), Values()):
+            if not differ(below, above, self.context.below(path), Comparison()):
                 return below
             text = (
                 f"{short_repr(below)} and {short_repr(above)} differ at {path.where()}"

@@ -22,7 +22,7 @@ from ..core.registry import GLOBAL, view_of
 from ..core.words import count_of_children, node_data, origin
 from ..equality import exact
 from ..equality.arrays import is_array
-from ..equality.leaves import alike
+from ..equality.leaves import are_same
 from ..ops.inspect import explain_leaf
 from ..selection.diff import counted
 
@@ -279,7 +279,7 @@ def _read_keys(example: _Example) -> str:
         except Exception:  # of the user's __getitem__ or property
             name = type(node).__qualname__
             return f"the key {text} cannot be read: {name} has no such {word}"
-        if value is not child and not alike(value, child):
+        if value is not child and not are_same(value, child):
             return (
                 f"the key {text} reads {short_repr(value)}, "
                 f"not its child {short_repr(child)}"
@@ -415,7 +415,7 @@ def _compare_rebuilt(example: _Example) -> str:
         # Without an __eq__, it is unknown whether a new object has the same content.
         compare: Any = type(old).__eq__
         is_unknown = compare is object.__eq__ and type(old) is type(new)
-        if old is not new and not is_unknown and not alike(old, new):
+        if old is not new and not is_unknown and not are_same(old, new):
             before = short_repr(old)
             return f"a round trip changes .{name} from {before} to {short_repr(new)}"
     return ""

@@ -96,10 +96,10 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             "a PyTreeDef is made from a tree: use leafwise.tree_structure(tree)"
         )
 
-    @classmethod
-    def _make(cls, nodes: Sequence[Entry], count: int, mode: Mode) -> PyTreeDef:
+    @staticmethod
+    def _make(nodes: Sequence[Entry], count: int, mode: Mode) -> PyTreeDef:
         """Return the treedef of a code, or of a list of nodes that a walk noted."""
-        treedef = object.__new__(cls)
+        treedef = object.__new__(PyTreeDef)  # a class method would take longer
         treedef._nodes = nodes
         treedef._count = count
         treedef._mode = mode

@@ -54,7 +54,7 @@ def stats() -> dict[str, Any]:
     return {
         "mode": engine.mode,
         "structures": len(memory.structures),
-        "counted": len(memory.counter.uses_left),
+        "counted": len(memory.counter.uses),
         "compiled": engine.compiled,
         "dropped": engine.dropped,
     }

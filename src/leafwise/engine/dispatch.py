@@ -55,42 +55,48 @@ class UseCounter:
         factor: How much more often than usual a structure must be used. It grows when
             compiled structures are dropped for want of room, so that programs with
             more structures than fit do not compile all the time.
-        uses_left: By the hash of a structure, its uses left until it is compiled.
-        new_structures: How many notes in a row were of structures not noted before.
+        uses: The uses so far, by the hash of a structure.
+        ignored: The hashes of structures that are never compiled.
+        novelty: Grows with each note of a new structure, and shrinks twice as fast with
+            each note of a known one.
     """
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
-        self.uses_left: dict[int, float] = {}
-        self.new_structures = 0
+        self.uses: dict[int, float] = {}
+        self.ignored: set[int] = set()
+        self.novelty = 0
 
     def note_interval(self) -> int:
         """Return in how many walks one is to be noted."""
-        is_rare = self.new_structures >= settings.max_new_structures
+        is_rare = self.novelty >= settings.max_novelty
         return settings.note_interval(is_rare=is_rare)
 
     def is_due(self, key: Key, node_count: int, uses: float) -> bool:
         """Count uses of a structure; return whether it is to be compiled."""
         digest = hash(key)
-        left = self.uses_left.get(digest)
-        if left == _NEVER:
+        if digest in self.ignored:
             return False
-        if left is None:
-            self.new_structures += 1
-            left = _uses_needed(key, node_count) * self.factor
+        total = self.uses.get(digest)
+        if total is None:
+            self.novelty = min(self.novelty + 1, settings.max_novelty)
+            if len(self.uses) >= settings.max_counts:
+                self.uses.clear()
             # It may never occur again, so a rare note counts as a usual one.
-            left -= min(uses, settings.sample_every)
-            if len(self.uses_left) >= settings.max_counts:
-                self.uses_left.clear()
+            total = uses if uses == _AT_ONCE else min(uses, settings.sample_every)
         else:
-            self.new_structures = 0
-            left -= uses
-        self.uses_left[digest] = left
-        return left <= 0 or uses == _AT_ONCE
+            self.novelty = max(self.novelty - 2, 0)
+            total += uses
+        self.uses[digest] = total
+        if total < settings.min_uses * self.factor:
+            return False  # most structures get no further: their lines are not counted
+        return total >= _uses_needed(key, node_count) * self.factor
 
     def ignore(self, key: Key) -> None:
         """Never compile a structure."""
-        self.uses_left[hash(key)] = _NEVER
+        if len(self.ignored) >= settings.max_counts:
+            self.ignored.clear()
+        self.ignored.add(hash(key))
 
 
 def _uses_needed(key: Key, node_count: int) -> float:
@@ -125,22 +131,32 @@ _SEQUENCES: Final = frozenset({list, tuple, deque})
 
 
 class _Candidate:
-    """A compiled structure, and the one that came after it the last time."""
+    """A compiled structure, and what came after it the last time.
 
-    __slots__ = ("flatten", "structure", "successor")
+    Attributes:
+        structure: The structure.
+        flatten: Flattens its trees.
+        calls_user: Whether that calls a predicate or a flatten function of the user.
+        successor: The candidate that came next among all with this type of root.
+        successor_alike: The one that came next among those with this root key.
+    """
 
-    def __init__(self, structure: Structure, flatten: Any) -> None:
+    __slots__ = ("calls_user", "flatten", "structure", "successor", "successor_alike")
+
+    def __init__(self, structure: Structure, flatten: Any, *, asks: bool) -> None:
         self.structure = structure
         self.flatten = flatten
+        self.calls_user = asks or structure.plan.root.calls_user
         self.successor = self
+        self.successor_alike = self
 
 
 class Candidates:
     """Compiled structures that the root of a tree does not tell apart.
 
-    Programs repeat their calls in the same order, so the structure that followed the
-    current one the last time is tried first. If it does not fit, the others are tried,
-    unless there is a predicate, which must not be asked twice about a node.
+    The structure that followed the current one the last time is tried first. If it does
+    not fit, the others are tried, unless there is a predicate, which must not be asked
+    twice about a node.
 
     Attributes:
         asks: Whether there is a predicate.
@@ -168,7 +184,7 @@ class Candidates:
         if self.pause > 0:
             self.pause -= 1
             return None
-        candidate = self.last.successor
+        candidate = self.last.successor_alike
         result = candidate.flatten(*arguments)
         if result is None and not self.asks:
             for candidate in list(self.by_structure.values()):  # threads may add some
@@ -183,7 +199,7 @@ class Candidates:
                 self.pause = settings.pause
             return result
         self.misses = 0
-        self.last.successor = candidate
+        self.last.successor_alike = candidate
         self.last = candidate
         if len(self.by_structure) == 1:
             self.flatten = candidate.flatten  # nothing to choose, until a miss
@@ -193,12 +209,12 @@ class Candidates:
         """Note which structure a tree had that was walked."""
         candidate = self.by_structure.get(structure)
         if candidate is None:
-            candidate = _Candidate(structure, flatten)
+            candidate = _Candidate(structure, flatten, asks=self.asks)
             self.by_structure[structure] = candidate
             self.misses = 0
             self.pause = 0
         if self.last is not None:
-            self.last.successor = candidate
+            self.last.successor_alike = candidate
         self.last = candidate
         self.flatten = self.choose
 
@@ -210,9 +226,12 @@ class Candidates:
 class Dispatcher:
     """Finds the compiled structure of trees with one type of root, under one view.
 
-    What is cheap to see at the root tells structures apart: the keys of a dict, the
-    length of a sequence, and the code of the predicate, if there is one. Closures share
-    their code, so the guess may be wrong; that costs time only.
+    Programs repeat their calls in the same order, so the structure that followed the
+    current one the last time is tried first: it takes a third of the time of a look at
+    the root. If it does not fit, what is cheap to see at the root tells structures
+    apart: the keys of a dict, the length of a sequence, and the code of the predicate,
+    if there is one. Closures share their code, so the guess may be wrong; that costs
+    time only.
 
     Attributes:
         memory: The memory that it belongs to.
@@ -222,6 +241,8 @@ class Dispatcher:
         functions: For each structure a function that flattens its trees under the view.
         candidates: Structures by root key, which is a hash, so that no key of a dict
             is kept alive. Roots with the same hash share their candidates.
+        last: The candidate that fitted last; None if none did, or if trying the next one
+            would call functions of the user.
         misses: How many trees of other structures were noted since a structure was
             added.
     """
@@ -233,6 +254,7 @@ class Dispatcher:
         self.asks = asks
         self.functions: dict[Structure, Any] = {}
         self.candidates: dict[int, Candidates] = {}
+        self.last: _Candidate | None = None
         self.misses = 0
         self._table: dict[type, Any] = view.hot
         if asks:
@@ -260,10 +282,23 @@ class Dispatcher:
 
         # `root_key`, inline: a call takes at least a tenth of the time of a small tree.
         def choose(tree: Any) -> Any:
+            last = self.last
+            if last is not None:
+                candidate = last.successor
+                result = candidate.flatten(tree)
+                if result is not None:
+                    self.last = candidate
+                    return result
+            self.last = None
             candidates = find(hash(look(tree)))
             if candidates is None:
                 return None
-            return candidates.flatten(tree)
+            result = candidates.flatten(tree)
+            if result is not None and not candidates.last.calls_user:
+                self.last = candidates.last
+                if last is not None:
+                    last.successor = candidates.last
+            return result
 
         def choose_asking(tree: Any, ask: Any) -> Any:
             code_id = id(ask.__code__) if type(ask) is FunctionType else None

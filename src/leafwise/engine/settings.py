@@ -27,8 +27,9 @@ class Settings:
     off_interval = 1_000
     """While the engine is off, one walk in 1 000 looks whether it still is: an
     interrupt may have kept a switch from being applied."""
-    max_new_structures = 16
-    """After 16 notes in a row of structures that were not noted before, none recurs."""
+    max_novelty = 16
+    """How many more notes of new structures than twice those of known ones say that no
+    structure recurs. Fewer would be chance, while a program begins."""
     reader_uses = 16
     """Reads of objects of one shape before a function is compiled that reads them."""
 

@@ -3,8 +3,8 @@
     tree
      ├─ view.hot[type(tree)]       one structure is compiled for this type of root:
      │                             its `flatten` is called at once
-     │   or Dispatcher             several are: those that fit the keys of the root
-     │       └─ Candidates.choose  are tried, the one that is expected next first
+     │   or Dispatcher             several are: the one that is expected next is tried,
+     │       └─ Candidates.choose  and then those that fit the keys of the root
      └─ core.walk.flatten          none fits: the walk; and for one walk in 17,
          └─ Engine.observe         the structure is counted, and compiled when due
 
@@ -17,7 +17,7 @@ same reason no call waits for another thread that is learning: it learns nothing
 from __future__ import annotations
 
 import math
-from _thread import allocate_lock, get_ident
+from _thread import allocate_lock
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -28,10 +28,17 @@ from .._hooks import hooks
 from .._lazy import is_traced
 from .._runtime import Guard
 from ..core.registry import View, view_of
-from ..core.treedef import PyTreeDef, make_treedef
+from ..core.treedef import (
+    PyTreeDef,
+    code_of,
+    count_use,
+    make_treedef,
+    runner_of,
+    set_runner,
+)
 from ..core.walk import Runner, flatten, flatten_up_to, rebuild, reference
-from .plan import UNROLLED, Part, make_plan, structure_key
-from .predicates import replayed
+from .plan import Part, make_plan, structure_key
+from .predicates import predicate_of_answers
 from .read import attribute_builder, object_reader
 from .settings import settings
 from .structure import Structure
@@ -111,7 +118,7 @@ def _uses_needed(key: Key, node_count: int) -> float:
     """
     fewest = _count_lines(set(key))
     most = _count_lines(key)
-    lines = max(fewest, min(most, UNROLLED))
+    lines = max(fewest, min(most, settings.max_unrolled_lines))
     lines_per_node = min(1, lines / node_count)
     return settings.min_uses + (settings.max_uses - settings.min_uses) * lines_per_node
 
@@ -191,9 +198,12 @@ class Candidates:
                 result = candidate.flatten(*arguments)
                 if result is not None:
                     break
-        # A function that has already called functions of the user does not return None
-        # but what the walk found, whose structure is another one.
-        if result is None or result[1]._runner is not candidate.structure:
+        is_miss = result is None
+        if result is not None and candidate.calls_user:
+            # After calls of functions of the user it does not return None for another
+            # structure, but what the walk found.
+            is_miss = runner_of(result[1]) is not candidate.structure
+        if is_miss:
             self.misses += 1
             if self.misses > settings.max_misses:
                 self.pause = settings.pause
@@ -388,7 +398,7 @@ class Dispatcher:
         if ask is not None:
             self.note_miss(self.root_key(tree, ask))
             answers.reverse()
-            predicate = replayed(answers, ask)
+            predicate = predicate_of_answers(answers, ask)
         leaves, code = flatten(tree, self.view, predicate, calls)
         if answers and isinstance(answers[0], Exception):
             raise answers.pop()  # the tree changed, so that the walk did not ask
@@ -419,21 +429,14 @@ class Memory:
         self.counter = UseCounter(factor)
 
 
-class Switch:
-    """A mode of the engine, and the thread that asked for it, None for good."""
-
-    def __init__(self, mode: str, thread: int | None) -> None:
-        self.mode = mode
-        self.thread = thread
-
-
 class Engine:
     """The engine: its mode, and what it has learned. There is one.
 
-    The mode is that of the switch that was added last, and `apply_mode` puts it into
-    effect. If an interrupt prevents that, the next note or switch makes up for it.
+    The mode is one attribute, and `apply_mode` puts it into effect. If an interrupt
+    prevents that, the next note or switch makes up for it.
 
     Attributes:
+        mode: `on`, `off`, or `eager` (compile each structure at first sight).
         memory: What was learned.
         fresh: The runner of treedefs whose structure is not compiled.
         compiled: How many structures were compiled so far.
@@ -441,61 +444,55 @@ class Engine:
     """
 
     def __init__(self) -> None:
+        self.mode = "off"
         self.memory = Memory()
         self.compiled = 0
         self.dropped = 0
         self.fresh = Runner(self._unflatten, self._flatten_up_to, reference.paths)
         self._lock = allocate_lock()
         self._guard = Guard(self._begin_in_child)
-        self._switches = [Switch("off", None)]
-        self._applied: Switch | None = None
+        self._applied_mode: str | None = None
         self._treedef_uses = _NEVER
 
     # ----------------------------------------------------------------------- modes
 
-    @property
-    def mode(self) -> str:
-        """The mode: `on`, `off`, or `eager` (compile each structure at first sight)."""
-        return self._switches[-1].mode
-
     def start(self, mode: str) -> None:
-        """Set the mode that holds where no `switched` is entered."""
-        self._switches[0] = Switch(mode, None)
+        """Begin to learn, in a mode."""
+        self.mode = mode
         self.apply_mode()
         hooks.observe = self.observe
 
     @contextmanager
     def switched(self, mode: str) -> Iterator[None]:
         """Set the mode for the duration of a `with` block; what was learned is lost."""
-        switch = Switch(mode, get_ident())
+        previous_mode = self.mode
         try:
-            self._switches.append(switch)
+            self.mode = mode
+            self._applied_mode = None  # apply it even if it is the same
             self.apply_mode()
             yield
         finally:
-            # Python handles signals after calls, and `remove` is the first call here:
-            # so Ctrl-C cannot leave the switch in the list.
-            if switch in self._switches:
-                self._switches.remove(switch)
+            # Python handles signals after calls, and there is none before this: so
+            # Ctrl-C cannot prevent it.
+            self.mode = previous_mode
+            self._applied_mode = None
             self.apply_mode()
 
     def apply_mode(self) -> None:
         """Put the mode into effect, if it is not yet."""
-        if self._switches[-1] is self._applied:
+        if self.mode == self._applied_mode:
             return
         with self._guard.lock:
-            switch = self._switches[-1]
-            self._applied = None  # until all is done
-            is_off = switch.mode == "off"
+            mode = self.mode
+            self._applied_mode = None  # until all is done
+            is_off = mode == "off"
             hooks.runner = reference if is_off else self.fresh
             hooks.reader = None if is_off else _offer_reader
             self.forget()
-            self._applied = switch
+            self._applied_mode = mode
 
     def _begin_in_child(self) -> None:
         """Go on in a forked child, which has only the thread that forked."""
-        threads = (None, get_ident())
-        self._switches = [one for one in self._switches if one.thread in threads]
         was_learning = self._lock.locked()
         self._lock = allocate_lock()
         if was_learning:  # another thread was, and will not finish here
@@ -614,7 +611,7 @@ class Engine:
         uses: float,
     ) -> None:
         memory = dispatcher.memory
-        key = structure_key(treedef._code)
+        key = structure_key(code_of(treedef))
         structure = memory.structures.get(key)
         if structure is None and memory.counter.is_due(key, treedef.num_nodes, uses):
             structure = self._compile(memory, key, treedef)
@@ -623,14 +620,14 @@ class Engine:
             return
         if structure not in dispatcher.functions:
             dispatcher.add(structure, treedef, leaves)
-        treedef._runner = structure
+        set_runner(treedef, structure)
         dispatcher.note(root_key, structure)
         if memory is not self.memory:  # the registry was changed meanwhile
             self._discard(structure)
 
     def _compile(self, memory: Memory, key: Key, treedef: Any) -> Structure | None:
         """Return the compiled structure of a treedef; None leaves it to the walk."""
-        plan = make_plan(treedef._code)
+        plan = make_plan(code_of(treedef))
         if plan is None:  # the text would be too long, or too deeply nested
             memory.counter.ignore(key)
             return None
@@ -654,17 +651,15 @@ class Engine:
 
     def _unflatten(self, treedef: Any, leaves: list[Any]) -> Any:
         """Build a tree by the code of a treedef, and count that."""
-        treedef._uses += 1
-        if treedef._uses >= self._treedef_uses:
+        if count_use(treedef) >= self._treedef_uses:
             self._compile_treedef(treedef)
-        return rebuild(treedef._code, leaves)
+        return rebuild(code_of(treedef), leaves)
 
     def _flatten_up_to(self, treedef: Any, tree: Any) -> list[Any] | None:
         """Match a tree by the code of a treedef, and count that."""
-        treedef._uses += 1
-        if treedef._uses >= self._treedef_uses:
+        if count_use(treedef) >= self._treedef_uses:
             self._compile_treedef(treedef)
-        return flatten_up_to(treedef._code, tree)
+        return flatten_up_to(code_of(treedef), tree)
 
     def _compile_treedef(self, treedef: Any) -> None:
         """Compile the structure of a treedef that is used often.
@@ -672,21 +667,20 @@ class Engine:
         A program may keep a treedef and only build trees with it. Then no tree of the
         structure is walked, so `observe` never sees it.
         """
-        treedef._uses = 0
         if is_traced():  # torch would compile the caller again for each new count
-            treedef._runner = reference
+            set_runner(treedef, reference)
             return
         lock = self._lock
         if not lock.acquire(blocking=False):
             return
         try:
             memory = self.memory
-            key = structure_key(treedef._code)
+            key = structure_key(code_of(treedef))
             structure = memory.structures.get(key)
             if structure is None:
                 structure = self._compile(memory, key, treedef)
-            treedef._runner = structure or reference
-        except RecursionError:  # the caller has used up the stack: count on
+            set_runner(treedef, structure or reference)
+        except RecursionError:  # the caller has used up the stack: try next time
             pass
         finally:
             lock.release()

@@ -250,10 +250,10 @@ class FileError(_LocatedError, ValueError):
 
     Example:
         >>> import leafwise as lw
-        >>> lw.load("model.pickle")
+        >>> lw.load("model.bin")
         Traceback (most recent call last):
         ...
-        leafwise.errors.FileError: model.pickle: the name must end in .json, .npz \
+        leafwise.errors.FileError: model.bin: the name must end in .json, .npz \
 or .safetensors; leafwise.read and leafwise.write are for YAML and TOML
     """
 

@@ -51,6 +51,9 @@ class Kind(enum.Enum):
     FROZEN = "frozen"
     MODULE = "module"
 
+    # members are unique; the hash of `Enum` is a function in Python, ten times as slow
+    __hash__ = object.__hash__
+
     @property
     def is_data(self) -> bool:
         """Return whether attributes of this kind are children."""

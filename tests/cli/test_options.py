@@ -139,7 +139,13 @@ def test_files_of_arrays():
     lw.register_dataclass(Gone, ["w"], [])
     lw.save("c.npz", {"gone": Gone()})
     lw.unregister_pytree_node(Gone)
-    assert output_of("get c.npz \"['gone.w']\"") == "1"  # by name, without the class
+    assert output_of("get c.npz gone.w") == "1"  # by name, without the class
+    assert output_of("paths c.npz") == "gone.w"
+    numpy.savez("d.npz", **{"model.l1.w": numpy.zeros(2), "model.l1.b": 3})
+    assert output_of("get d.npz model.l1.b") == "3"
+    assert output_of("get d.npz model.l1") == "w = float64[2]\nb = int64[]"
+    assert output_of("paths d.npz model.l1") == "model.l1"
+    assert output_of("show d.npz 'model.*.w'") == "model.l1.w = float64[2]"
     Path("a.npz").write_bytes(b"PK")
     assert output_of("show a.npz").startswith("leafwise: a.npz is damaged")
 

@@ -288,3 +288,11 @@ def test_the_limit():
     assert lw.PyTreeDef.from_json(text, limit=len(text)).num_leaves == 10
     with pytest.raises(lw.errors.TreeDefError, match=r"characters, the limit is 20$"):
         lw.PyTreeDef.from_json(text, limit=20)
+
+
+def test_a_key_twice_is_refused():
+    text = lw.tree_structure([1]).to_json()
+    twice = text.replace('"leaves":1', '"leaves":1,"leaves":1')
+    assert twice != text
+    with pytest.raises(lw.errors.TreeDefError, match="duplicate key 'leaves'"):
+        lw.PyTreeDef.from_json(twice)

@@ -158,6 +158,63 @@ def test_ties_are_those_of_like(path):
     assert lw.load(path, Model(True), strict=False).head[0].value.tolist() == [2, 2]
 
 
+def test_arrays_of_jax_in_several_places_stay_one(path):
+    """Also where `like` only describes them, and keys of random numbers."""
+    jax = pytest.importorskip("jax")
+    jnp = jax.numpy
+    array = jnp.arange(1000.0)
+    key = jax.random.key(3)
+    tree = {"a": array, "b": [array, jnp.arange(1000.0)], "c": key, "d": key}
+    lw.save(path, tree)
+    assert path.stat().st_size < 10_000
+    for like in (tree, jax.eval_shape(lambda: tree)):
+        loaded = lw.load(path, like)
+        assert loaded["a"] is loaded["b"][0]
+        assert loaded["a"] is not loaded["b"][1]
+        if like is tree:
+            assert loaded["c"] is loaded["d"]
+            assert loaded["c"].dtype == key.dtype
+
+
+def test_tensors_in_several_places_stay_one(path):
+    """As one tensor, and as tensors of one memory, which `state_dict` has for ties."""
+    torch = pytest.importorskip("torch")
+    weight = torch.nn.Parameter(torch.ones(1000, 2))
+    view = weight.detach()
+    tree = {"a": weight, "b": weight, "view": view, "again": view, "t": view.t()}
+    lw.save(path, tree)
+    assert path.stat().st_size < 20_000
+    loaded = lw.load(path, tree)
+    assert loaded["a"] is loaded["b"]
+    assert type(loaded["a"]) is torch.nn.Parameter
+    assert loaded["view"] is loaded["again"]
+    assert type(loaded["view"]) is torch.Tensor
+    assert loaded["view"].data_ptr() == loaded["a"].data_ptr()
+    assert loaded["t"].tolist() == view.t().tolist()
+
+    model = torch.nn.ModuleDict({"in": torch.nn.Linear(50, 50, bias=False)})
+    model["out"] = torch.nn.Linear(50, 50, bias=False)
+    model["out"].weight = model["in"].weight
+    lw.save(path, model.state_dict())
+    assert path.stat().st_size < 12_000
+    state = lw.load(path, model.state_dict())
+    assert state["in.weight"] is state["out.weight"]
+    model.load_state_dict(state)
+
+
+def test_places_of_one_array_may_be_of_two_libraries(path):
+    torch, jax = pytest.importorskip("torch"), pytest.importorskip("jax")
+    array = np.ones(3, "f4")
+    lw.save(path, [array] * 5)
+    grad = torch.zeros(3, requires_grad=True)
+    like = [array, jax.numpy.zeros(3), torch.zeros(3), grad, torch.zeros(3)]
+    loaded = lw.load(path, like)
+    assert [*map(type, loaded)] == [*map(type, like)]
+    assert [x.requires_grad for x in loaded[2:]] == [False, True, False]
+    assert loaded[2] is loaded[4]
+    assert [x.tolist() for x in loaded] == [[1, 1, 1]] * 5
+
+
 # ----------------------------------------------------------------- files from elsewhere
 
 
@@ -167,15 +224,15 @@ def test_npz_of_numpy(tmp_path):
     for save in (np.savez, np.savez_compressed):
         save(path, **arrays)
         loaded = lw.load(path)
-        assert {name: x.tolist() for name, x in loaded.items()} == {
-            "a.w": [1, 1],
-            "a.b": 0,
+        assert lw.tree_map(lambda x: x.tolist(), loaded) == {
+            "a": {"w": [1, 1], "b": 0},
             "n": 3,
         }
         like = {"a": {"w": np.zeros(2), "b": np.zeros(())}, "n": 0}
         assert lw.load(path, like)["n"] == 3
         assert type(lw.load(path, like)["n"]) is int
-        assert [*lw.load(path, rename={"a": "b"})] == ["b.w", "b.b", "n"]
+        renamed = lw.load(path, rename={"a": "b"})
+        assert [*lw.to_flat(renamed)] == ["b.w", "b.b", "n"]
     np.savez(path, a=np.array([None]))
     with pytest.raises(FileError, match="contains Python objects"):
         lw.load(path)
@@ -196,9 +253,10 @@ def test_safetensors_of_the_package(tmp_path):
     arrays["n"] = np.ones(())
     package.save_file(arrays, path, metadata={"format": "np"})
     loaded = lw.load(path)
-    assert {name: x.dtype for name, x in loaded.items()} == {
+    assert {name: x.dtype for name, x in lw.to_flat(loaded).items()} == {
         name: x.dtype for name, x in arrays.items()
     }
+    assert [*loaded["h"]] == ["0", "1"]
     like = {"h": [{"w": np.empty((2, 2), "f2")}, {"w": np.empty(3, "i1")}], "n": 0.0}
     rename = {"h.0": "h[0]", "h.1": "h[1]"}
     loaded = lw.load(path, like, rename=rename)
@@ -221,10 +279,11 @@ def test_the_package_reads_ours(tmp_path):
         assert found[name].dtype == array.dtype
 
 
-def test_without_a_structure_there_are_names(path):
+def test_without_a_structure_names_are_paths(path):
     tree = {"in": [Box(np.ones(2), 3)], "v": Model(True)}
     lw.save(path, tree, treedef=False)
-    assert [*lw.load(path)] == ["in[0].item_0", "in[0].item_1", "v.embed.value"]
+    names = ["in[0].item_0", "in[0].item_1", "v.embed.value"]
+    assert [*lw.to_flat(lw.load(path))] == names
     loaded = lw.load(path, tree)
     assert loaded["v"].embed is loaded["v"].head[0]
     assert lw.load(path, {"in": [[0, 1]]}, strict=False) == {"in": [[0, 1]]}

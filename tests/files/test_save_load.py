@@ -189,7 +189,7 @@ def test_structures_that_cannot_be_saved(tmp_path, of_arrays):
     with pytest.raises(FileError, match=text):
         lw.save(path, tree)
     lw.save(path, tree, treedef=False)
-    assert [*lw.load(path)] == ["in[0].item_0"]
+    assert lw.load(path)["in"][0]["item_0"].tolist() == [1, 1]
     like = {"in": [Box(np.zeros(2), tag=Odd())]}
     loaded = lw.load(path, like)
     assert loaded["in"][0].items[0].tolist() == [1, 1]
@@ -208,7 +208,7 @@ def test_functions_without_a_name_come_from_like(tmp_path, suffix, code):
         lw.save(path, tree)
         with pytest.raises(FileError, match=r"is code without a name.* as `like`"):
             lw.load(path)
-        assert [*lw.load(path, treedef=False).values()] == [5]
+        assert lw.tree_leaves(lw.load(path, treedef=False)) == [5]
         assert_same(lw.load(path, like), lw.tree_map(lambda _: 5, like))
     with pytest.raises(FileError, match="an odd one"):
         lw.save(path, Box(5, tag=[code, Odd()]))
@@ -236,12 +236,52 @@ def test_two_leaves_of_one_name_are_refused(tmp_path):
         lw.save(tmp_path / "x.json", Twice(), treedef=False)
 
 
-@pytest.mark.parametrize("name", ["model", "model.pickle", "model.npz.bak", ".npz"])
+@pytest.mark.parametrize("name", ["model", "model.bin", "model.npz.bak", ".npz"])
 def test_other_ends_of_names(name):
     text = "must end in .json, .npz or .safetensors"
     for act in (lambda: lw.save(name, {}), lambda: lw.load(name)):
         with pytest.raises(FileError, match=text):
             act()
+
+
+@pytest.mark.parametrize("suffix", [".pt", ".pth", ".ckpt", ".PT"])
+def test_files_of_torch_say_what_converts_them(suffix):
+    text = r"leafwise.save\('x.safetensors', torch.load\(path, weights_only=True\)\)"
+    for act in (lw.load, lambda path: lw.save(path, {})):
+        with pytest.raises(FileError, match=text):
+            act(f"model{suffix}")
+
+
+@pytest.mark.parametrize("suffix", [".pkl", ".pickle"])
+def test_pickles_say_what_converts_them(suffix):
+    text = r"may run any code.*leafwise.save\('x.npz', pickle.load\(file\)\)"
+    with pytest.raises(FileError, match=text):
+        lw.load(f"model{suffix}")
+
+
+def test_a_file_of_torch_is_converted_as_the_error_says(tmp_path):
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    state = torch.nn.Linear(3, 2).state_dict()
+    path = tmp_path / "x.pt"
+    torch.save(state, path)
+    converted = tmp_path / "x.safetensors"
+    lw.save(converted, torch.load(path, weights_only=True))
+    assert lw.tree_equal(lw.load(converted, like=state), state)
+
+
+@pytest.mark.parametrize("path", ["x.npz", b"x.npz", pathlib.Path("x.npz")])
+def test_swapped_arguments_are_named(path):
+    """torch.save has them in the other order."""
+    tree = {"a": 1}
+    with pytest.raises(TypeError, match=r"are swapped: leafwise.save\(path, tree\)"):
+        lw.save(tree, path)
+    with pytest.raises(TypeError, match=r"are swapped: leafwise.load\(path, like\)"):
+        lw.load(tree, path)
+    for act in (lw.load, lambda file: lw.save(file, {})):
+        with pytest.raises(TypeError, match=r"path must be a str.*got dict") as caught:
+            act(tree)
+        assert "swapped" not in str(caught.value)
 
 
 # ------------------------------------------------------------------------------ paths
@@ -397,12 +437,51 @@ def test_members_of_npz_whose_names_differ_by_the_end(tmp_path):
     assert {name: x.tolist() for name, x in found.items()} == {
         "a": [0, 0],
         "a.npy": [1, 1],
-    }
+    }  # not nested: one name is the beginning of the other
     tree = {"a": np.zeros(2), "a.npy": np.ones(2)}
     lw.save(path, tree)
     assert_same(lw.load(path), tree)
     lw.save(path, tree, treedef=False)
-    assert {*lw.load(path)} == {"a", "['a.npy']"}
+    assert {*lw.load(path)} == {"a", "a.npy"}
+
+
+# ---------------------------------------------------------- names without a structure
+
+
+@pytest.mark.parametrize(
+    ("names", "tree"),
+    [
+        (["model.l1.w", "model.l1.b"], {"model": {"l1": {"w": 0, "b": 1}}}),
+        (["h.0.w", "h.1.w"], {"h": {"0": {"w": 0}, "1": {"w": 1}}}),
+        (["h[1].w", "h[0].w"], {"h": [{"w": 1}, {"w": 0}]}),
+        (["h[1].w", "h[2].w"], {"h": {1: {"w": 0}, 2: {"w": 1}}}),
+        (["a", "a.b"], {"a": 0, "a.b": 1}),
+        (["a.b", "a"], {"a.b": 0, "a": 1}),
+        (["a.x", "['a'].x"], {"a.x": 0, "['a'].x": 1}),
+        (["['a.b'].c", "[(1, 'x')]"], {"a.b": {"c": 0}, (1, "x"): 1}),
+        (["params/dense/w", "a..b"], {"params/dense/w": 0, "a..b": 1}),
+        (["*.w", "[:]", "x[y=1]", ""], {"*.w": 0, "[:]": 1, "x[y=1]": 2, "": 3}),
+        ([f"[{10**9}]"], {10**9: 0}),
+        ([], {}),
+    ],
+)
+def test_names_are_paths(tmp_path, names, tree):
+    path = tmp_path / "x.npz"
+    np.savez(path, **{name: np.array(n) for n, name in enumerate(names)})
+    loaded = lw.tree_map(lambda x: x.item(), lw.load(path))
+    assert loaded == tree
+    assert [*loaded] == [*tree]
+
+
+def test_a_tree_without_its_structure_is_found_by_its_paths(tmp_path, suffix):
+    """Nodes without leaves leave no gap, and values that are dicts stay values."""
+    path = tmp_path / f"x{suffix}"
+    tree = {"model": Layer(1.5, None, name="x"), "opt": [(), {"mu": 2}], "n": [3]}
+    lw.save(path, tree, treedef=False)
+    loaded = lw.load(path)
+    assert loaded == {"model": {"weight": 1.5}, "opt": {1: {"mu": 2}}, "n": [3]}
+    assert lw.at(loaded)["model.weight"].get() == 1.5
+    assert lw.at(loaded)["opt[1].mu"].get() == 2
 
 
 # ------------------------------------------------------------------------- namespaces

@@ -227,3 +227,141 @@ def test_another_file_is_a_tree_or_an_error(tmp_path, suffix, change, data, seed
         for _ in range(4):
             path.write_bytes(change(random, suffix, content))
             loaded(path, like=random.choice((None, tree)))
+
+
+# ------------------------------------------------------------- arrays of all libraries
+
+LIBRARIES = ["numpy", *(name for name in ("torch", "jax") if find_spec(name))]
+TIED_DTYPES = ("bool", "uint8", "int32", "float16", "float32", "complex64")
+
+
+def whole(array):
+    return array
+
+
+def last_half(array):
+    return array[len(array) // 2 :]
+
+
+def row_of_itself(array):
+    return array[None]
+
+
+def every_second(array):
+    return array[::2]
+
+
+def transposed(array):
+    return array.T if array.ndim == 2 else array
+
+
+def detached(array):
+    """Return another array of the same elements, where a library has such."""
+    if hasattr(array, "detach"):
+        return array.detach()
+    return array.view() if isinstance(array, np.ndarray) else array
+
+
+def parameter(array):
+    """Return a parameter of torch with the memory of a tensor."""
+    if not hasattr(array, "is_floating_point"):
+        return array
+    torch = pytest.importorskip("torch")
+    return torch.nn.Parameter(array.detach(), requires_grad=array.is_floating_point())
+
+
+def as_bfloat16(array):
+    """Return a new array of a dtype that numpy does not have."""
+    if str(array.dtype).endswith("float32"):
+        if hasattr(array, "detach"):
+            return array.bfloat16()
+        if not isinstance(array, np.ndarray):
+            return array.astype("bfloat16")
+    return array
+
+
+TIED_VIEWS = (
+    *(whole, whole, whole, last_half, row_of_itself, every_second, transposed),
+    *(detached, parameter, as_bfloat16),
+)
+
+
+@st.composite
+def arrays_of(draw, libraries):
+    """Draw arrays of libraries, some of which are others, or views of them."""
+    arrays = []
+    for _ in range(draw(st.integers(1, 8))):
+        if arrays and draw(st.integers(0, 3)):
+            view = draw(st.sampled_from(TIED_VIEWS))
+            arrays.append(view(draw(st.sampled_from(arrays))))
+            continue
+        shape = draw(nps.array_shapes(min_dims=1, max_dims=2, min_side=0, max_side=3))
+        dtype = np.dtype(draw(st.sampled_from(TIED_DTYPES)))
+        values = draw(nps.arrays("i1", shape, elements=st.integers(0, 100)))
+        array = values.astype(dtype)
+        library = draw(st.sampled_from(libraries))
+        if library == "torch":
+            array = pytest.importorskip("torch").from_numpy(array)
+        elif library == "jax":
+            array = pytest.importorskip("jax").numpy.asarray(array)
+        arrays.append(array)
+    return arrays
+
+
+def ties(leaves):
+    """Return for each leaf the first one that is the same object."""
+    first = {}
+    return [first.setdefault(id(leaf), n) for n, leaf in enumerate(leaves)]
+
+
+def elements_of(array):
+    """Return the elements of an array of any library, and what else there is to it."""
+    detail = getattr(array, "requires_grad", None)
+    if hasattr(array, "detach"):
+        array = array.detach()
+    values = array.tolist()
+    return str(array.dtype), tuple(array.shape), values, detail
+
+
+def memory_of(array):
+    """Return where the elements of an array that can be written to are."""
+    if isinstance(array, np.ndarray):
+        return array.ctypes.data
+    return array.data_ptr() if hasattr(array, "data_ptr") else id(array)
+
+
+@pytest.mark.parametrize("suffix", [x for x in SUFFIXES if x != ".json"])
+@fixtures
+@given(data=st.data())
+def test_arrays_of_all_libraries_come_back_with_their_ties(tmp_path, suffix, data):
+    """One array in two places is one again; two of one memory share theirs."""
+    path = tmp_path / f"tree{suffix}"
+    libraries = data.draw(st.sampled_from([LIBRARIES, *([x] for x in LIBRARIES)]))
+    arrays = data.draw(arrays_of(libraries))
+    words = st.sampled_from(["a", "b", "x-y", "10"])
+    forms = lw.testing.trees(st.just(0), nodes=ALL, keys=words, max_leaves=8)
+    tree = lw.tree_map(lambda _: data.draw(st.sampled_from(arrays)), data.draw(forms))
+    lw.save(path, tree)
+    leaves, treedef = lw.tree_flatten(tree)
+
+    plain = lw.load(path)
+    assert lw.tree_structure(plain) == treedef
+    plain_leaves = lw.tree_leaves(plain)
+    for leaf, other in zip(leaves, plain_leaves, strict=True):
+        dtype, shape, values, _ = elements_of(leaf)
+        assert (dtype.removeprefix("torch."), shape, values) == elements_of(other)[:3]
+
+    loaded = lw.load(path, tree)
+    assert lw.tree_structure(loaded) == treedef
+    loaded_leaves = lw.tree_leaves(loaded)
+    assert [*map(type, loaded_leaves)] == [*map(type, leaves)]
+    assert [*map(elements_of, loaded_leaves)] == [*map(elements_of, leaves)]
+    for others in (plain_leaves, loaded_leaves):
+        for first, number in zip(ties(leaves), ties(others), strict=True):
+            assert others[first] is others[number]
+    pairs = zip(leaves, loaded_leaves, strict=True)
+    tied = {id(one): memory_of(other) for one, other in pairs}
+    for one in leaves:  # arrays with other elements have memory of their own
+        for other in leaves:
+            if elements_of(one)[:3] != elements_of(other)[:3] and 0 not in one.shape:
+                assert tied[id(one)] != tied[id(other)]

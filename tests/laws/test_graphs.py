@@ -143,12 +143,12 @@ def test_filters_are_a_partition(graph, filters, data):
     graphdef, *states = nn.split(graph, *filters, ...)
     whole = nn.to_flat_state(nn.state(graph))
     flat = [nn.to_flat_state(state) for state in states]
-    paths = [path for part in flat for path in part]
-    assert sorted(map(repr, paths)) == sorted(map(repr, whole))
+    paths = [path for part in flat for path in part.paths]
+    assert sorted(map(repr, paths)) == sorted(map(repr, whole.paths))
     for place, (filter, part) in enumerate(zip(filters, flat, strict=False)):
         meant = nn.filters.predicate(filter)
         earlier = [*map(nn.filters.predicate, filters[:place])]
-        for path, value in part.items():
+        for path, value in part:
             assert meant(path, value)
             assert not any(test(path, value) for test in earlier)
     mixed = data.draw(st.permutations(states))

@@ -52,7 +52,7 @@ def test_a_slice_is_assigned_whole_or_not_at_all():
     """A refused item in the middle changes nothing."""
     items = nn.List([lw.data(1), "a", lw.data(3)])
     with pytest.raises(lw.errors.KindError):
-        items[:] = [10, ARRAY, 30]
+        items[:] = [10, [ARRAY], 30]
     assert [*items] == [1, "a", 3]
 
 

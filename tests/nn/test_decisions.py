@@ -35,7 +35,7 @@ ROWS = {  # new, declared static and unset, static, data, declared data and unse
     "static(array)": ("static around data",) * 5,
     "static(list of arrays)": ("static around data",) * 5,
     "array": ("data", "static by declaration", "static since set", "data", "data"),
-    "tree": ("data", "static by declaration", "static since set", "data", "data"),
+    "tree": ("module", "static by declaration", "static since set", "data", "data"),
     "list of arrays": ("data inside", "data inside", "data inside", "data", "data"),
     "plain": ("static", "static", "static", "data", "data"),
     "plain list": ("static", "static", "static", "data", "data"),

@@ -28,10 +28,11 @@ def test_a_module_is_training_unless_something_else_is_said():
     before = lw.tree_structure(model)
     assert model.is_training
     assert model.eval() is model
-    assert [m.is_training for _, m in nn.iter_modules(model)] == [False] * 3
+    modules = [module for _, module in nn.iter_modules(model)]
+    assert not any(module.is_training for module in modules)
     assert "[is_training=False, size=1]" in str(lw.tree_structure(model))
     assert model.eval().train() is model
-    assert [m.is_training for _, m in nn.iter_modules(model)] == [True] * 3
+    assert all(module.is_training for module in modules)
     assert lw.tree_structure(model) == before
 
 

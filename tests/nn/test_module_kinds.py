@@ -68,7 +68,7 @@ def test_modules_are_listed_once_inner_ones_first():
     tree = Tree()
     tree.again = tree.left
     found = [*nn.iter_modules(tree)]
-    assert [path for path, _ in found] == [("left",), ("rest", 0), ()]
+    assert [path for path, _ in found] == [("left",), ("rest", 0), ("rest",), ()]
     assert found[0][1] is tree.left
     mixed = {"b": [tree.left], "a": (1, Leaf())}
     assert [path for path, _ in nn.iter_modules(mixed)] == [("a", 1), ("b", 0)]

@@ -125,7 +125,7 @@ def test_the_state_is_made_of_variables():
     model.tied = model.w
     optimizer = nn.Optimizer(model, Momentum(), wrt=nn.Param)
     found = nn.to_flat_state(nn.state(optimizer, nn.OptState))
-    assert {path: type(held) for path, held in found.items()} == {
+    assert {path: type(held) for path, held in found} == {
         ("opt_state", "count"): nn.OptArray,
         ("opt_state", "trace", "layers", 0): nn.OptVariable,
         ("opt_state", "trace", "w"): nn.OptVariable,

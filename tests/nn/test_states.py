@@ -124,7 +124,7 @@ def test_functions_on_states():
     state = make()
     flat = nn.to_flat_state(state)
     assert flat.paths == (("a", 0), ("a", "x"), ("b",))
-    assert (len(flat), flat[("b",)], flat.leaves[2]) == (3, 3, 3)
+    assert (len(flat), dict(flat)[("b",)], flat.leaves[2]) == (3, 3, 3)
     assert nn.from_flat_state(flat) == state
     assert nn.to_pure_dict(state) == {"a": {0: 1.0, "x": 2}, "b": 3}
     assert nn.filter_state(state, nn.Param) == nn.State({"a": {0: nn.Param(1.0)}})

@@ -344,9 +344,9 @@ NONE_ITSELF = {
         False,
     ),
     "is_registered": (lambda **how: lw.is_registered(type(None), **how), False),
-    "load": (saved, ({"a": [None]}, {"a[0]": None})),
+    "load": (saved, ({"a": [None]}, {"a": [None]})),
     "lookup": (lambda **how: lw.registry.lookup(type(None), **how), None),
-    "save": (saved, ({"a": [None]}, {"a[0]": None})),
+    "save": (saved, ({"a": [None]}, {"a": [None]})),
     "to_html": (
         lambda **how: (
             lw.show.to_html([None], **how)

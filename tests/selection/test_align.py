@@ -160,7 +160,7 @@ TEXTS = {
     "arrays": (
         [np.zeros(2), np.array([NAN, -0.0])],
         [np.ones(2), np.zeros(2), np.array([NAN, 0.0])],
-        "+ [0]: array([1., 1.])",
+        "+ [0]: f64[2]([1, 1])",
     ),
     "arrays of two dtypes": (
         [np.zeros(1), np.ones(1)],

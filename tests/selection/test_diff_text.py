@@ -321,6 +321,13 @@ def test_many_fields_are_cut():
     assert "...[3] -> [(" in line
 
 
+def test_arrays_in_added_subtrees_have_their_short_form():
+    """Whatever is around them."""
+    layer = {"w": np.zeros((8, 8), "f4"), "n": 1}
+    assert str(lw.tree_diff({}, {"a": layer})) == "+ ['a']: {'w': f32[8,8], 'n': 1}"
+    assert str(lw.tree_diff([], [np.array([1, 2], "i4")])) == "+ [0]: i32[2]([1, 2])"
+
+
 def test_large_values_are_not_printed_whole():
     """Ten megabytes of text, a million items."""
     a = {"text": "x" * 10_000_000, "set": {*range(200_000)}, "array": np.zeros(10**6)}

@@ -12,7 +12,8 @@ from helpers import random_trees
 from leafwise._text import escape_controls
 from leafwise.core.context import context_of
 from leafwise.show import draw, to_mermaid, to_svg
-from leafwise.show.diagram import arrows_of, scene
+from leafwise.show.diagram import boxes_of, scene
+from leafwise.show.fold import path_text
 
 
 # ----------------------------------------------------------------- hostile trees
@@ -115,12 +116,6 @@ leaves = texts | st.builds(Said, texts) | st.integers()
 trees = random_trees.every_tree() | st.recursive(leaves, _inner, max_leaves=12)
 
 
-def drawn(tree, **options):
-    """Return the boxes of a drawing, and its arrows."""
-    boxes = scene(tree, context_of(None), **options)
-    return [box for box in boxes if box.sort != "again"], arrows_of(boxes)
-
-
 # ------------------------------------------------------------------------ Mermaid
 
 TEXT = r"""(?:[^"&<>`;%\\#]|\#\d+;)*"""
@@ -188,11 +183,12 @@ def places(root):
 def test_pictures_are_xml_of_known_parts(tree, collapse):
     text = to_svg(tree, collapse=collapse)
     root = read_svg(text)
-    boxes = scene(tree, context_of(None), collapse=collapse)
+    boxes = boxes_of(scene(tree, context_of(None), collapse=collapse))
     told = box_texts(root)
     assert len(told) == len(boxes)
     for box, (_, title) in zip(boxes, told, strict=True):
-        assert title.replace("\xa0", " ").startswith(box.where.replace("\xa0", " "))
+        where = path_text(box).replace("\xa0", " ")
+        assert title.replace("\xa0", " ").startswith(where)
     assert re.sub("[\n\xa0]", "", text).isprintable()
 
 
@@ -207,9 +203,10 @@ def test_boxes_stand_beside_each_other(tree):
         assert left >= 0 <= top
         assert right <= float(root.get("width"))
         assert bottom <= float(root.get("height"))
-    for box in scene(tree, context_of(None)):
-        for inner in box.boxes:
-            assert found[box.number][2] < found[inner.number][0]
+    boxes = boxes_of(scene(tree, context_of(None)))
+    for box in boxes:
+        for inner in box.children:
+            assert found[boxes.index(box)][2] < found[boxes.index(inner)][0]
 
 
 @given(tree=random_trees.every_tree())
@@ -238,6 +235,19 @@ def test_equal_siblings_are_one_box():
     assert to_mermaid(tree, collapse=0).count('["dict"]') == 14
     assert to_mermaid(tree, collapse=13) == to_mermaid(tree, collapse=0)
     assert "and 11 of equal structure" in to_svg(tree).replace("\xa0", " ")
+
+
+def test_equal_leaves_are_one_box():
+    text = to_mermaid([5] * 200)
+    assert '(["200 ints"])' in text
+    assert '-->|"[0] … [199]"|' in text
+    assert len(text.splitlines()) == 4
+    read = read_svg(to_svg({"a": [5] * 200}))
+    assert box_texts(read)[-1] == (
+        "[0]\xa0…\xa0[199]:\xa0200\xa0ints",
+        "['a'][0]\xa0…\xa0[199]\n200\xa0ints\neach\xa05",
+    )
+    assert to_mermaid([1, 2, 3]).count("-->") == 3
 
 
 def test_what_is_not_equal_is_drawn_apart():

@@ -48,6 +48,44 @@ def test_keys_types_and_values():
     assert draw([]) == "[]"
 
 
+def test_equal_neighbours_have_one_line():
+    """Without loss, but for the elements of arrays and numbers in long lists."""
+    blocks = [{"size": 4, "act": "relu"} for _ in range(3)]
+    tree = {
+        "blocks": blocks,
+        "hosts": ["a", "b", "c"],
+        "ones": [1] * 200,
+        "other": [{"size": n} for n in range(3)],
+        "steps": [*range(200)],
+    }
+    assert draw(tree) == text("""
+        dict
+        ├── 'blocks': list
+        │   └── [0] … [2]: dict x 3
+        │       ├── 'act': 'relu'
+        │       └── 'size': 4
+        ├── 'hosts': list
+        │   ├── [0]: 'a'
+        │   ├── [1]: 'b'
+        │   └── [2]: 'c'
+        ├── 'ones': list
+        │   └── [0] … [199]: 200 ints  # each 1
+        ├── 'other': list
+        │   ├── [0]: dict
+        │   │   └── 'size': 0
+        │   ├── [1]: dict
+        │   │   └── 'size': 1
+        │   └── [2]: dict
+        │       └── 'size': 2
+        └── 'steps': list
+            └── [0] … [199]: 200 ints
+        """)
+    assert draw([1, 1, 1], collapse=0).count("1\n") == 2
+    assert draw([7] * 5000).splitlines()[1] == "└── [0] … [4999]: 5,000 ints  # each 7"
+    assert "x 3" not in draw({"train": {"n": 1}, "test": {"n": 1}, "val": {"n": 1}})
+    assert "x 3" in draw({f"block_{n}": {"n": 1} for n in range(3)})
+
+
 def test_shared_objects_and_cycles():
     """Are drawn once."""
     loop = [1]

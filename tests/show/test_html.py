@@ -13,7 +13,7 @@ from helpers import hostile_text, random_trees
 from helpers.peers import peer
 from leafwise._text import escape_controls
 from leafwise.show import to_html
-from leafwise.show.outline import leaf_text
+from leafwise.show.sketch import leaf_text
 
 
 ELEMENTS = {
@@ -94,12 +94,20 @@ def test_an_object_that_occurs_again_is_drawn_once(read):
 
 
 def test_large_trees_are_folded_and_say_what_is_left_out(read):
-    root = read(to_html({f"k{i}": list(range(9)) for i in range(30)}))
+    root = read(to_html({f"k{i}": list(range(i, i + 9)) for i in range(30)}))
     opened = ["open" in part.attrib for part in root.iter("details")]
     assert opened == [True] + [False] * 30
     text = checked(read(to_html(list(range(5000)), max_leaves=100)))
     assert "... 4,900 more" in text
     assert "[... 3]" in checked(read(to_html({"a": [1, 2, 3]}, depth=1)))
+
+
+def test_equal_neighbours_have_a_line_that_unfolds(read):
+    root = read(to_html({"same": [5] * 200, "steps": [*range(12)]}))
+    text = checked(root)
+    assert "[0] … [199] 200 ints · each 5" in text
+    assert "[0] … [11] 12 ints" in text
+    assert {"['same'][199]", "['steps'][11]"} <= {*paths_in(root)}
 
 
 def test_a_document_is_whole_and_forbids_all_requests(read):

@@ -418,13 +418,13 @@ def test_what_is_shown_and_what_is_left_out_make_up_the_tree(tree, most):
     """The leaves of an outline and those it leaves out are those of the tree."""
     root = outline(tree, context_of(), most=most)
     shown = left_out = 0
-    stack = [root]
+    stack = [(root, lw.KeyPath())]
     while stack:
-        item = stack.pop()
-        stack += item.items
+        item, path = stack.pop()
+        stack += [(inner, lw.KeyPath([*path, inner.key])) for inner in item.items]
         shown += item.role == "leaf"
         left_out += item.leaves
         if item.role in ("leaf", "node"):
-            assert item.path(tree) is item.value
+            assert path(tree) is item.value
     assert shown + left_out == len(lw.tree_leaves(tree))
     assert shown <= max(most, 2)

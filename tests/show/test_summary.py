@@ -205,6 +205,18 @@ def test_selections():
     ]
 
 
+def test_modules_of_torch():
+    """By their `state_dict()`, in which a tied parameter is one."""
+    torch = pytest.importorskip("torch")
+    model = torch.nn.Sequential(torch.nn.Linear(2, 3), torch.nn.Linear(2, 3))
+    model[1].weight = model[0].weight
+    summary = lw.tree_summary(model)
+    assert [row.path for row in summary.rows[1:]] == [
+        f"['{name}']" for name in model.state_dict()
+    ]
+    assert (summary.count, summary.shared) == (12, 1)
+
+
 class Free(nn.Object):
     """An object that is no tree, whose attributes nobody marks."""
 

@@ -120,9 +120,14 @@ def _yaml_text(value: Any) -> str:
 
 
 def _bare(value: Any) -> str:
-    """Return a value alone: a text without quotes, a collection as JSON."""
+    """Return a value alone: a text without quotes, a collection as JSON.
+
+    A collection with arrays, which JSON does not have, is a line for each leaf.
+    """
     if isinstance(value, str) or hasattr(value, "plain") or is_array(value):
         return str(value)
+    if any(is_array(leaf) for leaf in tree_leaves(value, namespace=_NAMESPACE)):
+        return "\n".join(f"{name} = {_short(leaf)}" for name, leaf in _leaves(value))
     return _yaml_text(value) or _dumped(value, allow_nan=True)[0]
 
 

@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from types import SimpleNamespace
 from typing import Any, Final, TypeAlias
 
@@ -37,11 +38,11 @@ def unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     Raises:
         ValueError: A key occurs twice.
     """
-    members: dict[str, Any] = {}
-    for key, value in pairs:
-        if key in members:
-            raise ValueError(f"duplicate key {short_repr(key)}")
-        members[key] = value
+    members = dict(pairs)
+    if len(members) != len(pairs):
+        counts = Counter(key for key, _ in pairs)
+        duplicate_key, _ = counts.most_common(1)[0]
+        raise ValueError(f"duplicate key {short_repr(duplicate_key)}")
     return members
 
 
@@ -373,13 +374,29 @@ def read_json(text: str, limit: int) -> tuple[tuple[Entry, ...], int, Mode]:
     if len(text) > limit:
         raise TreeDefError(f"the text has {len(text)} characters, the limit is {limit}")
     try:
-        data = json.loads(text)
+        data = json.loads(text, object_pairs_hook=unique_keys)
+    except (ValueError, RecursionError) as error:
+        raise _malformed_text(error) from None
+    return read_json_value(data)
+
+
+def read_json_value(data: Any) -> tuple[tuple[Entry, ...], int, Mode]:
+    """Return code, number of leaves and mode of a text that is parsed already.
+
+    Raises:
+        TreeDefError: It is malformed, or names what is not here.
+    """
+    try:
         return load(_read_state(data))
     except TreeDefError:
         raise
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
-        reason = " ".join(safe_str(error).split()) or type(error).__name__
-        raise TreeDefError(f"malformed text of a treedef: {reason}") from None
+        raise _malformed_text(error) from None
+
+
+def _malformed_text(error: Exception) -> TreeDefError:
+    reason = " ".join(safe_str(error).split()) or type(error).__name__
+    return TreeDefError(f"malformed text of a treedef: {reason}")
 
 
 def _read_state(data: Any) -> tuple[Any, ...]:
@@ -453,6 +470,12 @@ def _split(name: Any) -> tuple[str, str]:
     return module, qualname
 
 
+@lru_cache(maxsize=1024)
+def _read_key(text: str) -> Any:
+    """Read the text of a dict key; dicts in one file often have the same keys."""
+    return parse_literal(text)
+
+
 def _find_named(name: Any) -> Any:
     """Find the object of a name in the loaded modules."""
     if name is None:
@@ -464,6 +487,6 @@ def _find_named(name: Any) -> Any:
 
 
 _READ: Final = SimpleNamespace(
-    key=parse_literal, named=_find_named, value=read_value, decoded=_decode
+    key=_read_key, named=_find_named, value=read_value, decoded=_decode
 )
 """What rules read aux data with; see `Rule.aux_from_json`."""

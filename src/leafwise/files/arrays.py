@@ -1,26 +1,18 @@
-"""Arrays and objects on their way into a file and out of it.
+"""Arrays on their way into a file and out of it.
 
-Owns which arrays can be saved and how their bytes are reached without a copy, which are
-stored as one, and what becomes of them when another array says what they should be.
-
-Owns as well the parts of a tree: an object or variable of `leafwise.nn` that appears in
-several places is a part of its own, stored once. Other nodes are values.
+Which arrays can be saved and which of them are stored as one; their elements as numpy
+arrays without a copy; and their conversion to the library of another array.
 """
 
 from __future__ import annotations
 
-import graphlib
-from collections.abc import Callable, Sequence
-from itertools import chain, islice
-from typing import Any, Final, NamedTuple
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import IO, Any, Final, Protocol
 
-from .._lazy import need, real
+from .._lazy import need
 from .._records import MISSING, Record
 from .._text import short_repr, typed_repr
-from ..core.context import Context
-from ..core.keypath import KeyPath
-from ..core.treedef import PyTreeDef
-from ..core.walk import flatten
 from ..equality.arrays import dtype_name, instance_of, is_jax_array, is_traced
 from ..errors import TreeDefError
 
@@ -45,22 +37,40 @@ class Stored(Record):
     shape: tuple[int, ...]
 
 
-class Opened(NamedTuple):
-    """A file that is open for reading, as its format gives it.
+class OpenFile:
+    """A file that is open for reading; formats that have arrays derive from it.
 
     Attributes:
         header: The header as `json.loads` returned it; None if the file has none.
-        names: The names of the arrays.
-        describe: Returns the `Stored` of a name.
-        read: Returns the elements of the array of a name, see `elements`.
         tree: The tree, if that is all there is: JSON without a header.
     """
 
-    header: Any
-    names: Sequence[str] = ()
-    describe: Callable[[str], Stored] = lambda name: Stored(name, "", ())
-    read: Callable[[str], Any] = lambda name: None
-    tree: Any = MISSING
+    def __init__(self, header: Any, tree: Any = MISSING) -> None:
+        self.header = header
+        self.tree = tree
+
+    def arrays(self) -> dict[str, Stored]:
+        """Return dtypes and shapes of the arrays by name."""
+        return {}
+
+    def read(self, name: str) -> Any:
+        """Return the elements of the array of a name, as `elements` takes them."""
+        raise TreeDefError(f"there is no array {short_repr(name)}")
+
+
+class Format(Protocol):
+    """A module that writes and reads files of one format.
+
+    Attributes:
+        why_not: Takes the name of an array and the array; returns why they cannot be in
+            such a file, empty if they can.
+        write: Writes a header and arrays by name into a file.
+        opened: Opens the file at a path for reading.
+    """
+
+    why_not: Callable[[str, Any], str]
+    write: Callable[[IO[bytes], str, Mapping[str, Any]], None]
+    opened: Callable[[str], AbstractContextManager[OpenFile]]
 
 
 def is_known_to_numpy(dtype: str) -> bool:
@@ -72,17 +82,31 @@ def is_known_to_numpy(dtype: str) -> bool:
         return False
 
 
-def words_of(value: Any) -> Any:
-    """Return the numbers in a key of jax's random numbers; all else as it is."""
-    if is_jax_array(value) and not hasattr(value.dtype, "kind"):
-        return need("jax", "a key").random.key_data(value)
-    return value
+def _is_like_jax(value: Any) -> bool:
+    """Return whether a value is an array of jax, or describes one."""
+    return instance_of(value, "jax", "Array", "ShapeDtypeStruct")
 
 
-def form_of(array: Any) -> str:
+def _is_random_key(value: Any) -> bool:
+    """Return whether a value is an array of typed keys of `jax.random`."""
+    return _is_like_jax(value) and not hasattr(value.dtype, "kind")
+
+
+def without_key_type(value: Any) -> Any:
+    """Return the numbers in an array of random keys; any other value as it is."""
+    if not _is_random_key(value):
+        return value
+    jax = need("jax", "a key")
+    if is_jax_array(value):
+        return jax.random.key_data(value)
+    return jax.eval_shape(jax.random.key_data, value)
+
+
+def array_text(array: Any) -> str:
     """Return dtype and shape of an array, or of what describes one: `int8[2,3]`."""
-    array = words_of(array)
-    return f"{dtype_name(array.dtype)}[{','.join(map(str, array.shape))}]"
+    array = without_key_type(array)
+    shape = ",".join(map(str, array.shape))
+    return f"{dtype_name(array.dtype)}[{shape}]"
 
 
 # ------------------------------------------------------------------------ into a file
@@ -96,38 +120,62 @@ def is_stored(value: Any) -> bool:
             subclass, which may mean more than its elements; a sparse one; one that
             jax is tracing, or whose elements are elsewhere.
     """
-    name = type(value).__qualname__
-    dtype: Any = getattr(value, "dtype", None)
     if instance_of(value, "numpy", "ndarray"):
-        is_plain = name in ("ndarray", "memmap") and not dtype.hasobject
-        is_plain &= dtype.kind != "T"
-        is_plain &= dtype.isbuiltin != REGISTERED or dtype.isnative
+        is_dense = _is_dense_in_numpy(value)
     elif is_traced(value):
-        is_plain = False
+        is_dense = False
     elif is_jax_array(value):
-        is_plain = not value.is_deleted() and value.is_fully_addressable
+        is_dense = not value.is_deleted() and value.is_fully_addressable
     elif instance_of(value, "torch", "Tensor"):
-        is_plain = name in ("Tensor", "Parameter", "Buffer")
-        is_plain &= str(value.layout) == "torch.strided" and not value.is_nested
-        is_plain &= not (value.is_meta or value.is_quantized)
+        is_dense = _is_dense_in_torch(value)
     else:
         return False
-    if not is_plain:
+    if not is_dense:
         raise TreeDefError(
             f"{typed_repr(value)}: only dense arrays of plain elements are saved"
         )
     return True
 
 
+def _is_dense_in_numpy(array: Any) -> bool:
+    if type(array).__qualname__ not in ("ndarray", "memmap"):
+        return False
+    dtype = array.dtype
+    # "T" are strings of any length, which the array only refers to
+    if dtype.hasobject or dtype.kind == "T":
+        return False
+    # .npy has only the name of such a dtype, without the order of its bytes
+    return bool(dtype.isbuiltin != REGISTERED or dtype.isnative)
+
+
+def _is_dense_in_torch(tensor: Any) -> bool:
+    if type(tensor).__qualname__ not in ("Tensor", "Parameter", "Buffer"):
+        return False
+    if str(tensor.layout) != "torch.strided" or tensor.is_nested:
+        return False
+    return not (tensor.is_meta or tensor.is_quantized)
+
+
 def identity(array: Any) -> Any:
     """Return a key that two arrays share if they are stored as one.
 
-    These are the same object, or arrays of numpy that show the same memory in the same
-    way. The dtype must be the same object: dtypes of one text can have other fields.
+    These are the same object, or arrays that show the same memory in the same way, such
+    as the tied weights in a `state_dict` of torch.
     """
     if instance_of(array, "numpy", "ndarray") and array.nbytes:
         start = array.__array_interface__["data"][0]
+        # dtypes of one text can have other fields, so the dtype is the same object
         return start, array.shape, array.strides, id(array.dtype)
+    if instance_of(array, "torch", "Tensor") and array.numel():
+        return (
+            array.data_ptr(),
+            array.device,
+            array.dtype,
+            array.shape,
+            array.stride(),
+            array.is_conj(),
+            array.is_neg(),
+        )
     return id(array)
 
 
@@ -138,16 +186,18 @@ def as_buffer(value: Any) -> Any:
     """
     numpy = need("numpy", "saving arrays", "arrays")
     if instance_of(value, "torch", "Tensor"):
-        found = value.detach().cpu().resolve_conj().resolve_neg()
-        if not is_known_to_numpy(dtype_name(found.dtype)):
-            torch, size = need("torch", "a tensor"), found.element_size()
-            bits = found.contiguous().view({1: torch.uint8, 2: torch.int16}[size])
-            return bits.numpy().view(f"u{size}")
-        return found.numpy()
-    found = numpy.asarray(value)
-    if found.dtype.isbuiltin == REGISTERED:
-        return found.view(f"u{found.dtype.itemsize}")
-    return found
+        tensor = value.detach().cpu().resolve_conj().resolve_neg()
+        if is_known_to_numpy(dtype_name(tensor.dtype)):
+            return tensor.numpy()
+        torch = need("torch", "a tensor")
+        size = tensor.element_size()
+        # torch has no other unsigned ints that it can convert to numpy
+        int_dtype = {1: torch.uint8, 2: torch.int16}[size]
+        return tensor.contiguous().view(int_dtype).numpy().view(f"u{size}")
+    array = numpy.asarray(value)
+    if array.dtype.isbuiltin == REGISTERED:
+        return array.view(f"u{array.dtype.itemsize}")
+    return array
 
 
 # ------------------------------------------------------------------------ out of a file
@@ -162,7 +212,7 @@ def elements(buffer: Any, stored: Stored) -> Any:
 
     Raises:
         ModuleNotFoundError: It is such a dtype, and ml_dtypes is not installed.
-        TreeDefError: There is no such dtype, or the array has another form.
+        TreeDefError: There is no such dtype, or the array has another dtype or shape.
     """
     dtype = buffer.dtype
     if is_known_to_numpy(stored.dtype):
@@ -171,7 +221,9 @@ def elements(buffer: Any, stored: Stored) -> Any:
         dtype = extension_dtype(stored.dtype)
         is_same = dtype.itemsize == buffer.dtype.itemsize
     if not is_same or buffer.shape != stored.shape:
-        raise TreeDefError(f"an array is {form_of(buffer)}, expected {form_of(stored)}")
+        raise TreeDefError(
+            f"an array is {array_text(buffer)}, expected {array_text(stored)}"
+        )
     return buffer.view(dtype)
 
 
@@ -183,156 +235,63 @@ def extension_dtype(name: str) -> Any:
         TreeDefError: It has no such dtype.
     """
     package = need("ml_dtypes", f"the dtype {short_repr(name)}", "arrays")
-    found = getattr(package, name, None)
-    if not isinstance(found, type) or not hasattr(found, "dtype"):
+    cls = getattr(package, name, None)
+    if not isinstance(cls, type) or not hasattr(cls, "dtype"):
         raise TreeDefError(f"there is no dtype {short_repr(name)}")
-    return need("numpy", "loading arrays", "arrays").dtype(found)
+    return need("numpy", "loading arrays", "arrays").dtype(cls)
 
 
-def as_array_like(array: Any, like: Any) -> Any:
-    """Convert an array of numpy to the library of another array, or a description."""
-    if is_jax_array(like) or instance_of(like, "jax", "ShapeDtypeStruct"):
-        jax = need("jax", "an array")
-        if words_of(like) is not like:
-            impl = jax.random.key_impl(like)
-            return jax.random.wrap_key_data(jax.numpy.asarray(array), impl=impl)
-        sharding = getattr(like, "sharding", None)
-        return jax.device_put(jax.numpy.asarray(array), sharding)
-    if not instance_of(like, "torch", "Tensor"):
-        return array
-    torch, numpy = need("torch", "a tensor"), need("numpy", "loading arrays", "arrays")
+def converter_to(like: Any) -> tuple[Any, ...]:
+    """Return how an array of numpy becomes one of the library of another array.
+
+    Args:
+        like: An array, or what describes one.
+
+    Returns:
+        A function and its arguments after the first, which is the array. Two places
+        with equal converters can have one array.
+    """
+    if _is_like_jax(like):
+        key_type = None
+        if _is_random_key(like):
+            jax = need("jax", "a key")
+            # jax does not tell it of a description
+            key_type = jax.random.key_impl(jax.numpy.zeros((), like.dtype))
+        return _as_jax_array, key_type, getattr(like, "sharding", None)
+    if instance_of(like, "torch", "Tensor"):
+        is_parameter = instance_of(like, "torch.nn", "Parameter")
+        device = None if like.is_meta else like.device
+        return _as_tensor, like.dtype, is_parameter, like.requires_grad, device
+    return (_as_it_is,)
+
+
+def _as_it_is(array: Any) -> Any:
+    return array
+
+
+def _as_jax_array(array: Any, key_type: Any, sharding: Any) -> Any:
+    jax = need("jax", "an array")
+    array = jax.numpy.asarray(array)
+    if key_type is not None:
+        array = jax.random.wrap_key_data(array, impl=key_type)
+    return jax.device_put(array, sharding)
+
+
+def _as_tensor(
+    array: Any,
+    dtype: Any,
+    is_parameter: bool,
+    requires_grad: bool,
+    device: Any,
+) -> Any:
+    torch = need("torch", "a tensor")
+    numpy = need("numpy", "loading arrays", "arrays")
     if array.dtype.isbuiltin == REGISTERED:
         array = array.view({1: "u1", 2: "i2"}[array.itemsize])
     tensor = torch.from_numpy(numpy.require(array, requirements=["C", "W"]))
-    tensor = tensor.view(like.dtype)
-    if not like.is_meta:
-        tensor = tensor.to(like.device)
-    if instance_of(like, "torch.nn", "Parameter"):
-        return torch.nn.Parameter(tensor, requires_grad=like.requires_grad)
-    return tensor.requires_grad_(like.requires_grad)
-
-
-# ------------------------------------------------------- objects in several places
-
-
-class Shared(NamedTuple):
-    """Stands for a node in several places, which is a part of its own.
-
-    Attributes:
-        number: The number of the part.
-    """
-
-    number: int
-
-
-class Part(NamedTuple):
-    """A tree, or a node in several places of it.
-
-    Attributes:
-        path: The path from the root of the tree to where it is first.
-        leaves: Its leaves, with a `Shared` for each node that is a part itself.
-        treedef: Its structure, with a leaf for each such node.
-    """
-
-    path: KeyPath
-    leaves: list[Any]
-    treedef: PyTreeDef
-
-    def paths(self) -> list[KeyPath]:
-        """Return the paths of its leaves, from the root of the tree."""
-        return [self.path + path for path in self.treedef.paths()]
-
-
-def take_apart(tree: Any, context: Context) -> list[Part]:
-    """Return a tree as parts, itself first.
-
-    Raises:
-        CycleError: The tree contains itself.
-    """
-    again = _in_several_places(tree, context)
-    whole = Part(KeyPath(), *context.flatten(tree))  # raises if it contains itself
-    if not again:
-        return [whole]
-    numbers: dict[int, int] = {}
-    roots: list[tuple[KeyPath, Any]] = [(KeyPath(), tree)]
-    parts: list[Part] = []
-    for path, root in roots:
-        stops = lambda node, root=root: node is not root and id(node) in again  # noqa: E731
-        part = Part(path, *context.also_stopping(stops).flatten(root))
-        for index, at in enumerate(part.paths()):
-            leaf = part.leaves[index]
-            if id(leaf) in again:
-                if id(leaf) not in numbers:
-                    numbers[id(leaf)] = len(roots)
-                    roots.append((at, leaf))
-                part.leaves[index] = Shared(numbers[id(leaf)])
-        parts.append(part)
-    return parts
-
-
-def _in_several_places(tree: Any, context: Context) -> dict[int, Any]:
-    """Return the objects that a tree has in several places, by their ids."""
-    checks = real("leafwise.nn.checks")
-    if checks is None:  # then there are none
-        return {}
-    seen: dict[int, Any] = {}
-    again: dict[int, Any] = {}
-
-    def is_seen(node: Any) -> bool:
-        """Stop at an object that was walked through before."""
-        if id(node) in seen:
-            again[id(node)] = node
-            return True
-        if isinstance(node, checks.DataNode):
-            rule = context.view.resolve(type(node))
-            if rule is not None and rule.unflatten_into is not None:
-                seen[id(node)] = node
-        return False
-
-    flatten(tree, context.view, is_seen)
-    return again
-
-
-def put_together(
-    treedefs: Sequence[PyTreeDef],
-    rows: dict[int, list[Any]],
-    read: Callable[[Any], Any] = lambda leaf: leaf,
-) -> Any:
-    """Return the tree of parts.
-
-    Args:
-        treedefs: Their structures.
-        rows: By number, their leaves, as `in_order` returns them.
-        read: Returns what is to stand for a leaf.
-    """
-    made: dict[int, Any] = {}
-    for number, row in rows.items():
-        filled = [made[x.number] if type(x) is Shared else read(x) for x in row]
-        made[number] = treedefs[number].unflatten(filled)
-    return made[0]
-
-
-def in_order(
-    treedefs: Sequence[PyTreeDef], leaves: Sequence[Any]
-) -> dict[int, list[Any]]:
-    """Return the leaves of each part by its number, each after those inside it.
-
-    Raises:
-        TreeDefError: A part is inside itself, or is not there; or there are more or
-            fewer leaves.
-    """
-    if sum(treedef.num_leaves for treedef in treedefs) != len(leaves):
-        raise TreeDefError("its number of leaves is not that of stored leaves")
-    rest = iter(leaves)
-    rows = {n: [*islice(rest, x.num_leaves)] for n, x in enumerate(treedefs)}
-    inside = {
-        number: [leaf.number for leaf in row if type(leaf) is Shared]
-        for number, row in rows.items()
-    }
-    if not {*chain(*inside.values())} <= {*range(1, len(treedefs))}:
-        raise TreeDefError("an object is not there")
-    try:
-        order = [*graphlib.TopologicalSorter(inside).static_order()]
-    except graphlib.CycleError:
-        raise TreeDefError("an object in several places contains itself") from None
-    return {number: rows[number] for number in order}
+    tensor = tensor.view(dtype)
+    if device is not None:
+        tensor = tensor.to(device)
+    if is_parameter:
+        return torch.nn.Parameter(tensor, requires_grad=requires_grad)
+    return tensor.requires_grad_(requires_grad)

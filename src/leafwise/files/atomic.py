@@ -1,7 +1,7 @@
-"""Files that are replaced as a whole: never is there a part of the new content.
+"""Replace a file as a whole, so that no other process sees a part of the new content.
 
-Owns the temporary file, the order in which things reach the disk, and what is kept of
-the file that was there. Knows nothing of what is written.
+The content goes to a temporary file, is flushed to disk and renamed; the mode and the
+owner of the old file are kept.
 """
 
 from __future__ import annotations
@@ -63,16 +63,19 @@ def replace_file(
         ...         print(os.listdir(folder), os.path.getsize(name))
         ['notes.txt'] 4
     """
-    given = os.fsdecode(path)
-    options: Any = {"encoding": encoding, "newline": ""} if text else {}
-    mode = "" if text else "b"
-    with _errors_of(given):
-        target = os.path.realpath(given)
+    path_text = os.fsdecode(path)
+    options: dict[str, Any] = {}
+    mode = "b"
+    if text:
+        options = {"encoding": encoding, "newline": ""}
+        mode = ""
+    with _errors_of(path_text):
+        target = os.path.realpath(path_text)
         old = os.stat(target) if os.path.exists(target) else None
         if old is not None and not os.access(target, os.W_OK):  # to rename is allowed
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     if old is not None and not stat.S_ISREG(old.st_mode):  # a device
-        with _errors_of(given), open(given, f"w{mode}", **options) as device:
+        with _errors_of(path_text), open(path_text, f"w{mode}", **options) as device:
             yield device
         return
     folder, name = os.path.split(target)
@@ -83,10 +86,10 @@ def replace_file(
     opener = partial(os.open, mode=0o666 if old is None else 0o600)
     file: IO[Any] | None = None
     try:
-        with _errors_of(given):
+        with _errors_of(path_text):
             file = open(temporary, f"x+{mode}", opener=opener, **options)  # noqa: SIM115
         yield file
-        with _errors_of(given):
+        with _errors_of(path_text):
             file.flush()
             if old is not None:
                 with contextlib.suppress(OSError, AttributeError):  # not on Windows
@@ -106,10 +109,11 @@ def replace_file(
 
 
 @contextmanager
-def _errors_of(given: str) -> Iterator[None]:
+def _errors_of(path: str) -> Iterator[None]:
     """Make errors of the operating system name the requested file."""
     try:
         yield
     except OSError as error:
-        error.filename, error.filename2 = given, None
+        error.filename = path
+        error.filename2 = None
         raise

@@ -1,13 +1,9 @@
-"""The content of a file besides arrays, as JSON; and `.json` files, which have no more.
+"""The header of a file: its leaves besides arrays, and its structure, as JSON.
 
-Owns the header: a table from the names of leaves to values, and the structures of the
-parts of the tree (see `arrays`), whose leaves follow one another. A value that JSON has
-itself is written as it is, any other one as a list that begins with a word; objects
-stand for arrays and parts. Reading imports nothing, and calls nothing that the file
-names.
-
-Owns which trees are written to `.json` without a header: those of dicts and lists with
-strings, numbers, bools and None, which JSON restores as they were.
+A table has the leaves by name, and a list has the structures of the parts of the tree
+(see `parts`), whose leaves follow one another. A value that JSON has is written as it
+is, any other one as a list that begins with a word; JSON objects stand for arrays and
+parts. Reading imports nothing, and calls nothing that the file names.
 """
 
 from __future__ import annotations
@@ -17,46 +13,55 @@ import json
 import math
 import pathlib
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import IO, Any, Final
+from collections.abc import Callable
+from typing import Any, Final
 
-from .._lazy import need
-from .._text import short_repr
+from .._lazy import need, real
+from .._text import escape_controls, short_repr
 from ..core.keys import literal
 from ..core.serial import read_value, unique_keys, write_value
 from ..equality.arrays import dtype_name, instance_of
 from ..errors import TreeDefError
-from .arrays import REGISTERED, Opened, Shared, Stored, extension_dtype
+from .arrays import REGISTERED, Stored, extension_dtype
+from .parts import Shared
 
 
-VERSION: Final = 2
+FORMAT: Final = 2
 
 
 # ----------------------------------------------------------------------------- header
 
 
-def write_header(leaves: dict[str, Any], treedefs: list[str]) -> str:
+def write_header(entries: dict[str, Any], treedefs: list[str]) -> str:
     """Return the text of a header, with a line for each leaf.
 
     Args:
-        leaves: The leaves by name, as JSON.
+        entries: The leaves by name, as JSON.
         treedefs: The structures of the tree and of objects in several places.
     """
-    rows = ",\n".join(f"    {_text(k)}: {_text(x)}" for k, x in leaves.items())
-    written = f"{{\n{rows}\n  }}" if rows else "{}"
+    about = {"format": FORMAT, "version": _library_version()}
+    lines = [f"    {_dumps(name)}: {_dumps(leaf)}" for name, leaf in entries.items()]
+    leaves = "{}"
+    if lines:
+        leaves = "{\n" + ",\n".join(lines) + "\n  }"
     return (
-        f'{{\n  "leafwise": {_text({"format": VERSION})},\n'
-        f'  "leaves": {written},\n'
+        f'{{\n  "leafwise": {_dumps(about)},\n'
+        f'  "leaves": {leaves},\n'
         f'  "treedefs": [{", ".join(treedefs)}]\n}}\n'
     )
 
 
-def _text(value: Any) -> str:
+def _library_version() -> str:
+    # not imported: the package imports this module
+    version: str = real("leafwise").__version__
+    return version
+
+
+def _dumps(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def loads(text: str | bytes) -> Any:
+def parse_json(text: str | bytes) -> Any:
     """Parse a JSON text.
 
     Raises:
@@ -66,35 +71,56 @@ def loads(text: str | bytes) -> Any:
     return json.loads(text, object_pairs_hook=unique_keys)
 
 
-def read_header(data: Any) -> tuple[dict[str, Any], list[str]]:
-    """Return the leaves of a header by name, and the texts of the structures.
+def read_header(data: Any) -> tuple[dict[str, Any], list[Any]]:
+    """Return the leaves of a header by name, and the structures as JSON.
 
     Raises:
         TreeDefError: It is malformed.
         Exception: It is malformed: something in it is of another type.
     """
-    version = data["leafwise"]["format"]
-    if version != VERSION:
-        raise TreeDefError(
-            f"its format version is {short_repr(version)}, this library reads version "
-            f"{VERSION}"
-        )
+    _check_format(data["leafwise"])
     leaves: dict[str, Any] = {}
-    for name, written in data["leaves"].items():
-        match written:
+    for name, entry in data["leaves"].items():
+        if type(entry) is not dict:
+            leaves[name] = read_leaf(entry)
+            continue
+        match entry:
             case {"object": int(number)}:
                 leaves[name] = Shared(number)
-            case {"array": [str(dtype), [*shape]]} if {*map(type, shape)} <= {int}:
+            case {"array": [str(dtype), list(shape)]} if _are_lengths(shape):
                 leaves[name] = Stored(name, dtype, tuple(shape))
-            case {"same": str(first)}:
-                leaves[name] = leaves[first]
-            case dict():
-                raise TreeDefError(
-                    f"the leaf {short_repr(name)} is {short_repr(written)}"
-                )
+            case {"same": str(first_name)}:
+                leaves[name] = leaves[first_name]
             case _:
-                leaves[name] = read_leaf(written)
-    return leaves, [*map(json.dumps, data["treedefs"])]
+                raise TreeDefError(
+                    f"the leaf {short_repr(name)} is {short_repr(entry)}"
+                )
+    return leaves, list(data["treedefs"])
+
+
+def _are_lengths(shape: list[Any]) -> bool:
+    return all(type(length) is int for length in shape)
+
+
+def _check_format(about: dict[str, Any]) -> None:
+    """Raise an error that says which version wrote a file that cannot be read.
+
+    Raises:
+        TreeDefError: The file has another format.
+    """
+    number = about["format"]
+    is_number = type(number) is int  # True is equal to 1
+    if is_number and number == FORMAT:
+        return
+    writer = "another version of leafwise"
+    if is_number and number == 1:
+        writer = "a version before the first release"
+    elif type(about.get("version")) is str:
+        writer = f"leafwise {escape_controls(about['version'][:40])}"
+    raise TreeDefError(
+        f"it has format {short_repr(number)}, which {writer} wrote; this is leafwise "
+        f"{_library_version()}, which reads format {FORMAT}"
+    )
 
 
 # ----------------------------------------------------------------------------- values
@@ -124,16 +150,10 @@ def write_leaf(value: Any) -> Any:
     if cls is str and _SURROGATE.search(value):
         return ["literal", literal(value)]
     if cls in _WORDS and not (cls is float and math.isfinite(value)):
-        word = _WORDS[cls]
-        text = _TEXTS[word][1](value)
-        # compared by `repr`: times of different zones or folds may be equal
-        if repr(_TEXTS[word][2](text)) != repr(value) or _SURROGATE.search(text):
-            raise TreeDefError(
-                f"{short_repr(value)} has no text form that reads back the same"
-            )
-        return [word, text]
-    if cls in (set, frozenset):
-        return [cls.__name__, *sorted(map(write_leaf, value), key=repr)]
+        return _write_text(_WORDS[cls], value)
+    if cls is set or cls is frozenset:
+        items = [write_leaf(item) for item in value]
+        return [cls.__name__, *sorted(items, key=repr)]
     if instance_of(value, "numpy", "generic"):
         return ["numpy", *_write_scalar(value)]
     if instance_of(value, "numpy", "dtype"):
@@ -143,109 +163,79 @@ def write_leaf(value: Any) -> Any:
     return write_value(value)
 
 
-def read_leaf(written: Any) -> Any:
+def read_leaf(entry: Any) -> Any:
     """Return the value that was passed to `write_leaf`.
 
     Raises:
         TreeDefError: It is malformed, or names what is not here.
         Exception: Of a class that cannot read a text, or is given something else.
     """
-    if type(written) is not list:
-        return read_value(written)
-    word, *items = written
+    if type(entry) is not list:
+        return read_value(entry)
+    word, *items = entry
     if word in _TEXTS:
-        return _TEXTS[word][2](*items)
+        _, _, read = _TEXTS[word]
+        return read(*items)
     if word in _SETS:
-        return _SETS[word](map(read_leaf, items))
+        return _SETS[word](read_leaf(item) for item in items)
     if word == "numpy":
         return _read_scalar(*items)
     if word == "dtype":
         return _read_dtype(*items)
-    return read_value(written)
+    return read_value(entry)
+
+
+def _write_text(word: str, value: Any) -> list[str]:
+    _, write, read = _TEXTS[word]
+    text = write(value)
+    # compared by `repr`: times of different zones or folds may be equal
+    if repr(read(text)) != repr(value) or _SURROGATE.search(text):
+        raise _no_text_form(value)
+    return [word, text]
+
+
+def _no_text_form(value: Any) -> TreeDefError:
+    return TreeDefError(
+        f"{short_repr(value)} has no text form that reads back the same"
+    )
 
 
 def _write_dtype(dtype: Any) -> Any:
     if dtype.isbuiltin == REGISTERED:
         return dtype.name
     numpy = need("numpy", "a dtype", "arrays")
-    form = write_value(numpy.lib.format.dtype_to_descr(dtype))
-    if _read_dtype(form) != dtype:
-        raise TreeDefError(
-            f"{short_repr(dtype)} has no text form that reads back the same"
-        )
-    return form
+    entry = write_value(numpy.lib.format.dtype_to_descr(dtype))
+    if _read_dtype(entry) != dtype:
+        raise _no_text_form(dtype)
+    return entry
 
 
-def _read_dtype(form: Any) -> Any:
-    if type(form) is str and form.isidentifier():
-        return extension_dtype(form)
+def _read_dtype(entry: Any) -> Any:
+    if type(entry) is str and entry.isidentifier():
+        return extension_dtype(entry)
     numpy = need("numpy", "a dtype", "arrays")
-    return numpy.lib.format.descr_to_dtype(read_value(form))
+    return numpy.lib.format.descr_to_dtype(read_value(entry))
 
 
 def _write_scalar(value: Any) -> list[Any]:
     """Return the dtype of a scalar of numpy, and its bytes in hex."""
     if value.dtype.hasobject:
         raise TreeDefError(f"{short_repr(value)} contains Python objects")
+    # the bytes of a text may be more than its dtype has
     return [_write_dtype(value.dtype), value.tobytes()[: value.itemsize].hex()]
 
 
-def _read_scalar(form: Any, data: Any) -> Any:
-    numpy, raw = need("numpy", "a scalar", "arrays"), bytes.fromhex(data)
-    dtype = _read_dtype(form)
-    if len(raw) != dtype.itemsize or dtype.hasobject:
-        raise TreeDefError(f"{short_repr(data)} is not a value of {short_repr(dtype)}")
-    if dtype.kind in "SU":  # null characters at the end go in an array
-        text = raw.decode("utf-32", "surrogatepass") if dtype.kind == "U" else raw
-        return dtype.type(text)
-    return numpy.ndarray((), dtype, bytearray(raw))[()]
-
-
-# ------------------------------------------------------------------------- .json files
-
-
-_DEEPEST: Final = 100
-
-
-def why_not(_name: str, _array: Any) -> str:
-    """Return why an array cannot be in such a file."""
-    return ".json files cannot hold arrays; use .npz or .safetensors"
-
-
-def write(file: IO[bytes], header: str, _arrays: Mapping[str, Any]) -> None:
-    """Write a header into a file."""
-    file.write(header.encode())
-
-
-@contextmanager
-def opened(path: str) -> Iterator[Opened]:
-    """Open a file for reading; it has a header or a tree, and no arrays."""
-    found = loads(pathlib.Path(path).read_bytes())
-    yield Opened(found) if _is_header(found) else Opened(None, tree=found)
-
-
-def plain_text(tree: Any) -> str | None:
-    """Return the JSON text of a tree that JSON can represent; None for other trees."""
-    if type(tree) not in (dict, list) or _is_header(tree) or not _is_plain(tree):
-        return None
-    try:
-        text = json.dumps(tree, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
-        text.encode()
-    except ValueError:  # NaN, half a character, more digits than Python reads
-        return None
-    return text
-
-
-def _is_plain(node: Any, depth: int = 0) -> bool:
-    cls = type(node)
-    if cls is not dict and cls is not list:
-        return node is None or cls in (bool, int, float, str)
-    if depth == _DEEPEST or (cls is dict and {*map(type, node)} - {str}):
-        return False
-    items = node.values() if cls is dict else node
-    return all(_is_plain(item, depth + 1) for item in items)
-
-
-def _is_header(data: Any) -> bool:
-    about = data.get("leafwise") if type(data) is dict else None
-    return type(about) is dict and "format" in about
+def _read_scalar(dtype_entry: Any, hex_text: Any) -> Any:
+    numpy = need("numpy", "a scalar", "arrays")
+    content = bytes.fromhex(hex_text)
+    dtype = _read_dtype(dtype_entry)
+    if len(content) != dtype.itemsize or dtype.hasobject:
+        raise TreeDefError(
+            f"{short_repr(hex_text)} is not a value of {short_repr(dtype)}"
+        )
+    # an array would lose the null characters at the end of a text
+    if dtype.kind == "S":
+        return dtype.type(content)
+    if dtype.kind == "U":
+        return dtype.type(content.decode("utf-32", "surrogatepass"))
+    return numpy.ndarray((), dtype, bytearray(content))[()]

@@ -1,9 +1,8 @@
 """Arrays in `.safetensors` files: a table in JSON, then the bytes of all arrays.
 
-Owns how such a file is written: the arrays go from where they are into the file, since
-the functions of the package take a copy of all of them, or replace the file themselves.
-On reading, the package checks the table; the arrays are read by numpy, since the
-package has no numpy arrays of dtypes of eight bits.
+The arrays are written from where they are: the functions of the package would copy all
+of them, or replace the file themselves. On reading, the package checks the table; the
+arrays are read by numpy, since the package has no numpy arrays of 8-bit floats.
 """
 
 from __future__ import annotations
@@ -16,11 +15,11 @@ from typing import IO, Any, Final
 
 from .._lazy import need
 from ..equality.arrays import dtype_name
-from .arrays import Opened, Stored, as_buffer, is_known_to_numpy
-from .header import loads
+from .arrays import OpenFile, Stored, as_buffer, is_known_to_numpy
+from .header import parse_json
 
 
-_ABOUT: Final = "__metadata__"
+_METADATA: Final = "__metadata__"
 _HEADER: Final = "leafwise"
 _CODES: Final = {
     "bool": "BOOL",
@@ -29,21 +28,29 @@ _CODES: Final = {
     "float8_e4m3fn": "F8_E4M3",
     "float8_e5m2": "F8_E5M2",
     "float8_e8m0fnu": "F8_E8M0",
-    **{
-        f"{kind}{bits}": f"{kind[0].upper()}{bits}"
-        for kind in ("float", "int", "uint")
-        for bits in (8, 16, 32, 64)
-    },
+    "float16": "F16",
+    "float32": "F32",
+    "float64": "F64",
+    "int8": "I8",
+    "int16": "I16",
+    "int32": "I32",
+    "int64": "I64",
+    "uint8": "U8",
+    "uint16": "U16",
+    "uint32": "U32",
+    "uint64": "U64",
 }
-_NAMES: Final = {code: name for name, code in _CODES.items()}
+_DTYPES: Final = {code: dtype for dtype, code in _CODES.items()}
 
 
 def why_not(name: str, array: Any) -> str:
     """Return why an array cannot be in such a file, empty if it can."""
     dtype = dtype_name(array.dtype)
-    if name == _ABOUT:
+    if name == _METADATA:
         return f".safetensors has no array of the name {name}"
-    return "" if dtype in _CODES else f".safetensors has no arrays of dtype {dtype}"
+    if dtype not in _CODES:
+        return f".safetensors has no arrays of dtype {dtype}"
+    return ""
 
 
 def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
@@ -52,48 +59,70 @@ def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
     Arrays of large elements stand before others, so that all are aligned.
     """
     numpy = need("numpy", "saving .safetensors files", "arrays")
-    table: dict[str, Any] = {_ABOUT: {_HEADER: header}}
-    order = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
-    end = 0
-    for name in order:
-        dtype, shape, begin = arrays[name].dtype, tuple(arrays[name].shape), end
-        end += dtype.itemsize * math.prod(shape)
+    table: dict[str, Any] = {_METADATA: {_HEADER: header}}
+    names = sorted(arrays, key=lambda name: (-arrays[name].dtype.itemsize, name))
+    begin = 0
+    for name in names:
+        array = arrays[name]
+        shape = tuple(array.shape)
+        end = begin + array.dtype.itemsize * math.prod(shape)
         table[name] = {
-            "dtype": _CODES[dtype_name(dtype)],
+            "dtype": _CODES[dtype_name(array.dtype)],
             "shape": shape,
             "data_offsets": [begin, end],
         }
+        begin = end
     text = json.dumps(table, separators=(",", ":")).encode()
     text += b" " * (-len(text) % 8)
     file.write(len(text).to_bytes(8, "little"))
     file.write(text)
-    for name in order:
+    for name in names:
         buffer = numpy.ascontiguousarray(as_buffer(arrays[name]))
         file.write(buffer.reshape(-1).view("u1"))
 
 
 @contextmanager
-def opened(path: str) -> Iterator[Opened]:
+def opened(path: str) -> Iterator[OpenFile]:
     """Open a file for reading."""
     package = need("safetensors", "loading .safetensors files", "arrays")
-    numpy = need("numpy", "loading .safetensors files", "arrays")
     with open(path, "rb") as file:
         with package.safe_open(path, "numpy"):
             pass  # it checks all lengths against the size of the file
         length = int.from_bytes(file.read(8), "little")
-        table = loads(file.read(length))
-        header = table.pop(_ABOUT, {}).get(_HEADER)
+        table = parse_json(file.read(length))
+        header = table.pop(_METADATA, {}).get(_HEADER)
+        if header is not None:
+            header = parse_json(header)
+        yield _OpenTable(header, file, table, start=8 + length)
 
-        def describe(name: str) -> Stored:
-            code: str = table[name]["dtype"]
-            return Stored(name, _NAMES.get(code, code), tuple(table[name]["shape"]))
 
-        def read(name: str) -> Any:
-            array = describe(name)
-            dtype, shape = array.dtype, array.shape
-            if not is_known_to_numpy(dtype):
-                dtype = "uint16" if dtype == "bfloat16" else "uint8"
-            file.seek(8 + length + table[name]["data_offsets"][0])
-            return numpy.fromfile(file, dtype, math.prod(shape)).reshape(shape)
+class _OpenTable(OpenFile):
+    """A file that is open for reading, with its table and where the arrays start."""
 
-        yield Opened(header and loads(header), [*table], describe, read)
+    def __init__(
+        self, header: Any, file: IO[bytes], table: Mapping[str, Any], start: int
+    ) -> None:
+        super().__init__(header)
+        self._file = file
+        self._table = table
+        self._start = start
+
+    def arrays(self) -> dict[str, Stored]:
+        """Return dtypes and shapes of the arrays by name."""
+        return {name: self._describe(name) for name in self._table}
+
+    def _describe(self, name: str) -> Stored:
+        row = self._table[name]
+        code: str = row["dtype"]
+        return Stored(name, _DTYPES.get(code, code), tuple(row["shape"]))
+
+    def read(self, name: str) -> Any:
+        """Return the elements of the array of a name."""
+        numpy = need("numpy", "loading .safetensors files", "arrays")
+        array = self._describe(name)
+        dtype = array.dtype
+        if not is_known_to_numpy(dtype):  # then its bits, which `elements` converts
+            dtype = "uint16" if dtype == "bfloat16" else "uint8"
+        self._file.seek(self._start + self._table[name]["data_offsets"][0])
+        buffer = numpy.fromfile(self._file, dtype, math.prod(array.shape))
+        return buffer.reshape(array.shape)

@@ -337,6 +337,29 @@ def holds_data(value: Any) -> bool:
     return any(find_data(value))
 
 
+def find_foreign(value: Any) -> Found | None:
+    """Return the first node of another framework that is a leaf here, None if none is.
+
+    Args:
+        value: A container with data in it.
+    """
+    seen: set[int] = set()
+
+    def visit(value: Any, path: tuple[Any, ...]) -> Found | None:
+        if sort(value) != "container" or id(value) in seen:
+            return None
+        seen.add(id(value))
+        if _rule_of(type(value)) is None and framework_of(value) is not None:
+            return Found(path, value)
+        for key, child in items_in(value):
+            foreign = visit(child, (*path, key))
+            if foreign is not None:
+                return foreign
+        return None
+
+    return visit(value, ())
+
+
 # ----------------------------------------------------------------------- texts
 
 
@@ -389,6 +412,33 @@ def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindE
     lines = [f"  {number}. {way}" for number, way in enumerate(ways, 1)]
     return KindError(
         "\n".join([f"{what}: {where}.", "Do one of these:", *lines]),
+        owner=owner,
+        attribute=_name(key),
+        path=path,
+    )
+
+
+def foreign_refusal(owner: type, key: Any, foreign: Found) -> KindError:
+    """Return the error for a node of another framework: a leaf here, left out of all.
+
+    Args:
+        owner: The class of the object.
+        key: The key of the attribute or item.
+        foreign: The node, and its path in the assigned value.
+    """
+    cls = type(foreign.value)
+    framework, _ = framework_of(foreign.value) or ("another framework", None)
+    path = KeyPath((key, *foreign.path))
+    return KindError(
+        f"{owner.__qualname__}{path} is a {cls.__module__}.{cls.__qualname__}, which "
+        f"{framework} knows as a node and leafwise does not: as a leaf, it would be "
+        "left out when the object is differentiated, trained, saved or switched by "
+        "eval.\n"
+        "Do one of these:\n"
+        f"  1. call leafwise.integrations.adopt({framework!r}) before, and mark it as "
+        "data(...): its arrays become leaves, which nn.Param does not match\n"
+        "  2. use the class of leafwise.nn that corresponds to it\n"
+        f"  3. store its arrays:  obj{key} = Param(...)",
         owner=owner,
         attribute=_name(key),
         path=path,

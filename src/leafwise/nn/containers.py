@@ -21,7 +21,7 @@ from .._text import safe_repr, typed_repr
 from ..errors import StructureError
 from .checks import check_level
 from .instance import Kinds, assign, decide, drop, kinds_in, set_fields, unmarked
-from .pytree import Pytree
+from .module import Module
 
 
 __all__ = ["Dict", "List", "Sequential"]
@@ -29,7 +29,7 @@ __all__ = ["Dict", "List", "Sequential"]
 T = TypeVar("T")
 
 
-class List(Pytree, MutableSequence[T], Generic[T]):
+class List(Module, MutableSequence[T], Generic[T]):
     """A list whose items are data or static, like attributes of a `Pytree`.
 
     Arrays and other data are children, and everything else is static. Wrap an item in
@@ -204,7 +204,7 @@ class Sequential(List[Any]):
 # ------------------------------------------------------------------------- Dict
 
 
-class Dict(Pytree, MutableMapping[str, T], Generic[T]):
+class Dict(Module, MutableMapping[str, T], Generic[T], order="name"):
     """A dict whose items are data or static, like attributes of a `Pytree`.
 
     You can access items by key and, unless a method has the same name, as attributes.

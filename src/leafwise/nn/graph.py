@@ -37,7 +37,7 @@ from ..equality.leaves import type_names
 from ..errors import CycleError, StructureError
 from ..fields import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
-from ..show.doc import Child, Sketch
+from ..show.sketch import Child, Sketch
 from .checks import DataNode, check_level, holds_data, is_data, looks_like_array
 from .filters import FROZEN, Filter, partition
 from .instance import (
@@ -192,7 +192,7 @@ class GraphDef(Displayable, Generic[M]):
         return f"GraphDef({code_text(self.treedef._code, _brackets)})"
 
     def _leafwise_sketch(self) -> Sketch:
-        return Sketch([Child("", None, self.treedef)], "GraphDef(", ")")
+        return Sketch([Child(None, self.treedef)], "GraphDef(", ")")
 
     def _leafwise_compared(self) -> Any:
         """Return what `==` compares, for a fingerprint."""

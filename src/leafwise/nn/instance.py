@@ -39,6 +39,8 @@ from .checks import (
     Found,
     check_level,
     find,
+    find_foreign,
+    foreign_refusal,
     have_types,
     holds_data,
     learned,
@@ -610,6 +612,10 @@ def decide(
         if marked and spec.pytree:
             raise stray_marks(cls, key_of(name), marked[0])
         is_plain = is_plain or len(marked) == len(inside)
+    if found == "container" and not is_plain and obj._leafwise_is_module:
+        foreign = find_foreign(value)
+        if foreign is not None:
+            raise foreign_refusal(cls, key_of(name), foreign)
     if mark is not None:
         if mark is Kind.STATIC and spec.pytree and not is_plain:
             after = " was assigned static(...) around data"

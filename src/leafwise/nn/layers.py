@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._lazy import need
+from ..fields import data
 from .module import Module
 from .rngs import Rngs, RngStream
 from .variables import BatchStat, Param
@@ -22,16 +23,18 @@ def _jax(what: str) -> Any:
 
 
 class Linear(Module):
-    """A linear map of the last axis, with a bias.
+    """A linear map of the last axis.
 
     Args:
         in_features: The size of the last axis of inputs.
         out_features: The size of the last axis of outputs.
+        use_bias: Whether a bias is added.
         rngs: The streams that a key is taken from.
 
     Attributes:
         kernel: A `Param` of shape `(in_features, out_features)`.
-        bias: A `Param` of shape `(out_features,)`.
+        bias: A `Param` of shape `(out_features,)`, None without a bias.
+        in_features, out_features, use_bias: The arguments.
 
     Example:
         >>> import pytest
@@ -43,17 +46,30 @@ class Linear(Module):
     Modelled on `flax.nnx.Linear`.
     """
 
-    def __init__(self, in_features: int, out_features: int, *, rngs: Rngs) -> None:
+    def __init__(
+        self,
+        in_features: int,
+        out_features: int,
+        *,
+        use_bias: bool = True,
+        rngs: Rngs,
+    ) -> None:
         jax = _jax("Linear")
         initialize = jax.nn.initializers.lecun_normal()
         kernel = initialize(rngs.params(), (in_features, out_features))
         self.kernel: Param[Any] = Param(kernel)
-        self.bias: Param[Any] = Param(jax.numpy.zeros(out_features))
-        _ = rngs.params()  # so that later layers have the numbers of Flax
+        self.bias: Param[Any] | None = data(None)
+        if use_bias:
+            self.bias = Param(jax.numpy.zeros(out_features))
+            _ = rngs.params()  # so that later layers have the numbers of Flax
+        self.in_features: int = in_features
+        self.out_features: int = out_features
+        self.use_bias: bool = use_bias
 
     def __call__(self, x: Any) -> Any:
         """Return the outputs for an array of inputs."""
-        return _jax("Linear").numpy.matmul(x, self.kernel[...]) + self.bias[...]
+        outputs = _jax("Linear").numpy.matmul(x, self.kernel[...])
+        return outputs if self.bias is None else outputs + self.bias[...]
 
 
 class BatchNorm(Module):
@@ -67,6 +83,7 @@ class BatchNorm(Module):
         rngs: The streams that a key is taken from for each parameter, as Flax does.
 
     Attributes:
+        num_features: The size of the last axis.
         mean, var: The running averages, of type `BatchStat`.
         scale, bias: A `Param` of shape `(num_features,)` each.
 
@@ -93,6 +110,7 @@ class BatchNorm(Module):
         numpy = _jax("BatchNorm").numpy
         zeros = numpy.zeros(num_features)
         ones = numpy.ones(num_features)
+        self.num_features: int = num_features
         self.use_running_average: bool = use_running_average
         self.momentum: float = momentum
         self.epsilon: float = epsilon

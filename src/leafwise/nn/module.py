@@ -481,10 +481,10 @@ def iter_modules(tree: Any) -> Iterator[tuple[Path, Module]]:
         >>> import leafwise as lw
         >>> from leafwise import nn
         >>> class Block(nn.Module):
-        ...     def __init__(self, *inner):
-        ...         self.inner = nn.List(inner)
-        >>> [path for path, _ in nn.iter_modules(Block(Block(), Block()))]
-        [('inner', 0), ('inner', 1), ()]
+        ...     def __init__(self):
+        ...         self.inner = nn.Module()
+        >>> [path for path, _ in nn.iter_modules(nn.List([Block(), nn.Module()]))]
+        [(0, 'inner'), (0,), (1,), ()]
 
     Modelled on `flax.nnx.iter_modules`.
     """
@@ -718,7 +718,7 @@ def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
             value.set_metadata(**metadata)
 
 
-def train(tree: Any, **attributes: Any) -> None:
+def train(tree: T, **attributes: Any) -> T:
     """Switch all objects in a tree to training mode, in place.
 
     Sets `training` and `is_training` to True, and `deterministic` and
@@ -729,23 +729,25 @@ def train(tree: Any, **attributes: Any) -> None:
         tree: An object, or a container with objects in it.
         **attributes: Further attributes to set.
 
+    Returns:
+        The tree itself.
+
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
         >>> class Dropout(nn.Module):
         ...     def __init__(self):
         ...         self.deterministic = True
-        >>> model = nn.List([Dropout()])
-        >>> nn.train(model)
-        >>> model[0].deterministic
+        >>> nn.train([Dropout()])[0].deterministic
         False
 
-    Modelled on `flax.nnx.Module.train`.
+    Modelled on `flax.nnx.train`.
     """
     _set_modes(tree, True, attributes)
+    return tree
 
 
-def eval(tree: Any, **attributes: Any) -> None:
+def eval(tree: T, **attributes: Any) -> T:
     """Switch all objects in a tree to evaluation mode, in place.
 
     This is the opposite of `train`.
@@ -754,20 +756,22 @@ def eval(tree: Any, **attributes: Any) -> None:
         tree: An object, or a container with objects in it.
         **attributes: Further attributes to set.
 
+    Returns:
+        The tree itself.
+
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
         >>> class Dropout(nn.Module):
         ...     def __init__(self):
         ...         self.deterministic = False
-        >>> model = nn.List([Dropout()])
-        >>> nn.eval(model)
-        >>> model[0].deterministic
+        >>> nn.eval([Dropout()])[0].deterministic
         True
 
-    Modelled on `flax.nnx.Module.eval`.
+    Modelled on `flax.nnx.eval`.
     """
     _set_modes(tree, False, attributes)
+    return tree
 
 
 def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:

@@ -20,7 +20,7 @@ from .filters import Filter
 from .graph import state
 from .graph import update as write
 from .pytree import Pytree
-from .states import State, as_state, from_flat_state, to_flat_state
+from .states import State, as_state, from_flat_state, walk_state
 from .variables import Variable
 
 
@@ -134,7 +134,7 @@ class Optimizer(Pytree, Generic[M]):
             raise ValueError(
                 f"wrt={short_repr(wrt)} matches no value in {type(model).__name__}"
             )
-        for path, held in to_flat_state(params).items():
+        for path, held in walk_state(params):
             if isinstance(_bare(held), Mapping):
                 raise ValueError(
                     f"the variable at {path} holds a {type(_bare(held)).__name__}, "
@@ -170,7 +170,7 @@ class Optimizer(Pytree, Generic[M]):
         If an exception is raised, nothing is changed.
         """
         params = _bare(state(model, self.wrt))
-        known = to_flat_state(params)
+        known = dict(walk_state(params))
         wanted = _at_paths(_bare(_state_of(grads)), known, "gradient")
         variables, treedef = tree_flatten(self.opt_state, is_leaf=Variable)
         before = treedef.unflatten([held.get_value() for held in variables])
@@ -181,7 +181,7 @@ class Optimizer(Pytree, Generic[M]):
         except Exception as error:  # whatever a transformation raises of other values
             _check_kept(before, known, error)
             raise
-        changes = to_flat_state(_at_paths(_state_of(updates), known, "update"))
+        changes = dict(walk_state(_at_paths(_state_of(updates), known, "update")))
         new = {
             path: old if changes[path] is None else tree_map(_sum, old, changes[path])
             for path, old in known.items()
@@ -230,12 +230,12 @@ def _at_paths(
     Raises:
         StructureError: One is missing.
     """
-    found = to_flat_state(given)
+    found = dict(walk_state(given))
     for path in known:
         if path not in found:
             raise StructureError(
                 f"there is no {what} for {path}; there are: "
-                f"{', '.join(map(str, found.paths[:5])) or 'none'}",
+                f"{', '.join(map(str, [*found][:5])) or 'none'}",
                 path=path,
             )
     return from_flat_state((path, found[path]) for path in known)
@@ -248,7 +248,7 @@ def _check_kept(kept: Any, known: Mapping[Path, Any], cause: Exception) -> None:
         StructureError: Its state has values for other ones.
     """
     for held in tree_leaves(kept, is_leaf=lambda node: isinstance(node, State)):
-        paths = to_flat_state(held) if isinstance(held, State) else known
+        paths = dict(walk_state(held)) if isinstance(held, State) else known
         for path in sorted(paths.keys() ^ known.keys(), key=str):
             then, now = ("", "not ") if path in paths else ("not ", "")
             raise StructureError(

@@ -14,7 +14,7 @@ import inspect
 from abc import ABCMeta
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal, Protocol, Self, TypeVar
 
 from .._hooks import hooks
 from .._text import add_note
@@ -23,9 +23,8 @@ from ..core.node import Rule
 from ..core.registry import install, remembering
 from ..errors import KindError
 from ..fields import Kind
-from ..show.doc import Child, Sketch
-from ..show.outline import label_of
 from ..show.pretty import pformat
+from ..show.sketch import Child, Contents, Sketch, label_of
 from .checks import check_level, items_in, learned, sort
 from .instance import (
     OBJECTS,
@@ -258,11 +257,18 @@ class Pytree(Shell, metaclass=PytreeMeta):
         children = []
         for name in sorted(values, key=lambda name: type(name) is str):  # items first
             key, kind = key_of(name), fields.kind_of(name)
-            if kind.is_data or type(name) is not str or name[0] != "_":
-                at = key if kind.is_data else None
-                children.append(Child(label_of(key), at, values[name], kind.value))
+            if kind.is_data:
+                children.append(Child(key, values[name], kind=kind))
+            elif type(name) is not str or name[0] != "_":
+                children.append(Child(None, values[name], label_of(key), kind))
         opening, closing = self._leafwise_brackets
         return Sketch(children, f"{type(self).__name__}{opening}", closing)
+
+    def _leafwise_contents(self, _kind: Kind) -> Contents:
+        spec = type(self)._leafwise_spec
+        children, aux = spec.rule.flatten(self)
+        holds: Literal["leaves", "arrays"] = "leaves" if spec.pytree else "arrays"
+        return Contents(children, spec.rule.keys, aux, aux.fields.child_kinds, holds)
 
     def __repr__(self) -> str:
         return pformat(self)
@@ -299,6 +305,9 @@ class Object(Pytree, pytree=False):
 
     Equivalent to `Pytree` with `pytree=False`.
 
+    Raises:
+        ValueError: A subclass has `pytree=True`; derive it from `Pytree`.
+
     Example:
         >>> import leafwise as lw
         >>> from leafwise import nn
@@ -310,6 +319,14 @@ class Object(Pytree, pytree=False):
 
     Modelled on `flax.nnx.Object`.
     """
+
+    def __init_subclass__(cls, *, pytree: bool | None = None, **options: Any) -> None:
+        if pytree:
+            raise ValueError(
+                f"{cls.__qualname__} is an Object, which is no pytree; derive it from "
+                "Pytree, or leave pytree=True out"
+            )
+        super().__init_subclass__(pytree=pytree, **options)
 
 
 # ------------------------------------------------------------------- functions

@@ -93,14 +93,14 @@ def _add_values(
             found.append(((*path, key), value))
 
 
-class FlatState(dict[Path, V], Generic[V]):
-    """A mapping from full paths to the values of a state.
+class FlatState(tuple[tuple[Path, V], ...], Generic[V]):
+    """The values of a state with their full paths: a sequence of pairs.
 
-    The values are in the order of the state. A value that is at two paths of the state
-    is at both paths here. If a path is given twice, the later value is used.
+    The pairs are in the order of the state. A value that is at two paths of the state
+    is at both paths here. `dict(flat)` finds values by path.
 
     Args:
-        items: A mapping from paths to values, or pairs of paths and values.
+        pairs: Pairs of a path, which is a tuple of names and positions, and a value.
 
     Attributes:
         paths: The paths.
@@ -109,8 +109,14 @@ class FlatState(dict[Path, V], Generic[V]):
     Example:
         >>> from leafwise import nn
         >>> flat = nn.to_flat_state(nn.State({"a": {0: 1.0}, "b": "x"}))
+        >>> for path, value in flat:
+        ...     print(path, value)
+        ('a', 0) 1.0
+        ('b',) x
         >>> flat.paths, flat.leaves
         ((('a', 0), ('b',)), (1.0, 'x'))
+
+    Modelled on `flax.nnx.FlatState`.
     """
 
     __slots__ = ()
@@ -118,12 +124,12 @@ class FlatState(dict[Path, V], Generic[V]):
     @property
     def paths(self) -> tuple[Path, ...]:
         """Return the paths."""
-        return tuple(self)
+        return tuple([path for path, _ in self])
 
     @property
-    def leaves(self) -> tuple[Any, ...]:
+    def leaves(self) -> tuple[V, ...]:
         """Return the values, in the order of the paths."""
-        return tuple(self.values())
+        return tuple([value for _, value in self])
 
 
 def divide(
@@ -173,7 +179,7 @@ def as_state(state: Mapping[Any, Any]) -> State:
 
 
 def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
-    """Return the values of a state by full path.
+    """Return the values of a state with their full paths, as a sequence of pairs.
 
     Args:
         state: A state, or nested mappings.
@@ -184,7 +190,7 @@ def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
     Example:
         >>> from leafwise import nn
         >>> nn.to_flat_state({"a": {0: 1.0}})
-        {('a', 0): 1.0}
+        ((('a', 0), 1.0),)
     """
     return FlatState(walk_state(state))
 
@@ -273,7 +279,7 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
         >>> state.a[0].value
         2.0
     """
-    flat = to_flat_state(state)
+    flat = dict(walk_state(state))
     by_text = {tuple(map(str, path)): path for path in flat}
     changes = []
     for given, value in walk_state(pure):
@@ -386,8 +392,8 @@ def diff_state(state: Mapping[Any, Any], other: Mapping[Any, Any]) -> State:
         >>> nn.diff_state({"a": 1, "b": 2}, {"a": 0})
         State({'b': 2})
     """
-    known = to_flat_state(other)
-    return from_flat_state(pair for pair in walk_state(state) if pair[0] not in known)
+    paths = {path for path, _ in walk_state(other)}
+    return from_flat_state(pair for pair in walk_state(state) if pair[0] not in paths)
 
 
 def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:

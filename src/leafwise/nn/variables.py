@@ -31,8 +31,8 @@ from ..core.keys import GetAttrKey
 from ..core.registry import install
 from ..equality.arrays import size_of
 from ..fields import Kind
-from ..show.doc import Child, Sketch
 from ..show.pretty import pformat
+from ..show.sketch import Child, Contents, Sketch
 from ..show.text import bytes_text
 from .checks import DataNode, check_level
 from .filters import FROZEN
@@ -148,7 +148,6 @@ class Variable(DataNode, Generic[T]):
     _leafwise_bare: ClassVar[Statics]
     _leafwise_known: ClassVar[dict[Any, Any]]
     _leafwise_has_items: ClassVar[bool] = False
-    _leafwise_counts: ClassVar[bool] = True
     _leafwise_is_narrow: ClassVar[bool] = False
     _leafwise_kind: ClassVar[Kind] = Kind.DATA
     tag: ClassVar[str | None] = None
@@ -422,9 +421,9 @@ class Variable(DataNode, Generic[T]):
     def _leafwise_sketch(self) -> Sketch:
         metadata = self._leafwise_metadata
         children = [
-            Child("", _KEY, self._leafwise_value, self._leafwise_kind_at),
+            Child(_KEY, self._leafwise_value, kind=self._leafwise_kind_in),
             *[
-                Child(f"{escape_controls(name)}=", None, value, Kind.STATIC.value)
+                Child(None, value, f"{escape_controls(name)}=", Kind.STATIC)
                 for name, value in metadata.items()
             ],
         ]
@@ -439,13 +438,20 @@ class Variable(DataNode, Generic[T]):
         text = f"{count:,} ({bytes_text(size)})" if size else f"{count:,}"
         return "" if held is not value and count == 1 else text
 
-    def _leafwise_kind_at(self, around: str) -> str:
-        """Return the kind of the value where the place of the variable has one."""
-        kind = Kind(around) if around else Kind.DATA
-        return kind_in(kind, type(self), self._leafwise_metadata).value
+    def _leafwise_contents(self, kind: Kind) -> Contents:
+        kinds = (kind_in(kind, type(self), self._leafwise_metadata),)
+        return Contents((self._leafwise_value,), _keys, None, kinds, "value")
+
+    def _leafwise_kind_in(self, kind: Kind | None) -> Kind:
+        """Return the kind of the value in an attribute of some kind."""
+        return kind_in(kind or Kind.DATA, type(self), self._leafwise_metadata)
 
     def __repr__(self) -> str:
         return pformat(self)
+
+
+def _keys(_aux: object, _count: int) -> tuple[GetAttrKey]:
+    return (_KEY,)
 
 
 def _filled(value: Any, item: Any) -> Any:

@@ -14,6 +14,7 @@ be patched.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import json
 import math
@@ -98,6 +99,45 @@ _NUMBER: Final = re.compile(r"^(bf|c|f|i|u)(?:loat|omplex|nt|int)(?=\d)")
 def form_of(array: Any) -> Form:
     """Return what an array is, whatever library it is of."""
     return Form(safe_str(array.dtype).removeprefix("torch."), tuple(array.shape))
+
+
+_FEW_ELEMENTS: Final = 4
+
+
+def array_text(array: Any) -> str:
+    """Return an array as its dtype and shape, with its elements if they are few.
+
+    Never raises.
+
+    Example:
+        >>> import pytest
+        >>> np = pytest.importorskip("numpy")
+        >>> from leafwise.selection.diff import array_text
+        >>> array_text(np.zeros((8, 8))), array_text(np.array([1, 2], "i4"))
+        ('f64[8,8]', 'i32[2]([1, 2])')
+    """
+    try:
+        text = escape_controls(str(form_of(array)))
+    except FAULTS:
+        return f"<{type(array).__name__}>"
+    if has_few_elements(array):
+        with contextlib.suppress(*FAULTS):  # on a meta device there are no elements
+            text += f"({_elements_text(array.tolist())})"
+    return text
+
+
+def has_few_elements(array: Any) -> bool:
+    """Return whether the elements of an array are written in its text."""
+    shape = arrays.shape_of(array)
+    if shape is None or len(shape) > _FEW_ELEMENTS or arrays.is_traced(array):
+        return False
+    return math.prod(shape) <= _FEW_ELEMENTS
+
+
+def _elements_text(elements: Any) -> str:
+    if isinstance(elements, list):
+        return f"[{', '.join(_elements_text(element) for element in elements)}]"
+    return f"{elements:.6g}" if type(elements) is float else short_repr(elements)
 
 
 class Place(NamedTuple):
@@ -1218,9 +1258,33 @@ def _is_many(value: Any) -> bool:
 
 
 def _brief(value: Any) -> str:
-    """Return the text of a value, or what an array is if its text is not short."""
-    text = short_repr(value)
-    return str(form_of(value)) if _is_many(value) and text != safe_repr(value) else text
+    """Return the text of a value in one line, with arrays as dtype and shape.
+
+    An array without dimensions is a number, which is written in full.
+    """
+    if _is_many(value):
+        return array_text(value)
+    context = context_of()
+    if context.rule_of(value) is None:
+        return short_repr(value)
+    try:
+        leaves, treedef = context.flatten(value)
+        if any(_is_many(leaf) for leaf in leaves):
+            texts = [_ArrayText(leaf) if _is_many(leaf) else leaf for leaf in leaves]
+            value = treedef.unflatten(texts)
+    except FAULTS:  # the class does not take other leaves
+        pass
+    return short_repr(value)
+
+
+class _ArrayText:
+    """A leaf in place of an array, whose `repr` is the short one."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __repr__(self) -> str:
+        return array_text(self.array)
 
 
 def _tell_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:

@@ -569,10 +569,6 @@ class Selection(Displayable, Generic[Tree, Value]):
         chain = "".join(f"[{part.text}]" for part in self._selectors)
         return f"<selection {chain} in {type(self.tree).__name__}>"
 
-    def _leafwise_chosen(self) -> tuple[Tree, Context, list[KeyPath]]:
-        """Return the tree, by what it is read, and the paths; for what is drawn."""
-        return self.tree, self._context, self.paths()
-
     def places(self) -> list[Place]:
         """Return the selected places, in order.
 
@@ -775,6 +771,11 @@ class Selection(Displayable, Generic[Tree, Value]):
         chain = (*outer, along(last.text, steps[:-1]))
         above = Selection(self.tree, chain, self._context, self._missing_ok)
         return insertions(above.places(), steps[-1], value, self._context)
+
+
+def selection_context(selection: Selection[Any]) -> Context:
+    """Return the context in which a selection looks for its places."""
+    return selection._context
 
 
 def insertions(

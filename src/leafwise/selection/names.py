@@ -265,7 +265,7 @@ extra: 'a.c'; partial=True takes what matches
     if like is MISSING:
         if partial:
             raise TypeError("partial=True needs a tree to compare with: give `like`")
-        return _grown(table, sep)
+        return nest(table, sep)
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
 
     def fits(old: Any, new: Any) -> bool:
@@ -327,36 +327,66 @@ class _Branch(dict[Any, Any]):
     """The children of a name, by key, before it is known to be a dict or a list."""
 
 
-def _grown(table: Mapping[str, Any], sep: str) -> Any:
-    """Return dicts and lists built from names and values."""
+def nest(table: Mapping[str, Any], sep: str = ".", *, strict: bool = True) -> Any:
+    """Return dicts and lists built from names and values.
+
+    Args:
+        table: Values by name.
+        sep: The separator between names.
+        strict: Whether to raise an error for what `from_flat` could not have got from
+            `to_flat`. If not, positions with gaps and keys of other types become keys
+            of a dict.
+
+    Raises:
+        EditError: One name is the beginning of another; or `strict`, and not all
+            positions are there.
+        PathError: A name is not a path; or `strict`, and a key is neither a string nor
+            a position.
+
+    Example:
+        >>> from leafwise.selection.names import nest
+        >>> nest({"model.w": 1, "sizes[0]": 2, "opt[1].mu": 3}, strict=False)
+        {'model': {'w': 1}, 'sizes': [2], 'opt': {1: {'mu': 3}}}
+    """
     root = _Branch()
-    grown: list[tuple[_Branch, Any]] = []
+    children: list[tuple[_Branch, Any]] = []
     for name, value in table.items():
-        branch, last = root, ""
+        branch = root
+        last_key: Any = ""
         for step in parse(name, sep):
             key = getattr(step.key, "entry", step.key)
-            if type(step.key) is GetAttrKey or type(key) not in (int, str):
+            is_restored = type(step.key) is not GetAttrKey and type(key) in (int, str)
+            if key is None or (strict and not is_restored):
                 raise PathError(
                     f"{name!r} has the key {step.text}; without `like`, keys must be "
                     "strings or positions"
                 )
-            if last not in branch:
-                branch[last] = _Branch()
-                grown.append((branch, last))
-            branch, last = branch[last], key
+            if last_key not in branch:
+                branch[last_key] = _Branch()
+                children.append((branch, last_key))
+            branch = branch[last_key]
+            last_key = key
             if type(branch) is not _Branch:
                 raise EditError(f"{name!r} is below a name that already has a value")
-        if last in branch:
+        if last_key in branch:
             raise EditError(f"{name!r} has a value, but names below it have one, too")
-        branch[last] = value
-    for above, key in reversed(grown):  # a branch comes after the one above it
-        branch = above[key]
-        positions = range(len(branch))
-        if {str}.issuperset(map(type, branch)):
-            above[key] = {**branch}
-        elif {*branch} == {*positions}:
-            above[key] = [branch[position] for position in positions]
-        else:
-            shown = ", ".join(map(short_repr, [*branch][:4]))
-            raise EditError(f"expected names, or all positions from 0 on: {shown}")
+        branch[last_key] = value
+    for parent, key in reversed(children):  # a branch comes after the one above it
+        parent[key] = _container(parent[key], strict)
     return root.get("", {})
+
+
+def _container(branch: _Branch, strict: bool) -> dict[Any, Any] | list[Any]:
+    """Return the dict or list that has the children of a branch.
+
+    Raises:
+        EditError: `strict` is set, and the children have other keys.
+    """
+    positions = range(len(branch))
+    has_positions = {int}.issuperset(map(type, branch))
+    if has_positions and set(branch) == set(positions):
+        return [branch[position] for position in positions]
+    if strict and not {str}.issuperset(map(type, branch)):
+        keys = ", ".join(map(short_repr, list(branch)[:4]))
+        raise EditError(f"expected names, or all positions from 0 on: {keys}")
+    return dict(branch)

@@ -1,6 +1,6 @@
 """The colours of changes, in every format, and colours in a terminal.
 
-Owns the table of signs, when a terminal shows colours, and how wide it is.
+A terminal shows colours unless `NO_COLOR` or `FORCE_COLOR` says otherwise.
 """
 
 from __future__ import annotations
@@ -37,19 +37,23 @@ SIGNS: Final = {
     "!": Sign("retyped", "35", "#8250df", "#a371f7"),
     ">": Sign("moved", "34", "#0969da", "#4493f8"),
 }
-_CODES: Final = {"path": "36", "dim": "2"} | {s: SIGNS[s].code for s in SIGNS}
+_CODES: Final = {
+    "path": "36",
+    "dim": "2",
+    **{sign: look.code for sign, look in SIGNS.items()},
+}
 
 
 class Paint:
-    r"""Adds colour to text, if it is wanted.
+    r"""Adds colour to text, or leaves it as it is.
 
     Args:
         when: `"always"`, `"never"`, or `"auto"`: as `NO_COLOR` and `FORCE_COLOR` say,
             else if the text goes to a terminal.
-        out: Where it goes, if not to the standard output.
+        out: The file that it is written to; None for the standard output.
 
     Raises:
-        ValueError: It is another word.
+        ValueError: `when` is another word.
 
     Example:
         >>> from leafwise.show.colors import Paint
@@ -60,14 +64,14 @@ class Paint:
     def __init__(self, when: str = "auto", out: Any = None) -> None:
         if when not in WHEN:
             raise ValueError(f"color must be one of {', '.join(WHEN)}, not {when!r}")
-        self.is_on: bool = when == "always" or (when == "auto" and _is_wanted(out))
+        self.is_on: bool = when == "always" or (when == "auto" and _shows_colours(out))
 
     def __call__(self, text: str, colour: str) -> str:
         """Return text in a colour: `path`, `dim`, or the sign of a change."""
         return f"\033[{_CODES[colour]}m{text}\033[0m" if self.is_on else text
 
 
-def _is_wanted(out: Any) -> bool:
+def _shows_colours(out: Any) -> bool:
     if os.environ.get("NO_COLOR"):
         return False
     if os.environ.get("FORCE_COLOR"):

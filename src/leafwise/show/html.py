@@ -1,7 +1,6 @@
-"""Trees, differences and selections as HTML that stands on its own.
+"""Trees, differences and selections as HTML that needs no other files.
 
-Owns the elements of a page, and how large it may be. What is drawn comes from outlines
-and from the changes of a diff; no tree is read here.
+A page is made from an outline, or from the changes of a diff.
 """
 
 from __future__ import annotations
@@ -16,14 +15,16 @@ from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array
 from ..errors import PathError
+from ..fields import Kind
 from ..selection.diff import SIGNS as KINDS
 from ..selection.diff import TreeDiff, counted, told
-from ..selection.edit import Selection
+from ..selection.edit import Selection, selection_context
 from .colors import SIGNS
-from .doc import Part
-from .outline import Arrays, Item, outline
+from .fold import fold, is_plain_leaf, key_text, type_text
+from .outline import Item, outline
 from .page import caption, framed, safe, span
 from .picture import Picture
+from .sketch import Arrays
 from .text import leaves_text
 
 
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 
 _ROWS: Final = 40
+_FEWEST: Final = 3  # equal neighbours to fold
 _LONGEST_PATH: Final = 1000
 _LONGEST_VALUES: Final = 10_000
 
@@ -51,7 +53,8 @@ def to_html(
     Notebooks display treedefs, objects, states, differences and selections this way.
     The HTML is self-contained: it loads nothing, runs no script, and follows the light
     or dark theme of the surrounding page. The key path of a value appears when you
-    point at its line; one click selects all of it for copying. Omitted values are
+    point at its line; one click selects all of it for copying. Three and more equal
+    neighbours, and ten and more numbers, have one line that unfolds. Omitted values are
     counted.
 
     A `TreeDiff` shows old and new values side by side. A `Selection` is shown as the
@@ -75,57 +78,114 @@ def to_html(
     """
     context = context_of(is_leaf, namespace=namespace)
     title = type(tree).__name__ if document else None
-    said, only = "", None
     if issubclass(type(tree), TreeDiff):
         body = _of_diff(tree, max_leaves)
+    elif issubclass(type(tree), Selection):
+        body = _of_selection(tree, depth, max_leaves, arrays)
     else:
-        if type(tree) is PyTreeDef:
-            mode = ", None is a leaf" if tree.none_is_leaf else ""
-            leaves = leaves_text(tree.num_leaves)
-            said = f"PyTreeDef: {leaves}, {tree.num_nodes:,} in all{mode}"
-        elif issubclass(type(tree), Selection):
-            said = repr(tree)
-            try:
-                tree, context, only = tree._leafwise_chosen()
-                said = f"{said}: {counted(len(only), 'place')}"
-            except PathError as error:
-                said, only = f"{said}: {error}", []
-        body = caption(said)
-        if only != []:
-            root = outline(
-                tree, context, depth=depth, most=max_leaves, arrays=arrays, only=only
-            )
-            if root.role == "leaf" and not issubclass(type(tree), str | bytes):
-                lines = [] if is_array(tree) else safe_repr(tree).splitlines()
-                if len(lines) > 1:
-                    root.opening = "\n".join(lines)
-            body += f"<ul>{_rows(root, _opened(root))}</ul>"
+        root = outline(tree, context, depth=depth, most=max_leaves, arrays=arrays)
+        is_text = issubclass(type(tree), str | bytes)
+        if root.role == "leaf" and not is_text and not is_array(tree):
+            root.opening = _lines_of(tree) or root.opening
+        body = _treedef_caption(tree) + _of_outline(root)
     text = framed(body, title=title)
     return Picture(text, {"text/html": text})
+
+
+def _of_selection(
+    selection: Selection[Any],
+    depth: int | None,
+    most: int,
+    arrays: Arrays,
+) -> str:
+    """Return the tree around the selected places."""
+    try:
+        only = selection.paths()
+    except PathError as error:
+        return caption(f"{selection!r}: {error}")
+    text = caption(f"{selection!r}: {counted(len(only), 'place')}")
+    if not only:
+        return text
+    tree = selection.tree
+    context = selection_context(selection)
+    root = outline(tree, context, depth=depth, most=most, arrays=arrays, only=only)
+    return text + _of_outline(root)
+
+
+def _treedef_caption(tree: Any) -> str:
+    if type(tree) is not PyTreeDef:
+        return ""
+    mode = ", None is a leaf" if tree.none_is_leaf else ""
+    leaves = leaves_text(tree.num_leaves)
+    return caption(f"PyTreeDef: {leaves}, {tree.num_nodes:,} in all{mode}")
+
+
+def _lines_of(value: Any) -> str:
+    """Return the text of a value if it has several lines."""
+    lines = safe_repr(value).splitlines()
+    return "\n".join(lines) if len(lines) > 1 else ""
 
 
 # -------------------------------------------------------------------------- trees
 
 
-def _rows(item: Item, opened: set[int], path: str = "") -> str:
+def _of_outline(root: Item) -> str:
+    """Return an outline as nested lists."""
+    fold(root, _FEWEST, by_value=True)
+    return f"<ul>{_row(root, _opened(root))}</ul>"
+
+
+def _row(item: Item, opened: set[Item], path: str = "") -> str:
     """Return an item, and all inside, as elements of a list, with paths."""
+    if item.members:
+        rows = [
+            _row(member, opened, _inner_path(member, path)) for member in item.members
+        ]
+        return f"<li>{_details(_run(item), rows, is_open=False)}</li>"
     code = f'<code class="lw-path">{escape(path)}</code>' if path else ""
-    if not _folds(item):
+    if not item.children:
         return f"<li>{code}<div>{_line(item)}</div></li>"
     rows = []
-    for inner in item.items:
-        where = ""
-        if inner.key is not None and (path or item.above is None):
-            where = f"{path}{escape_controls(safe_str(inner.key))}"
-        rows.append(_rows(inner, opened, where if len(where) <= _LONGEST_PATH else ""))
-    is_open = " open" if id(item) in opened else ""
-    summary = f"<summary>{_line(item)}</summary><ul>{''.join(rows)}</ul>"
-    return f"<li>{code}<details{is_open}>{summary}</details></li>"
+    for inner in item.children:
+        # a path of members is added to each of them
+        inner_path = path if inner.members else _inner_path(inner, path)
+        rows.append(_row(inner, opened, inner_path))
+    return f"<li>{code}{_details(_line(item), rows, is_open=item in opened)}</li>"
 
 
-def _folds(item: Item) -> bool:
-    """Return whether what is inside an item has lines of its own."""
-    return bool(item.items) and not item.is_closed
+def _inner_path(item: Item, path: str) -> str:
+    """Return the path of an item, "" for what has none or a very long one.
+
+    Args:
+        item: The item.
+        path: The path of the item above.
+    """
+    is_below = bool(path) or item.above is None or item.above.above is None
+    if item.key is None or not is_below:
+        return ""
+    text = f"{path}{escape_controls(safe_str(item.key))}"
+    return text if len(text) <= _LONGEST_PATH else ""
+
+
+def _details(line: str, rows: list[str], *, is_open: bool) -> str:
+    attribute = " open" if is_open else ""
+    summary = f"<summary>{line}</summary><ul>{''.join(rows)}</ul>"
+    return f"<details{attribute}>{summary}</details>"
+
+
+def _opened(root: Item) -> set[Item]:
+    """Return the items that are open at first: whole levels of them."""
+    opened: set[Item] = set()
+    level = [root]
+    count = 1
+    while level:
+        below = [inner for item in level for inner in item.children]
+        count += len(below)
+        if count > _ROWS and opened:
+            break
+        opened.update(level)
+        level = [item for item in below if item.children]
+    return opened
 
 
 def _is_node(item: Item) -> bool:
@@ -133,92 +193,109 @@ def _is_node(item: Item) -> bool:
     return item.role == "node" or bool(item.items or item.closing)
 
 
-def _opened(root: Item) -> set[int]:
-    """Return the items that are open at first, by identity: whole levels of them."""
-    opened: set[int] = set()
-    level, rows = [root], 1
-    while level:
-        below = [inner for item in level for inner in item.items]
-        rows += len(below)
-        if rows > _ROWS and opened:
-            break
-        opened.update(map(id, level))
-        level = [item for item in below if _folds(item)]
-    return opened
+def _run(item: Item) -> str:
+    """Return the line of equal neighbours."""
+    key = span("index", key_text(item))
+    if is_plain_leaf(item):
+        text = span("num", item.opening)
+    else:
+        name = item.text if item.role == "again" else type_text(item)
+        if is_array(item.value):
+            name = item.opening
+        text = f"{span('type', name)} {span('dim', f'x {len(item.members):,}')}"
+    comment = span("dim", f" · {item.comment}") if item.comment else ""
+    return f"{key} {text}{comment}"
 
 
 def _line(item: Item) -> str:
-    """Return what there is to say of an item in its own line."""
+    """Return the text of an item in its own line."""
     number = f"#{item.number}" if item.number else ""
     if item.role == "more":
         return span("dim", item.opening)
     if item.role == "again":
-        return f"{_label(item)}{span('number', f'→ {number}')}"
+        return f"{_label(item)}{span('number', item.text)}"
     mark = f"{span('number', number)} " if number else ""
-    said = _node(item) if _is_node(item) else _leaf(item)
-    around = "" if item.above is None else item.above.kind
-    is_variable = _is_node(item) and not _folds(item)  # whose class says its kind
-    if item.kind not in ("", "data", "static", "module", around) and not is_variable:
-        said += f" {span('kind', item.kind)}"
+    text = _node(item) if _is_node(item) else _leaf(item)
+    is_variable = _is_node(item) and not item.children  # whose class says its kind
+    if item.kind not in (*_PLAIN_KINDS, item.kind_above) and not is_variable:
+        text += f" {span('kind', item.kind.value)}"
     comment = span("dim", f" · {item.comment}") if item.comment else ""
-    return f"{_label(item)}{mark}{said}{comment}"
+    return f"{_label(item)}{mark}{text}{comment}"
+
+
+_PLAIN_KINDS: Final = (None, Kind.DATA, Kind.STATIC, Kind.MODULE)
+"""The kinds that are not written."""
 
 
 def _label(item: Item) -> str:
-    """Return what stands before a value; of one in a sequence, its place."""
+    """Return the text before a value: its key."""
     if item.label:
         name = item.label.rstrip()
         space = " " if item.label.endswith(" ") else ""
         return f"{span('key', name[:-1])}{span('dim', name[-1])}{space}"
     if item.key is None or item.above is None:
         return ""
-    is_known = isinstance(item.key, SequenceKey | GetAttrKey)
-    return f"{span('index' if is_known else 'dim', safe_str(item.key))} "
+    has_place = isinstance(item.key, SequenceKey | GetAttrKey)
+    return f"{span('index' if has_place else 'dim', safe_str(item.key))} "
 
 
 def _node(item: Item) -> str:
     """Return the name of a node's class, its brackets and the number of its items."""
     opening = item.opening
     name = opening.rstrip("([{")
-    kind = "type" if opening != name or item.closing else "atom"
-    title = _title(item.value)
-    said = f'<span class="lw-{kind}"{title}>{safe(name)}</span>' if name else ""
-    said += safe(opening[len(name) :])
-    if not _folds(item):
-        return said + "".join(map(_line, item.items)) + safe(item.closing)
-    count = sum(inner.nodes if inner.role == "more" else 1 for inner in item.items)
-    dots, told = span("dim", "…"), span("dim", counted(count, "item"))
-    return f"{said}{dots}{safe(item.closing)} {told}"
+    style = "type" if opening != name or item.closing else "atom"
+    text = ""
+    if name:
+        text = f'<span class="lw-{style}"{_title(item.value)}>{safe(name)}</span>'
+    text += safe(opening[len(name) :])
+    if not item.children:
+        inside = "".join(_line(inner) for inner in item.items)
+        return f"{text}{inside}{safe(item.closing)}"
+    count = sum(_count(inner) for inner in item.items)
+    note = span("dim", counted(count, "item"))
+    return f"{text}{span('dim', '…')}{safe(item.closing)} {note}"
+
+
+def _count(item: Item) -> int:
+    """Return for how many values an item stands."""
+    if item.role == "more":
+        return item.nodes
+    return len(item.members) or 1
 
 
 def _leaf(item: Item) -> str:
-    """Return the text of a leaf or of a static value, in the colour of its sort."""
-    value, text = item.value, item.opening
-    sort = next((n for classes, n in _SORTS if issubclass(type(value), classes)), "")
-    name = sort or ("array" if is_array(value) else "object")
+    """Return the text of a leaf or of a static value, in the colour of its type."""
+    value = item.value
+    style = "array" if is_array(value) else "object"
+    for classes, name in _STYLES:
+        if issubclass(type(value), classes):
+            style = name
+            break
+    text = item.opening
     if "\n" not in text:
-        name += " lw-static" if item.role == "static" else ""
-        return f'<span class="lw-{name}"{_title(value)}>{safe(text)}</span>'
+        if item.role == "static":
+            style += " lw-static"
+        return f'<span class="lw-{style}"{_title(value)}>{safe(text)}</span>'
     if len(text) > _LONGEST_VALUES:
         text = f"{text[:_LONGEST_VALUES]}\n..."
-    said = "\n".join(escape(escape_controls(line)) for line in text.split("\n"))
-    return f'<pre class="lw-{name}"{_title(value)}>{said}</pre>'
+    lines = [escape(escape_controls(line)) for line in text.split("\n")]
+    return f'<pre class="lw-{style}"{_title(value)}>{chr(10).join(lines)}</pre>'
 
 
-_SORTS: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
+_STYLES: Final[tuple[tuple[type | tuple[type, ...], str], ...]] = (
     ((str, bytes), "text"),
     ((bool, type(None)), "atom"),
     ((int, float, complex), "num"),
     (PyTreeDef, "leaf"),
 )
-"""What sort of leaf a value is, whatever it says of its class."""
+"""The styles of leaves by class; the first that fits is used."""
 
 
 def _title(value: Any) -> str:
-    """Return the attribute that has the class of a value; none of a plain one."""
+    """Return the attribute with the class of a value, unless it is a built-in one."""
     cls = type(value)
     module = cls.__module__
-    if module in ("", "builtins") or cls is Part:
+    if module in ("", "builtins"):
         return ""
     return f' title="{safe(f"{module}.{cls.__qualname__}")}"'
 
@@ -236,23 +313,27 @@ def _of_diff(diff: TreeDiff, most: int) -> str:
         f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>',
     ]
     for change in diff[:most]:
-        found, sign = told(change), KINDS[change.kind]
-        note = f"to [{change.index}]" if change.kind == "moved" else found.note
-        note += f" (and {found.more} more places)" if found.more else ""
+        text = told(change)
+        sign = KINDS[change.kind]
+        note = f"to [{change.index}]" if change.kind == "moved" else text.note
+        if text.more:
+            note += f" (and {text.more} more places)"
         path = safe(change.path.where(), _LONGEST_PATH)
         parts.append(
             f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" '
             f'scope="rowgroup">{span("sign", sign)} <code>{path}</code> '
             f"{span('dim', note)}</th></tr>"
         )
-        for where, *texts in found.rows:
-            cells = [
-                '<td class="lw-none"></td>'
-                if text is None
-                else f'<td class="lw-{side}">{safe(text)}</td>'
-                for side, text in zip(("old", "new"), texts, strict=True)
-            ]
-            parts += [f'<tr><td class="lw-dim">{safe(where)}</td>', *cells, "</tr>"]
+        for where, *texts in text.rows:
+            parts.append(f'<tr><td class="lw-dim">{safe(where)}</td>')
+            for side, cell in zip(("old", "new"), texts, strict=True):
+                if cell is None:
+                    parts.append('<td class="lw-none"></td>')
+                else:
+                    parts.append(f'<td class="lw-{side}">{safe(cell)}</td>')
+            parts.append("</tr>")
         parts.append("</tbody>")
-    rest = caption(f"and {len(diff) - most:,} more") if len(diff) > most else ""
-    return "".join([*parts, "</table>", rest])
+    parts.append("</table>")
+    if len(diff) > most:
+        parts.append(caption(f"and {len(diff) - most:,} more"))
+    return "".join(parts)

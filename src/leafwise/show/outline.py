@@ -1,8 +1,8 @@
-"""Outlines: what of a tree is drawn, before anybody decides how.
+"""Outlines: what is shown of a tree, in any format.
 
-Owns the reading of a tree for people: its nodes and leaves as `Item`s, with what is
-left out counted, and with marks where an object occurs again. Texts, tables, diagrams
-and pages are made of outlines; none of them reads a tree itself.
+An outline is a tree of `Item`s: the nodes and leaves that are shown, what is left out
+as numbers, and references where an object occurs again. Texts, diagrams and pages are
+made from outlines; they do not read trees themselves.
 
 Reading takes time linear in what is shown, and one flattening of what is not. It never
 fails: what cannot be read is an item that says so.
@@ -10,92 +10,100 @@ fails: what cannot be read is an item that says so.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import Any, Final, Literal, TypeAlias
 
-from .._text import FAULTS, escape_controls, safe_repr
+from .._text import FAULTS, escape_controls
 from ..core.context import Context
 from ..core.keypath import KeyPath
-from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.keys import GetAttrKey
 from ..core.treedef import PyTreeDef
-from ..equality.arrays import is_array, is_traced, shape_of, size_of
-from ..selection.diff import form_of
-from ..selection.select import static_names
-from .doc import Child, Sketch
+from ..equality.arrays import is_array
+from ..fields import Kind
+from ..selection.diff import has_few_elements
+from .sketch import Arrays, Child, Sketch, label_of, leaf_text, sketch_of
 from .text import leaves_text
 
 
 Role: TypeAlias = Literal["node", "leaf", "static", "again", "more"]
-Arrays: TypeAlias = Literal["short", "values"]
 
 DEPTH: Final = 100
-"""How deep a tree is read, if nobody says."""
+"""How many levels of a tree are read at most."""
 BRANCH: Final = object()
 """The value of an item that only leads to changes."""
 _FEWEST: Final = 2
-_ENDLESS: Final = 10**15  # so many leaves, or those of what contains itself
+_ENDLESS: Final = 10**15  # more leaves are not counted
 
 
 class Item:
-    """A part of a tree as it is drawn.
+    """A part of a tree as it is shown.
 
     Attributes:
         role: `node`; `leaf`; `static`, a value that belongs to the structure; `again`,
-            an object that is drawn elsewhere; `more`, what is left out.
+            an object that is shown elsewhere; `more`, what is left out.
         value: The value, None for what is left out.
-        key: The key in the item above, None at the root.
         above: The item that it belongs to.
-        label: What stands before it in Python text: `'lr': ` or `x=`.
-        opening: Its text, or what stands before its items.
-        closing: What stands after them.
+        key: The key in the item above, None at the root.
+        depth: How many items are above.
+        label: The text before it in Python source: `'lr': ` or `x=`.
+        opening: Its text, or the text before its items.
+        closing: The text after them.
         items: The items inside.
-        kind: What sort of data it is, as `parameter`, if its object says so.
-        comment: What its object says beside it.
+        kind: The kind of data, if an object declares it.
+        comment: A note of its object.
         number: The number by which others refer to it, 0 if none does; of an `again`,
             the number that it refers to.
         nodes: How many values are left out.
         leaves: How many leaves are left out, None if that is not known.
+        members: The equal neighbours for which this item stands; none for most items.
     """
 
-    label = opening = closing = kind = comment = ""
+    label = opening = closing = comment = ""
+    kind: Kind | None = None
     number = nodes = 0
     leaves: int | None = 0
+    members: Sequence[Item] = ()
 
-    def __init__(self, role: Role, value: Any, above: Item | None, key: Any) -> None:
+    def __init__(
+        self,
+        role: Role,
+        value: Any,
+        above: Item | None,
+        key: Any,
+    ) -> None:
         self.role: Role = role
         self.value = value
         self.above = above
         self.key = key
+        self.depth: int = 0 if above is None else above.depth + 1
         self.items: list[Item] = []
 
     @property
-    def path(self) -> KeyPath:
-        """The path from the root."""
-        keys: list[Any] = []
-        item: Item | None = self
-        while item is not None and item.key is not None:
-            keys.append(item.key)
-            item = item.above
-        return KeyPath(reversed(keys))
+    def text(self) -> str:
+        """The text before the items, with the number or the reference."""
+        if self.role == "again":
+            return f"→ #{self.number}"
+        return f"#{self.number} {self.opening}" if self.number else self.opening
 
     @property
-    def type(self) -> str:
-        """The name of the class of the value."""
-        return type(self.value).__name__
+    def kind_above(self) -> Kind | None:
+        """The kind of the item above."""
+        return None if self.above is None else self.above.kind
 
     @property
-    def is_closed(self) -> bool:
-        """Whether what is inside stands in its own line or box.
+    def children(self) -> list[Item]:
+        """The items inside that have a line or a box of their own.
 
-        That is how much there is, if no more is shown, and the value of a variable.
+        The value of a variable stands in its line, and so does what is left out of a
+        node that shows nothing else.
         """
         if len(self.items) != 1 or self.value is BRANCH:
-            return False
-        (inner,) = self.items
-        is_value = inner.role == "leaf" and type(inner.key) is GetAttrKey
-        return inner.role == "more" or (is_value and not inner.number)
+            return self.items
+        inner = self.items[0]
+        is_attribute = inner.role == "leaf" and type(inner.key) is GetAttrKey
+        is_value = is_attribute and not inner.number and not inner.members
+        return [] if is_value or inner.role == "more" else self.items
 
 
 # ------------------------------------------------------------------------- reading
@@ -112,28 +120,31 @@ def outline(
 ) -> Item:
     """Return the outline of a tree.
 
-    What is near the root comes first: a level is opened as a whole if it can be, and
-    its nodes share what may still be shown, so that one long list hides nothing else.
+    Values near the root come first: a level is opened as a whole if possible, and its
+    nodes share what may still be shown, so that one long list hides nothing else.
 
     Args:
         tree: The tree.
         context: Which values are nodes.
         depth: How many levels to open below the root; None for all, up to 100.
-        most: How many values to show at the ends, leaves or nodes that are not opened.
-        arrays: Whether to write what arrays are, or also their values.
-        only: The paths of what is to be shown, with all that is inside; None for all.
+        most: How many values without visible children to show.
+        arrays: Whether to write arrays as dtype and shape, or with all elements.
+        only: The paths of the subtrees to show; None for all.
     """
-    wanted = None if only is None else _as_trie(only)
+    trie = None if only is None else _as_trie(only)
     reader = _Reader(context, arrays, max(most, _FEWEST))
-    reader.plan(tree, wanted, DEPTH if depth is None else min(depth, DEPTH))
-    root = reader.item(Child("", None, tree), None)
-    reader.open(root, wanted)
+    reader.plan(tree, trie, DEPTH if depth is None else min(depth, DEPTH))
+    root = reader.item(Child(None, tree), None)
+    reader.open(root, trie)
     reader.assign_numbers()
     return root
 
 
 _Trie: TypeAlias = "dict[Any, _Trie | None] | None"
-"""What is wanted below a place: by key, None for all of it."""
+"""What to show below a place, by key; None for all."""
+
+_Visit: TypeAlias = tuple[int, int]
+"""The identities of a value and of its `_Trie`."""
 
 
 def _as_trie(paths: Iterable[KeyPath]) -> _Trie:
@@ -141,24 +152,20 @@ def _as_trie(paths: Iterable[KeyPath]) -> _Trie:
     for path in paths:
         if not path:
             return None
-        inner: dict[Any, Any] | None = root
+        node: dict[Any, Any] | None = root
         for key in path[:-1]:
-            if inner is not None:
-                inner = inner.setdefault(key, {})
-        if inner is not None:
-            inner[path[-1]] = None
+            if node is not None:  # else a path above picks all of this
+                node = node.setdefault(key, {})
+        if node is not None:
+            node[path[-1]] = None
     return root
-
-
-_Named: TypeAlias = tuple[int, int]
-"""A value, and what is wanted of it, by identity."""
 
 
 class _Reader:
     """The reading of one tree.
 
-    What a value is made of is asked once, and kept: some objects make their children
-    anew each time.
+    Sketches are kept from `plan` to `open`: some objects make their children anew each
+    time, and identities would not match.
     """
 
     def __init__(self, context: Context, arrays: Arrays, most: int) -> None:
@@ -166,305 +173,179 @@ class _Reader:
         self.arrays: Arrays = arrays
         self.most = most
         self.shown = 0
-        self.sketches: dict[_Named, tuple[Any, Sketch | None, list[_Trie]]] = {}
-        self.shares: dict[_Named, int] = {}
-        self.seen: dict[tuple[int, int], Item] = {}
-        self.again: list[tuple[Item, Item]] = []
+        self.sketches: dict[_Visit, tuple[Any, Sketch | None, list[_Trie]]] = {}
+        self.shares: dict[_Visit, int] = {}
+        self.firsts: dict[_Visit, Item] = {}
+        self.references: list[tuple[Item, Item]] = []
         self.counts: dict[int, tuple[Any, int]] = {}
 
-    def plan(self, tree: Any, wanted: _Trie, levels: int) -> None:
-        """Find out how many children of each node are shown, level by level."""
+    def plan(self, tree: Any, trie: _Trie, levels: int) -> None:
+        """Choose how many children of each node to show, level by level."""
         spare = self.most - 1
-        level = [(tree, wanted)]
+        level = [(tree, trie)]
         while level and levels > 0 and spare >= 0:
             levels -= 1
-            nodes: dict[_Named, tuple[Sequence[Child], list[_Trie]]] = {}
-            for value, trie in level:
-                name = id(value), id(trie)
-                sketch, tries = self.sketch(value, trie)
-                if sketch is not None and sketch.children and name not in self.shares:
-                    self.shares[name] = 0
-                    nodes[name] = sketch.children, tries
+            nodes: dict[_Visit, tuple[Sequence[Child], list[_Trie]]] = {}
+            for value, node_trie in level:
+                visit = id(value), id(node_trie)
+                sketch, tries = self.sketch(value, node_trie)
+                if sketch is not None and sketch.children and visit not in self.shares:
+                    self.shares[visit] = 0
+                    nodes[visit] = sketch.children, tries
             sizes = [len(children) for children, _ in nodes.values()]
-            fair = max(fair_share(sizes, spare), _FEWEST)
+            most = max(fair_share(sizes, spare), _FEWEST)
             level = []
-            for name, (children, tries) in nodes.items():
-                share = min(len(children), fair)
+            for visit, (children, tries) in nodes.items():
+                share = min(len(children), most)
                 if share - 1 <= spare:
-                    self.shares[name] = share
+                    self.shares[visit] = share
                     spare -= share - 1
                     values = [child.value for child in children[:share]]
-                    level += zip(values, tries, strict=False)
+                    level.extend(zip(values, tries, strict=False))
 
-    def sketch(self, value: Any, wanted: _Trie) -> tuple[Sketch | None, list[_Trie]]:
-        """Return what a value is made of, as far as it is wanted."""
-        name = id(value), id(wanted)
-        if name not in self.sketches:
+    def sketch(self, value: Any, trie: _Trie) -> tuple[Sketch | None, list[_Trie]]:
+        """Return the sketch of a value with the children to show, and their tries."""
+        visit = id(value), id(trie)
+        if visit not in self.sketches:
             sketch = sketch_of(value, self.context)
             tries: list[_Trie] = []
-            if sketch is not None and wanted is None:
+            if sketch is not None and trie is None:
                 tries = [None] * len(sketch.children)
-            elif sketch is not None and wanted is not None:
-                kept = [child for child in sketch.children if child.key in wanted]
-                tries = [wanted[child.key] for child in kept]
-                hidden = len(sketch.children) - len(kept)
-                sketch = sketch._replace(children=kept, hidden=hidden)
-            self.sketches[name] = value, sketch, tries
-        return self.sketches[name][1:]
+            elif sketch is not None and trie is not None:
+                children = [child for child in sketch.children if child.key in trie]
+                tries = [trie[child.key] for child in children]
+                hidden = len(sketch.children) - len(children)
+                sketch = sketch._replace(children=children, hidden=hidden)
+            self.sketches[visit] = value, sketch, tries
+        _, sketch, tries = self.sketches[visit]
+        return sketch, tries
 
     def item(self, child: Child, above: Item | None) -> Item:
-        """Return the item of a value, without its text, as if it were a leaf."""
+        """Return the item of a value, as a leaf without text."""
         is_static = above is not None and (child.key is None or above.role == "static")
         item = Item("static" if is_static else "leaf", child.value, above, child.key)
         item.label = escape_controls(child.label) or label_of(child.key)
-        kind, around = child.kind, "" if above is None else above.kind
-        item.kind = (kind or around) if isinstance(kind, str) else kind(around)
+        item.kind = child.kind_in(item.kind_above)
         return item
 
-    def open(self, item: Item, wanted: _Trie) -> None:
-        """Find out the text of an item and the items inside it."""
-        sketch, tries = self.sketch(item.value, wanted)
-        if self.is_again(item, sketch, wanted):
+    def open(self, item: Item, trie: _Trie) -> None:
+        """Add the text of an item and the items inside it."""
+        sketch, tries = self.sketch(item.value, trie)
+        if self.refers(item, sketch, trie):
             return
         if sketch is None:
             item.opening = leaf_text(item.value, self.arrays)
             return
-        item.opening, item.closing = escape_controls(sketch.opening), sketch.closing
-        with suppress(*FAULTS):  # something inside cannot be looked through
-            said = sketch.comment
-            nested = item.above is not None
-            item.comment = escape_controls(
-                said if isinstance(said, str) else said(nested)
-            )
+        item.opening = escape_controls(sketch.opening)
+        item.closing = sketch.closing
+        item.comment = escape_controls(sketch.comment)
         if item.role == "leaf":
             item.role = "node"
-        share = self.shares.get((id(item.value), id(wanted)), 0)
+        share = self.shares.get((id(item.value), id(trie)), 0)
         item.items = [self.item(child, item) for child in sketch.children[:share]]
         self.shown += share
-        for inner, trie in zip(item.items, tries, strict=False):
-            self.open(inner, trie)
+        for inner, inner_trie in zip(item.items, tries, strict=False):
+            self.open(inner, inner_trie)
         self.leave_out(item, sketch, share)
 
-    def is_again(self, item: Item, sketch: Sketch | None, wanted: _Trie) -> bool:
-        """Return whether an object was met before, and make a reference of its item.
+    def refers(self, item: Item, sketch: Sketch | None, trie: _Trie) -> bool:
+        """Make an item a reference if its object is shown elsewhere.
 
-        Of objects with something inside it means something, and of arrays: weights are
-        tied so. An object of which something else is wanted than before is shown again.
-        So are bare tuples: often they are one object and nobody can tell. But not for
-        ever.
+        Arrays count, since tied weights are one array, and objects with something
+        inside. Equal tuples are often one object, which nobody intends: they are
+        repeated as long as there is room. So is an object of which another part is
+        picked.
         """
         value = item.value
         if sketch is None:
-            can_be_shared = is_array(value) and not _is_small(value)
+            can_be_shared = is_array(value) and not has_few_elements(value)
         else:
             is_empty = not sketch.children and not sketch.hidden
             can_be_shared = type(value) is not PyTreeDef and not is_empty
         if not can_be_shared:
             return False
-        first = self.seen.setdefault((id(value), id(wanted)), item)
+        first = self.firsts.setdefault((id(value), id(trie)), item)
         if first is item or (type(value) is tuple and self.shown < self.most):
             return False
         first.number = 1
         item.role = "again"
-        self.again.append((item, first))
+        self.references.append((item, first))
         return True
 
     def assign_numbers(self) -> None:
-        """Number what occurs again, in the order in which it is written."""
-        numbered = [item for item in self.seen.values() if item.number]
-        for number, item in enumerate(numbered, 1):
+        """Number the objects that occur again, in the order in which they are shown."""
+        shared = [item for item in self.firsts.values() if item.number]
+        for number, item in enumerate(shared, 1):
             item.number = number
-        for item, first in self.again:
+        for item, first in self.references:
             item.number = first.number
 
     def leave_out(self, item: Item, sketch: Sketch, share: int) -> None:
         """Count what is left out of a node, and add an item that says so."""
-        rest = sketch.children[share:]
-        left_out = len(rest) + sketch.hidden
+        hidden = sketch.children[share:]
+        left_out = len(hidden) + sketch.hidden
         if not left_out:
             return
         item.closing = item.closing.lstrip(",")  # of a tuple of one child
         more = Item("more", None, item, None)
-        more.nodes, more.leaves = left_out, None
-        inside = [child.value for child in rest if child.key is not None]
-        if inside and not sketch.hidden:
+        more.nodes = left_out
+        more.leaves = None
+        values = [child.value for child in hidden if child.key is not None]
+        if values and not sketch.hidden:
             with suppress(*FAULTS):  # a flatten function fails
-                if type(item.value) is PyTreeDef:
-                    more.leaves = sum([int(child.num_leaves) for child in inside])
-                else:
-                    number = self.count(inside)
-                    more.leaves = number if number < _ENDLESS else None
-        more.opening = f"... {left_out:,}{' more' if share else ''}"
+                more.leaves = self.count(values)
+        more.opening = f"... {left_out:,}"
+        if share:
+            more.opening += " more"
         if more.leaves not in (None, left_out):
             more.opening += f" with {leaves_text(more.leaves or 0)}"
         item.items.append(more)
 
-    def count(self, values: Sequence[Any]) -> int:
-        """Return how many leaves values have, `_ENDLESS` if nobody can tell.
-
-        Each object is gone through once, and counts wherever it stands: what is shared
-        on many levels has more leaves than anybody could go through.
+    def count(self, values: Sequence[Any]) -> int | None:
+        """Return how many leaves values have, None if they are too many to count.
 
         Raises:
-            RecursionError: They are too deep, maybe without an end.
+            RecursionError: They are too deep.
         """
-        total, rule_of = 0, self.context.rule_of
-        for child in values:
-            rule = rule_of(child)
+        if type(values[0]) is PyTreeDef:
+            return sum(int(treedef.num_leaves) for treedef in values)
+        number = self.count_leaves(values)
+        return number if number < _ENDLESS else None
+
+    def count_leaves(self, values: Sequence[Any]) -> int:
+        """Return how many leaves values have, at most `_ENDLESS`.
+
+        Each object is flattened once, and counts wherever it stands: what is shared on
+        many levels has more leaves than a walk could visit.
+        """
+        total = 0
+        for value in values:
+            rule = self.context.rule_of(value)
             if rule is None:
                 total += 1
                 continue
-            if id(child) not in self.counts:
-                self.counts[id(child)] = child, _ENDLESS
-                number = self.count(rule.flatten(child)[0])
-                self.counts[id(child)] = child, number
-            total = min(total + self.counts[id(child)][1], _ENDLESS)
+            if id(value) not in self.counts:
+                self.counts[id(value)] = value, _ENDLESS  # for what contains itself
+                children, _ = rule.flatten(value)
+                self.counts[id(value)] = value, self.count_leaves(children)
+            _, number = self.counts[id(value)]
+            total = min(total + number, _ENDLESS)
         return total
 
 
 def fair_share(sizes: Iterable[int], spare: int) -> int:
-    """Return how many children each node may show, if so many more can be shown in all.
+    """Return how many children each node may show.
 
-    A node with fewer leaves the rest to the others.
+    A node with fewer leaves what it does not need to the others.
+
+    Args:
+        sizes: How many children each node has.
+        spare: How many children may be shown beyond one for each node.
     """
-    left = sorted(sizes, reverse=True)
-    while left:
-        share = spare // len(left) + 1
-        if left[-1] > share:
+    remaining = sorted(sizes, reverse=True)
+    while remaining:
+        share = spare // len(remaining) + 1
+        if remaining[-1] > share:
             return share
-        spare -= left.pop() - 1
+        spare -= remaining.pop() - 1
     return _ENDLESS
-
-
-# ----------------------------------------------------------- what values are made of
-
-
-def sketch_of(value: Any, context: Context) -> Sketch | None:
-    """Return what a value is made of, None for a leaf.
-
-    Args:
-        value: The value.
-        context: Which values are nodes.
-    """
-    try:
-        if type(value) is PyTreeDef:
-            if value.is_leaf():
-                return None
-            cls = type(None) if value.type is None else value.type
-            return _sketched(cls, value.entries(), value.children(), [])
-        rule = context.rule_of(value)
-        describe = getattr(type(value), "_leafwise_sketch", None)
-        if describe is not None:
-            return describe(value)  # type: ignore[no-any-return]
-        if rule is None:
-            return None
-        children, aux = rule.flatten(value)
-        static = [
-            Child(f"{name}=", None, getattr(value, name), "static")
-            for name in static_names(value, rule)
-        ]
-        keys = rule.keys(aux, len(children))
-        return _sketched(type(value), keys, children, static)
-    except FAULTS:  # a flatten function fails: then it is shown as a leaf is
-        return None
-
-
-def _sketched(
-    cls: type, keys: Sequence[Any], values: Sequence[Any], static: list[Child]
-) -> Sketch:
-    """Return what a node of a class is made of."""
-    pairs = zip(keys, values, strict=True)
-    children = [*[Child("", key, value) for key, value in pairs], *static]
-    if cls in _PLAIN:
-        opening, closing = _PLAIN[cls]
-        return Sketch(
-            children, opening, ",)" if cls is tuple and len(keys) == 1 else closing
-        )
-    kinds = {type(key) for key in keys}
-    inner = "{}" if kinds == {DictKey} else "[]" if kinds == {SequenceKey} else ""
-    name = cls.__name__
-    return Sketch(children, f"{name}({inner[:1]}", f"{inner[1:]})")
-
-
-_PLAIN: Final = {dict: "{}", list: "[]", tuple: "()", type(None): ("None", "")}
-
-
-def label_of(key: Any) -> str:
-    """Return the text before a child in Python source.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise.show.outline import label_of
-        >>> label_of(lw.DictKey("lr")), label_of(lw.GetAttrKey("x"))
-        ("'lr': ", 'x=')
-    """
-    if type(key) is DictKey:
-        return f"{_short(key.key)}: "
-    if type(key) is GetAttrKey:
-        return f"{escape_controls(key.name)}="
-    return ""
-
-
-# -------------------------------------------------------------------------- leaves
-
-_LONGEST: Final = 200
-_SMALL: Final = 4
-_ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+(?=>)")
-_NEW_LINE: Final = re.compile(r"\s*\n\s*")
-
-
-def leaf_text(value: Any, arrays: Arrays = "short") -> str:
-    """Return a leaf as one line of text that is safe to print. Never raises.
-
-    An array is written as its dtype and shape; with its values if they are few.
-
-    Args:
-        value: The leaf.
-        arrays: `values` to write arrays by their `repr`, over several lines.
-
-    Example:
-        >>> from leafwise.show.outline import leaf_text
-        >>> leaf_text("adam"), leaf_text("x" * 1000)[-24:]
-        ("'adam'", "x...' (1,000 characters)")
-    """
-    if type(value) is PyTreeDef:
-        return "*"
-    if hasattr(type(value), "_leafwise_sketch"):  # which failed, and so would its repr
-        return f"<{type(value).__name__} that cannot be printed>"
-    if not is_array(value):
-        return _short(value)
-    if arrays == "values":
-        return "\n".join(map(escape_controls, safe_repr(value).splitlines()))
-    try:
-        form = escape_controls(str(form_of(value)))
-    except FAULTS:
-        return f"<{type(value).__name__}>"
-    with suppress(*FAULTS):  # it only says what it would be, or where no one can read
-        return f"{form}({_numbers(value.tolist())})" if _is_small(value) else form
-    return form
-
-
-def _is_small(array: Any) -> bool:
-    """Return whether the values of an array are few, and there."""
-    shape = shape_of(array)
-    is_short = shape is not None and len(shape) <= _SMALL
-    return is_short and size_of(array)[0] <= _SMALL and not is_traced(array)
-
-
-def _numbers(values: Any) -> str:
-    if isinstance(values, list):
-        return f"[{', '.join(map(_numbers, values))}]"
-    return f"{values:.6g}" if type(values) is float else _short(values)
-
-
-def _short(value: Any) -> str:
-    """Return the `repr` of a value in one line, cut if it is long."""
-    if type(value) not in (str, bytes):
-        text = _NEW_LINE.sub(" ", safe_repr(value)[: 2 * _LONGEST])
-        text = escape_controls(_ADDRESS.sub("", text))
-        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 3]}..."
-    if len(value) <= _LONGEST:
-        return escape_controls(repr(value))
-    what = "characters" if isinstance(value, str) else "bytes"
-    text = repr(value[: _LONGEST // 2])
-    return escape_controls(f"{text[:-1]}...{text[-1]} ({len(value):,} {what})")

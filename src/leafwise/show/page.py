@@ -1,8 +1,7 @@
-"""Pages of HTML that stand on their own: the frame, the colours, texts that are safe.
+"""The frame of HTML pages, and texts that are safe in them.
 
-Owns what all pages share: they load nothing, need no script, and follow the theme
-around them. The rules of `style.css` are in each page, those of `picture.css` in each
-picture.
+Pages load no other files, need no script, and follow the theme of the surrounding page.
+The rules of `style.css` are in each page, those of `picture.css` in each picture.
 """
 
 from __future__ import annotations
@@ -42,19 +41,19 @@ def framed(body: str, *, title: str | None = None) -> str:
     )
 
 
-def safe(said: str, longest: int = _LONGEST) -> str:
+def safe(text: str, longest: int = _LONGEST) -> str:
     """Return a text with invisible characters made visible, shortened and escaped."""
-    return escape(clipped(escape_controls(said[: longest + 1]), longest))
+    return escape(clipped(escape_controls(text[: longest + 1]), longest))
 
 
-def span(name: str, said: str) -> str:
+def span(name: str, text: str) -> str:
     """Return a text in an element with a CSS class; an empty text gives no element."""
-    return f'<span class="lw-{name}">{safe(said)}</span>' if said else ""
+    return f'<span class="lw-{name}">{safe(text)}</span>' if text else ""
 
 
-def caption(said: str) -> str:
+def caption(text: str) -> str:
     """Return a caption element; an empty text gives no element."""
-    return f'<div class="lw-caption">{safe(said)}</div>' if said else ""
+    return f'<div class="lw-caption">{safe(text)}</div>' if text else ""
 
 
 # --------------------------------------------------------------------------- style

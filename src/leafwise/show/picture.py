@@ -28,11 +28,11 @@ class Picture(str):
 
     def __new__(cls, text: str, forms: dict[str, str] | None = None) -> Picture:
         """Return the string, see the class."""
-        made = super().__new__(cls, text)
-        made._forms = forms or {}
-        return made
+        picture = super().__new__(cls, text)
+        picture._forms = forms or {}
+        return picture
 
-    def _repr_mimebundle_(self, **_wanted: Any) -> dict[str, str]:
+    def _repr_mimebundle_(self, **_options: Any) -> dict[str, str]:
         return {"text/plain": str(self), **self._forms}
 
     def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:

@@ -1,7 +1,4 @@
-"""Trees as Python text, laid out over lines: `pformat` and `pprint`.
-
-Builds texts of outlines; reads no tree itself.
-"""
+"""Trees as Python text, laid out over lines: `pformat` and `pprint`."""
 
 from __future__ import annotations
 
@@ -12,8 +9,9 @@ from .._text import short_repr
 from ..core.context import context_of
 from ..core.registry import GLOBAL
 from .colors import terminal_width
-from .doc import WIDTH, Part, lay_out
-from .outline import Arrays, Item, outline
+from .doc import WIDTH, lay_out
+from .outline import outline
+from .sketch import Arrays
 
 
 if TYPE_CHECKING:
@@ -76,7 +74,7 @@ def pformat(
         )
     context = context_of(is_leaf, namespace=namespace)
     root = outline(tree, context, depth=depth, most=max_leaves, arrays=arrays)
-    return lay_out(as_part(root), width)
+    return lay_out(root, width)
 
 
 def pprint(
@@ -123,11 +121,3 @@ def pprint(
     )
     charset = getattr(out, "encoding", None) or "utf-8"
     print(text.encode(charset, "backslashreplace").decode(charset), file=file)
-
-
-def as_part(item: Item) -> Part:
-    """Return an item as Python text that can still be laid out."""
-    mark = f"#{item.number} " if item.number else ""
-    opening = f"→ {mark[:-1]}" if item.role == "again" else f"{mark}{item.opening}"
-    parts = [as_part(inner) for inner in item.items]
-    return Part(opening, parts, item.closing, label=item.label, comment=item.comment)

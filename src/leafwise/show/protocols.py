@@ -1,7 +1,6 @@
-"""What rich asks objects for.
+"""Objects of leafwise as rich prints them, for `Displayable`.
 
-Owns the answer that `lazy.Shown` gives in the name of our classes. It imports rich only
-when rich asks.
+rich is imported only when it asks.
 """
 
 from __future__ import annotations
@@ -14,8 +13,8 @@ from .._text import safe_repr
 from ..core.context import context_of
 from ..core.treedef import PyTreeDef
 from ..selection.diff import TreeDiff
-from .outline import sketch_of
 from .pretty import pformat
+from .sketch import sketch_of
 
 
 _NARROWEST: Final = 20
@@ -27,7 +26,7 @@ def rich_of(value: Any, options: Any) -> Iterator[Any]:
 
     Args:
         value: The object.
-        options: Those of the console, which say how wide it is.
+        options: The options of the console, such as its width.
     """
     text: Any = import_module("rich.text").Text
     if issubclass(type(value), TreeDiff):
@@ -36,7 +35,7 @@ def rich_of(value: Any, options: Any) -> Iterator[Any]:
         return
     highlight: Any = import_module("rich.highlighter").ReprHighlighter()
     if type(value) is PyTreeDef or sketch_of(value, context_of()) is None:
-        said = safe_repr(value)
+        line = safe_repr(value)
     else:
-        said = pformat(value, width=max(options.max_width, _NARROWEST))
-    yield highlight(text(said))
+        line = pformat(value, width=max(options.max_width, _NARROWEST))
+    yield highlight(text(line))

@@ -1,23 +1,22 @@
-"""Trees as pictures: SVG that stands alone.
+"""Trees as SVG pictures that need no other files.
 
-Owns where boxes stand, and the look of the picture. What is drawn is said by `diagram`.
-
-A column for each level, from left to right; in a column, boxes in the order of the
-tree. A box stands in the middle of those inside, and subtrees as near to one another as
-their outlines allow: the tidy layout of Reingold and Tilford, turned. Letters have one
-width, so how large a text is needs no font.
+Each level of the tree is a column, from left to right, with its boxes in the order of
+the tree. A box is centred on the boxes inside it, and subtrees are as close as their
+contours allow: the tidy layout of Reingold and Tilford, turned on its side. The font is
+monospaced, so the width of a text is known without one.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from zlib import crc32
 
 from ..core.context import context_of
 from ..core.registry import GLOBAL
-from ..selection.diff import Change
 from .colors import SIGNS
-from .diagram import Box, arrows_of, scene
+from .diagram import arrows_of, boxes_of, scene, style_of
+from .fold import count_text, key_text, path_text, sign_of, value_text
+from .outline import Item
 from .page import rules_of
 from .picture import Picture
 from .text import clipped, columns
@@ -30,11 +29,11 @@ if TYPE_CHECKING:
 _LETTER: Final = 7.25  # pixels, of a monospaced font of 12
 _HEIGHT: Final = 22
 _STEP: Final = 27  # from one box to the next one below
-_APART: Final = 6  # more than that between boxes which are not inside one box
+_EXTRA: Final = 6  # additional space between boxes that are not inside the same box
 _GAP: Final = 34  # between columns
 _INSIDE: Final = 8  # between a text and the edges of its box
 _MARGIN: Final = 12
-_LONGEST_KEY: Final = 28
+_LONGEST_KEY: Final = 40
 _LONGEST: Final = 36
 
 
@@ -51,7 +50,7 @@ def to_svg(
     """Return a tree as an SVG picture that follows the reader's light or dark theme.
 
     The picture needs neither fonts nor scripts, and loads nothing from the network.
-    Each box has its key path as a tooltip. Siblings of equal structure are one box,
+    Each box has its key path as a tooltip. Neighbours of equal structure are one box,
     `x 12`. An object that occurs again is shown as `→ #1`, with a dashed line to the
     box with that number. Equal trees give equal pictures.
 
@@ -71,107 +70,125 @@ def to_svg(
         (True, True)
     """
     context = context_of(is_leaf, namespace=namespace)
-    boxes = scene(tree, context, select, depth, max_leaves, collapse)
-    text = _Drawing(boxes).text()
+    root = scene(tree, context, select, depth, max_leaves, collapse)
+    text = _Drawing(root).text()
     return Picture(text, {"image/svg+xml": text})
 
 
 # -------------------------------------------------------------------------- places
 
 
-def centres(boxes: list[Box]) -> list[float]:
+def centres(root: Item) -> dict[Item, float]:
     """Return the distance from the top to the middle of each box.
 
     Args:
-        boxes: The boxes of a tree, each before those inside.
+        root: The outline that is drawn.
 
     Example:
         >>> import leafwise as lw
         >>> from leafwise.core.context import context_of
         >>> from leafwise.show.diagram import scene
         >>> from leafwise.show.svg import centres
-        >>> centres(scene({"a": [1, 2, 3], "b": 4}, context_of(None)))
+        >>> root = scene({"a": [1, 2, 3], "b": 4}, context_of(None))
+        >>> list(centres(root).values())
         [51.5, 38.0, 11.0, 38.0, 65.0, 65.0]
     """
-    shifts: dict[int, float] = {}  # of each box against the one that it is in
-    edges: dict[int, list[tuple[float, float]]] = {}  # of what is below: first, last
+    boxes = boxes_of(root)
+    shifts: dict[Item, float] = {}  # of each box against the one that it is in
+    contours: dict[Item, list[_Span]] = {}
     for box in reversed(boxes):
-        below: list[tuple[float, float]] = []
-        for inner in box.boxes:
-            # put its subtree below the others, whose edges then include its
-            shift, put = 0.0, edges.pop(inner.number)
-            pairs = zip(below, put, strict=False)
-            for level, ((_, last), (first, _)) in enumerate(pairs):
-                shift = max(shift, last + _STEP + _APART * (level > 0) - first)
-            for level, (first, last) in enumerate(put):
+        below: list[_Span] = []
+        for inner in box.children:
+            contour = contours.pop(inner)
+            shift = _clearance(below, contour)
+            shifts[inner] = shift
+            for level, (first, last) in enumerate(contour):
                 if level < len(below):
-                    below[level] = below[level][0], last + shift
+                    top, _ = below[level]
+                    below[level] = top, last + shift
                 else:
                     below.append((first + shift, last + shift))
-            shifts[inner.number] = shift
         middle = 0.0
-        if box.boxes:
-            middle = (shifts[box.boxes[0].number] + shifts[box.boxes[-1].number]) / 2
-        for inner in box.boxes:
-            shifts[inner.number] -= middle
-        rest = [(first - middle, last - middle) for first, last in below]
-        edges[box.number] = [(0.0, 0.0), *rest]
-    found = [0.0] * len(boxes)
+        if box.children:
+            middle = (shifts[box.children[0]] + shifts[box.children[-1]]) / 2
+        for inner in box.children:
+            shifts[inner] -= middle
+        lower = [(first - middle, last - middle) for first, last in below]
+        contours[box] = [(0.0, 0.0), *lower]
+    positions = {root: 0.0}
     for box in boxes:
-        for inner in box.boxes:
-            found[inner.number] = found[box.number] + shifts[inner.number]
-    top = min(found) - _HEIGHT / 2
-    return [y - top for y in found]
+        for inner in box.children:
+            positions[inner] = positions[box] + shifts[inner]
+    top = min(positions.values()) - _HEIGHT / 2
+    return {box: positions[box] - top for box in boxes}
+
+
+_Span: TypeAlias = tuple[float, float]
+"""The middle of the first and of the last box of a subtree on one level."""
+
+
+def _clearance(above: list[_Span], below: list[_Span]) -> float:
+    """Return how far a subtree has to move down to stand below another one."""
+    clearance = 0.0
+    spans = zip(above, below, strict=False)
+    for level, ((_, last), (first, _)) in enumerate(spans):
+        step = _STEP + _EXTRA if level else _STEP
+        clearance = max(clearance, last + step - first)
+    return clearance
 
 
 # ------------------------------------------------------------------------- writing
 
 
 class _Drawing:
-    """The picture of some boxes."""
+    """The picture of an outline.
 
-    def __init__(self, boxes: list[Box]) -> None:
-        self.boxes = boxes
-        self.texts: list[list[tuple[str, str]]] = []  # of each box, with what they are
-        for box in boxes:
-            key, said = clipped(box.key, _LONGEST_KEY), clipped(box.text, _LONGEST)
-            texts = {
-                "sign": f"{box.sort} " if isinstance(box.item.value, Change) else "",
-                "key": f"{key}: " if key and said and box.depth else key,
-                "value": said,
-                "count": f" x {box.count}" if box.count > 1 else "",
-            }
-            self.texts.append([(part, text) for part, text in texts.items() if text])
-        self.widths = [
-            round(sum(columns(text) for _, text in texts) * _LETTER) + 2 * _INSIDE
-            for texts in self.texts
-        ]
-        self.ys = [y + _MARGIN for y in centres(boxes)]
-        widest: dict[int, int] = {}
-        for box, width in zip(boxes, self.widths, strict=True):
-            widest[box.depth] = max(widest.get(box.depth, 0), width)
-        self.lefts, self.rights, x = {}, {}, _MARGIN
-        for depth, width in sorted(widest.items()):
-            self.lefts[depth], self.rights[depth] = x, x + width
+    Attributes:
+        boxes: The boxes, in the order of the tree.
+        texts: The texts in each box, by what they are.
+        widths: The width of each box.
+        ys: The middle of each box.
+        lefts: The left edge of each column.
+        rights: The right edge of each column.
+    """
+
+    def __init__(self, root: Item) -> None:
+        self.boxes = boxes_of(root)
+        self.texts: dict[Item, dict[str, str]] = {}
+        self.widths: dict[Item, int] = {}
+        columns_widths: dict[int, int] = {}
+        for box in self.boxes:
+            texts = _texts_of(box)
+            letters = sum(columns(text) for text in texts.values())
+            width = round(letters * _LETTER) + 2 * _INSIDE
+            self.texts[box] = texts
+            self.widths[box] = width
+            columns_widths[box.depth] = max(columns_widths.get(box.depth, 0), width)
+        self.ys = {box: y + _MARGIN for box, y in centres(root).items()}
+        self.lefts: dict[int, int] = {}
+        self.rights: dict[int, int] = {}
+        x = _MARGIN
+        for depth, width in sorted(columns_widths.items()):
+            self.lefts[depth] = x
+            self.rights[depth] = x + width
             x += width + _GAP
         self.width = x - _GAP + _MARGIN
-        self.height = round(max(self.ys) + _HEIGHT / 2 + _MARGIN)
+        self.height = round(max(self.ys.values()) + _HEIGHT / 2 + _MARGIN)
 
     def text(self) -> str:
         """Return the picture."""
-        arrows = arrows_of(self.boxes)
-        drawn = [self.box(box) for box in self.boxes]
-        lines = [self.line(start, named) for start, _, named in arrows]
-        back = [(named, end) for _, end, named in arrows if end is not named]
-        lines += [self.back(named, end) for named, end in back]
-        dots = {
-            end.number: f'<circle class="end" cx="{self.right(end)}" '
-            f'cy="{_at(self.ys[end.number])}" r="3"/>'
-            for _, end in back
-        }
-        body = "\n".join([*lines, *drawn, *dots.values()])
+        lines = []
+        references = []
+        targets: dict[Item, str] = {}
+        for start, end, box in arrows_of(self.boxes):
+            lines.append(self.line(start, box))
+            if end is not box:
+                references.append(self.reference(box, end))
+                targets[end] = self.dot(end)
+        boxes = [self.box(box, number) for number, box in enumerate(self.boxes)]
+        body = "\n".join([*lines, *references, *boxes, *targets.values()])
         name = f"lw{crc32(body.encode()):08x}"
-        width = self.width + _GAP * bool(back)
+        width = self.width + _GAP if references else self.width
         size = f'width="{width}" height="{self.height}"'
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" class="leafwise-diagram" '
@@ -180,64 +197,91 @@ class _Drawing:
             f"<style>{_STYLE}</style>\n{body.replace(_NAME, name)}\n</svg>"
         )
 
-    def box(self, box: Box) -> str:
+    def box(self, box: Item, number: int) -> str:
         """Return a box with its text; its tooltip has its key path, and what it is."""
-        said = [box.where, box.text]
-        if box.item.kind and not isinstance(box.item.value, Change):
-            said.append(box.item.kind)
-        if box.count > 1:
-            said.append(f"and {box.count - 1} of equal structure")
-        title = "\n".join(filter(None, [*said, box.item.comment]))
-        number, y = box.number, self.ys[box.number]
-        left = self.lefts[box.depth]
-        width = self.widths[number]
-        sort = SIGNS[box.sort].word if box.sort in SIGNS else box.sort
-        stacked = "" if box.count < 2 else _rect(left + 4, y + 4, width)
+        notes = [path_text(box), value_text(box)]
+        if box.kind is not None:
+            notes.append(box.kind.value)
+        if count_text(box):
+            notes.append(f"and {len(box.members) - 1} of equal structure")
+        notes.append(box.comment)
+        title = "\n".join(note for note in notes if note)
+        left = self.left(box)
+        y = self.ys[box]
+        width = self.widths[box]
+        rectangles = _rectangle(left, y, width)
+        if box.members:  # a second one behind it
+            rectangles = _rectangle(left + 4, y + 4, width) + rectangles
         texts = "".join(
-            f'<tspan class="{part}">{_escaped(text)}</tspan>'
-            for part, text in self.texts[number]
+            f'<tspan class="{name}">{_escaped(text)}</tspan>'
+            for name, text in self.texts[box].items()
         )
         return (
-            f'<g id="{_NAME}-{number}" class="{sort}">'
-            f"<title>{_escaped(title)}</title>"
-            f"{stacked}{_rect(left, y, width)}"
-            f'<text x="{left + _INSIDE}" y="{_at(y + 4)}">{texts}</text></g>'
+            f'<g id="{_NAME}-{number}" class="{style_of(box)}">'
+            f"<title>{_escaped(title)}</title>{rectangles}"
+            f'<text x="{left + _INSIDE}" y="{_number(y + 4)}">{texts}</text></g>'
         )
 
-    def line(self, start: Box, end: Box) -> str:
+    def line(self, start: Item, end: Item) -> str:
         """Return the line from a box to one inside it."""
-        x, y = self.right(start), self.ys[start.number]
-        turn, end_x = self.rights[start.depth], self.lefts[end.depth]
-        middle, end_y = (turn + end_x) / 2, self.ys[end.number]
-        return (
-            f'<path class="line" d="M{x} {_at(y)}H{turn}C{_at(middle)} {_at(y)} '
-            f'{_at(middle)} {_at(end_y)} {end_x} {_at(end_y)}"/>'
-        )
+        x = self.right(start)
+        y = _number(self.ys[start])
+        turn = self.rights[start.depth]
+        end_x = self.left(end)
+        end_y = _number(self.ys[end])
+        middle = _number((turn + end_x) / 2)
+        curve = f"C{middle} {y} {middle} {end_y} {end_x} {end_y}"
+        return f'<path class="line" d="M{x} {y}H{turn}{curve}"/>'
 
-    def back(self, again: Box, first: Box) -> str:
-        """Return the line from where an object occurs again to where it is drawn."""
-        x, y = self.right(again), self.ys[again.number]
-        end_x, end_y = self.right(first), self.ys[first.number]
+    def reference(self, again: Item, first: Item) -> str:
+        """Return the line from where an object occurs again to its first box."""
+        x = self.right(again)
+        y = _number(self.ys[again])
+        end_x = self.right(first)
+        end_y = _number(self.ys[first])
         turn = max(x, end_x) + _GAP
-        return (
-            f'<path class="back" d="M{x} {_at(y)}'
-            f'C{turn} {_at(y)} {turn} {_at(end_y)} {end_x} {_at(end_y)}"/>'
-        )
+        curve = f"C{turn} {y} {turn} {end_y} {end_x} {end_y}"
+        return f'<path class="back" d="M{x} {y}{curve}"/>'
 
-    def right(self, box: Box) -> int:
-        """Return where a box ends."""
-        return self.lefts[box.depth] + self.widths[box.number]
+    def dot(self, box: Item) -> str:
+        """Return the end of the lines to a box that occurs again."""
+        x = self.right(box)
+        return f'<circle class="end" cx="{x}" cy="{_number(self.ys[box])}" r="3"/>'
+
+    def left(self, box: Item) -> int:
+        """Return the left edge of a box."""
+        return self.lefts[box.depth]
+
+    def right(self, box: Item) -> int:
+        """Return the right edge of a box."""
+        return self.left(box) + self.widths[box]
 
 
-_NAME: Final = "\0"  # in no text; stands for the name, which is made of the rest
+_NAME: Final = "\0"  # in no text; replaced by the name, which is a sum of the body
 
 
-def _rect(x: int, y: float, width: int) -> str:
-    top = _at(y - _HEIGHT / 2)
+def _texts_of(box: Item) -> dict[str, str]:
+    """Return the texts in a box, by what they are."""
+    sign = sign_of(box)
+    key = clipped(key_text(box), _LONGEST_KEY)
+    value = clipped(value_text(box), _LONGEST)
+    if key and value and box.above is not None:
+        key += ": "
+    texts = {
+        "sign": f"{sign} " if sign else "",
+        "key": key,
+        "value": value,
+        "count": count_text(box),
+    }
+    return {name: text for name, text in texts.items() if text}
+
+
+def _rectangle(x: int, y: float, width: int) -> str:
+    top = _number(y - _HEIGHT / 2)
     return f'<rect x="{x}" y="{top}" width="{width}" height="{_HEIGHT}" rx="4"/>'
 
 
-def _at(number: float) -> str:
+def _number(number: float) -> str:
     return f"{number:.1f}".removesuffix(".0")
 
 
@@ -252,12 +296,12 @@ def _escaped(text: str) -> str:
 
 def _sign_rules(theme: str) -> str:
     """Return the rules of CSS for changes, `light` or `dark`."""
-    return "".join(
-        f".leafwise-diagram .{sign.word} rect{{stroke:{colour};fill:{colour};"
-        "fill-opacity:.12}"
-        for sign in SIGNS.values()
-        for colour in [getattr(sign, theme)]
-    )
+    rules = []
+    for sign in SIGNS.values():
+        colour = sign.light if theme == "light" else sign.dark
+        paint = f"stroke:{colour};fill:{colour};fill-opacity:.12"
+        rules.append(f".leafwise-diagram .{sign.word} rect{{{paint}}}")
+    return "".join(rules)
 
 
 _MEDIA: Final = "@media (prefers-color-scheme:dark){"

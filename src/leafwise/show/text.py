@@ -37,10 +37,10 @@ def clipped(text: str, width: int) -> str:
     """
     if len(text) <= width and columns(text) <= width:
         return text
-    taken = 0
+    used = 0
     for place, letter in enumerate(text):
-        taken += _column(letter)
-        if taken >= width and (taken > width or text[place + 1 :]):
+        used += _column(letter)
+        if used >= width and (used > width or text[place + 1 :]):
             return f"{text[:place]}…"
     return text
 

@@ -33,7 +33,7 @@ from typing import (
 )
 
 from ..._lazy import need
-from ..._text import safe_repr, short_repr, typed_repr
+from ..._text import add_note, safe_repr, short_repr, typed_repr
 from ...core.matching import describe
 from ...core.register import StaticRule
 from ...core.registry import current, install
@@ -262,11 +262,15 @@ class _Plan:
         self.last = LastGraph()
         self._indexes: tuple[GraphDef[Any] | None, tuple[int, ...]] = None, ()
 
-        def inside(*inputs: Any) -> Any:
-            return self.run(*inputs)
+        def inside(graphdef: Any, key: Any, values: Any, donated: Any) -> Any:
+            return self.run(graphdef, key, values, donated)
 
-        self.inside = inside
-        inside.__name__ = getattr(function, "__name__", type(function).__name__)
+        # jax's messages name the function of the user and say where it is
+        named_inside: Any = dressed(function)(inside)
+        named_inside.__signature__ = inspect.Signature.from_callable(
+            inside, follow_wrapped=False
+        )
+        self.inside: Call = named_inside
 
     def split(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], *, whole: bool = False
@@ -321,10 +325,52 @@ class _Plan:
 
         def called(*args: Any, **kwargs: Any) -> Any:
             taken, inputs = self.split(args, kwargs)
-            changes, lists = transformed(*inputs)
+            try:
+                changes, lists = transformed(*inputs)
+            except TypeError as error:
+                values, _ = taken
+                _note_untraceable(error, self.inside, inputs[0].paths, values)
+                raise
             return put_back(changes, lists, *taken)
 
         return called
+
+
+def _note_untraceable(
+    error: TypeError, function: Call, paths: Iterable[Path], values: Iterable[Any]
+) -> None:
+    """Note on an error which argument has a value that jax cannot trace, if any has."""
+    eval_shape = need("jax", "nn.jit").eval_shape
+    for path, value in zip(paths, values, strict=True):
+        try:
+            eval_shape(_identity, value)
+        except TypeError:
+            name = function.__qualname__
+            add_note(
+                error,
+                f"{named(path)} of {name} is a {type(value).__name__}, "
+                "which jax cannot trace: name the argument in static_argnames, or put "
+                "the value into a static attribute of a leafwise.Pytree",
+            )
+            return
+
+
+def _identity(value: T) -> T:
+    return value
+
+
+def _check_options(name: str, options: Mapping[str, Any], known: Any) -> None:
+    """Refuse options that a transform does not have, as Python does.
+
+    Raises:
+        TypeError: There is one.
+    """
+    for option in options:
+        if option not in known.__annotations__:
+            raise TypeError(
+                f"{name}() got an unexpected keyword argument {option!r}; its options "
+                f"are {', '.join(known.__annotations__)}"
+            )
 
 
 # -------------------------------------------------------------------------------- jit
@@ -402,6 +448,7 @@ def jit(function: Call | None = None, /, **options: Unpack[JitOptions]) -> Any:
 
     Modelled on `flax.nnx.jit`.
     """
+    _check_options("jit", options, JitOptions)
     if function is None:
         return functools.partial(jit, **options)
     like, rest = dressed(function), dict[str, Any](options)
@@ -474,6 +521,7 @@ def remat(function: Call | None = None, /, **options: Unpack[RematOptions]) -> A
 
     Modelled on `flax.nnx.remat`.
     """
+    _check_options("remat", options, RematOptions)
     if function is None:
         return functools.partial(remat, **options)
     like = dressed(function)
@@ -797,6 +845,7 @@ def grad(
 
     Modelled on `flax.nnx.grad`.
     """
+    _check_options("grad", options, AllGradOptions)
     if function is None:
         return functools.partial(grad, argnums=argnums, **options)
     differentiate: Call = value_and_grad
@@ -889,6 +938,7 @@ def vmap(
 
     Modelled on `flax.nnx.vmap`.
     """
+    _check_options("vmap", options, VmapOptions)
     if function is None:
         return functools.partial(vmap, in_axes=in_axes, out_axes=out_axes, **options)
     in_axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes

@@ -1,0 +1,115 @@
+"""Programs that are written as for Flax NNX."""
+
+import numpy as np
+import pytest
+
+import leafwise as lw
+from leafwise import nn
+
+
+def test_pairs_of_a_flat_state():
+    """A flat state is a sequence of pairs, and is made of one."""
+    state = nn.State({"a": {0: nn.Param(1.0)}, "b": 2})
+    flat = nn.to_flat_state(state)
+    assert [path for path, _ in flat] == [("a", 0), ("b",)]
+    assert nn.from_flat_state([(path, value) for path, value in flat]) == state
+    assert nn.from_flat_state(dict(flat)) == state
+
+
+@pytest.mark.parametrize("make", [nn.List, nn.Dict, nn.Sequential])
+def test_containers_are_modules(make):
+    container = make()
+    assert isinstance(container, nn.Module)
+    assert container.eval() is container
+    assert not container.is_training
+    assert container.sow(nn.Intermediate, "seen", 1)
+
+
+def test_train_and_eval_return_the_tree():
+    layers = [nn.Module()]
+    assert nn.eval(layers) is layers
+    assert not layers[0].is_training
+    assert nn.train(layers) is layers
+    assert layers[0].is_training
+
+
+def test_an_object_is_no_pytree():
+    with pytest.raises(ValueError, match="Tree is an Object, which is no pytree"):
+        type("Tree", (nn.Object,), {}, pytree=True)
+
+
+@pytest.mark.parametrize(
+    ("transform", "option"),
+    [(nn.jit, "out_shardings"), (nn.vmap, "foo"), (nn.grad, "foo"), (nn.remat, "foo")],
+)
+def test_unknown_options_are_refused(transform, option):
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):
+        transform(**{option: 1})
+    with pytest.raises(TypeError, match=f"unexpected keyword argument '{option}'"):
+        transform(abs, **{option: 1})
+
+
+def notes_on_arguments(error):
+    """Return our notes; jax adds some of its own."""
+    notes = getattr(error, "__notes__", [])
+    return [note for note in notes if note.startswith("argument ")]
+
+
+class TestWithJax:
+    @pytest.fixture(autouse=True)
+    def jax(self, need):
+        return need("jax")
+
+    def test_layers_know_their_sizes(self):
+        linear = nn.Linear(2, 3, use_bias=False, rngs=nn.Rngs(0))
+        assert (linear.in_features, linear.out_features) == (2, 3)
+        assert linear.bias is None
+        assert linear(np.ones(2)).shape == (3,)
+        assert nn.BatchNorm(3).num_features == 3
+
+    def test_what_jax_cannot_trace_is_named(self):
+        def function(config):
+            return config["x"]
+
+        with pytest.raises(TypeError, match="function") as caught:
+            nn.jit(function)({"name": "a", "x": 1.0})
+        [note] = notes_on_arguments(caught.value)
+        assert note.startswith("argument 0 at ('name',) of ")
+        assert "is a str, which jax cannot trace" in note
+        assert "static_argnames" in note
+        assert nn.jit(function)({"x": 1.0}) == 1.0
+
+    def test_errors_of_a_function_get_no_note(self):
+        def function(x):
+            raise TypeError("mine")
+
+        with pytest.raises(TypeError, match="mine") as caught:
+            nn.jit(function)(1.0)
+        assert not notes_on_arguments(caught.value)
+
+
+class TestForeignLayers:
+    """A module refuses a layer of another library, which would be left out of all."""
+
+    def layers(self, need):
+        jax = need("jax")
+        nnx = need("flax.nnx")
+        equinox = need("equinox")
+        yield nnx.Linear(2, 3, rngs=nnx.Rngs(0))
+        yield equinox.nn.Linear(2, 3, key=jax.random.key(0))
+
+    def test_they_are_refused(self, need):
+        for layer in self.layers(need):
+            module = nn.Module()
+            for value in (layer, lw.data(layer), lw.data([layer])):
+                with pytest.raises(lw.errors.KindError, match="knows as a node"):
+                    module.layer = value
+            with pytest.raises(lw.errors.KindError, match="knows as a node"):
+                nn.List([layer])
+
+    def test_a_plain_pytree_may_have_them(self, need):
+        """Its user calls jax, which sees the arrays inside."""
+        for layer in self.layers(need):
+            tree = lw.Pytree()
+            tree.layer = lw.data(layer)
+            assert lw.tree_leaves(tree) == [layer]

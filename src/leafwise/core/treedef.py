@@ -90,17 +90,17 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     _mode: Mode
     _nodes: Sequence[Entry]  # a list that a walk noted, or the code: a tuple
     _runner: Runner
-    _uses: int  # counted by the engine's runner of structures that are not compiled
+    _uses: int  # counted by the engine while the structure is not compiled
 
     def __init__(self) -> None:
         raise TypeError(
             "a PyTreeDef is made from a tree: use leafwise.tree_structure(tree)"
         )
 
-    @classmethod
-    def _make(cls, nodes: Sequence[Entry], count: int, mode: Mode) -> PyTreeDef:
+    @staticmethod
+    def _make(nodes: Sequence[Entry], count: int, mode: Mode) -> PyTreeDef:
         """Return the treedef of a code, or of a list of nodes that a walk noted."""
-        treedef = object.__new__(cls)
+        treedef = object.__new__(PyTreeDef)  # a class method would take longer
         treedef._nodes = nodes
         treedef._count = count
         treedef._mode = mode
@@ -697,6 +697,27 @@ def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
 def code_of(treedef: PyTreeDef) -> Code:
     """Return the nodes of a treedef in post-order; see `walk`."""
     return treedef._code
+
+
+def mode_of(treedef: PyTreeDef) -> Mode:
+    """Return the mode of a treedef."""
+    return treedef._mode
+
+
+def runner_of(treedef: PyTreeDef) -> Runner:
+    """Return what builds and matches the trees of a treedef."""
+    return treedef._runner
+
+
+def set_runner(treedef: PyTreeDef, runner: Runner) -> None:
+    """Let something else build and match the trees of a treedef, in the same way."""
+    treedef._runner = runner
+
+
+def count_use(treedef: PyTreeDef) -> int:
+    """Count a use of a treedef, and return how many there were."""
+    treedef._uses += 1
+    return treedef._uses
 
 
 def treedef_of(steps: Iterable[Step], mode: Mode) -> PyTreeDef:

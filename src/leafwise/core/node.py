@@ -9,7 +9,7 @@ identity: two treedefs agree on a node only if the same registration made both.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, TypeAlias
 
 from .._records import Sealed
@@ -134,6 +134,17 @@ class Rule(Sealed):
     def empty(self, aux: Any, /) -> Any:
         """Return an empty node for `unflatten_into`, None if that is impossible."""
         return None
+
+    def static_names(self, node: Any, /) -> Sequence[str]:
+        """Return the names of the attributes of a node that are aux data, if known."""
+        return ()
+
+    def with_static(self, aux: Any, values: Mapping[str, Any], /) -> Any:
+        """Return aux data in which the attributes of these names have other values.
+
+        Only called for names that `static_names` returns.
+        """
+        raise NotImplementedError
 
     # --------------------------------------------------------------------- matching
 

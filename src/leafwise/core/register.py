@@ -200,7 +200,7 @@ class DataclassRule(BoundRule):
     """
 
     _keys: tuple[Any, ...] = ()
-    _counts: tuple[int, int] = (0, 0)
+    _meta: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -239,7 +239,7 @@ class DataclassRule(BoundRule):
             unflatten=rebuild or unflatten,
             form=form if rebuild is None and dropped is None else None,
             _keys=attribute_keys(data_fields),
-            _counts=(len(data_fields), len(meta_fields)),
+            _meta=meta_fields,
             **given,
         )
 
@@ -250,7 +250,16 @@ class DataclassRule(BoundRule):
         return tuple(key.name for key in self._keys), aux
 
     def validate(self, arity: int, aux: Any) -> bool:
-        return type(aux) is tuple and (arity, len(aux)) == self._counts
+        if type(aux) is not tuple:
+            return False
+        return arity == len(self._keys) and len(aux) == len(self._meta)
+
+    def static_names(self, _node: Any) -> Sequence[str]:
+        return self._meta
+
+    def with_static(self, aux: Any, values: Mapping[str, Any]) -> Any:
+        pairs = zip(self._meta, aux, strict=True)
+        return tuple(values.get(name, value) for name, value in pairs)
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:

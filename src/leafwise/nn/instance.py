@@ -892,13 +892,17 @@ def object_rule(cls: Any, **given: Any) -> Rule:
         set_statics(node, aux)
         return node
 
+    own_flatten = flatten_unchecked if is_unchecked(cls) else flatten
+    if cls._leafwise_has_items:
+        return ObjectRule(cls, own_flatten, fill, **given)
+
+    def static_names(node: Any) -> Sequence[str]:
+        static: Sequence[str] = own_flatten(node)[1].fields.static
+        return static
+
     form = Shaped("_leafwise_fields", object.__new__, put_table, put_fields, Statics)
     return ObjectRule(
-        cls,
-        flatten_unchecked if is_unchecked(cls) else flatten,
-        fill,
-        form=None if cls._leafwise_has_items else form,
-        **given,
+        cls, own_flatten, fill, form=form, static_names=static_names, **given
     )
 
 

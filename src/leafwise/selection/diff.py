@@ -48,7 +48,7 @@ from ..equality.leaves import (
 from ..errors import EditError
 from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
 from .edit import Delete, Edit, Insert, Move, Set, rebuild
-from .select import DEPTH_IN_DOUBT, check_cycles, keys_of, selector, static_names
+from .select import DEPTH_IN_DOUBT, check_cycles, keys_of, selector
 
 
 Tree = TypeVar("Tree")
@@ -942,8 +942,8 @@ class _Comparing:
         rows = [(*row, "", None) for row in pairs if not self.same_at_sight(*row[1:])]
         if rule.same_aux(aux, other_aux):
             return "", rows
-        names = static_names(a, rule)
-        if not names or names != static_names(b, rule):
+        names = rule.static_names(a)
+        if not names or names != rule.static_names(b):
             return "aux", ()
         statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
         changes = [

@@ -392,12 +392,18 @@ def _changed_object(
     children, aux = rule.flatten(node)
     children = [*children]
     places = {key: n for n, key in enumerate(rule.keys(aux, len(children)))}
+    static_names = () if has_kinds(node) else rule.static_names(node)
+    statics: dict[str, Any] = {}
     rest: list[tuple[Any, Edit]] = []
     for key, edit in edits:
         if type(edit) is Set and key in places:
             children[places[key]] = edit.value
+        elif type(edit) is Set and key.entry in static_names:
+            statics[key.name] = edit.value
         else:
             rest.append((key, edit))
+    if statics:
+        aux = rule.with_static(aux, statics)
     made = rule.unflatten(aux, children)
     extras = None if rule.extras is None else rule.extras(made)
     refusal = (
@@ -431,8 +437,6 @@ def _changed_object(
             drop(store, old)
             if type(edit) is Rename:
                 put(store, new, value)
-        elif type(edit) is Set and not is_item and not has_kinds(node):
-            object.__setattr__(made, old, edit.value)  # a static field
         else:
             put(store, new, edit.value)
     return made

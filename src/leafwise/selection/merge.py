@@ -60,7 +60,6 @@ from .select import (
     has_kinds,
     keys_of,
     selector,
-    static_names,
     with_article,
 )
 
@@ -627,5 +626,5 @@ def fields_of(node: Any, rule: Rule) -> dict[Any, Any]:
     children = children_of(node, rule)
     if any(type(key) is not GetAttrKey for key in children):
         return {}
-    names = static_names(node, rule)
+    names = rule.static_names(node)
     return {**children, **{GetAttrKey(name): getattr(node, name) for name in names}}

@@ -42,7 +42,7 @@ from .._text import (
 from ..core.context import Context, path_of, plain_context, stopping_context
 from ..core.keypath import KeyPath, keystr, parse_literal
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from ..core.node import Fields, Rule, Shaped
+from ..core.node import Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
@@ -393,17 +393,6 @@ def check_cycles(trees: list[Any], context: Context) -> None:
 # --------------------------------------------------------------- children of a node
 
 
-def static_names(node: Any, rule: Rule) -> Sequence[str]:
-    """Return the names of the static fields of a node, as far as they are known."""
-    form = rule.form
-    if isinstance(form, Fields):
-        return form.meta
-    if isinstance(form, Shaped):
-        static: Sequence[str] = rule.flatten(node)[1].fields.static
-        return static
-    return ()
-
-
 def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
     """Return the keys of a node's children."""
     children, aux = rule.flatten(node)
@@ -416,6 +405,19 @@ def children_of(node: Any, rule: Rule) -> dict[Any, Any]:
         return {DictKey(key): child for key, child in rule.items(node).items()}
     children, aux = rule.flatten(node)
     return dict(zip(rule.keys(aux, len(children)), children, strict=True))
+
+
+def fields_of(node: Any, rule: Rule) -> dict[GetAttrKey, Any]:
+    """Return children and static attributes of an object by key.
+
+    There are none if its children have other keys than names of attributes.
+    """
+    fields = children_of(node, rule)
+    if any(type(key) is not GetAttrKey for key in fields):
+        return {}
+    for name in rule.static_names(node):
+        fields[GetAttrKey(name)] = getattr(node, name)
+    return fields
 
 
 def has_kinds(node: Any) -> bool:
@@ -493,7 +495,7 @@ def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
         wanted = step.name, DictKey(step.name)  # not the number with these digits
         found = [pair for pair in found if pair[0] in wanted]
     if not found and step.key is not None:
-        names = [name for name in static_names(node, rule) if name == step.name]
+        names = [name for name in rule.static_names(node) if name == step.name]
         statics: list[Any] = [(GetAttrKey(name), getattr(node, name)) for name in names]
         if has_kinds(node) and isinstance(node, Mapping):
             statics += [(DictKey(key), value) for key, value in node.items()]
@@ -898,7 +900,7 @@ def no_match(what: Selector, start: Place, context: Context) -> PathError:
     node, where = place.value, (context.root + place.path).where()
     rule = context.rule_of(node)
     keys = [] if rule is None else [safe_str(key) for key in keys_of(node, rule)]
-    keys += [] if rule is None else [f".{name}" for name in static_names(node, rule)]
+    keys += [] if rule is None else [f".{name}" for name in rule.static_names(node)]
     if type(node) is list and all(type(x) is dict and "name" in x for x in node):
         keys = [f"[name={short_repr(item['name'])}]" for item in node]
     if rule is None:

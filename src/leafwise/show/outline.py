@@ -22,7 +22,6 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array, is_traced, shape_of, size_of
 from ..selection.diff import form_of
-from ..selection.select import static_names
 from .doc import Child, Sketch
 from .text import leaves_text
 
@@ -361,7 +360,7 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
         children, aux = rule.flatten(value)
         static = [
             Child(f"{name}=", None, getattr(value, name), "static")
-            for name in static_names(value, rule)
+            for name in rule.static_names(value)
         ]
         keys = rule.keys(aux, len(children))
         return _sketched(type(value), keys, children, static)

@@ -24,7 +24,6 @@ from ..equality import exact
 from ..equality.arrays import is_array
 from ..equality.leaves import alike
 from ..ops.inspect import explain_leaf
-from ..selection.select import static_names
 
 
 def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -> None:
@@ -142,7 +141,7 @@ class _Example:
         self.children, self.aux = self.flatten(node)
         count = len(self.children)
         self.keys = _call("its keys cannot be read", rule.keys, self.aux, count)
-        names = static_names(node, rule)
+        names = rule.static_names(node)
         self.data: Any = tuple(getattr(node, name) for name in names)
         if not names:
             self.data = rule.node_data(self.aux)

@@ -1,6 +1,5 @@
 """Lists and dicts without quotes, and what any text becomes."""
 
-import dataclasses
 import json
 
 import pytest
@@ -101,13 +100,25 @@ def test_any_text_is_a_value(text):
         assert repr(guess(f"[{text}]")) == repr([value])
 
 
-@lw.register_dataclass
-@dataclasses.dataclass
-class Activation:
-    function: object = len
-
-
 def test_a_text_is_no_function():
-    """Where an attribute is a function, an override by its name is refused."""
+    """Where a value is a function, an override by its name is refused."""
     with pytest.raises(EditError, match="is not a builtin_function"):
-        lw.override(Activation(), ["function=print"])
+        lw.override({"function": len}, ["function=print"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1", "-2", "+3", "0.1", ".5", "1.", "1e3", "1e-3", "-0.5E+2", "0x10", "0o17"),
+        *("true", "false", "True", "null", ".inf", "-.inf", ".nan", "1_000", "3.10"),
+        *("a", "a b", "a-b", "1.2.3", "yes", "on", "off", "10%", "http://a:80/b"),
+        *("'1'", '"1"', "'a, b'", "[]", "{}", "[a, 1]", "[[1], {a: b c}]", "{a: [x]}"),
+        *("[null, true, 1.5, '1']", "{a: {b: 1}}", "[\"x\", 'y']"),
+    ],
+)
+def test_an_added_value_is_read_as_in_yaml(text, tmp_path):
+    """Numbers, constants, lists and dicts are; anything else is a string."""
+    pytest.importorskip("ruamel.yaml")
+    file = tmp_path / "a.yaml"
+    file.write_text(f"a: {text}\n")
+    assert repr(lw.override({"b": "x"}, f"+a={text}")["a"]) == repr(lw.read(file)["a"])

@@ -410,7 +410,7 @@ def put(options: argparse.Namespace) -> Report:
         return guess(text) if number is None else number
 
     overrides = Overrides(value_of, context_of(namespace=_NAMESPACE))
-    return _written(overrides.applied(tree, options.changes), source, options)
+    return _written(overrides.apply(tree, options.changes), source, options)
 
 
 def _edited(options: argparse.Namespace, edit: Callable[[Any], Any]) -> Report:

@@ -109,14 +109,14 @@ def test_policies_apply_to_fields():
 
 
 def test_a_leaf_with_fields_says_how_to_register():
-    """In merges, edits and overrides."""
+    """In edits and overrides; a dict is merged into it nevertheless."""
 
     @dataclasses.dataclass
     class Plain:
         x: int = 1
 
     for edit in (
-        lambda: merge(Plain(), {"x": 2}),
+        lambda: merge(Plain(), [2]),
         lambda: lw.at(Plain())["x"].set(2),
         lambda: override(Plain(), "x=2"),
     ):
@@ -126,6 +126,16 @@ def test_a_leaf_with_fields_says_how_to_register():
         ) as error:
             edit()
         assert "to add it" not in str(error.value)
+    assert merge(Plain(), {"x": 2}) == Plain(2)
+
+
+@lw.dataclass(frozen=True)
+class Loose:
+    """A dataclass whose fields may be anything."""
+
+    lr: Any = 0.1
+    betas: Any = ()
+    name: Any = lw.static(default="adam")
 
 
 values = st.recursive(
@@ -133,7 +143,7 @@ values = st.recursive(
     lambda inner: (
         st.dictionaries(st.sampled_from("ab"), inner, max_size=2)
         | st.builds(Pair, inner, inner)
-        | st.builds(Optim, inner, inner, st.sampled_from("xy"))
+        | st.builds(Loose, inner, inner, st.sampled_from("xy"))
     ),
     max_leaves=6,
 )
@@ -143,7 +153,7 @@ def as_dict(tree):
     """Return a tree with dicts in place of objects."""
     if isinstance(tree, Pair):
         return {"left": as_dict(tree.left), "right": as_dict(tree.right)}
-    if isinstance(tree, Optim):
+    if isinstance(tree, Loose):
         names = ("lr", "betas", "name")
         return {name: as_dict(getattr(tree, name)) for name in names}
     if isinstance(tree, dict):

@@ -7,12 +7,11 @@ declared type, or else the type of the value that it replaces.
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .._records import MISSING
 from .._text import short_repr
@@ -341,8 +340,7 @@ def _type_like(example: Any) -> Any:
     return int | float if cls is int else cls
 
 
-@dataclasses.dataclass(frozen=True)
-class _Replacement:
+class _Replacement(NamedTuple):
     """A value that is to replace another one.
 
     Attributes:
@@ -464,7 +462,6 @@ def _parse_words(text: str) -> Any:
     return value
 
 
-@dataclasses.dataclass
 class _WordReader:
     """Reads a text from left to right.
 
@@ -473,8 +470,9 @@ class _WordReader:
         position: Where the next token begins.
     """
 
-    text: str
-    position: int = 0
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
 
     def read_value(self) -> Any:
         if self.skip("["):

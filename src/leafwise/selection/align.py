@@ -17,14 +17,14 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._text import FAULTS, short_repr
-from ..core.context import Context
+from ..core.context import Context, path_of
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import ROOT, unlink
 from ..equality.arrays import Asked, as_numpy, is_array
 from ..equality.leaves import PLAIN
 from ..errors import EditError
-from .select import Selector, children_of, read_selector
+from .select import Place, Selector, children_of, read_selector
 
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -84,6 +84,60 @@ def placed(
             for place in targets(tree, context):
                 table.setdefault(place.path, []).append(value)
     return tables
+
+
+class Marks:
+    """What is said of a place in a tree, and of the places below it.
+
+    Attributes:
+        values: What is said of the place.
+        below: The marks of its children, by key.
+    """
+
+    __slots__ = ("below", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.below: dict[Any, Marks] = {}
+
+    def of_place(self, place: Place, cache: dict[int, Marks]) -> Marks:
+        """Return the marks of a place below, which are made if there are none.
+
+        Args:
+            place: The place.
+            cache: The marks of linked lists by `id`. Places share the lists of keys
+                that lead to them, so each key of a deep tree is followed once.
+        """
+        links: list[Any] = []
+        link = place.link
+        while link and id(link) not in cache:
+            links.append(link)
+            link = link[0]
+        marks = cache[id(link)] if link else self
+        for link in reversed(links):
+            key = path_of(((), link[1]))[0]
+            if key not in marks.below:
+                marks.below[key] = Marks()
+            marks = marks.below[key]
+            cache[id(link)] = marks
+        return marks
+
+
+def mark_places(said: Iterable[tuple[Any, Any]], tree: Any, context: Context) -> Marks:
+    """Return what is said of the places of a tree.
+
+    Args:
+        said: Selectors, each with what is said of the places that it picks.
+        tree: The tree.
+        context: What is a leaf.
+    """
+    root = Marks()
+    for what, value in said:
+        places = read_selector(what, context.view).targets(tree, context)
+        cache: dict[int, Marks] = {}
+        for place in places:
+            root.of_place(place, cache).values.append(value)
+    return root
 
 
 # ------------------------------------------------------------------- equal items

@@ -8,7 +8,6 @@ text or a file. Overrides, merges and JSON Patches all convert with it.
 from __future__ import annotations
 
 import collections
-import dataclasses
 import enum
 import math
 import re
@@ -307,7 +306,7 @@ float | None
             return False
         has_fields = (
             typing.is_typeddict(cls)
-            or dataclasses.is_dataclass(cls)
+            or hasattr(cls, "__dataclass_fields__")
             or hasattr(cls, "__attrs_attrs__")
             or hasattr(cls, "model_fields")
             or self.view.resolve(cls) is not None
@@ -480,7 +479,9 @@ float | None
         if hasattr(cls, "__attrs_attrs__"):
             return {one.name: one.alias for one in cls.__attrs_attrs__ if one.init}
         names: Iterable[str] = self.attribute_types(cls)
-        if dataclasses.is_dataclass(cls):
+        if hasattr(cls, "__dataclass_fields__"):
+            import dataclasses  # which is slow to import, but loaded if there are any
+
             names = [one.name for one in dataclasses.fields(cls) if one.init]
         elif hasattr(cls, "model_fields"):
             names = cls.model_fields

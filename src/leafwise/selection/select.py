@@ -341,6 +341,16 @@ class Place:
         self.value = value
 
     @property
+    def link(self) -> Any:
+        """The path from the root, as a linked list of keys."""
+        if type(self._link) is not KeyPath:
+            return self._link
+        link: Any = ()
+        for key in self._link:
+            link = (link, key)
+        return link
+
+    @property
     def path(self) -> KeyPath:
         """The path from the root, made on demand."""
         link = self._link

@@ -173,7 +173,12 @@ class Overrides:
 
     # --------------------------------------------------------------------- adding
 
-    def _insertions(self, tree: Any, path: str, text: str) -> edit.Edits:
+    def _insertions(
+        self,
+        tree: Any,
+        path: str,
+        text: str,
+    ) -> edit.Edits:
         """Return the edits that insert a value, and dicts for parents that are missing.
 
         A parent that is None is replaced by a dict.
@@ -199,7 +204,11 @@ class Overrides:
         raise EditError("the root already exists; name what to add: +name=value")
 
     def _typed(
-        self, tree: Any, text: str | None, path: KeyPath, change: Any
+        self,
+        tree: Any,
+        text: str | None,
+        path: KeyPath,
+        change: Any,
     ) -> tuple[KeyPath, edit.Edit]:
         """Return an insertion with key and value of the types declared for them.
 
@@ -226,7 +235,12 @@ class Overrides:
         new_path = path_below(path.parent, key)
         return new_path, Set(value) if type(change) is Set else Insert(value)
 
-    def _no_match(self, tree: Any, selector: Selector, value: str) -> PathError:
+    def _no_match(
+        self,
+        tree: Any,
+        selector: Selector,
+        value: str,
+    ) -> PathError:
         """Return the error for a path without a match; suggest `+` if that works."""
         error = select.no_match(selector, Place((), tree), self.context)
         try:
@@ -298,7 +312,11 @@ class Overrides:
             raise replacement.error(rule, error, is_declared=is_declared) from error
 
     def _fit_like(
-        self, old: Any, rule: Rule | None, value: Any, text: str | None
+        self,
+        old: Any,
+        rule: Rule | None,
+        value: Any,
+        text: str | None,
     ) -> Any:
         """Return a value of the type of an old one.
 
@@ -360,7 +378,11 @@ class _Replacement(NamedTuple):
     takes_all: bool
 
     def error(
-        self, rule: Rule | None, cause: ValueError, *, is_declared: bool
+        self,
+        rule: Rule | None,
+        cause: ValueError,
+        *,
+        is_declared: bool,
     ) -> EditError:
         """Return the error for a value that does not fit."""
         text = self.value if self.text is None else self.text

@@ -242,7 +242,12 @@ float | None
         self._attribute_types[cls] = types
         return types
 
-    def below(self, declared: Declared, cls: type, key: Any) -> Declared:
+    def below(
+        self,
+        declared: Declared,
+        cls: type,
+        key: Any,
+    ) -> Declared:
         """Return what is declared for a child.
 
         Args:
@@ -315,7 +320,12 @@ float | None
 
     # ------------------------------------------------------------------- conversion
 
-    def convert(self, value: Any, text: str | None, hint: Any) -> Any:
+    def convert(
+        self,
+        value: Any,
+        text: str | None,
+        hint: Any,
+    ) -> Any:
         """Return a value as one of a type.
 
         A value that is of one of the types of a union stays what it is; else a number
@@ -336,7 +346,12 @@ float | None
             reason = "it is nested too deeply"
             raise TypeMismatch(value, hint, reason) from None
 
-    def _convert(self, value: Any, text: str | None, hint: Any) -> Any:
+    def _convert(
+        self,
+        value: Any,
+        text: str | None,
+        hint: Any,
+    ) -> Any:
         mismatch = TypeMismatch(value, hint)
         members = members_of(hint)
         for way in (self._keep, self._widen, self._parse):
@@ -353,7 +368,12 @@ float | None
                     continue
         raise mismatch
 
-    def _convert_item(self, item: Any, hint: Any, key: Any) -> Any:
+    def _convert_item(
+        self,
+        item: Any,
+        hint: Any,
+        key: Any,
+    ) -> Any:
         if not self.is_readable(hint):
             return item
         try:
@@ -361,7 +381,12 @@ float | None
         except TypeMismatch as error:
             raise error.inside(key) from None
 
-    def _keep(self, value: Any, _text: str | None, member: Any) -> Any:
+    def _keep(
+        self,
+        value: Any,
+        _text: str | None,
+        member: Any,
+    ) -> Any:
         """Return a value that is of a type already, or has the items for it."""
         cls = origin_of(member)
         container = _CONTAINERS.get(cls)
@@ -421,7 +446,12 @@ float | None
                 return arguments[0]
         return MISSING
 
-    def _sequence(self, value: Collection[Any], member: Any, container: Any) -> Any:
+    def _sequence(
+        self,
+        value: Collection[Any],
+        member: Any,
+        container: Any,
+    ) -> Any:
         arguments = typing.get_args(member)
         types = _fixed_types(member)
         items: list[Any] = list(value)
@@ -487,14 +517,24 @@ float | None
             names = cls.model_fields
         return {name: name for name in names}
 
-    def _widen(self, value: Any, _text: str | None, member: Any) -> Any:
+    def _widen(
+        self,
+        value: Any,
+        _text: str | None,
+        member: Any,
+    ) -> Any:
         """Return a number as one of a type that has all such numbers."""
         cls = class_of(value)
         if cls not in _NARROWER.get(member, ()):
             raise TypeMismatch(value, member)
         return member(value) if type(value) is cls else value  # which keeps its text
 
-    def _parse(self, value: Any, text: str | None, member: Any) -> Any:
+    def _parse(
+        self,
+        value: Any,
+        text: str | None,
+        member: Any,
+    ) -> Any:
         """Return the value of a type that a text stands for."""
         cls = origin_of(member)
         if isinstance(cls, type) and issubclass(cls, enum.Enum):

@@ -246,8 +246,10 @@ def tree_map_outer(
             return call_at(changed_node, (row.link, first_node, rule, edits), row)
 
         branch = _Branch(finish)
-        rest = iter(tables)
-        columns = [{} if value is MISSING else next(rest) for value in row.values]
+        tables_in_order = iter(tables)
+        columns = [
+            {} if value is MISSING else next(tables_in_order) for value in row.values
+        ]
         for name in dict.fromkeys(name for table in tables for name in table):
             key = name if key_class is None else key_class(name)
             values = [column.get(name, MISSING) for column in columns]
@@ -366,6 +368,13 @@ class _Place(NamedTuple):
         return path_of(self.link)
 
 
+def _marks_below(marks: Marks | None, key: Any, value: Any) -> Marks | None:
+    """Return the marks of a child, None if a tree has nothing there."""
+    if marks is None or value is MISSING:
+        return None
+    return marks.below.get(key)
+
+
 # ------------------------------------------------------------------------ deep merges
 
 
@@ -449,10 +458,9 @@ add a rule for this path, "overlay" or "base", to choose which one wins
     """
     pair_keys = lists if isinstance(lists, Mapping) else {}
     lists = lists if isinstance(lists, str) else "replace"
-    for word, words in zip((join, lists, conflict), _WORDS.values(), strict=True):
-        if word not in words:
-            choices = ", ".join(map(repr, words))
-            raise ValueError(f"{short_repr(word)} is not one of {choices}")
+    _check_word("join", join)
+    _check_word("lists", lists)
+    _check_word("conflict", conflict)
     policy = _Policy(join, lists, conflict)
     context = context_of(none_is_leaf=True, namespace=namespace)
     all_rules = [(what, selector(key)) for what, key in pair_keys.items()]
@@ -475,8 +483,20 @@ add a rule for this path, "overlay" or "base", to choose which one wins
     return merged
 
 
+def _check_word(option: str, word: Any) -> None:
+    """Check that an option is one of its words.
+
+    Raises:
+        ValueError: It is not.
+    """
+    words = _WORDS[option]
+    if word not in words:
+        choices = ", ".join(repr(choice) for choice in words)
+        raise ValueError(f"{short_repr(word)} is not one of {choices}")
+
+
 _PENDING: Final = object()
-_MARKS: Final = frozenset({type(DELETE), type(MISSING)})
+_MARKER_TYPES: Final = frozenset({type(DELETE), type(MISSING)})
 
 
 class _Merging:
@@ -524,12 +544,11 @@ class _Merging:
     def with_rules(self, place: _Place) -> _Place:
         """Return a place with the policy that the rules for it say."""
         policy = place.policy
-        rules = [
-            rule
-            for marks in place.marks or ()
-            if marks is not None
-            for rule in marks.values
-        ]
+        rules: list[tuple[int, Any]] = []
+        for marks in place.marks or ():
+            if marks is not None:
+                rules += marks.values
+        # in the order in which they were written: the last one counts
         for _, rule in sorted(rules, key=itemgetter(0)):
             policy = policy.with_rule(rule)
         return place._replace(policy=policy)
@@ -553,7 +572,12 @@ class _Merging:
             self.dataclass_rules[cls] = DataclassRule(cls, names, ())
         return self.dataclass_rules[cls]
 
-    def case_of(self, place: _Place, rule: Any, other_rule: Any) -> str:
+    def case_of(
+        self,
+        place: _Place,
+        rule: Any,
+        other_rule: Any,
+    ) -> str:
         """Return what is to be merged: leaves, mappings, sequences or objects."""
         if rule is None or other_rule is None:
             return "leaves"
@@ -564,35 +588,41 @@ class _Merging:
 
     # ----------------------------------------------------------------- the four cases
 
-    def leaves(self, place: _Place, rule: Any, other_rule: Any) -> Any:
+    def leaves(
+        self,
+        place: _Place,
+        rule: Any,
+        other_rule: Any,
+    ) -> Any:
         """Merge a leaf with a leaf, or with a node."""
         has_none = place.below is None or place.above is None
         return self.choose(place, fits=rule is other_rule or has_none)
 
-    def mappings(self, place: _Place, rule: Rule, other_rule: Rule) -> _Branch:
+    def mappings(
+        self,
+        place: _Place,
+        rule: Rule,
+        other_rule: Rule,
+    ) -> _Branch:
         """Merge two mappings, key by key."""
         items = entries_of(place.below, rule)
         others = self.with_typed_keys(place, entries_of(place.above, other_rule))
 
         def finish(children: dict[Any, Any]) -> Any:
-            arguments = place.below, rule, items, children, place.above
+            arguments = (place.below, rule, items, children, place.above)
             return call_at(remade, arguments, place)
 
         branch = _Branch(finish)
         is_typed = place.declared.type is not MISSING
-        for name in {**items, **others}:
-            below = items.get(name, MISSING)
-            above = others.get(name, MISSING)
-            value = self.at_sight(place, below, above, is_typed=is_typed)
-            if value is _PENDING:
-                key = DictKey(name)
-                child = self.child(place, key, key, below, above)
-                branch.wait_for(name, child)
-            else:
-                branch.children[name] = value
+        self.add_children(branch, place, items, others, DictKey, is_typed=is_typed)
         return branch
 
-    def sequences(self, place: _Place, rule: Rule, other_rule: Rule) -> Any:
+    def sequences(
+        self,
+        place: _Place,
+        rule: Rule,
+        other_rule: Rule,
+    ) -> Any:
         """Merge two sequences: by position, by a key, or one after the other."""
         items = entries_of(place.below, rule)
         others = entries_of(place.above, other_rule)
@@ -609,7 +639,7 @@ class _Merging:
             pairs = [(position, position) for position in {**items, **others}]
 
         def finish(children: dict[Any, Any]) -> Any:
-            arguments = place.below, rule, items, children, place.above
+            arguments = (place.below, rule, items, children, place.above)
             node = call_at(remade, arguments, place)
             length = fixed_length(place.declared.type)
             if length is not None and length != len(children):
@@ -619,16 +649,21 @@ class _Merging:
 
         branch = _Branch(finish)
         for position, other_position in pairs:
+            # where a list has no item, its path in messages is that of the other one
             below = items.get(position, MISSING)
             above = others.get(other_position, MISSING)
             key = SequenceKey(other_position if below is MISSING else position)
             other_key = SequenceKey(position if above is MISSING else other_position)
-            name = position if below is not MISSING else (other_position,)
-            child = self.child(place, key, other_key, below, above)
-            branch.wait_for(name, child)
+            child = self.child(place, key, other_key, below, above, is_typed=True)
+            branch.wait_for((position, other_position), child)
         return branch
 
-    def objects(self, place: _Place, rule: Rule, other_rule: Rule) -> Any:
+    def objects(
+        self,
+        place: _Place,
+        rule: Rule,
+        other_rule: Rule,
+    ) -> Any:
         """Merge two objects of a class, or a mapping into an object, by fields."""
         below = place.below
         node = below
@@ -638,10 +673,11 @@ class _Merging:
             others = children_of(place.above, rule)
             aux = rule.flatten(below)[1]
             other_aux = rule.flatten(place.above)[1]
-            if place.policy.conflict != "base" and not rule.same_aux(aux, other_aux):
-                if place.policy.conflict == "error":
-                    return self.choose(place, fits=True)
-                arguments = other_aux, list(fields.values())
+            is_same = rule.same_aux(aux, other_aux)
+            if not is_same and place.policy.conflict == "error":
+                return self.choose(place, fits=True)
+            if not is_same and place.policy.conflict == "overlay":
+                arguments = (other_aux, list(fields.values()))
                 node = call_at(rule.unflatten, arguments, place)
         else:
             fields = fields_of(below, rule)
@@ -661,20 +697,50 @@ class _Merging:
             return new
 
         branch = _Branch(finish)
-        for key in {**fields, **others}:
-            old = fields.get(key, MISSING)
-            new = others.get(key, MISSING)
-            value = self.at_sight(place, old, new, is_typed=is_typed)
-            if value is _PENDING:
-                child = self.child(place, key, key, old, new, is_typed=is_typed)
-                branch.wait_for(key, child)
-            else:
-                branch.children[key] = value
+        self.add_children(branch, place, fields, others, None, is_typed=is_typed)
         return branch
 
     # -------------------------------------------------------------------- children
 
-    def at_sight(self, place: _Place, below: Any, above: Any, *, is_typed: bool) -> Any:
+    def add_children(
+        self,
+        branch: _Branch,
+        place: _Place,
+        items: Mapping[Any, Any],
+        others: Mapping[Any, Any],
+        key_class: Any,
+        *,
+        is_typed: bool,
+    ) -> None:
+        """Add the children of two nodes to the node that is made of them.
+
+        Args:
+            branch: The node to be made.
+            place: The place of the nodes.
+            items: The children in the first tree by name.
+            others: The children in the second tree.
+            key_class: The class of keys; None if the names are keys.
+            is_typed: Whether types may be declared for the children.
+        """
+        for name in {**items, **others}:
+            below = items.get(name, MISSING)
+            above = others.get(name, MISSING)
+            value = self.at_sight(place, below, above, is_typed=is_typed)
+            if value is not _PENDING:
+                branch.children[name] = value
+                continue
+            key = name if key_class is None else key_class(name)
+            child = self.child(place, key, key, below, above, is_typed=is_typed)
+            branch.wait_for(name, child)
+
+    def at_sight(
+        self,
+        place: _Place,
+        below: Any,
+        above: Any,
+        *,
+        is_typed: bool,
+    ) -> Any:
         """Return the merge of two children that needs no place of its own.
 
         Most children are the same in both trees, are in one tree alone, or are leaves.
@@ -687,9 +753,11 @@ class _Merging:
         policy = place.policy
         if above is MISSING and policy.join in ("outer", "left"):
             return below
-        if is_typed or above is MISSING or above is DELETE:
+        if is_typed or above is DELETE:
             return _PENDING
-        if below is MISSING or policy.conflict != "overlay" or policy.join != "outer":
+        if above is MISSING or below is MISSING:
+            return _PENDING
+        if policy.conflict != "overlay" or policy.join != "outer":
             return _PENDING
         leaf_types = self.context.view.leaf_types
         if type(below) not in leaf_types:
@@ -706,12 +774,12 @@ class _Merging:
         if rule is None or not rule.is_mapping or rule is not view.resolve(type(above)):
             return _PENDING
         items = rule.items(below)
-        merged = {**items, **rule.items(above)}
-        types = {type(value) for value in merged.values()}
-        if not view.leaf_types.issuperset(types) or not _MARKS.isdisjoint(types):
+        others = rule.items(above)
+        types = {type(value) for value in items.values()}
+        types.update(type(value) for value in others.values())
+        if not types <= view.leaf_types or types & _MARKER_TYPES:
             return _PENDING
-        if not view.leaf_types.issuperset(map(type, items.values())):
-            return _PENDING
+        merged = {**items, **others}
         if len(merged) == len(items) and all(map(is_, merged.values(), items.values())):
             return below
         return rule.from_items(rule.rest(below), merged)
@@ -724,7 +792,7 @@ class _Merging:
         below: Any,
         above: Any,
         *,
-        is_typed: bool = True,
+        is_typed: bool,
     ) -> _Place:
         """Return the place of a child in both trees."""
         link = (place.link, key)
@@ -733,15 +801,10 @@ class _Merging:
             other_link = (place.other_link, other_key)
         marks = None
         if place.marks is not None:
-            mine, theirs = place.marks
-            marks = (
-                None if mine is None or below is MISSING else mine.below.get(key),
-                None
-                if theirs is None or above is MISSING
-                else theirs.below.get(other_key),
-            )
-            if marks == (None, None):
-                marks = None
+            own_marks = _marks_below(place.marks[0], key, below)
+            other_marks = _marks_below(place.marks[1], other_key, above)
+            if own_marks is not None or other_marks is not None:
+                marks = (own_marks, other_marks)
         declared = UNDECLARED
         if is_typed:
             cls = type(place.below)
@@ -891,20 +954,20 @@ class _Merging:
         Raises:
             EditError: It does not.
         """
+        if place.policy.conflict != "overlay":
+            raise self.conflict(place)
         hint = place.declared.type
-        takes_all = hint is Any or hint is object
-        if place.policy.conflict == "overlay" and takes_all:
-            return self.without_deleted(place)
-        if place.policy.conflict == "overlay" and self.is_checked(place, place.above):
-            value = self.without_deleted(place)
-            try:
-                return self.converter.convert(
-                    value, text_of(value), place.declared.type
-                )
-            except TypeMismatch as error:
-                if error.keys or error.reason:
-                    raise error.at(place.path) from error
-        raise self.conflict(place)
+        value = self.without_deleted(place)
+        if hint is Any or hint is object:
+            return value
+        if not self.is_checked(place, value):
+            raise self.conflict(place)
+        try:
+            return self.converter.convert(value, text_of(value), hint)
+        except TypeMismatch as error:
+            if error.keys or error.reason:  # which say more than the two classes
+                raise error.at(place.path) from error
+            raise self.conflict(place) from error
 
     def conflict(self, place: _Place) -> EditError:
         """Return the error for two values that cannot be merged."""

@@ -1,13 +1,14 @@
 """Overrides of trees whose classes declare types."""
 
+import collections
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, Optional, TypedDict
 
 import pytest
 
 import leafwise as lw
-from leafwise.errors import EditError
+from leafwise.errors import EditError, PathError
 
 
 @lw.dataclass
@@ -144,6 +145,32 @@ def test_an_object_without_a_declared_type():
     assert lw.override([Optim()], "[*]={lr: 2, name: b}") == [Optim(2.0, "b")]
     with pytest.raises(EditError, match="has no field 'rl'; it has lr, name"):
         lw.override([Optim()], "[0]={rl: 1}")
+
+
+def test_a_dataclass_that_is_not_registered():
+    """A dict sets its fields, too; in it, there are no paths."""
+    tree = {"job": Job("ls", 3)}
+    assert lw.override(tree, "job={retries: '4'}") == {"job": Job("ls", 4)}
+    with pytest.raises(
+        EditError, match=r"not fit \['job'\]: 'x' at .retries is not of"
+    ):
+        lw.override(tree, "job={retries: x}")
+    with pytest.raises(PathError, match="Job is a dataclass that is not registered"):
+        lw.override(tree, "job.retries=4")
+
+
+def test_containers_keep_their_class():
+    """As far as it is one of the declared type."""
+
+    @lw.dataclass
+    class Containers:
+        table: dict[str, int]
+        items: Sequence[int]
+
+    config = Containers(collections.OrderedDict(a=1), (1, 2))
+    made = lw.override(config, ["table={b: 2}", "items=[3]"])
+    assert repr(made.table) == repr(collections.OrderedDict(b=2))
+    assert made.items == (3,)
 
 
 def test_a_recursive_type():

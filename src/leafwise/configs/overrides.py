@@ -23,10 +23,13 @@ from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..selection import edit, select
 from ..selection.convert import (
+    UNDECLARED,
     Converter,
     Declared,
     TypeMismatch,
     class_of,
+    members_of,
+    origin_of,
     text_of,
     type_name,
     unknown_field,
@@ -263,7 +266,11 @@ class Overrides:
         old = replacement.old
         value = replacement.value
         rule = self.context.rule_of(old)
-        if rule is None or not isinstance(value, dict):
+        if not isinstance(value, dict):
+            return [(replacement.path, Set(self._fit(replacement, rule)))]
+        if rule is None and hasattr(type(old), "__dataclass_fields__"):
+            return [(replacement.path, Set(self._merge(replacement)))]
+        if rule is None:
             return [(replacement.path, Set(self._fit(replacement, rule)))]
         fields = select.fields_of(old, rule)
         names = {key.name for key in fields}
@@ -276,13 +283,29 @@ class Overrides:
             field = _Replacement(
                 old=fields[key],
                 path=path_below(replacement.path, key),
-                declared=types.get(name, Declared()),
+                declared=types.get(name, UNDECLARED),
                 value=item,
                 text=text_of(item),
                 takes_all=replacement.takes_all,
             )
             edits += self._replacements(field)
         return edits
+
+    def _merge(self, replacement: _Replacement) -> Any:
+        """Return a dataclass that is not registered with other fields.
+
+        Raises:
+            EditError: The dict has other names, or a value does not fit.
+        """
+        from ..selection.merge import tree_merge
+
+        namespace = self.context.view.mode.namespace
+        try:
+            return tree_merge(replacement.old, replacement.value, namespace=namespace)
+        except EditError as error:
+            where = replacement.path.where()
+            text = f"{short_repr(replacement.text)} does not fit {where}: {error}"
+            raise EditError(text, path=replacement.path) from error
 
     def _fit(self, replacement: _Replacement, rule: Rule | None) -> Any:
         """Return the new value, as the declared type or that of the old value asks.
@@ -304,12 +327,13 @@ class Overrides:
                 return self._fit_like(old, rule, value, text)
             if old is None and value is None:
                 return None
-            return self.converter.convert(value, text, hint)
+            new = self.converter.convert(value, text, hint)
         except ValueError as error:
             is_anything = hint is Any or hint is object
             if replacement.takes_all or replacement.declared.converts or is_anything:
                 return value
             raise replacement.error(rule, error, is_declared=is_declared) from error
+        return new if rule is None else _with_class_of(old, rule, new, hint)
 
     def _fit_like(
         self,
@@ -350,6 +374,29 @@ class Overrides:
         if not self.converter.is_readable(hint):
             return item
         return self.converter.convert(item, text_of(item), hint)
+
+
+def _with_class_of(
+    old: Any,
+    rule: Rule,
+    new: Any,
+    hint: Any,
+) -> Any:
+    """Return new items in a container of the class of the old one, if it is declared.
+
+    A mapping stays what it is, such as an `OrderedDict` where a dict is declared.
+    """
+    key_class = edit.item_key(old, rule)
+    if key_class is DictKey and type(new) is dict:
+        items = new
+    elif key_class is SequenceKey and type(new) in (list, tuple):
+        classes = [origin_of(member) for member in members_of(hint)]
+        if not any(isinstance(cls, type) and isinstance(old, cls) for cls in classes):
+            return new
+        items = dict(enumerate(new))
+    else:
+        return new
+    return edit.remade(old, rule, edit.entries_of(old, rule), items)
 
 
 def _type_like(example: Any) -> Any:

@@ -148,7 +148,7 @@ def run_with_coverage(session: nox.Session) -> None:
     session.env["COVERAGE_CORE"] = "sysmon"
     # a fork or an exception of a signal handler, raised while coverage holds its lock,
     # leaves the lock closed
-    ignored = ["--ignore=tests/fuzz", "--ignore=tests/io/test_interrupts.py"]
+    ignored = ["--ignore=tests/fuzz", "--ignore=tests/files/test_interrupts.py"]
     session.run("coverage", "run", *SUITE, "-p", "no:asyncio", *ignored)
     session.run("coverage", "combine", "-q")
     session.run("coverage", "report")

@@ -20,7 +20,7 @@ from typing import Any as _Any
 
 from . import errors as errors
 from . import tree as tree
-from ._hooks import hooks as _hooks
+from ._hooks import hooks as _slots
 from ._lazy import HOMES as _HOMES
 from ._lazy import later as _later
 from ._records import MISSING
@@ -138,11 +138,11 @@ def _to_rich(value: object, options: _Any) -> _Iterable[_Any]:
     return rich_of(value, options)
 
 
-_hooks.announcements.load_listener = _listen_for_frameworks
-_hooks.load_compiler_bridge = _load_compiler_bridge
-_hooks.painter = _painter
-_hooks.to_html = _to_html
-_hooks.to_rich = _to_rich
+_slots.announcements.load_listener = _listen_for_frameworks
+_slots.load_compiler_bridge = _load_compiler_bridge
+_slots.painter = _painter
+_slots.to_html = _to_html
+_slots.to_rich = _to_rich
 if "torch" in _sys.modules:
     _load_compiler_bridge()
 
@@ -150,8 +150,20 @@ if not TYPE_CHECKING:
     __getattr__, __dir__ = _later(
         __name__,
         _HOMES,
-        "compat configs errors files integrations nn registry selection show testing "
-        "tree typing",
+        (
+            "compat",
+            "configs",
+            "errors",
+            "files",
+            "integrations",
+            "nn",
+            "registry",
+            "selection",
+            "show",
+            "testing",
+            "tree",
+            "typing",
+        ),
     )
 
 # fmt: off

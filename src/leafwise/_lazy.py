@@ -1,16 +1,16 @@
-"""Modules that are loaded later: names load them when first asked for (PEP 562).
+"""Names that are imported on first use (PEP 562), and modules that may be missing.
 
-Owns the look-up; which name stands where is said by the module that has the names, once
-for it in a table, and once for type checkers, as imports under `TYPE_CHECKING`. Owns
-also what is to be seen of the modules of others: whether one is loaded, whole, and not
-a stand-in; and the door by which notebooks and others come to the pictures of our
-objects (`Shown`), since these are made by modules that stand above them.
+A package lists its lazy names twice: in a table for `later`, and for type checkers as
+imports under `TYPE_CHECKING`.
+
+The other functions are about modules of other libraries: import one that is optional,
+find one that is loaded, tell a real one from a stand-in of `leafwise.compat`.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
 from typing import Any, Final
 
@@ -18,30 +18,44 @@ from ._hooks import hooks
 
 
 HOMES: Final = {
-    "configs": "override read",
-    "core.fingerprint": "fingerprint",
-    "dataclasses": "dataclass register_dataclass",
-    "fields": "data field static",
-    "files": "load save",
-    "namespaces": "namespace",
-    "nn.pytree": "Pytree",
-    "ops.arrays": "tree_concatenate tree_size tree_stack tree_unstack",
-    "ops.parallel": "parallel",
-    "selection": (
-        "at from_flat to_flat "
-        "tree_combine tree_diff tree_merge tree_partition tree_update"
-    ),
-    "show": "draw pformat pprint tree_summary",
+    "Pytree": "nn.pytree",
+    "at": "selection",
+    "data": "fields",
+    "dataclass": "dataclasses",
+    "draw": "show",
+    "field": "fields",
+    "fingerprint": "core.fingerprint",
+    "from_flat": "selection",
+    "load": "files",
+    "namespace": "namespaces",
+    "override": "configs",
+    "parallel": "ops.parallel",
+    "pformat": "show",
+    "pprint": "show",
+    "read": "configs",
+    "register_dataclass": "dataclasses",
+    "save": "files",
+    "static": "fields",
+    "to_flat": "selection",
+    "tree_combine": "selection",
+    "tree_concatenate": "ops.arrays",
+    "tree_diff": "selection",
+    "tree_merge": "selection",
+    "tree_partition": "selection",
+    "tree_size": "ops.arrays",
+    "tree_stack": "ops.arrays",
+    "tree_summary": "show",
+    "tree_unstack": "ops.arrays",
+    "tree_update": "selection",
 }
-"""The public names that are loaded when they are first asked for, by module.
+"""The lazy names of `leafwise`, with the module that each is imported from.
 
-`leafwise` and `leafwise.tree` make their names of this table; beside it, type checkers
-read imports under `TYPE_CHECKING`.
+`leafwise.tree` has those that begin with `tree_` as well, without this prefix.
 """
 
 
 def is_loading(name: str) -> bool:
-    """Return whether a module is being imported: it is there, but not all of it."""
+    """Return whether a module is incomplete because it is still being imported."""
     if name in hooks.imported_modules:
         return False
     spec = getattr(sys.modules.get(name), "__spec__", None)
@@ -49,14 +63,17 @@ def is_loading(name: str) -> bool:
 
 
 def is_standin(name: str) -> bool:
-    """Return whether what is loaded under a name is of `leafwise.compat`."""
+    """Return whether the module loaded under a name is one of `leafwise.compat`."""
     spec = getattr(sys.modules.get(name), "__spec__", None)
-    home: str = getattr(spec, "name", name)
-    return home != name and home.startswith("leafwise.compat")
+    original_name: str = getattr(spec, "name", name)
+    return original_name != name and original_name.startswith("leafwise.compat")
 
 
 def real(name: str) -> Any:
-    """Return a module of others if it is loaded, whole; a stand-in does not count."""
+    """Return a module of another library if it is completely loaded, else None.
+
+    A stand-in of `leafwise.compat` is not returned.
+    """
     if name in hooks.replaced_modules:
         return hooks.replaced_modules[name]
     if is_loading(name) or is_standin(name):
@@ -65,15 +82,15 @@ def real(name: str) -> Any:
 
 
 def need(module: str, what: str, extra: str = "") -> Any:
-    """Import a module that is installed only by those who want it.
+    """Import a module of an optional dependency.
 
     Args:
-        module: Its name.
-        what: What needs it, in words.
-        extra: The extra of this package that brings it, if one does.
+        module: The name of the module.
+        what: The feature that needs it, as the subject of the message.
+        extra: The extra of leafwise that installs it, if there is one.
 
     Raises:
-        ModuleNotFoundError: It is not installed; the message says how to do that.
+        ModuleNotFoundError: It is not installed; the message says how to install it.
     """
     try:
         return import_module(module)
@@ -90,65 +107,60 @@ def need(module: str, what: str, extra: str = "") -> Any:
 def is_traced() -> bool:
     """Return whether torch's compiler is tracing this call.
 
-    It can trace neither locks nor what is remembered by the address of an object.
+    It can trace neither locks nor caches that use the addresses of objects.
     """
     if "torch._dynamo" not in sys.modules:
         return False
-    traced: bool = sys.modules["torch"].compiler.is_compiling()
-    return traced
-
-
-def homes(table: Mapping[str, str]) -> dict[str, tuple[str, str]]:
-    """Return for each name of a table its module, and its name there.
-
-    Args:
-        table: By relative module, the names that are loaded from it, in one string;
-            `short=long` renames one.
-
-    Example:
-        >>> homes({"ops.map": "tree_map leaves=tree_leaves"})
-        {'tree_map': ('ops.map', 'tree_map'), 'leaves': ('ops.map', 'tree_leaves')}
-    """
-    found = {}
-    for module, names in table.items():
-        for entry in names.split():
-            name, _, original = entry.partition("=")
-            found[name] = (module, original or name)
-    return found
+    is_compiling: bool = sys.modules["torch"].compiler.is_compiling()
+    return is_compiling
 
 
 def later(
-    module: str, table: Mapping[str, str], submodules: str = ""
+    module: str,
+    homes: Mapping[str, str],
+    submodules: Sequence[str] = (),
+    prefix: str = "",
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a module with lazy names.
 
     Args:
         module: The name of the module.
-        table: See `homes`; modules are relative to the module's package.
+        homes: From each lazy name to the module that has it, relative to the package.
         submodules: The submodules that are attributes, too.
+        prefix: What the names begin with in the modules that have them.
     """
-    found = homes(table)
-    rooms = submodules.split()
     owner = sys.modules[module]
     package = owner.__spec__.parent if owner.__spec__ else module
 
     def load(name: str) -> Any:
-        if name in rooms:
+        if name in submodules:
             return import_module(f".{name}", package)
-        if name not in found:
-            text = f"module {module!r} has no attribute {name!r}"
-            for room in () if name.startswith("_") else rooms:
-                there = name.removeprefix("tree_") if room == "tree" else name
-                if there in getattr(import_module(f".{room}", package), "__all__", ()):
-                    text += f"; there is {module}.{room}.{there}"
-            raise AttributeError(text, name=name, obj=owner)
-        home, original = found[name]
-        value = getattr(import_module(f".{home}", package), original)
-        vars(owner)[name] = value
+        if name not in homes:
+            hint = _hint(name, module, submodules)
+            message = f"module {module!r} has no attribute {name!r}{hint}"
+            raise AttributeError(message, name=name, obj=owner)
+        home = import_module(f".{homes[name]}", package)
+        value = getattr(home, prefix + name)
+        vars(owner)[name] = value  # the next access does not come here
         return value
 
     def names() -> list[str]:
-        special = {name for name in vars(owner) if name.startswith("__")}
-        return sorted({*owner.__all__, *found, *rooms, *special})
+        special = [name for name in vars(owner) if name.startswith("__")]
+        return sorted({*owner.__all__, *homes, *submodules, *special})
 
     return load, names
+
+
+def _hint(name: str, package: str, submodules: Sequence[str]) -> str:
+    """Return the part of an error that names the submodules with a public name."""
+    hint = ""
+    if name.startswith("_"):
+        return hint
+    for submodule in submodules:
+        public_name = name
+        if submodule == "tree":
+            public_name = name.removeprefix("tree_")
+        home = import_module(f".{submodule}", package)
+        if public_name in getattr(home, "__all__", ()):
+            hint += f"; there is {package}.{submodule}.{public_name}"
+    return hint

@@ -13,7 +13,7 @@ from ._text import safe_repr
 
 
 class Sealed:
-    """A record whose slots are set once; it is equal to nothing but itself."""
+    """A record whose slots are set once. It is equal only to itself."""
 
     __slots__: tuple[str, ...] = ()
     __match_args__: tuple[str, ...] = ()
@@ -56,7 +56,7 @@ class Frozen(Sealed):
 
 @dataclass_transform(frozen_default=True)
 class Record(Frozen):
-    """A record that is made of the values of its slots, in their order."""
+    """A record whose `__init__` takes the values of its slots, in their order."""
 
     __slots__ = ()
 
@@ -83,4 +83,4 @@ class Missing(enum.Enum):
 
 
 MISSING: Final = Missing.MISSING
-"""Stands for "not given" where None is a value like any other."""
+"""Stands for an omitted value where None is a value like any other."""

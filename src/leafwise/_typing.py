@@ -1,8 +1,9 @@
-"""What type checkers are told of trees; nothing here is loaded when a program runs.
+"""Types of trees, for annotations; the package imports them only for type checkers.
 
-A checker knows no registry, so a class counts as a node inside containers if it looks
-like one: a dataclass, a named tuple, a typed dict, a class with a method that flattens.
-All other classes are leaves inside containers, and nodes where they are the tree.
+Type checkers do not know the registry. For them, a class is a node inside containers if
+it looks like one: a dataclass, a named tuple, a typed dict, or a class with a method
+that flattens it. All other classes are leaves inside containers. At the root, any class
+may be a node.
 """
 
 from __future__ import annotations
@@ -18,16 +19,20 @@ from typing_extensions import TypeVar as DefaultTypeVar
 
 K = TypeVar("K")
 Path = TypeVar("Path")
-"""The class of key paths, which is not imported here."""
+"""The class of key paths, which cannot be imported here."""
 R = TypeVar("R")
 S = TypeVar("S")
 T = TypeVar("T")
 TreeT = TypeVar("TreeT")
-"""Any tree, of which a function returns another one of the same type."""
+"""A tree, for functions that return a tree of the same type."""
 
 
 class AnyClass(Protocol):
-    """Any class; `type` would hide from pyright what a lambda beside it takes."""
+    """Any class.
+
+    With `type` instead, pyright would not infer the argument types of a lambda that is
+    passed in its place.
+    """
 
     def mro(self) -> list[type]: ...
 
@@ -52,7 +57,7 @@ class TypedDictNode(Protocol):
 
 
 class FlattenNode(Protocol):
-    """A node by the methods that `register_pytree_node_class` looks for."""
+    """A class with the methods that `register_pytree_node_class` needs."""
 
     def tree_flatten(self) -> Any: ...
 
@@ -64,20 +69,20 @@ class PytreeNode(Protocol):
 
 
 class StateNode(Protocol):
-    """A state of `leafwise.nn`, which is a mapping, too."""
+    """A state of `leafwise.nn`, which is also a mapping."""
 
     def to_pure_dict(self) -> dict[Any, Any]: ...
 
 
 class Array(Protocol):
-    """An array of any library; arrays of numpy have no hash."""
+    """An array of any library. It is not `Hashed`: numpy arrays have no hash."""
 
     @property
     def shape(self) -> Any: ...
 
 
 class Hashed(Protocol):
-    """Anything with a hash, which is to say: no list, no dict, no `PyTree[T]`."""
+    """Anything with a hash. Lists, dicts and `PyTree[T]` have none."""
 
     def __hash__(self) -> int: ...
 
@@ -85,8 +90,7 @@ class Hashed(Protocol):
 class Registered:
     """Placeholder in `PyTree[T]` for nodes that only the registry knows.
 
-    No value is an instance. The class keeps the union apart from classes that have a
-    hash.
+    It has no instances. Since it has no hash, `PyTree[T]` is not `Hashed`.
     """
 
     __hash__: ClassVar[None]  # type: ignore[assignment]  # that is the point
@@ -111,7 +115,7 @@ Opaque = TypeAliasType(
 """A node whose leaves are of unknown type."""
 
 Record = TypeAliasType("Record", "Opaque | NamedNode | TypedDictNode")
-"""A class that looks like a node, wherever it stands."""
+"""A class that looks like a node, so it is one inside containers as well."""
 
 Level = TypeAliasType("Level", "Sequence[T] | Mapping[Any, T]", type_params=(T,))
 """A container."""
@@ -120,10 +124,10 @@ Unseen = TypeAliasType("Unseen", "Opaque | Level[Opaque] | Level[Level[Opaque]]"
 """A tree whose leaves are of unknown type."""
 
 Class = TypeVar("Class", bound=Hashed)
-"""A class that is the tree."""
+"""The class of a tree that is one object."""
 
 Leaf = TypeVar("Leaf", bound="Hashed | Array")
-"""A leaf in a container; a list or a dict there is a node."""
+"""A leaf in a container. Lists and dicts are excluded, since they are nodes."""
 
 Node = TypeVar("Node", bound="Record")
 """A class that looks like a node."""
@@ -131,14 +135,14 @@ Node = TypeVar("Node", bound="Record")
 Nodes = TypeVar(
     "Nodes", bound="Record | Level[Record | tuple[Any, ...]] | Level[Level[Record]]"
 )
-"""The same, or containers of such: a map keeps their type."""
+"""Such a class, or containers of them. A map returns the same type."""
 
 Tree = DefaultTypeVar("Tree", default=Any)
 Tree_co = DefaultTypeVar("Tree_co", covariant=True, default=Any)
-"""The tree of a structure; anything, if that is not said."""
+"""The type of the trees that a treedef describes; `Any` if unknown."""
 
 Value = DefaultTypeVar("Value", default=Any)
-"""What a selector finds; anything, if the selector does not tell."""
+"""The type of the values that a selector selects; `Any` if unknown."""
 
 
 Function = TypeAliasType(
@@ -150,7 +154,7 @@ Function = TypeAliasType(
     | Callable[[T, Any, Any, Any, Any], R],
     type_params=(T, R),
 )
-"""A function of a leaf, and of those of further trees."""
+"""A function of a leaf and the corresponding leaves of further trees."""
 
 PathFunction = TypeAliasType(
     "PathFunction",
@@ -159,29 +163,29 @@ PathFunction = TypeAliasType(
     | Callable[[Path, T, Any, Any], R],
     type_params=(Path, T, R),
 )
-"""The same with the key path first."""
+"""A function of a key path, a leaf, and the corresponding leaves of further trees."""
 
 
 Predicate = TypeAliasType(
     "Predicate", Callable[[Any], object] | Callable[[Any, Any], object]
 )
-"""A function of a node, or of a path and a node; true for a leaf."""
+"""A function of a value, or of a path and a value, that is true for leaves."""
 
 IsLeaf = TypeAliasType(
     "IsLeaf", "Predicate | AnyClass | UnionType | tuple[type, ...] | None"
 )
-"""What `is_leaf` takes: a predicate on nodes, or on paths and nodes; types."""
+"""The type of `is_leaf`: a predicate, a type or several types."""
 
 
 class Options(TypedDict, total=False):
-    """The arguments of most functions."""
+    """The keyword arguments of most functions."""
 
     is_leaf: IsLeaf
     namespace: str
 
 
 class PathModes(TypedDict, total=False):
-    """The arguments of functions that flatten, beside a positional `is_leaf`."""
+    """The keyword arguments of functions with a positional `is_leaf`."""
 
     is_leaf_takes_path: bool
     none_is_leaf: bool
@@ -189,12 +193,12 @@ class PathModes(TypedDict, total=False):
 
 
 class PathOptions(PathModes, total=False):
-    """The arguments of functions that flatten and map."""
+    """The keyword arguments of functions that flatten."""
 
     is_leaf: IsLeaf
 
 
 class MapOptions(PathOptions, total=False):
-    """The arguments of maps over several trees."""
+    """The keyword arguments of maps over several trees."""
 
     strict: bool

@@ -1,8 +1,8 @@
 """Dataclasses as nodes: which fields are children, and which are aux data.
 
-`register_dataclass` takes any standard dataclass, and other classes with named
-attributes. `dataclass` makes a dataclass and registers it. The class `Pytree` handles
-the fields of its subclasses itself.
+`register_dataclass` registers a standard dataclass, or any other class with named
+attributes. `dataclass` makes a class a dataclass and registers it. Subclasses of
+`Pytree` read their own fields.
 """
 
 from __future__ import annotations
@@ -215,10 +215,10 @@ def _declared_fields(cls: type, drop: tuple[str, ...]) -> _Fields:
         )
     data: list[str] = []
     meta: list[str] = []
-    for one in dataclasses.fields(cls):
-        if one.name not in drop:
-            names = meta if _is_static(cls, one) else data
-            names.append(one.name)
+    for attribute in dataclasses.fields(cls):
+        if attribute.name not in drop:
+            names = meta if _is_static(cls, attribute) else data
+            names.append(attribute.name)
     return _Fields(tuple(data), tuple(meta), drop)
 
 
@@ -238,7 +238,7 @@ def _check(cls: type, fields: _Fields, init: bool) -> None:
         )
     if not dataclasses.is_dataclass(cls):
         return
-    declared = {one.name: one for one in dataclasses.fields(cls)}
+    declared = {attribute.name: attribute for attribute in dataclasses.fields(cls)}
     missing = [name for name in declared if name not in names]
     if missing:
         raise RegistryError(
@@ -254,8 +254,8 @@ def _check(cls: type, fields: _Fields, init: bool) -> None:
         )
     unset = [
         name
-        for name, one in declared.items()
-        if not one.init and name not in fields.drop
+        for name, attribute in declared.items()
+        if not attribute.init and name not in fields.drop
     ]
     if init and unset:
         raise RegistryError(
@@ -314,13 +314,13 @@ def _default_setter(cls: Any, drop: tuple[str, ...]) -> Callable[[Any], None] | 
     if not drop or not dataclasses.is_dataclass(cls):
         return None
     factories: dict[str, Callable[[], Any]] = {}
-    for one in dataclasses.fields(cls):
-        if one.name not in drop:
+    for attribute in dataclasses.fields(cls):
+        if attribute.name not in drop:
             continue
-        if one.default_factory is not dataclasses.MISSING:
-            factories[one.name] = one.default_factory
-        elif one.default is not dataclasses.MISSING:
-            factories[one.name] = functools.partial(_identity, one.default)
+        if attribute.default_factory is not dataclasses.MISSING:
+            factories[attribute.name] = attribute.default_factory
+        elif attribute.default is not dataclasses.MISSING:
+            factories[attribute.name] = functools.partial(_identity, attribute.default)
 
     def set_defaults(node: Any) -> None:
         for name, make_default in factories.items():

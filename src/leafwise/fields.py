@@ -1,4 +1,4 @@
-"""Declarations of attributes: whether they are static or data, and which kind of data.
+"""Declare attributes as static or as data, and which kind of data.
 
 An attribute is declared by a mark around the assigned value, by a dataclass field, or
 by an annotation. `dataclasses` reads the declarations of plain dataclasses, `nn` those
@@ -69,16 +69,16 @@ KIND: Final = "kind"
 """The key of the kind in the metadata of a dataclass field."""
 
 
-def _specifier(kind: Kind) -> str:
+def _mark_name(kind: Kind) -> str:
     """Return the name of the function that marks values with a kind."""
     return "state_value" if kind is Kind.STATE else kind.value
 
 
 class Marked(Record):
-    """A value with the kind that the attribute it is assigned to gets.
+    """A value with a kind, for the attribute that it is assigned to.
 
     Attributes:
-        kind: The kind.
+        kind: The kind that the attribute gets.
         value: The value.
     """
 
@@ -88,7 +88,7 @@ class Marked(Record):
     value: Any
 
     def __repr__(self) -> str:
-        return f"{_specifier(self.kind)}({safe_repr(self.value)})"
+        return f"{_mark_name(self.kind)}({safe_repr(self.value)})"
 
 
 def field(
@@ -189,7 +189,7 @@ def _declare(kind: Kind, values: tuple[T, ...], options: dict[str, Any]) -> T:
     """Mark a value, or declare a field."""
     if len(values) > 1 or (values and options):
         raise TypeError(
-            f"{_specifier(kind)} takes either a single positional argument, the value "
+            f"{_mark_name(kind)} takes either a single positional argument, the value "
             "that is assigned, or keyword arguments, those of dataclasses.field"
         )
     declaration: Any = Marked(kind, *values) if values else field(kind=kind, **options)

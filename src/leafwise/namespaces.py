@@ -1,8 +1,8 @@
 """`namespace("x")`: all functions of the library, bound to one namespace.
 
-Owns only the binding. A function is imported and bound on first access, by its
-name in `leafwise`, in `leafwise.tree` or in another of the modules below. This covers
-each public function that takes a namespace, and each operation on trees.
+A function is imported and bound on first access, by its name in one of the modules
+below. The functions are the public ones that take a namespace, and all operations on
+trees.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Namespace", "namespace"]
 
-_ROOMS: Final = (
+_MODULES: Final = (
     "leafwise",
     "leafwise.tree",
     "leafwise.registry",
@@ -34,22 +34,24 @@ _ROOMS: Final = (
 """The modules whose public functions are bound, if they take a namespace."""
 
 
-def _is_bound(function: Any) -> bool:
-    """Return whether a function takes a namespace."""
+def _takes_namespace(function: Any) -> bool:
+    """Return whether a function has a keyword argument `namespace`."""
     return "namespace" in (getattr(function, "__kwdefaults__", None) or ())
 
 
-def _found(name: str) -> Any:
-    """Return what is bound under a name, None if nothing is.
+def _function(name: str) -> Any:
+    """Return the function of a namespace with this name, None if there is none.
 
-    Operations on trees are, also those that take no namespace, since the treedefs that
-    they are given know theirs.
+    All operations on trees are functions of a namespace. Those without an argument for
+    it, such as `tree_unflatten`, take treedefs, which know their namespace.
     """
-    for room in map(import_module, _ROOMS):
-        if name in room.__all__:
-            value = getattr(room, name)
-            is_operation = name.startswith("tree_") or room.__name__.endswith(".tree")
-            return value if is_operation or _is_bound(value) else None
+    for module_name in _MODULES:
+        module = import_module(module_name)
+        if name not in module.__all__:
+            continue
+        function = getattr(module, name)
+        is_operation = name.startswith("tree_") or module_name == "leafwise.tree"
+        return function if is_operation or _takes_namespace(function) else None
     return None
 
 
@@ -89,7 +91,9 @@ class Namespace:
         return namespace, (self.name,)
 
     def __getattr__(self, attribute: str) -> Any:
-        function = None if attribute.startswith("_") else _found(attribute)
+        function = None
+        if not attribute.startswith("_"):
+            function = _function(attribute)
         if function is None:
             raise AttributeError(
                 f"namespace {self.name!r} has no function {attribute!r}; functions "
@@ -98,14 +102,17 @@ class Namespace:
                 obj=self,
             )
         bound = function
-        if _is_bound(function):
+        if _takes_namespace(function):
             bound = functools.partial(function, namespace=self.name)
             functools.update_wrapper(bound, function)
         return vars(self).setdefault(attribute, bound)
 
     def __dir__(self) -> list[str]:
-        names = {name for room in _ROOMS for name in import_module(room).__all__}
-        return sorted({*super().__dir__(), *filter(_found, names)})
+        names = set(super().__dir__())
+        for module_name in _MODULES:
+            public_names = import_module(module_name).__all__
+            names.update(name for name in public_names if _function(name) is not None)
+        return sorted(names)
 
     def __repr__(self) -> str:
         return f"<leafwise namespace {self.name!r}>"

@@ -1,6 +1,6 @@
-"""Registering classes in more ways, and what is registered.
+"""More functions to register classes and to look up what is registered.
 
-Owns no logic. The functions that most programs use are in `leafwise` itself.
+`leafwise` itself has those that most programs use.
 
     >>> import leafwise as lw
     >>> lw.registry.lookup(dict).cls

@@ -1,7 +1,7 @@
 """All operations on trees, by short names: `tree.map`, `tree.flatten`, `tree.leaves`.
 
-Owns no logic. Each name is that of the function without the prefix `tree_`; the most
-used ones are in `leafwise`, too, with the prefix.
+Each name is that of a function without the prefix `tree_`. `leafwise` has the most used
+ones as well, with the prefix.
 
 Example:
     >>> import leafwise as lw
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ._lazy import HOMES as _LATER
+from ._lazy import HOMES as _NAMES
 from ._lazy import later as _later
 from .ops.inspect import all_leaves as all_leaves
 from .ops.inspect import tree_children as children
@@ -52,7 +52,6 @@ from .ops.traversal import tree_any as any
 from .ops.traversal import tree_max as max
 from .ops.traversal import tree_min as min
 from .ops.traversal import tree_reduce as reduce
-from .ops.traversal import tree_reduce_associative as reduce_associative
 from .ops.traversal import tree_sum as sum
 from .ops.traversal import tree_visit as visit
 from .ops.traversal import tree_walk as walk
@@ -72,11 +71,12 @@ if TYPE_CHECKING:
     from .show.summary import tree_summary as summary
 else:
     _HOMES = {
-        home: " ".join([f"{n[5:]}={n}" for n in names.split() if n.startswith("tree_")])
-        for home, names in _LATER.items()
+        name.removeprefix("tree_"): home
+        for name, home in _NAMES.items()
+        if name.startswith("tree_")
     }
-    _HOMES["ops.arrays"] += " nbytes=tree_nbytes"
-    __getattr__, __dir__ = _later(__name__, _HOMES)
+    _HOMES["nbytes"] = "ops.arrays"
+    __getattr__, __dir__ = _later(__name__, _HOMES, prefix="tree_")
 
 # fmt: off
 __all__ = [
@@ -86,7 +86,7 @@ __all__ = [
     "flatten_with_path", "is_leaf", "iter", "leaves", "leaves_with_path",
     "map", "map_", "map_only", "map_shared", "map_with_path", "max",
     "merge", "min", "nbytes", "partition", "paths", "prefix_errors", "reduce",
-    "reduce_associative", "replace_nones", "size", "stack", "structure", "sum",
+    "replace_nones", "size", "stack", "structure", "sum",
     "summary", "transpose", "transpose_map", "transpose_map_with_path", "treedef_tuple",
     "unflatten", "unstack", "unzip", "update", "visit", "walk", "zip",
 ]

@@ -147,7 +147,7 @@ def short_fingerprints(group):
 
     Args:
         group: "values", "static", "trees" or "arrays", as in the first column of
-            `tests/io/fingerprints.txt`, which has the same on each Python.
+            `tests/core/fingerprints.txt`, which has the same on each Python.
     """
     if group == "values":
         trees = [[value] for value in VALUES]

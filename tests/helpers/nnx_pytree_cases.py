@@ -2,8 +2,8 @@
 
 They cover the sections from "nnx.Pytree" to "Attribute checks", and "Object". The
 fixture `xp` makes the arrays, and the fixture `tree_util` has the functions that the
-page takes from `jax.tree_util`. `tests/seeds` runs the cases with numpy, `tests/oracle`
-with jax.
+page takes from `jax.tree_util`. `tests/guides` runs the cases with numpy,
+`tests/oracle` with jax.
 """
 
 import dataclasses

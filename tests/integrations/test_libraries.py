@@ -127,8 +127,6 @@ def test_edits_keep_the_type():
     assert APP.tree_merge(tree["f"], {}) is tree["f"]
     assert str(APP.tree_diff(tree, merged)) == ("+ ['t']['b'][2]: 3\n+ ['t']['c']: 4")
     assert dict(APP.override(tree, "f={'x': 3}")["f"]) == {"x": 3}
-    zipped = APP.tree_map_outer(lambda *row: row, tree["f"], {"y": 1}, fill=0)
-    assert (type(zipped), dict(zipped)) == (Frozen, {"x": (1, 0), "y": (0, 1)})
     assert tree == {"t": {"a": 1, "b": [1, 2]}, "f": tree["f"]}
 
 

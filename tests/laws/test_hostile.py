@@ -8,7 +8,7 @@ import pytest
 import leafwise as lw
 from leafwise import nn
 from leafwise.errors import CycleError
-from leafwise.selection import from_flat, to_flat, tree_map_outer
+from leafwise.selection import from_flat, to_flat
 
 
 DEPTH = 1_500  # deeper than Python calls functions
@@ -54,7 +54,6 @@ OPERATIONS = {
     "equal": lambda a, b: lw.tree_equal(a, b),
     "diff": lambda a, b: not lw.tree_diff(a, b),
     "merge": lambda a, b: lw.tree_leaves(lw.tree_merge(a, b)) == [1],
-    "outer": lambda a, b: lw.tree_leaves(tree_map_outer(max, a, b)) == [1],
     "partition": lambda a, b: len(lw.tree_partition(a, int)) == 2,
     "pattern": lambda a, b: len([*lw.at(a)["**"].items()]) > 0,
     "fingerprint": lambda a, b: lw.fingerprint(a) == lw.fingerprint(b),

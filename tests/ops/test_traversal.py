@@ -37,22 +37,6 @@ def test_reduce_without_leaves(tree):
     )
 
 
-# --------------------------------------------------------- reduce, associative
-
-
-def test_the_identity_is_for_empty_trees_only():
-    """With leaves, the identity is not used."""
-    assert lw.tree.reduce_associative(pair, [1, 2], identity="e") == "(12)"
-    assert lw.tree.reduce_associative(raiser, [1], identity="e") == 1
-    assert lw.tree.reduce_associative(raiser, [None], identity="e") == "e"
-    assert lw.tree.reduce_associative(raiser, {}, identity=None) is None
-    with pytest.raises(TypeError) as caught:
-        lw.tree.reduce_associative(pair, [])
-    assert str(caught.value) == (
-        "tree_reduce_associative of a tree without leaves needs an identity"
-    )
-
-
 # -------------------------------------------------------------------- all, any
 
 

@@ -352,14 +352,6 @@ def test_a_key_that_a_node_cannot_have_is_not_inserted(tree, where, said):
     assert str(caught.value) == f"cannot insert at {said} at [0]"
 
 
-def test_an_override_that_adds_a_name_to_a_list():
-    """It is refused with the place."""
-    with pytest.raises(
-        EditError, match=r"^override '\+a\.b=1': cannot insert .* \['a'\]"
-    ):
-        lw.configs.override({"a": [1]}, "+a.b=1")
-
-
 @pytest.mark.parametrize("function", [sum, float])
 def test_a_function_is_a_value(function):
     """An update does not call it."""
@@ -371,9 +363,6 @@ def test_the_end_of_a_list():
     """`[+]` is where an item is appended."""
     tree = {"a": [1, 2], "c": {}, "d": None}
     assert lw.at(tree)["a[+]"].insert(9)["a"] == [1, 2, 9]
-    assert lw.override(tree, "a[+]=9")["a"] == lw.override(tree, "+a[+]=9")["a"]
-    assert lw.override(tree, "+d[+]=9")["d"] == [9]
-    assert lw.override(tree, "+e[+].x=9")["e"] == [{"x": 9}]
     with pytest.raises(PathError, match=r"no match for 'a\[\+\]'"):
         lw.at(tree)["a[+]"].get()
     with pytest.raises(EditError, match=r"^cannot insert at '\[\+\]' into the dict at"):

@@ -1,11 +1,10 @@
 """Trees merged into one another, and joined side by side."""
 
 from collections import defaultdict, namedtuple
-from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
@@ -138,18 +137,13 @@ def test_each_sort_of_node(base, overlay, words, merged):
 
 
 def test_mappings_of_every_sort_get_other_keys_with_the_same_values():
-    """Also those with a factory, with kinds, and in an outer map."""
+    """Also those with a factory and with kinds."""
     counts = lw.tree_merge(defaultdict(int, a=0), {"a": lw.DELETE, "b": 0})
     assert counts == {"b": 0}
     assert counts["c"] == 0
     shared = lw.data(None)
     merged = lw.tree_merge(lw.nn.Dict(a=shared), lw.nn.Dict(b=shared), join="right")
     assert dict(merged) == {"b": None}
-
-    def last(x, y):
-        return lw.DELETE if y is lw.MISSING else y
-
-    assert lw.selection.tree_map_outer(last, {"a": True}, {"b": True}) == {"b": True}
 
 
 def test_items_of_containers_keep_their_kinds():
@@ -278,52 +272,6 @@ def test_words_that_are_none_are_refused():
         ValueError, match=r"a rule must be one of 'outer', .* got 'append'"
     ):
         lw.tree_merge({}, rules={"nowhere": "append"})
-
-
-# ----------------------------------------------------------------------- side by side
-
-zip_outer = partial(lw.selection.tree_map_outer, lambda *row: row)
-
-
-@given(st.lists(configs(), min_size=1, max_size=4))
-def test_zip_has_every_key_of_all(trees):
-    """At each path a tuple of what each tree has there."""
-    assume(any(lw.tree_leaves(tree) for tree in trees))
-    zipped = zip_outer(*trees)
-    rows = lw.tree_leaves_with_path(zipped, is_leaf=lambda x: isinstance(x, tuple))
-    tables = [dict(lw.tree_leaves_with_path(tree)) for tree in trees]
-    assert {path for path, _ in rows} == {path for table in tables for path in table}
-    for path, row in rows:
-        for table, value in zip(tables, row, strict=True):
-            assert value is table.get(path, lw.MISSING)
-
-
-@given(every_tree())
-def test_trees_of_one_structure_map_as_ever(tree):
-    """Where nothing is missing it is a map."""
-    pair = lw.selection.tree_map_outer(lambda x, y: [x, y], tree, tree)
-    assert lw.tree_equal(pair, lw.tree_map(lambda x, y: [x, y], tree, tree))
-
-
-def test_what_is_beside_another_sort_is_an_error():
-    """With the place."""
-    with pytest.raises(EditError) as error:
-        zip_outer({"a": [1]}, {}, {"a": {"x": 1}})
-    assert str(error.value) == "cannot join a list and a dict at ['a']"
-    with pytest.raises(EditError) as error:
-        zip_outer([1], [[2]])
-    assert str(error.value) == "cannot join the leaf 1 and a list at [0]"
-    with pytest.raises(EditError, match="the leaf \\[1\\] and a dict at"):
-        zip_outer(
-            {"a": [1]},
-            {"a": {"x": 1}},
-            is_leaf=list,
-        )
-    with pytest.raises(TypeError, match="at least one tree"):
-        zip_outer()
-    with pytest.raises(ValueError, match="no") as raised:
-        lw.selection.tree_map_outer(lambda _: int("no"), {"a": 1})
-    assert raised.value.__notes__ == ["at key path ['a']"]
 
 
 def test_two_classes_of_one_name_that_do_not_fit_are_told_apart():

@@ -116,12 +116,12 @@ def test_groups(by, expected):
 def test_groups_as_text():
     """With the number of leaves."""
     tree = {"lr": 0.1, "sizes": [64, 32], "w": np.zeros(3, "i1")}
-    assert str(lw.tree_summary(tree, by="dtype", sort="count")) == text("""
+    assert str(lw.tree_summary(tree, by="dtype")) == text("""
         dtype  leaves  count  bytes   share
         ───────────────────────────────────
-        int8        1      3    3 B  100.0%
-        int         2      2           0.0%
         float       1      1           0.0%
+        int         2      2           0.0%
+        int8        1      3    3 B  100.0%
         ───────────────────────────────────
         4 leaves, 6 numbers, 3 B
         """)
@@ -129,22 +129,10 @@ def test_groups_as_text():
     assert lw.tree_summary([], by="type").rows == []
 
 
-def test_the_largest_first():
-    """Within each node."""
-    tree = {"a": [1], "b": np.zeros(3, "f8"), "c": [1, 2, np.zeros(9, "i1")]}
-    paths = [row.path for row in lw.tree_summary(tree, sort="count", depth=1).rows]
-    assert paths == ["", "['c']", "['b']", "['a']"]
-    paths = [row.path for row in lw.tree_summary(tree, sort="bytes", depth=1).rows]
-    assert paths == ["", "['b']", "['c']", "['a']"]
-    few = lw.tree_summary([*range(5), np.zeros(4)], sort="bytes", max_rows=3).rows
-    assert [(row.path, row.count) for row in few[1:]] == [("[5]", 4), ("", 5)]
-
-
 @pytest.mark.parametrize(
     ("options", "told"),
     [
         ({"by": "kind"}, "by must be one of 'type', 'dtype' or None"),
-        ({"sort": "path"}, "sort must be one of 'count', 'bytes' or None"),
         ({"depth": -1}, "depth must not be negative, got -1"),
         ({"max_rows": -1}, "max_rows must not be negative, got -1"),
     ],

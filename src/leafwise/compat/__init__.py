@@ -24,14 +24,18 @@ if TYPE_CHECKING:
     from .modules import uninstall as uninstall
 
 
-_HOMES: Final = {"modules": "STANDINS install uninstall"}
-"""The modules that are loaded when one of their names is first asked for."""
+_HOMES: Final = {
+    "STANDINS": "modules",
+    "install": "modules",
+    "uninstall": "modules",
+}
+"""The names that are imported on first use, with their modules."""
 
-_ROOMS: Final = "jax_tree jax_tree_util optree"
+_STANDINS: Final = ("jax_tree", "jax_tree_util", "optree")
 """The stand-ins, which are loaded in the same way."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES, _ROOMS)
+    __getattr__, __dir__ = later(__name__, _HOMES, _STANDINS)
 
 
 __all__ = ["STANDINS", "install", "uninstall"]

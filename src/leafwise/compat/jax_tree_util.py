@@ -25,6 +25,7 @@ from types import SimpleNamespace
 from typing import Any, Final, TypeVar, final
 
 from .. import integrations
+from .._records import MISSING, Missing
 from .._text import typed_repr
 from ..core import builtins as nodes
 from ..core import keypath
@@ -283,9 +284,39 @@ all_leaves = _in_jax(looking.all_leaves)
 tree_leaves = _in_jax(mapping.tree_leaves)
 tree_map = _in_jax(mapping.tree_map)
 tree_reduce = _in_jax(folding.tree_reduce)
-tree_reduce_associative = _in_jax(folding.tree_reduce_associative)
 tree_all = _in_jax(folding.tree_all)
 tree_broadcast = _in_jax(reshaping.tree_broadcast_prefix)
+
+
+def tree_reduce_associative(
+    operation: Callable[[T, T], T],
+    tree: Any,
+    *,
+    identity: T | Missing = MISSING,
+    is_leaf: Predicate = None,
+) -> T:
+    """Fold the leaves in halves, in the order of jax, with an associative operation.
+
+    Raises:
+        TypeError: There are no leaves and no identity.
+    """
+    leaves: list[T] = tree_leaves(tree, is_leaf)
+    if leaves:
+        return _fold_halves(operation, leaves)
+    if isinstance(identity, Missing):
+        raise TypeError(
+            "tree_reduce_associative of a tree without leaves needs an identity"
+        )
+    return identity
+
+
+def _fold_halves(operation: Callable[[T, T], T], values: list[T]) -> T:
+    if len(values) == 1:
+        return values[0]
+    middle = len(values) // 2
+    first_half = _fold_halves(operation, values[:middle])
+    second_half = _fold_halves(operation, values[middle:])
+    return operation(first_half, second_half)
 
 
 def tree_transpose(

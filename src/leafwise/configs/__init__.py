@@ -21,11 +21,14 @@ if TYPE_CHECKING:
     from .overrides import override as override
 
 
-_HOMES: Final = {"formats": "read", "overrides": "override"}
-"""The modules that are loaded on first use of one of their names."""
+_HOMES: Final = {
+    "override": "overrides",
+    "read": "formats",
+}
+"""The names that are imported on first use, with their modules."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES, "formats revision")
+    __getattr__, __dir__ = later(__name__, _HOMES, ("formats", "revision"))
 
 
 __all__ = ["override", "read"]

@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    ".core.serial": "register_codec",
-    "atomic": "replace_file",
-    "save_load": "load save",
+    "load": "save_load",
+    "register_codec": ".core.serial",
+    "replace_file": "atomic",
+    "save": "save_load",
 }
-"""The modules that are loaded on first use of one of their names."""
+"""The names that are imported on first use, with their modules."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

@@ -26,13 +26,19 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "bridge": "Status enable status",
-    "libraries": (
-        "adopt register_attrs register_mapping register_model register_sequence "
-        "support treedef_from treedef_to"
-    ),
+    "Status": "bridge",
+    "adopt": "libraries",
+    "enable": "bridge",
+    "register_attrs": "libraries",
+    "register_mapping": "libraries",
+    "register_model": "libraries",
+    "register_sequence": "libraries",
+    "status": "bridge",
+    "support": "libraries",
+    "treedef_from": "libraries",
+    "treedef_to": "libraries",
 }
-"""The modules that are loaded when one of their names is first asked for."""
+"""The names that are imported on first use, with their modules."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

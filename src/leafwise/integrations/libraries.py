@@ -1,10 +1,9 @@
 """The other way: classes of other libraries become nodes here.
 
-Each is kept as its own type. Owns `support`, for whole families of containers, and the
-functions that register one class; and `adopt`, for what a framework knows: such nodes
-are taken apart by the framework's own public functions, one level at a time. Nothing
-here imports a library: a class is looked at when it is first seen, and then its library
-is loaded.
+Each is kept as its own type. `support` is for whole families of containers, the
+`register_` functions are for one class, and `adopt` is for what jax knows: such nodes
+are flattened by jax's own public functions, one level at a time. Nothing here imports a
+library: a class is looked at when it is first seen, and then its library is loaded.
 """
 
 from __future__ import annotations
@@ -48,9 +47,6 @@ __all__ = [
 
 C = TypeVar("C", bound=type)
 Build = Callable[[Any], Any]
-OneLevel = Callable[[Any], tuple[Sequence[Any], Any, Sequence[Any]]]
-Rebuild = Callable[[Any, Any], Any]
-Find = Callable[[type], tuple[OneLevel, Rebuild] | None]
 
 
 def support(*names: str, namespace: str = GLOBAL) -> None:
@@ -418,23 +414,23 @@ _FAMILIES: Final[dict[str, Callable[[type], Rule | None]]] = {
 }
 
 
-# ---------------------------------------------------------------- what frameworks know
+# ------------------------------------------------------------------- what jax knows
 
 
 def adopt(name: str, *, namespace: str = GLOBAL) -> None:
-    """Treat classes that are registered only in another framework as nodes.
+    """Treat classes that are registered only in jax as nodes.
 
     Registrations in leafwise take precedence. Call `adopt` again for classes that are
-    registered in the framework after leafwise met their instances. `adopt` keeps the
-    framework's functions as they are now. It never calls functions that replace them
-    later, as those of `leafwise.compat` may.
+    registered in jax after leafwise met their instances. `adopt` keeps the functions
+    of jax as they are now. It never calls functions that replace them later, as those
+    of `leafwise.compat` may.
 
     Args:
-        name: `"jax"` or `"torch"`; the framework has to be imported.
+        name: `"jax"`, which has to be imported.
         namespace: The namespace in which they become nodes; `""` is every namespace.
 
     Raises:
-        ValueError: The name is not one of these, or the framework is not imported.
+        ValueError: The name is another one, or jax is not imported.
 
     Example:
         >>> from leafwise.integrations import adopt
@@ -442,48 +438,32 @@ def adopt(name: str, *, namespace: str = GLOBAL) -> None:
         ...     adopt("keras")
         ... except ValueError as error:
         ...     print(error)
-        unknown framework 'keras'; known: 'jax', 'torch'
+        unknown framework 'keras'; known: 'jax'
     """
-    if name not in _FINDERS:
-        known = ", ".join(map(repr, _FINDERS))
-        raise ValueError(f"unknown framework {name!r}; known: {known}")
-    module = real(name)
-    if module is None:
-        raise ValueError(f"{name} is not loaded; import it before its classes are used")
-    find = _FINDERS[name](module)
+    if name != "jax":
+        raise ValueError(f"unknown framework {name!r}; known: 'jax'")
+    jax = real("jax")
+    if jax is None:
+        raise ValueError("jax is not loaded; import it before its classes are used")
+    util = _jax_trees(jax)
+    is_node = _node_test(util)
+    flatten = functools.partial(_flatten_one_level, util.tree_flatten_with_path)
+    unflatten = util.tree_unflatten
 
     def adopter(cls: type) -> Rule | None:
-        found = None if cls.__module__ == "builtins" else find(cls)
-        where = f"the registry of {name}"
-        return None if found is None else _AdoptedRule(cls, *found, where=where)
+        if cls.__module__ == "builtins" or not is_node(cls):
+            return None
+        return _AdoptedRule(cls, flatten, unflatten, where="the registry of jax")
 
     add_adopter(remembering(adopter), namespace=namespace)
 
 
 class _AdoptedRule(FunctionRule):
-    """The rule of a class that a framework knows."""
+    """The rule of a class that jax knows; its aux data has a treedef of jax."""
 
     def compared_aux(self, aux: Any) -> Any:
-        own: Any = getattr(aux[0], "node_data", None)  # of a treedef of jax
-        return aux[1], aux[0] if own is None else own()[1]
-
-
-# ------------------------------------------------------------- one level, by each
-
-
-def _in_jax(jax: Any) -> Find:
-    util = _jax_trees(jax)
-    all_leaves, unflatten = util.all_leaves, util.tree_unflatten
-    one_level = functools.partial(_level_in_jax, util.tree_flatten_with_path)
-
-    def is_node(cls: type) -> bool:
-        try:
-            return not all_leaves([_blank(cls)])  # it looks at the type alone
-        except FAULTS:
-            return False
-
-    knows = getattr(util, "is_tree_node", is_node)  # new in jax 0.10
-    return lambda cls: (one_level, unflatten) if knows(cls) else None
+        treedef, keys = aux
+        return keys, treedef.node_data()[1]
 
 
 def _jax_trees(jax: Any) -> Any:
@@ -491,10 +471,16 @@ def _jax_trees(jax: Any) -> Any:
     return real("jax.tree_util") or jax.tree_util
 
 
-def _level_in_jax(flatten: Any, node: Any) -> tuple[list[Any], Any, list[Any]]:
-    pairs, treedef = flatten(node, lambda x: x is not node)
-    keys = [_key_from_jax(path[0]) for path, _ in pairs]
-    return [child for _, child in pairs], treedef, keys
+def _node_test(util: Any) -> Callable[[type], bool]:
+    """Return a function that says whether instances of a class are nodes in jax."""
+
+    def is_node(cls: type) -> bool:
+        try:
+            return not util.all_leaves([_blank(cls)])  # it looks at the type alone
+        except FAULTS:
+            return False
+
+    return getattr(util, "is_tree_node", is_node)  # new in jax 0.10
 
 
 def _blank(cls: Any) -> Any:
@@ -503,6 +489,16 @@ def _blank(cls: Any) -> Any:
         return cls.__new__(cls)
     except FAULTS:
         return object.__new__(cls)
+
+
+def _flatten_one_level(
+    tree_flatten_with_path: Any, node: Any
+) -> tuple[list[Any], Any, list[Any]]:
+    """Return the children of a node, the treedef that jax rebuilds it by, the keys."""
+    pairs, treedef = tree_flatten_with_path(node, lambda x: x is not node)
+    keys = [_key_from_jax(path[0]) for path, _ in pairs]
+    children = [child for _, child in pairs]
+    return children, treedef, keys
 
 
 def _key_from_jax(key: Any) -> Any:
@@ -516,66 +512,27 @@ def _key_from_jax(key: Any) -> Any:
     return DictKey(key)
 
 
-def _find_in_torch(cls: type) -> tuple[OneLevel, Rebuild] | None:
-    pytree = real("torch.utils._pytree")  # not there while torch is loaded
-    known = None if pytree is None else pytree.SUPPORTED_NODES.get(cls)
-    if known is None:
+def _jax_node(value: Any) -> tuple[str, Callable[[Any], Any]] | None:
+    """Return `"jax"` and a function from a value to its children and their keys.
+
+    Returns:
+        None if the value is a leaf in jax, or jax is not loaded.
+    """
+    jax = real("jax")
+    if jax is None:
         return None
-
-    def one_level(node: Any) -> tuple[Any, Any, list[Any]]:
-        if known.flatten_with_keys_fn is None:
-            children, aux = known.flatten_fn(node)
-            return children, aux, [*map(FlattenedIndexKey, range(len(children)))]
-        pairs, aux = known.flatten_with_keys_fn(node)
-        keys = [_key_from_jax(key) for key, _ in pairs]
-        return [child for _, child in pairs], aux, keys
-
-    return one_level, lambda aux, children: known.unflatten_fn(children, aux)
-
-
-_FINDERS: Final[dict[str, Callable[[Any], Find]]] = {
-    "jax": _in_jax,
-    "torch": lambda torch: _find_in_torch,
-}
-"""Take a framework, return what finds out how it takes nodes of a class apart."""
-
-
-# ------------------------------------------------------------- looking inside
-
-
-def _known_elsewhere(value: Any) -> tuple[str, Callable[[Any], Any]] | None:
-    """Return the framework that knows a value as a node, and what takes it apart."""
-    for name, level_of in _LEVELS.items():
-        module = real(name)
-        one_level = None if module is None else level_of(module, value)
-        if one_level is not None:
-            return name, functools.partial(_held, one_level)
-    return None
-
-
-def _held(one_level: OneLevel, node: Any) -> tuple[Sequence[Any], Sequence[Any]]:
-    children, _, keys = one_level(node)
-    return [*children], [*keys]
-
-
-def _known_in_jax(jax: Any, value: Any) -> OneLevel | None:
     util = _jax_trees(jax)
     if util.all_leaves([value]):
         return None
-    return functools.partial(_level_in_jax, util.tree_flatten_with_path)
+
+    def children_and_keys(node: Any) -> tuple[Sequence[Any], Sequence[Any]]:
+        children, _, keys = _flatten_one_level(util.tree_flatten_with_path, node)
+        return children, keys
+
+    return "jax", children_and_keys
 
 
-def _known_in_torch(torch: Any, value: Any) -> OneLevel | None:
-    found = _find_in_torch(type(value))
-    return None if found is None else found[0]
-
-
-_LEVELS: Final[dict[str, Callable[[Any, Any], OneLevel | None]]] = {
-    "jax": _known_in_jax,
-    "torch": _known_in_torch,
-}
-
-hooks.foreign_nodes.append(_known_elsewhere)
+hooks.foreign_nodes.append(_jax_node)
 
 
 # ------------------------------------------------------------------------ treedefs

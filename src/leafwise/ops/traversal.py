@@ -32,7 +32,6 @@ __all__ = [
     "tree_max",
     "tree_min",
     "tree_reduce",
-    "tree_reduce_associative",
     "tree_sum",
     "tree_visit",
     "tree_walk",
@@ -98,61 +97,10 @@ def tree_reduce(
     return functools.reduce(function, leaves)
 
 
-def tree_reduce_associative(
-    operation: Callable[[T, T], T],
-    tree: Any,
-    *,
-    identity: T | Missing = MISSING,
-    is_leaf: IsLeaf = None,
-    namespace: str = GLOBAL,
-) -> T:
-    """Fold the leaves as a balanced tree, with an associative operation.
-
-    Each half is folded separately. So sums of floats lose less precision, and the
-    results of the two halves do not depend on each other.
-
-    Args:
-        operation: Takes two values; must be associative.
-        tree: The tree.
-        identity: The result for a tree without leaves.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        namespace: Where classes are looked up before the global registry.
-
-    Raises:
-        TypeError: There are no leaves and no identity.
-        CycleError: The tree contains itself.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.tree.reduce_associative(lambda x, y: f"({x}{y})", ["a", "b", "c"])
-        '(a(bc))'
-
-    Modelled on `jax.tree_util.tree_reduce_associative`.
-    """
-    leaves, _ = context_of(is_leaf, namespace=namespace).flatten(tree)
-    if leaves:
-        folded: T = _fold_halves(operation, leaves)
-        return folded
-    if isinstance(identity, Missing):
-        raise TypeError(
-            "tree_reduce_associative of a tree without leaves needs an identity"
-        )
-    return identity
-
-
 def _leaves(
     tree: Any, is_leaf: IsLeaf, none_is_leaf: bool, namespace: str
 ) -> list[Any]:
     return flattened(tree, is_leaf, False, none_is_leaf, namespace)[0]
-
-
-def _fold_halves(operation: Callable[[T, T], T], values: list[T]) -> T:
-    if len(values) == 1:
-        return values[0]
-    half = len(values) // 2
-    return operation(
-        _fold_halves(operation, values[:half]), _fold_halves(operation, values[half:])
-    )
 
 
 def tree_all(

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
         tree_diff,
     )
     from .edit import Selection, at, tree_at, tree_move, tree_rename, tree_update
-    from .merge import tree_map_outer, tree_merge
+    from .merge import tree_merge
     from .names import FlatReport, from_flat, to_flat
     from .partition import (
         tree_combine,
@@ -41,17 +41,32 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "diff": (
-        "ArrayDifference Change Form Place SetDifference TextDifference TreeDiff "
-        "tree_diff"
-    ),
-    "edit": "Selection at tree_at tree_move tree_rename tree_update",
-    "merge": "tree_map_outer tree_merge",
-    "names": "FlatReport from_flat to_flat",
-    "partition": "tree_combine tree_filter tree_labels tree_partition",
-    "select": "Selector selector",
+    "ArrayDifference": "diff",
+    "Change": "diff",
+    "FlatReport": "names",
+    "Form": "diff",
+    "Place": "diff",
+    "Selection": "edit",
+    "Selector": "select",
+    "SetDifference": "diff",
+    "TextDifference": "diff",
+    "TreeDiff": "diff",
+    "at": "edit",
+    "from_flat": "names",
+    "selector": "select",
+    "to_flat": "names",
+    "tree_at": "edit",
+    "tree_combine": "partition",
+    "tree_diff": "diff",
+    "tree_filter": "partition",
+    "tree_labels": "partition",
+    "tree_merge": "merge",
+    "tree_move": "edit",
+    "tree_partition": "partition",
+    "tree_rename": "edit",
+    "tree_update": "edit",
 }
-"""The modules that are loaded when one of their names is first asked for."""
+"""The names that are imported on first use, with their modules."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)
@@ -62,7 +77,7 @@ __all__ = [
     "ArrayDifference", "Change", "FlatReport", "Form", "Place", "Selection", "Selector",
     "SetDifference", "TextDifference", "TreeDiff", "at", "from_flat",
     "selector", "to_flat", "tree_at", "tree_combine", "tree_diff", "tree_filter",
-    "tree_labels", "tree_map_outer", "tree_merge", "tree_move",
+    "tree_labels", "tree_merge", "tree_move",
     "tree_partition", "tree_rename", "tree_update",
 ]
 # fmt: on

@@ -1,8 +1,8 @@
-"""Trees merged into one: node by node, by a rule for each place, or as an outer join.
+"""Merge trees: node by node, by a rule for each place.
 
-`tree_merge` lays a tree over another one; `tree_map_outer` joins trees side by side.
-Both work in two passes, at any depth (`_build`): from the top down they pair what the
-trees have at each place; from the bottom up they make the nodes of the merged children.
+What two trees have at a place is a case for one of four functions: leaves, mappings,
+sequences or objects. Nodes are opened from the top down, which pairs their children,
+and finished from the bottom up, when these are merged (`_build`), at any depth.
 """
 
 from __future__ import annotations
@@ -53,7 +53,6 @@ from .select import (
     check_cycles,
     children_of,
     fields_of,
-    has_kinds,
     keys_of,
     selector,
     with_article,
@@ -61,7 +60,7 @@ from .select import (
 
 
 if TYPE_CHECKING:
-    from .._typing import Class, IsLeaf, K, Node, T
+    from .._typing import Class, K, Node, T
 
 
 class MergeOptions(TypedDict, total=False):
@@ -164,123 +163,6 @@ def _edits_between(
             edits.append((key, Set(value)))
     edits += [(key, Delete()) for key in old if key not in new]
     return edits
-
-
-# ------------------------------------------------------------------- the outer join
-
-
-class _Row(NamedTuple):
-    """What several trees have at a place.
-
-    Attributes:
-        link: The path, as a linked list of keys.
-        values: What each tree has there, MISSING for nothing.
-    """
-
-    link: Any
-    values: Sequence[Any]
-
-    @property
-    def path(self) -> KeyPath:
-        """The path."""
-        return path_of(self.link)
-
-
-def tree_map_outer(
-    f: Callable[..., Any],
-    *trees: Any,
-    fill: Any = MISSING,
-    is_leaf: IsLeaf = None,
-    namespace: str = GLOBAL,
-) -> Any:
-    """Map a function over trees that may have different keys.
-
-    The result has each key that any of the trees has, in order of appearance. Subtrees
-    that do not change are shared.
-
-    Args:
-        f: Takes one value for each tree: the leaf of the tree at a key path, or `fill`.
-            Its exceptions get a note that names the key path.
-        *trees: One tree or more.
-        fill: The value to pass for a leaf that a tree does not have.
-        is_leaf: Where to stop: a type, a tuple of types, or a predicate.
-        namespace: Where classes are looked up before the global registry.
-
-    Raises:
-        EditError: Nodes of different types, or a leaf and a node, are at the same path.
-        CycleError: A tree contains itself.
-        TypeError: No tree is given.
-
-    Example:
-        >>> import leafwise as lw
-        >>> lw.selection.tree_map_outer(lambda x, y: x + y, {"a": 1, "b": [2]},
-        ...     {"b": [3, 4]}, fill=0)
-        {'a': 1, 'b': [5, 4]}
-        >>> lw.selection.tree_map_outer(lambda *row: row, {"a": 1}, {"b": 2})
-        {'a': (1, MISSING), 'b': (MISSING, 2)}
-    """
-    if not trees:
-        raise TypeError("tree_map_outer takes at least one tree")
-    context = context_of(is_leaf, namespace=namespace)
-
-    def open_row(row: _Row) -> Any:
-        nodes = [value for value in row.values if value is not MISSING]
-        rules = [context.rule_of(node) for node in nodes]
-        if not any(rules):
-            arguments = [fill if value is MISSING else value for value in row.values]
-            return _call(f, arguments, row)
-        key_class, tables = _child_tables(nodes, rules)
-        if not tables:
-            texts = dict.fromkeys(_describe(node, context) for node in nodes)
-            text = f"cannot join {' and '.join(texts)} at {row.path.where()}"
-            raise EditError(text, path=row.path)
-        first_node = nodes[0]
-        rule: Any = rules[0]
-
-        def finish(children: dict[Any, Any]) -> Any:
-            if key_class is not None:
-                return call_at(remade, (first_node, rule, tables[0], children), row)
-            edits = _edits_between(tables[0], children)
-            if not edits:
-                return first_node
-            return call_at(changed_node, (row.link, first_node, rule, edits), row)
-
-        branch = _Branch(finish)
-        tables_in_order = iter(tables)
-        columns = [
-            {} if value is MISSING else next(tables_in_order) for value in row.values
-        ]
-        for name in dict.fromkeys(name for table in tables for name in table):
-            key = name if key_class is None else key_class(name)
-            values = [column.get(name, MISSING) for column in columns]
-            branch.wait_for(name, _Row((row.link, key), values))
-        return branch
-
-    return _build(open_row, _Row((), trees), trees, context)
-
-
-def _child_tables(
-    nodes: Sequence[Any], rules: Sequence[Any]
-) -> tuple[Any, list[dict[Any, Any]]]:
-    """Return the children of nodes that are to be joined, as tables.
-
-    Returns:
-        The class of keys if the nodes are all mappings or all sequences, else None; and
-        the children of each node by name, or by key if there is no such class. There
-        are no tables if the nodes do not fit.
-    """
-    if all(rules):
-        pairs = list(zip(nodes, rules, strict=True))
-        key_classes = {
-            None if has_kinds(node) else item_key(node, rule) for node, rule in pairs
-        }
-        if len(key_classes) == 1 and None not in key_classes:
-            return key_classes.pop(), [entries_of(node, rule) for node, rule in pairs]
-        if len(set(rules)) == 1:
-            tables = [children_of(node, rule) for node, rule in pairs]
-            if all(list(table) == list(tables[0]) for table in tables):
-                return None, tables
-    return None, []
 
 
 # ---------------------------------------------------------------- how to merge, where

@@ -29,13 +29,17 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "diagram": "draw to_mermaid",
-    "html": "to_html",
-    "pretty": "pformat pprint",
-    "summary": "SummaryRow TreeSummary tree_summary",
-    "svg": "to_svg",
+    "SummaryRow": "summary",
+    "TreeSummary": "summary",
+    "draw": "diagram",
+    "pformat": "pretty",
+    "pprint": "pretty",
+    "to_html": "html",
+    "to_mermaid": "diagram",
+    "to_svg": "svg",
+    "tree_summary": "summary",
 }
-"""The modules that are loaded when one of their names is first asked for."""
+"""The names that are imported on first use, with their modules."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

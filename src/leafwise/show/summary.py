@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 
 
 By: TypeAlias = Literal["type", "dtype"]
-Sort: TypeAlias = Literal["count", "bytes"]
 
 _DEEPEST: Final = 100
 _LONGEST: Final = 100
@@ -50,7 +49,6 @@ def tree_summary(
     tree: Any,
     *,
     depth: int | None = None,
-    sort: Sort | None = None,
     by: By | None = None,
     max_rows: int | None = 100,
     is_leaf: IsLeaf = None,
@@ -68,8 +66,6 @@ def tree_summary(
             and a dtype, such as `jax.ShapeDtypeStruct`. For a selection, the selected
             values.
         depth: How many levels to show below the root; None for all, up to 100.
-        sort: The order of the children of a node: `"count"` or `"bytes"` for the
-            largest first, None for the order of the tree.
         by: Show one row for each `"type"` or `"dtype"`, instead of nodes and leaves.
         max_rows: About how many rows to show; rows near the root come first, and the
             rest is counted in separate rows. None for all.
@@ -77,7 +73,7 @@ def tree_summary(
         namespace: Where classes are looked up before the global registry.
 
     Raises:
-        ValueError: `sort` or `by` is not one of these, or a number is negative.
+        ValueError: `by` is not one of these, or a number is negative.
 
     Example:
         >>> import leafwise as lw
@@ -105,13 +101,9 @@ def tree_summary(
         ───────────────────────────
         3 leaves, 3 numbers
     """
-    for name, word, words in (("sort", sort, Sort), ("by", by, By)):
-        known = get_args(words)
-        if word is not None and word not in known:
-            told = ", ".join(map(repr, known))
-            raise ValueError(
-                f"{name} must be one of {told} or None, got {short_repr(word)}"
-            )
+    if by is not None and by not in get_args(By):
+        words = ", ".join(map(repr, get_args(By)))
+        raise ValueError(f"by must be one of {words} or None, got {short_repr(by)}")
     for name, number in (("depth", depth), ("max_rows", max_rows)):
         if number is not None and number < 0:
             raise ValueError(f"{name} must not be negative, got {number}")
@@ -124,10 +116,10 @@ def tree_summary(
     root, shared = _read(tree, context)
     most = sys.maxsize if max_rows is None else max_rows
     if by is not None:
-        rows = _groups(root, by, sort, most)
+        rows = _groups(root, by, most)
     else:
         levels = _DEEPEST if depth is None else min(depth, _DEEPEST)
-        rows = _rows(root, sort, levels, most)
+        rows = _rows(root, levels, most)
     return TreeSummary(rows, root.amounts, shared, by)
 
 
@@ -583,7 +575,7 @@ def _read(tree: Any, context: Context) -> tuple[_Entry, int]:
 # ------------------------------------------------------------------------------- rows
 
 
-def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[SummaryRow]:
+def _rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
     """Return the rows of nodes and leaves.
 
     What is near the root comes first, and the nodes of a level share what is left of
@@ -601,10 +593,7 @@ def _rows(root: _Entry, sort: Sort | None, levels: int, most: int) -> list[Summa
         spare -= sum(min(size, fair) for size in sizes)
         for entry, size in zip(level, sizes, strict=True):
             share = size if size <= fair else fair - 1  # and a row for the rest
-            children = entry.children(None if sort else share)
-            if sort is not None:
-                children.sort(key=lambda inner: -getattr(inner.amount, sort))
-            shown[entry] = children[:share]
+            shown[entry] = entry.children(share)
         level = [inner for entry in level for inner in shown[entry]]
     whole = root.amount
 
@@ -650,7 +639,7 @@ def _form(value: Any) -> tuple[tuple[int, ...] | None, str]:
     return shape, clipped(dtype, _LONGEST)
 
 
-def _groups(root: _Entry, by: By, sort: Sort | None, most: int) -> list[SummaryRow]:
+def _groups(root: _Entry, by: By, most: int) -> list[SummaryRow]:
     """Return a row for each group, in the order in which they are met."""
     sums: dict[str, Amount] = {}
     stack = [root]
@@ -663,9 +652,7 @@ def _groups(root: _Entry, by: By, sort: Sort | None, most: int) -> list[SummaryR
             continue
         name = entry.outer.type if by == "type" else _form(entry.value)[1] or entry.type
         sums[name] = Amount(*map(add, sums.get(name, Amount()), entry.amount))
-    groups = [*sums.items()]
-    if sort is not None:
-        groups.sort(key=lambda group: -getattr(group[1], sort))
+    groups = list(sums.items())
     whole = root.amount
     rows = []
     for name, amount in groups[:most]:

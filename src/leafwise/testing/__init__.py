@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 
 _HOMES: Final = {
-    "asserts": "assert_same_structure assert_trees_close assert_trees_equal",
-    "registrations": "check_node",
-    "strategies": "treedefs trees trees_like",
+    "assert_same_structure": "asserts",
+    "assert_trees_close": "asserts",
+    "assert_trees_equal": "asserts",
+    "check_node": "registrations",
+    "treedefs": "strategies",
+    "trees": "strategies",
+    "trees_like": "strategies",
 }
-"""The modules that are loaded on first use of one of their names."""
+"""The names that are imported on first use, with their modules."""
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = later(__name__, _HOMES)

@@ -1,8 +1,7 @@
 """Assertions about two trees; their errors list the differences path by path.
 
-Owns what counts as close, and the texts of these errors. Which leaves are the same is
-decided by `equality.leaves`, what differs is found by `selection.diff`, and how a
-difference is written by `selection.difference`.
+The differences are those of `selection.diff`. This module adds the comparison within a
+tolerance and the messages.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..core.context import context_of
+from ..core.context import Context, context_of
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality import arrays
@@ -27,7 +26,7 @@ from ..selection.diff import (
 )
 
 
-_MOST: Final = 20
+_MAX_DIFFERENCES: Final = 20
 """How many differences an error shows."""
 
 
@@ -66,14 +65,21 @@ def assert_trees_equal(
           ~ ['a'][1]: 2 -> 3
     """
     __tracebackhide__ = True  # pytest leaves this frame out
-    found = tree_diff(
-        actual, expected, lists=lists, typematch=typematch, rtol=rtol, atol=atol,
-        equal_nan=equal_nan, ignore=ignore, is_leaf=is_leaf,
+    changes = tree_diff(
+        actual,
+        expected,
+        lists=lists,
+        typematch=typematch,
+        rtol=rtol,
+        atol=atol,
+        equal_nan=equal_nan,
+        ignore=ignore,
+        is_leaf=is_leaf,
         namespace=namespace,
-    )  # fmt: skip
-    if found:
-        lines = lines_of_all(found, _MOST)
-        raise AssertionError("\n  ".join([headline(found), *lines]))
+    )
+    if changes:
+        lines = [headline(changes), *lines_of_all(changes, _MAX_DIFFERENCES)]
+        raise AssertionError("\n  ".join(lines))
 
 
 # ------------------------------------------------------------------------------- close
@@ -130,19 +136,19 @@ atol=0):
     __tracebackhide__ = True
     values = _Close(rtol, atol, equal_nan, dtypes)
     context = context_of(is_leaf, namespace=namespace)
-    found = changes_between(actual, expected, context, values, ignore, "position")
-    if found:
-        first = headline(found, f"actual -> expected, {rtol=:g}, {atol=:g}")
-        lines = lines_of_all(found, _MOST, _error)
-        raise AssertionError("\n  ".join([first, *lines]))
+    changes = changes_between(actual, expected, context, values, ignore, "position")
+    if changes:
+        title = headline(changes, f"actual -> expected, {rtol=:g}, {atol=:g}")
+        lines = [title, *lines_of_all(changes, _MAX_DIFFERENCES, _error_note)]
+        raise AssertionError("\n  ".join(lines))
 
 
 class _Close(Values):
-    """Compares values as numbers, of whatever dtypes.
+    """Compares numbers by value, whatever their dtypes.
 
     Args:
         rtol, atol, equal_nan: As for `Values`.
-        dtypes: Whether dtypes have to agree.
+        dtypes: Whether dtypes must agree.
     """
 
     __slots__ = ("dtypes", "exact")
@@ -153,47 +159,58 @@ class _Close(Values):
         self.dtypes = dtypes
 
     def asked_of(self, a: Any, b: Any) -> Asked:
-        whole = _is_whole(a) and _is_whole(b)
-        return self.exact.asked if whole else self.asked
+        if _is_integer(a) and _is_integer(b):
+            return self.exact.asked
+        return self.asked
 
     def _compare(self, a: Any, b: Any) -> Any:
-        asked = self.asked_of(a, b)
+        rules = self.asked_of(a, b)
         if not self.dtypes and _is_numeric(a) and _is_numeric(b):
-            return tuple(a.shape) == tuple(b.shape) and bool(
-                arrays.same_places(arrays.as_numpy(a), arrays.as_numpy(b), asked).all()
-            )
-        if asked is self.exact.asked:
+            if tuple(a.shape) != tuple(b.shape):
+                return False
+            matches = arrays.same_places(arrays.as_numpy(a), arrays.as_numpy(b), rules)
+            return bool(matches.all())
+        if rules is self.exact.asked:
             return self.exact.same(a, b)
         return super()._compare(a, b)
 
 
 def _is_numeric(value: Any) -> bool:
-    """Return whether a value is an array of numbers that can be read."""
+    """Return whether a value is an array of numbers whose elements can be read."""
     if not is_array(value) or arrays.is_traced(value):
         return False
     return arrays.is_number_dtype(value.dtype) and arrays.is_readable(value)
 
 
-def _is_whole(value: Any) -> bool:
-    """Return whether a value is an integer, or an array of such."""
+def _is_integer(value: Any) -> bool:
+    """Return whether a value is an integer or an array of integers."""
     if is_array(value):
         return form_of(value).dtype.startswith(("int", "uint"))
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _error(change: Change) -> str:
+def _error_note(change: Change) -> str:
     """Return how far apart two single numbers are; "" for other values."""
     try:
-        pair = change.before, change.after
-        a, b = (x.item() if is_array(x) and not x.shape else x for x in pair)
-        if not {type(a), type(b)} <= {int, float, complex}:
+        before = _as_number(change.before)
+        after = _as_number(change.after)
+        if not {type(before), type(after)} <= {int, float, complex}:
             return ""
-        size = abs(a - b)
-        ratio = size / max(abs(a), abs(b))
+        error = abs(before - after)
+        relative = error / max(abs(before), abs(after))
     except (ArithmeticError, TypeError, ValueError):  # too large, zero, or not readable
         return ""
-    told = str(size) if isinstance(size, int) else f"{size:.6g}"
-    return f": error {told}, relative {ratio:.3g}" if math.isfinite(size) else ""
+    if not math.isfinite(error):
+        return ""
+    text = str(error) if isinstance(error, int) else f"{error:.6g}"
+    return f": error {text}, relative {relative:.3g}"
+
+
+def _as_number(value: Any) -> Any:
+    """Return the element of an array without axes; any other value as it is."""
+    if is_array(value) and not value.shape:
+        return value.item()
+    return value
 
 
 # --------------------------------------------------------------------------- structure
@@ -229,12 +246,22 @@ def assert_same_structure(
     """
     __tracebackhide__ = True
     context = context_of(is_leaf, namespace=namespace)
-    found, wanted = (
-        tree if isinstance(tree, PyTreeDef) else context.flatten(tree)[1]
-        for tree in (actual, expected)
-    )
-    if found != wanted:
-        lines = ["the structures differ:", *map(str, wanted.explain(found))]
-        if len(lines) > _MOST + 1:
-            lines[_MOST + 1 :] = [f"and {len(lines) - _MOST - 1} more"]
-        raise AssertionError("\n  ".join(lines))
+    actual_treedef = _treedef_of(actual, context)
+    expected_treedef = _treedef_of(expected, context)
+    if actual_treedef == expected_treedef:
+        return
+    lines = ["the structures differ:"]
+    lines += [str(error) for error in expected_treedef.explain(actual_treedef)]
+    hidden = len(lines) - 1 - _MAX_DIFFERENCES
+    if hidden > 0:
+        del lines[-hidden:]
+        lines.append(f"and {hidden} more")
+    raise AssertionError("\n  ".join(lines))
+
+
+def _treedef_of(tree: Any, context: Context) -> PyTreeDef[Any]:
+    """Return the structure of a tree, or a treedef as it is."""
+    if isinstance(tree, PyTreeDef):
+        return tree
+    _, treedef = context.flatten(tree)
+    return treedef

@@ -11,9 +11,9 @@ from contextlib import suppress
 from typing import Any
 
 from .._text import FAULTS, short_repr
-from ..core.context import context_of
+from ..core.context import Context, context_of
 from ..equality.leaves import Values
-from ..selection.diff import changes_between, headline, lines_of_all
+from ..selection.diff import Change, changes_between, headline, lines_of_all
 
 
 def pytest_assertrepr_compare(
@@ -28,28 +28,48 @@ def pytest_assertrepr_compare(
     """
     if op != "==":
         return None
-    context, found = context_of(), []
+    max_changes = None if config.option.verbose > 1 else 20
     try:
-        rules = [rule for x in (left, right) if (rule := context.rule_of(x))]
-        if len(rules) < 2:
+        context = context_of()
+        if not _is_worth_explaining(left, right, context):
             return None
-        if not any(rule.where for rule in rules):  # none is a registered class
-            pairs = zip(rules, (left, right), strict=True)
-            children = [
-                child for rule, node in pairs for child in rule.flatten(node)[0]
-            ]
-            if not any(x is not None and context.rule_of(x) for x in children):
-                return None
-        for change in changes_between(left, right, context, Values(equal_nan=False)):
-            with suppress(*FAULTS):  # of arrays, for which == has no one answer
-                if change.before == change.after:  # though trees differ there
-                    continue
-            found.append(change)
-        if not found:
+        changes = _changes(left, right, context)
+        if not changes:
             return None
-        most = None if config.option.verbose > 1 else 20
-        lines = [f"  {line}" for line in lines_of_all(found, most)]
-        title = f"{short_repr(left)} == {short_repr(right)}"
-        return [title, "", headline(found, "left -> right"), *lines]
+        lines = [f"{short_repr(left)} == {short_repr(right)}", ""]
+        lines.append(headline(changes, "left -> right"))
+        lines += [f"  {line}" for line in lines_of_all(changes, max_changes)]
+        return lines
     except FAULTS:  # of the operands: an == that raises, a cycle
         return None
+
+
+def _is_worth_explaining(left: object, right: object, context: Context) -> bool:
+    """Return whether both are nodes, and one is nested or of a registered class.
+
+    pytest itself explains flat containers well.
+    """
+    left_rule = context.rule_of(left)
+    right_rule = context.rule_of(right)
+    if left_rule is None or right_rule is None:
+        return False
+    if left_rule.where or right_rule.where:  # built-in node types have no place
+        return True
+    left_children, _ = left_rule.flatten(left)
+    right_children, _ = right_rule.flatten(right)
+    return any(
+        child is not None and context.rule_of(child) is not None
+        for child in (*left_children, *right_children)
+    )
+
+
+def _changes(left: object, right: object, context: Context) -> list[Change]:
+    """Return the changes from one tree to the other that `==` takes for changes."""
+    changes = []
+    for change in changes_between(left, right, context, Values(equal_nan=False)):
+        with suppress(*FAULTS):  # arrays have no single answer
+            # Trees are stricter: for them 1 and True differ.
+            if change.before == change.after:
+                continue
+        changes.append(change)
+    return changes

@@ -1,18 +1,17 @@
 """`check_node`: finds the faults that users make when they register a class.
 
-Owns the table of faults. A row has the stage of the check, a function that returns what
-is wrong with an example, and a string that says what to do. The rule of the class is
-called as walks call it, with the children of the example and with others; the engine is
-not used.
+Each fault has a row in a table at the end: the stage of the check, a function that
+returns what is wrong with an example, and advice. The checks call the rule of the class
+as walks do, with the children of the example and with others. They do not use the
+engine.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property, partial
-from operator import is_
-from typing import Any, Final
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 from .._lazy import real
 from .._text import safe_str, short_repr, typed_repr
@@ -24,6 +23,7 @@ from ..equality import exact
 from ..equality.arrays import is_array
 from ..equality.leaves import alike
 from ..ops.inspect import explain_leaf
+from ..selection.diff import counted
 
 
 def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -> None:
@@ -67,55 +67,69 @@ must accept any children, so create the object without the checks of __init__, f
 example with object.__new__(cls)
     """
     __tracebackhide__ = True
-    given = [*examples]
-    if not given:
+    nodes = list(examples)
+    if not nodes:
         raise ValueError("check_node needs at least one example")
-    for example in given:
-        if type(example) is not cls:
+    for node in nodes:
+        if type(node) is not cls:
             raise TypeError(
                 f"an example must be an instance of {cls.__qualname__} itself, got "
-                f"{typed_repr(example)}"
+                f"{typed_repr(node)}"
             )
     rule = view_of(namespace).resolve(cls)
     if rule is None:
-        why = explain_leaf(given[0], namespace=namespace)
+        reason = explain_leaf(nodes[0], namespace=namespace)
         raise AssertionError(
-            f"{cls.__qualname__} is not a node: an instance is {why}; register the "
+            f"{cls.__qualname__} is not a node: an instance is {reason}; register the "
             "class"
         )
-    faults: dict[str, None] = {}
-    for node in given:
-        # the first fault of each stage: those behind it may be its consequences
-        found: set[str] = set()
-        try:
-            example = _Example(rule, node)
-            for stage, check, advice in _CHECKS:
-                if stage not in found and (fault := check(example)):
-                    found.add(stage)
-                    faults[f"{fault}; {advice}"] = None
-        except _Failure as failure:
-            faults[str(failure)] = None
+    faults: dict[str, None] = {}  # a set in order: several examples may share a fault
+    for node in nodes:
+        faults.update(dict.fromkeys(_faults(rule, node)))
     if faults:
-        number = f"{len(faults)} fault{'s' * (len(faults) > 1)}"
         origin = f", {rule.origin()}," if rule.where else ""
-        first = f"the registration of {cls.__qualname__}{origin} has {number}:"
-        raise AssertionError("\n  - ".join([first, *faults]))
+        number = counted(len(faults), "fault")
+        title = f"the registration of {cls.__qualname__}{origin} has {number}:"
+        raise AssertionError("\n  - ".join([title, *faults]))
 
 
-class _Failure(Exception):
+def _faults(rule: Rule, node: Any) -> list[str]:
+    """Return what is wrong with one example, with advice.
+
+    Only the first fault of each stage is returned, since the next ones may be its
+    consequences.
+    """
+    faults: list[str] = []
+    stages: set[str] = set()
+    try:
+        example = _Example(rule, node)
+        for check in _CHECKS:
+            if check.stage in stages:
+                continue
+            fault = check.find_fault(example)
+            if fault:
+                stages.add(check.stage)
+                faults.append(f"{fault}; {check.advice}")
+    except _CallError as error:
+        faults.append(str(error))
+    return faults
+
+
+class _CallError(Exception):
     """A function of the registration raised an exception."""
 
 
-def _call(what: str, function: Any, *args: Any) -> Any:
-    """Return what a function of the registration returns.
+def _call(failure: str, function: Any, *args: Any) -> Any:
+    """Call a function of the registration and return its result.
 
     Raises:
-        _Failure: It raises.
+        _CallError: It raises. The message begins with `failure`.
     """
     try:
         return function(*args)
     except Exception as error:  # of the user's flatten, unflatten and methods
-        raise _Failure(f"{what}: {type(error).__name__}: {safe_str(error)}") from error
+        reason = f"{type(error).__name__}: {safe_str(error)}"
+        raise _CallError(f"{failure}: {reason}") from error
 
 
 class _Example:
@@ -124,294 +138,411 @@ class _Example:
     Attributes:
         node: The example.
         rule: The rule of its class.
-        is_users: Whether its functions and aux data are the user's.
-        before: Its attributes before flatten was called.
-        children, aux, keys: What the rule returns for it.
+        is_user_defined: Whether the user wrote its functions and chose its aux data.
+        attributes: Its attributes before flatten was called.
+        children, aux, keys: The results of the rule for it.
         data: The aux data as the user knows it.
 
     Raises:
-        _Failure: It cannot be flattened.
+        _CallError: It cannot be flattened.
     """
 
     def __init__(self, rule: Rule, node: Any) -> None:
         self.node = node
         self.rule = rule
-        self.is_users = isinstance(rule, FunctionRule | DataclassRule | StaticRule)
-        self.before = _attributes(node)
+        user_rules = (FunctionRule, DataclassRule, StaticRule)
+        self.is_user_defined = isinstance(rule, user_rules)
+        self.attributes = _attributes(node)
         self.children, self.aux = self.flatten(node)
-        count = len(self.children)
-        self.keys = _call("its keys cannot be read", rule.keys, self.aux, count)
+        arity = len(self.children)
+        self.keys = _call("its keys cannot be read", rule.keys, self.aux, arity)
         names = rule.static_names(node)
-        self.data: Any = tuple(getattr(node, name) for name in names)
-        if not names:
+        self.data: Any
+        if names:
+            self.data = tuple(getattr(node, name) for name in names)
+        else:
             self.data = rule.node_data(self.aux)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         """Return children and aux data of a node."""
-        return _call("flatten fails", self.rule.flatten, node)  # type: ignore[no-any-return]
+        children, aux = _call("flatten fails", self.rule.flatten, node)
+        return children, aux
 
-    @property
-    def made(self) -> Any:
-        """A node made of its own children."""
-        what = "unflatten fails with what flatten returned"
-        return _call(what, self.rule.unflatten, self.aux, [*self.children])
+    def rebuild(self) -> Any:
+        """Return a node with the aux data and the children of the example."""
+        failure = "unflatten fails with what flatten returned"
+        return _call(failure, self.rule.unflatten, self.aux, list(self.children))
 
-    def same(self, a: Sequence[Any], b: Sequence[Any]) -> bool:
-        """Return whether the same objects are children; our own nodes may wrap them."""
-        return len(a) == len(b) and (not self.is_users or all(map(is_, a, b)))
+    def same_children(self, a: Sequence[Any], b: Sequence[Any]) -> bool:
+        """Return whether two lists of children consist of the same objects.
+
+        Our own nodes may wrap their children, so for them only the number counts.
+        """
+        if len(a) != len(b):
+            return False
+        if not self.is_user_defined:
+            return True
+        return all(x is y for x, y in zip(a, b, strict=True))
 
 
 def _attributes(node: Any) -> dict[str, Any]:
-    """Return the attributes of an object, without cached properties."""
-    cls = type(node)
-    found = dict(getattr(node, "__dict__", {}))
-    for base in cls.__mro__:
+    """Return the attributes of an object, except cached properties."""
+    attributes = dict(getattr(node, "__dict__", {}))
+    for base in type(node).__mro__:
         slots = vars(base).get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
+        if isinstance(slots, str):
+            slots = (slots,)
+        for name in slots:
             if name not in ("__dict__", "__weakref__") and hasattr(node, name):
-                found[name] = getattr(node, name)
-    cached = {name for base in cls.__mro__ for name, value in vars(base).items()
-              if isinstance(value, cached_property)}  # fmt: skip
-    return {name: value for name, value in found.items() if name not in cached}
+                attributes[name] = getattr(node, name)
+        for name, value in vars(base).items():
+            if isinstance(value, cached_property):
+                attributes.pop(name, None)
+    return attributes
 
 
-def _holds(value: Any, test: Callable[[Any], bool], depth: int = 3) -> bool:
+def _contains(value: Any, test: Callable[[Any], bool], depth: int = 3) -> bool:
     """Return whether a value, or an element of its containers, passes a test."""
-    inside: list[Any] = []
-    if depth and isinstance(value, dict | tuple | list | set | frozenset):
-        inside = [*value, *(value.values() if isinstance(value, dict) else ())]
-    return test(value) or any(_holds(x, test, depth - 1) for x in inside)
+    if test(value):
+        return True
+    if not depth or not isinstance(value, dict | tuple | list | set | frozenset):
+        return False
+    elements = list(value)
+    if isinstance(value, dict):
+        elements += value.values()
+    return any(_contains(element, test, depth - 1) for element in elements)
+
+
+def _contains_object(value: Any, target: Any) -> bool:
+    """Return whether a value, or an element of its containers, is an object."""
+    return _contains(value, lambda element: element is target)
 
 
 # ------------------------------------------------------------------------------ checks
 
 
-def _compared(example: _Example) -> str:
-    """Ask aux data and a copy of it, as another process has, for `==` and `hash`."""
+def _compare_aux(example: _Example) -> str:
+    """Compare aux data with itself and with a copy, as another process has."""
     data = example.data
-    if not example.is_users or _holds(data, is_array):  # arrays: compared by content
-        return ""
+    if not example.is_user_defined or _contains(data, is_array):
+        return ""  # arrays are compared by content
     try:
-        equal = data == data
+        is_equal = data == data
     except Exception as error:  # of the user's __eq__
         return f"aux data cannot be compared: {type(error).__name__}: {safe_str(error)}"
-    if not isinstance(equal, bool):
-        return f"the == of aux data must return a bool, got {typed_repr(equal)}"
+    if not isinstance(is_equal, bool):
+        return f"the == of aux data must return a bool, got {typed_repr(is_equal)}"
     try:
-        number = hash(data)
+        hash_value = hash(data)
     except Exception as error:  # of the user's __hash__
         return f"aux data cannot be hashed: {safe_str(error)}"
     try:
-        copied = copy.deepcopy(data)
+        data_copy = copy.deepcopy(data)
     except Exception:  # of the user's class: not all aux data can be copied
         return ""
-    if not exact.same(copied, data):
-        return f"aux data {short_repr(data)} is not equal to its copy"
-    if hash(copied) == number:
+    text = short_repr(data)
+    if not exact.same(data_copy, data):
+        return f"aux data {text} is not equal to its copy"
+    if hash(data_copy) != hash_value:
+        return f"aux data {text} and its copy are equal but have different hashes"
+    return ""
+
+
+def _count_keys(example: _Example) -> str:
+    """Compare the numbers of keys and children."""
+    num_keys = len(example.keys)
+    arity = len(example.children)
+    if num_keys == arity:
         return ""
-    return (
-        f"aux data {short_repr(data)} and its copy are equal but have different hashes"
-    )
+    return f"there are {num_keys} keys for {count_of_children(arity)}"
 
 
-def _keys_counted(example: _Example) -> str:
-    keys, count = len(example.keys), len(example.children)
-    told = f"there are {keys} keys for {count_of_children(count)}"
-    return told if keys != count else ""
-
-
-def _keys_read(example: _Example) -> str:
-    """Compare each child with what its key reads."""
-    node, keys = example.node, example.keys
-    texts = [safe_str(key) for key in keys]
-    for key, child, text in zip(keys, example.children, texts, strict=True):
+def _read_keys(example: _Example) -> str:
+    """Compare each child with the value under its key."""
+    node = example.node
+    has_items = hasattr(type(node), "__getitem__")
+    texts = [safe_str(key) for key in example.keys]
+    for key, child, text in zip(example.keys, example.children, texts, strict=True):
         if texts.count(text) > 1:
             return f"several children have the key {text}"
-        is_item = isinstance(key, DictKey | SequenceKey)
-        is_label = is_item and not hasattr(type(node), "__getitem__")
-        if is_label or not (is_item or isinstance(key, GetAttrKey)):
+        if isinstance(key, DictKey | SequenceKey):
+            word = "item"
+            if not has_items:  # then such a key is just a label
+                continue
+        elif isinstance(key, GetAttrKey):
+            word = "attribute"
+        else:
             continue
         try:
-            found = key.get(node)
+            value = key.get(node)
         except Exception:  # of the user's __getitem__ or property
-            lacks = f"{type(node).__qualname__} has no such"
-            what = "item" if is_item else "attribute"
-            return f"the key {text} cannot be read: {lacks} {what}"
-        if found is not child and not alike(found, child):
+            name = type(node).__qualname__
+            return f"the key {text} cannot be read: {name} has no such {word}"
+        if value is not child and not alike(value, child):
             return (
-                f"the key {text} reads {short_repr(found)}, "
+                f"the key {text} reads {short_repr(value)}, "
                 f"not its child {short_repr(child)}"
             )
     return ""
 
 
-def _repeated(example: _Example) -> str:
+def _flatten_again(example: _Example) -> str:
     """Flatten a second time: the same children and equal aux data."""
     children, aux = example.flatten(example.node)
     if len(children) != len(example.children):
         first = count_of_children(len(example.children))
-        told = f"flatten returns {first} on the first call and {len(children)} on the"
-        return f"{told} second; an iterator is exhausted after one pass"
-    if not example.same(children, example.children):
+        return (
+            f"flatten returns {first} on the first call and {len(children)} on the "
+            "second; an iterator is exhausted after one pass"
+        )
+    if not example.same_children(children, example.children):
         return "flatten returns different child objects on each call"
     if not example.rule.same_aux(aux, example.aux):
         return (
-            f"flatten returns aux data {short_repr(example.data)} that is not equal "
-            "to the "
-            "aux data of a second call, so no two treedefs are equal"
+            f"flatten returns aux data {short_repr(example.data)} that is not equal to "
+            "the aux data of a second call, so no two treedefs are equal"
         )
     return ""
 
 
-def _unchanged(example: _Example) -> str:
-    a, b = example.before, _attributes(example.node)
-    names = {**a, **b} if example.is_users else {}
-    changed = [n for n in names if a.get(n, example) is not b.get(n, example)]
-    return f"flatten changes the node: .{', .'.join(changed)}" if changed else ""
+def _compare_attributes(example: _Example) -> str:
+    """Compare the attributes of the example from before and after it was flattened."""
+    if not example.is_user_defined:
+        return ""
+    before = example.attributes
+    after = _attributes(example.node)
+    missing = object()
+    changed = [
+        f".{name}"
+        for name in before | after
+        if before.get(name, missing) is not after.get(name, missing)
+    ]
+    return f"flatten changes the node: {', '.join(changed)}" if changed else ""
 
 
-def _separate(example: _Example) -> str:
-    """Look for the node and its children where they must not be."""
-    node, data = example.node, example.data
+def _look_for_children(example: _Example) -> str:
+    """Look for the node among its children, and for both in the aux data."""
+    node = example.node
+    data = example.data
     if any(child is node for child in example.children):
         return "the node is its own child, so a walk would never end"
-    if example.children and _holds(data, partial(is_, node)):
+    if example.children and _contains_object(data, node):
         return "aux data contains the node itself, so treedefs keep its leaves alive"
-    simple = str | bytes | int | float | complex | type | None  # the same by chance
+    # Small values are the same object in both by chance.
+    plain_types = str | bytes | int | float | complex | type | None
     for child in example.children:
-        if not isinstance(child, simple) and _holds(data, partial(is_, child)):
+        if not isinstance(child, plain_types) and _contains_object(data, child):
             return f"aux data contains a child: {short_repr(child)}"
     return ""
 
 
-def _in_order(example: _Example) -> str:
-    """Call unflatten both ways, and see whether only the other way works."""
+def _swap_arguments(example: _Example) -> str:
+    """Find out whether unflatten works only with its arguments swapped."""
     if not isinstance(example.rule.form, Functions):
         return ""
     unflatten: Any = example.rule.form.unflatten
-    data, children = example.rule.node_data(example.aux), tuple(example.children)
+    data = example.rule.node_data(example.aux)
+    children = tuple(example.children)
 
     def works(*args: Any) -> bool:
         try:
-            made = unflatten(*args)
-            found, _ = example.rule.flatten(made)
+            node = unflatten(*args)
+            new_children, _ = example.rule.flatten(node)
         except Exception:  # of the user's functions, with the wrong arguments
             return False
-        return type(made) is type(example.node) and example.same(found, children)
+        is_instance = type(node) is type(example.node)
+        return is_instance and example.same_children(new_children, children)
 
     if works(data, children) or not works(children, data):
         return ""
     return "unflatten takes the children first and aux data second, as in torch"
 
 
-def _made_anew(example: _Example) -> str:
-    made, cls = example.made, type(example.node)
-    if type(made) is not cls:
-        returned = "None" if made is None else f"a {type(made).__qualname__}"
-        return f"unflatten returns {returned} instead of a {cls.__qualname__}"
-    if made is example.node and example.children:
+def _unflatten_twice(example: _Example) -> str:
+    """Rebuild the node twice: two new instances of the class."""
+    cls = type(example.node)
+    node = example.rebuild()
+    if type(node) is not cls:
+        result = "None" if node is None else f"a {type(node).__qualname__}"
+        return f"unflatten returns {result} instead of a {cls.__qualname__}"
+    if not example.children:  # such nodes may be shared
+        return ""
+    if node is example.node:
         return "unflatten returns the node that was flattened"
-    same = made is example.made and example.children
-    return "unflatten returns the same object on every call" if same else ""
+    if node is example.rebuild():
+        return "unflatten returns the same object on every call"
+    return ""
 
 
-def _restored(example: _Example) -> str:
-    """Compare the node made of its own children with the example."""
-    old, (new, aux) = example.children, example.flatten(example.made)
+def _flatten_rebuilt(example: _Example) -> str:
+    """Flatten the rebuilt node: the same children and equal aux data."""
+    old = example.children
+    new, aux = example.flatten(example.rebuild())
     if len(old) != len(new):
         return f"{count_of_children(len(old))} became {len(new)} in a round trip"
-    if not example.same(old, new):
-        if {*map(id, old)} == {*map(id, new)}:
+    if not example.same_children(old, new):
+        if {id(child) for child in old} == {id(child) for child in new}:
             return "a round trip changes the order of the children"
-        a, b = next((a, b) for a, b in zip(old, new, strict=True) if a is not b)
+        before, after = _first_different(old, new)
         return (
             "a round trip replaces a child by another object: "
-            f"{typed_repr(a)} becomes {typed_repr(b)}; neither flatten nor unflatten "
-            "may "
-            "copy or convert it"
+            f"{typed_repr(before)} becomes {typed_repr(after)}; "
+            "neither flatten nor unflatten may copy or convert it"
         )
     if not example.rule.same_aux(aux, example.aux):
-        other = short_repr(example.rule.node_data(aux))
-        return f"aux data {short_repr(example.data)} becomes {other} in a round trip"
+        old_data = short_repr(example.data)
+        new_data = short_repr(example.rule.node_data(aux))
+        return f"aux data {old_data} becomes {new_data} in a round trip"
     return ""
 
 
-def _attributes_restored(example: _Example) -> str:
-    before, after = example.before, _attributes(example.made)
-    for name in before if isinstance(example.rule, FunctionRule) else ():
+def _first_different(a: Sequence[Any], b: Sequence[Any]) -> tuple[Any, Any]:
+    """Return the first pair of children that are not the same object."""
+    pairs = zip(a, b, strict=True)
+    return next((x, y) for x, y in pairs if x is not y)
+
+
+def _compare_rebuilt(example: _Example) -> str:
+    """Compare the attributes of the example with those of the rebuilt node."""
+    if not isinstance(example.rule, FunctionRule):
+        return ""
+    after = _attributes(example.rebuild())
+    for name, old in example.attributes.items():
         if name not in after:
             return f"a round trip loses .{name}"
-        a, b = before[name], after[name]
-        compare: Any = type(a).__eq__
-        by_identity = compare is object.__eq__ and type(a) is type(b)
-        if not (a is b or by_identity or alike(a, b)):
-            return (
-                f"a round trip changes .{name} from {short_repr(a)} to {short_repr(b)}"
-            )
+        new = after[name]
+        # Without an __eq__, it is unknown whether a new object has the same content.
+        compare: Any = type(old).__eq__
+        is_unknown = compare is object.__eq__ and type(old) is type(new)
+        if old is not new and not is_unknown and not alike(old, new):
+            before = short_repr(old)
+            return f"a round trip changes .{name} from {before} to {short_repr(new)}"
     return ""
 
 
-def _takes_any(example: _Example) -> str:
+def _replace_children(example: _Example) -> str:
     """Unflatten with other children: jax puts `object()`, bools and None into trees."""
-    makes: dict[str, Callable[[], Any]] = {"object()": object, "lists": list}
-    makes |= {"None": lambda: None, "bools": lambda: False, "texts": lambda: "leaf"}
+    factories: dict[str, Callable[[], Any]] = {
+        "object()": object,
+        "lists": list,
+        "None": lambda: None,
+        "bools": lambda: False,
+        "texts": lambda: "leaf",
+    }
     numpy: Any = real("numpy")
     if numpy is not None:
-        makes["empty arrays"] = lambda: numpy.zeros((0, 3, 1))
-    for name, make in makes.items():
-        given = [make() for _ in example.children]
-        what = f"unflatten fails if the children are replaced by {name}"
-        try:
-            made = _call(what, example.rule.unflatten, example.aux, [*given])
-        except _Failure as failure:
-            return str(failure)
-        children, aux = example.flatten(made)
-        if len(children) != len(given):
-            return (
-                f"flatten returns {count_of_children(len(given))}, but {len(children)} "
-                f"if they are {name}; the number of children must not depend on their "
-                "values"
-            )
-        if not example.same(children, given):
-            other = next(b for a, b in zip(given, children, strict=True) if a is not b)
-            return (
-                f"a child that is replaced by {name} comes back as "
-                f"{short_repr(other)}; "
-                "neither flatten nor unflatten may copy, convert or check it"
-            )
-        if not example.rule.same_aux(aux, example.aux):
-            return (
-                f"aux data depends on the children: it is {short_repr(example.data)}, "
-                "and "
-                f"{short_repr(example.rule.node_data(aux))} if the children are {name}"
-            )
+        factories["empty arrays"] = lambda: numpy.zeros((0, 3, 1))
+    for name, factory in factories.items():
+        children = [factory() for _ in example.children]
+        fault = _fault_with(example, name, children)
+        if fault:
+            return fault
     return ""
 
 
-# fmt: off
-_CHECKS: Final[Sequence[tuple[str, Callable[[_Example], str], str]]] = (
-    ("aux data", _compared,
-     "treedefs are compared with it, and are cache keys, for example in jax.jit: build "
-     "it from tuples, frozensets, and classes with an __eq__ and __hash__ by value"),
-    ("keys", _keys_counted, "give one key for each child"),
-    ("keys", _keys_read,
-     "give keys in the order of the children: the unique names under which they are "
-     "stored, or a FlattenedIndexKey"),
-    ("functions", _repeated,
-     "return the objects that the node stores, in a list or tuple, and aux data "
-     "that compares by value"),
-    ("functions", _unchanged, "it must only read it"),
-    ("functions", _separate, "children are children only, never aux data"),
-    ("functions", _in_order, "leafwise calls unflatten(aux_data, children)"),
-    ("functions", _made_anew, "it must make a new instance of the class each time"),
-    ("functions", _restored,
-     "flatten and unflatten must use the same order, and restore every child and "
-     "all aux data"),
-    ("functions", _attributes_restored,
-     "it must be a child, aux data, or set by unflatten"),
-    ("functions", _takes_any,
-     "unflatten must accept any children, so create the object without the checks "
-     "of __init__, for example with object.__new__(cls)"),
+def _fault_with(example: _Example, name: str, children: list[Any]) -> str:
+    """Unflatten and flatten with other children: the same children, equal aux data.
+
+    Args:
+        example: The example.
+        name: What the children are, for messages.
+        children: The children.
+    """
+    unflatten = example.rule.unflatten
+    failure = f"unflatten fails if the children are replaced by {name}"
+    try:
+        node = _call(failure, unflatten, example.aux, list(children))
+    except _CallError as error:
+        return str(error)
+    new_children, aux = example.flatten(node)
+    if len(new_children) != len(children):
+        number = count_of_children(len(children))
+        return (
+            f"flatten returns {number}, but {len(new_children)} if they are {name}; "
+            "the number of children must not depend on their values"
+        )
+    if not example.same_children(new_children, children):
+        _, child = _first_different(children, new_children)
+        return (
+            f"a child that is replaced by {name} comes back as {short_repr(child)}; "
+            "neither flatten nor unflatten may copy, convert or check it"
+        )
+    if not example.rule.same_aux(aux, example.aux):
+        new_data = short_repr(example.rule.node_data(aux))
+        return (
+            f"aux data depends on the children: it is {short_repr(example.data)}, "
+            f"and {new_data} if the children are {name}"
+        )
+    return ""
+
+
+class _Check(NamedTuple):
+    """A fault that users make.
+
+    Attributes:
+        stage: What is checked: a fault hides later ones of the same stage.
+        find_fault: Returns what is wrong with an example, "" if nothing is.
+        advice: What to do about it.
+    """
+
+    stage: str
+    find_fault: Callable[[_Example], str]
+    advice: str
+
+
+_CHECKS: Final = (
+    _Check(
+        "aux data",
+        _compare_aux,
+        "treedefs are compared with it, and are cache keys, for example in jax.jit: "
+        "build it from tuples, frozensets, and classes with an __eq__ and __hash__ by "
+        "value",
+    ),
+    _Check("keys", _count_keys, "give one key for each child"),
+    _Check(
+        "keys",
+        _read_keys,
+        "give keys in the order of the children: the unique names under which they are "
+        "stored, or a FlattenedIndexKey",
+    ),
+    _Check(
+        "functions",
+        _flatten_again,
+        "return the objects that the node stores, in a list or tuple, and aux data "
+        "that compares by value",
+    ),
+    _Check("functions", _compare_attributes, "it must only read it"),
+    _Check(
+        "functions",
+        _look_for_children,
+        "children are children only, never aux data",
+    ),
+    _Check(
+        "functions",
+        _swap_arguments,
+        "leafwise calls unflatten(aux_data, children)",
+    ),
+    _Check(
+        "functions",
+        _unflatten_twice,
+        "it must make a new instance of the class each time",
+    ),
+    _Check(
+        "functions",
+        _flatten_rebuilt,
+        "flatten and unflatten must use the same order, and restore every child and "
+        "all aux data",
+    ),
+    _Check(
+        "functions",
+        _compare_rebuilt,
+        "it must be a child, aux data, or set by unflatten",
+    ),
+    _Check(
+        "functions",
+        _replace_children,
+        "unflatten must accept any children, so create the object without the checks "
+        "of __init__, for example with object.__new__(cls)",
+    ),
 )
-"""The faults that users make: stage, what finds the fault, what to do about it."""
-# fmt: on
+"""The faults that users make, in the order of the checks."""

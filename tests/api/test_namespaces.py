@@ -34,7 +34,7 @@ def repickled(value):
 
 
 NAMES = sorted(filter(takes_namespace, FOUND))
-SPACE = lw.namespace("ops-binding")
+SPACE = lw.namespace("test-namespaces")
 
 
 class Cell:
@@ -88,12 +88,12 @@ def test_every_operation_on_trees_is_there():
 
 def test_declaring_a_namespace_twice():
     """The second object is bound to the same namespace; the name is kept."""
-    again = lw.namespace("ops-binding")
-    assert again.name == SPACE.name == "ops-binding"
-    assert repr(again) == "<leafwise namespace 'ops-binding'>"
+    again = lw.namespace("test-namespaces")
+    assert again.name == SPACE.name == "test-namespaces"
+    assert repr(again) == "<leafwise namespace 'test-namespaces'>"
     assert again.tree_leaves(TREE) == [1, 2]
     assert isinstance(again, Namespace)
-    assert "ops-binding" in lw.registry.namespaces()
+    assert "test-namespaces" in lw.registry.namespaces()
 
 
 def test_a_namespace_can_have_leaves_of_its_own():
@@ -137,8 +137,8 @@ def test_what_none_is_in_a_namespace_is_declared_once():
     assert lw.namespace("nones").tree_leaves([None]) == [None]
     with pytest.raises(RegistryError, match="has none_is_leaf=True already; it cannot"):
         lw.namespace("nones", none_is_leaf=False)
-    lw.namespace("ops-binding", none_is_leaf=False)
-    for name in ("ops-binding", ""):
+    lw.namespace("test-namespaces", none_is_leaf=False)
+    for name in ("test-namespaces", ""):
         with pytest.raises(RegistryError, match="none_is_leaf=False already"):
             lw.namespace(name, none_is_leaf=True)
     with pytest.raises(RegistryError, match="none_is_leaf must be a bool, got 1"):

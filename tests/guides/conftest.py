@@ -1,4 +1,7 @@
-"""The examples that need jax run where it is installed."""
+"""The examples of guides to jax, Flax NNX and PAX, run with leafwise.
+
+Those that need jax run where it is installed.
+"""
 
 import pytest
 

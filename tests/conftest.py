@@ -129,7 +129,7 @@ def frameworks_are_not_notified(monkeypatch):
     Frameworks that other tests loaded would keep the classes alive.
     """
     leafwise.Partial(print)  # announces the class of partials, which happens once
-    monkeypatch.setattr(hooks.announcements, "listeners", [lambda _cls: None])
+    monkeypatch.setattr(hooks, "class_announced", [])
 
 
 @pytest.fixture

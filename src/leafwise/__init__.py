@@ -12,7 +12,6 @@ This module re-exports the public names and holds no logic.
 
 from __future__ import annotations
 
-import sys as _sys
 from collections.abc import Callable as _Callable
 from collections.abc import Iterable as _Iterable
 from typing import TYPE_CHECKING
@@ -23,7 +22,9 @@ from . import tree as tree
 from ._hooks import hooks as _slots
 from ._lazy import HOMES as _HOMES
 from ._lazy import later as _later
+from ._names import hint_for as _hint_for
 from ._records import MISSING
+from ._runtime import late_imports as _late_imports
 from .core.builtins import Partial
 from .core.keypath import KeyPath, keystr
 from .core.keys import DictKey, GetAttrKey, SequenceKey
@@ -67,6 +68,8 @@ from .ops.traversal import (
 if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import compat as compat
     from . import configs as configs
+    from . import dataclasses as dataclasses
+    from . import fields as fields
     from . import files as files
     from . import integrations as integrations
     from . import nn as nn
@@ -75,8 +78,8 @@ if TYPE_CHECKING:  # what is loaded when it is first asked for
     from . import show as show
     from . import testing as testing
     from . import typing as typing
-    from .configs.formats import read
     from .configs.overrides import override
+    from .configs.read_write import read, write
     from .core.fingerprint import fingerprint
     from .dataclasses import dataclass, register_dataclass
     from .fields import data, field, static
@@ -103,48 +106,37 @@ try:  # noqa: SIM105  # contextlib would be one more import
 except ImportError:  # all that it does, it only does faster
     pass
 
-
-def _listen_for_frameworks() -> None:
-    """Load the bridge when the first class is announced to frameworks."""
-    from .integrations import bridge  # noqa: PLC0415
-
-    bridge.listen()
-
-
-def _load_compiler_bridge() -> None:
-    """Load what torch's compiler has to know before it traces into leafwise."""
-    # An import statement, since the compiler executes it even while it is tracing.
-    from .integrations import bridge  # noqa: F401, PLC0415
+# Not later: a fork may leave a child without the thread that was importing it.
+from .integrations import bridge as _bridge  # noqa: F401
 
 
 def _painter(when: str, file: _Any) -> _Callable[[str, str], str]:
     """Return what adds colours to a text that is printed to a file."""
-    from .show.colors import Paint  # noqa: PLC0415
+    with _late_imports:
+        from .show.colors import Paint  # noqa: PLC0415
 
     return Paint(when, file)
 
 
 def _to_html(value: object) -> str:
     """Return an object of leafwise as HTML, for notebooks."""
-    from .show.html import to_html  # noqa: PLC0415
+    with _late_imports:
+        from .show.html import to_html  # noqa: PLC0415
 
     return to_html(value)
 
 
 def _to_rich(value: object, options: _Any) -> _Iterable[_Any]:
     """Return the lines of an object of leafwise for rich."""
-    from .show.protocols import rich_of  # noqa: PLC0415
+    with _late_imports:
+        from .show.protocols import rich_of  # noqa: PLC0415
 
     return rich_of(value, options)
 
 
-_slots.announcements.load_listener = _listen_for_frameworks
-_slots.load_compiler_bridge = _load_compiler_bridge
 _slots.painter = _painter
 _slots.to_html = _to_html
 _slots.to_rich = _to_rich
-if "torch" in _sys.modules:
-    _load_compiler_bridge()
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = _later(
@@ -153,7 +145,9 @@ if not TYPE_CHECKING:
         (
             "compat",
             "configs",
+            "dataclasses",
             "errors",
+            "fields",
             "files",
             "integrations",
             "nn",
@@ -164,6 +158,7 @@ if not TYPE_CHECKING:
             "tree",
             "typing",
         ),
+        hint_for=_hint_for,
     )
 
 # fmt: off
@@ -181,5 +176,6 @@ __all__ = [
     "tree_paths", "tree_reduce", "tree_size", "tree_stack", "tree_structure",
     "tree_sum", "tree_summary", "tree_transpose", "tree_unflatten", "tree_unstack",
     "tree_update", "tree_visit", "tree_walk", "tree_zip", "unregister_pytree_node",
+    "write",
 ]
 # fmt: on

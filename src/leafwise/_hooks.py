@@ -10,45 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
-
-from ._runtime import live_classes
-
-
-class Announcements:
-    """Classes that other frameworks should know as nodes, and who registers them there.
-
-    Attributes:
-        listeners: Called with each class that is announced. `integrations.bridge` adds
-            a listener; until then, classes are remembered for it.
-        load_listener: Loads `integrations.bridge`, which adds its listener. Filled by
-            `leafwise/__init__`, called when the first class is announced. Without it,
-            classes stay in the memory of this object.
-    """
-
-    def __init__(self) -> None:
-        self._classes: WeakKeyDictionary[type, None] = WeakKeyDictionary()
-        self.load_listener: Callable[[], object] | None = None
-        self.listeners: list[Callable[[type], None]] = []
-
-    def tell(self, cls: type) -> None:
-        """Announce a class.
-
-        A listener that is added at the same time may be called twice for the class, but
-        never misses it.
-        """
-        if not self.listeners:
-            self._classes[cls] = None
-            if self.load_listener is not None:
-                self.load_listener()
-        for listener in self.listeners:
-            listener(cls)
-
-    def take(self) -> list[type]:
-        """Return the classes that were announced before there was a listener."""
-        classes = self._classes
-        self._classes = WeakKeyDictionary()
-        return live_classes(classes)
 
 
 class Hooks:
@@ -64,17 +25,15 @@ class Hooks:
             that caches its aux data; returns a compiled function that flattens such
             objects, or None. Filled by the engine. Without it, `nn` reads objects
             attribute by attribute.
-        load_compiler_bridge: Called once, before the engine observes its first tree,
-            since torch's compiler may be tracing that call. Filled by
-            `leafwise/__init__`, which loads `integrations.bridge`. Without it, torch's
-            compiler traces into the engine, and fails there.
         registry_changed: Functions to call after each change of the registry; several
             threads may call them at once. Filled by the engine and by `nn.checks`,
             which forget what they derived from the old registry.
         types_forgotten: Functions to call when the registry forgets the types that it
             learned, so that unused classes can be garbage-collected. Filled by the
             engine, which drops the compiled structures with these types.
-        announcements: Classes that other frameworks should know as nodes.
+        class_announced: Functions to call with each class that other frameworks should
+            know as a node. Filled by `integrations.bridge`. Without them, only leafwise
+            knows the class.
         foreign_nodes: Functions that take a value; they return the name of a framework
             that knows it as a node and a function that flattens it, or None. Filled by
             `integrations`. Without them, `nn` takes such a value for a leaf.
@@ -100,7 +59,6 @@ class Hooks:
     runner: Any = None
     observe: Callable[..., None] | None = None
     reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
-    load_compiler_bridge: Callable[[], object] | None = None
     trace_level: Callable[[], Any] | None = None
     outer_level: Any = None
     painter: Callable[[str, Any], Callable[[str, str], str]]
@@ -110,10 +68,15 @@ class Hooks:
     def __init__(self) -> None:
         self.registry_changed: list[Callable[[], None]] = []
         self.types_forgotten: list[Callable[[], None]] = []
-        self.announcements = Announcements()
+        self.class_announced: list[Callable[[type], None]] = []
         self.foreign_nodes: list[Callable[[Any], tuple[str, Any] | None]] = []
         self.replaced_modules: dict[str, ModuleType] = {}
         self.imported_modules: set[str] = set()
+
+    def announce(self, cls: type) -> None:
+        """Announce a class that other frameworks should know as a node."""
+        for register in self.class_announced:
+            register(cls)
 
 
 hooks: Final = Hooks()

@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from ._hooks import hooks
+from ._runtime import late_imports
 
 
 HOMES: Final = {
@@ -47,6 +48,7 @@ HOMES: Final = {
     "tree_summary": "show",
     "tree_unstack": "ops.arrays",
     "tree_update": "selection",
+    "write": "configs",
 }
 """The lazy names of `leafwise`, with the module that each is imported from.
 
@@ -81,6 +83,17 @@ def real(name: str) -> Any:
     return sys.modules.get(name)
 
 
+def late_module(name: str, package: str | None = None) -> Any:
+    """Import a module when it is first used; a fork waits for it.
+
+    Args:
+        name: Its name, which may be relative to the package.
+        package: The package.
+    """
+    with late_imports:
+        return import_module(name, package)
+
+
 def need(module: str, what: str, extra: str = "") -> Any:
     """Import a module of an optional dependency.
 
@@ -93,7 +106,7 @@ def need(module: str, what: str, extra: str = "") -> Any:
         ModuleNotFoundError: It is not installed; the message says how to install it.
     """
     try:
-        return import_module(module)
+        return late_module(module)
     except ModuleNotFoundError as error:
         if error.name != module.partition(".")[0]:
             raise
@@ -120,6 +133,7 @@ def later(
     homes: Mapping[str, str],
     submodules: Sequence[str] = (),
     prefix: str = "",
+    hint_for: Callable[[str], str] | None = None,
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a module with lazy names.
 
@@ -128,18 +142,20 @@ def later(
         homes: From each lazy name to the module that has it, relative to the package.
         submodules: The submodules that are attributes, too.
         prefix: What the names begin with in the modules that have them.
+        hint_for: Takes a name that is missing, and returns the end of the error.
     """
     owner = sys.modules[module]
     package = owner.__spec__.parent if owner.__spec__ else module
 
     def load(name: str) -> Any:
         if name in submodules:
-            return import_module(f".{name}", package)
+            return late_module(f".{name}", package)
         if name not in homes:
-            hint = _hint(name, module, submodules)
-            message = f"module {module!r} has no attribute {name!r}{hint}"
+            message = f"module {module!r} has no attribute {name!r}"
+            if hint_for is not None:
+                message += hint_for(name)
             raise AttributeError(message, name=name, obj=owner)
-        home = import_module(f".{homes[name]}", package)
+        home = late_module(f".{homes[name]}", package)
         value = getattr(home, prefix + name)
         vars(owner)[name] = value  # the next access does not come here
         return value
@@ -149,18 +165,3 @@ def later(
         return sorted({*owner.__all__, *homes, *submodules, *special})
 
     return load, names
-
-
-def _hint(name: str, package: str, submodules: Sequence[str]) -> str:
-    """Return the part of an error that names the submodules with a public name."""
-    hint = ""
-    if name.startswith("_"):
-        return hint
-    for submodule in submodules:
-        public_name = name
-        if submodule == "tree":
-            public_name = name.removeprefix("tree_")
-        home = import_module(f".{submodule}", package)
-        if public_name in getattr(home, "__all__", ()):
-            hint += f"; there is {package}.{submodule}.{public_name}"
-    return hint

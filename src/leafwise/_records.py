@@ -7,7 +7,7 @@ millisecond, which would double the time of `import leafwise`.
 from __future__ import annotations
 
 import enum
-from typing import Any, Final, Literal, dataclass_transform
+from typing import Any, ClassVar, Final, Literal, dataclass_transform
 
 from ._text import safe_repr
 
@@ -16,7 +16,9 @@ class Sealed:
     """A record whose slots are set once. It is equal only to itself."""
 
     __slots__: tuple[str, ...] = ()
-    __match_args__: tuple[str, ...] = ()
+    # Any, because a declared `tuple[str, ...]` would not allow the narrower types of
+    # subclasses, from which type checkers read what a positional pattern matches.
+    __match_args__: ClassVar[Any] = ()
 
     def _set(self, *values: Any) -> None:
         """Set the slots, in their order; called once, by `__init__`."""
@@ -26,7 +28,8 @@ class Sealed:
     def __setattr__(self, name: str, *value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
-    __delattr__ = __setattr__
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} cannot be changed")
 
 
 class Frozen(Sealed):

@@ -1,9 +1,12 @@
-"""Locks that survive a fork, and sets of classes that may be garbage-collected.
+"""Locks and imports that survive a fork, and sets of classes that may be collected.
 
 A finalizer can run in a thread that already holds a lock, so locks are reentrant. After
 a fork, the threads that held locks do not exist in the child, so it gets new locks.
 What a lock protects may then be half-changed: code under a lock should call nothing
 that can fail, and a `Guard` can name a function that repairs its data in the child.
+
+Locks of imports are Python's, and closed in the child for good if another thread was
+importing. So a fork waits for the imports that leafwise makes late.
 
 A class can be garbage-collected if it was made in a function, or redefined. Sets hold
 such classes by weak references that equal them; all others are held directly, so that
@@ -15,9 +18,10 @@ from __future__ import annotations
 
 import os
 import sys
-from _thread import RLock
+from _thread import RLock, get_ident
 from _weakref import ref
 from collections.abc import Callable
+from time import monotonic, sleep
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -54,6 +58,70 @@ class Guard:
 
 if hasattr(os, "register_at_fork"):  # not on Windows, where nothing forks
     os.register_at_fork(after_in_child=Guard.begin_in_child)
+
+
+# ------------------------------------------------------------------------ late imports
+
+_LONGEST_WAIT: Final = 5.0
+"""Seconds that a fork waits for imports. A thread may hold what an import waits for
+(the lock of `logging`, which also waits for forks), so without a limit both could wait
+for ever."""
+
+
+class LateImports:
+    """The imports that are made when something is first used, as a context manager.
+
+    Threads do not wait for each other here, since one may hold the lock of a module
+    that another one waits for: only a fork waits for all threads but its own, and
+    keeps others from beginning an import until it has happened.
+    """
+
+    def __init__(self) -> None:
+        self._lock: Any = RLock()
+        self._depths: dict[int, int] = {}  # by thread: how deeply it is in imports
+
+    def __enter__(self) -> None:
+        thread = get_ident()
+        with self._lock:
+            self._depths[thread] = self._depths.get(thread, 0) + 1
+
+    def __exit__(self, *_: object) -> None:
+        thread = get_ident()
+        with self._lock:
+            depth = self._depths.pop(thread) - 1
+            if depth:
+                self._depths[thread] = depth
+
+    def wait_before_fork(self) -> None:
+        """Wait until no other thread imports, and keep the lock."""
+        deadline = monotonic() + _LONGEST_WAIT
+        self._lock.acquire()
+        while self._depths.keys() - {get_ident()} and monotonic() < deadline:
+            self._lock.release()
+            sleep(0.001)
+            self._lock.acquire()
+
+    def continue_in_parent(self) -> None:
+        """Let other threads import again."""
+        self._lock.release()
+
+    def continue_in_child(self) -> None:
+        """Begin anew: only the thread that forked is still there."""
+        thread = get_ident()
+        self._lock = RLock()
+        self._depths = {
+            known: depth for known, depth in self._depths.items() if known == thread
+        }
+
+
+late_imports: Final = LateImports()
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=late_imports.wait_before_fork,
+        after_in_parent=late_imports.continue_in_parent,
+        after_in_child=late_imports.continue_in_child,
+    )
 
 
 # ------------------------------------------------ classes that may be garbage-collected

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Any, Final
 
+from ._runtime import late_imports
+
 
 FAULTS: Final = (
     ArithmeticError,
@@ -189,9 +191,41 @@ def is_similar(a: str, b: str) -> bool:
     return min(len(a), len(b)) > 2 and _similarity(a, b) >= _SIMILAR
 
 
+def other_type(key: object, candidates: Iterable[object]) -> str:
+    """Return a sentence about a key that has the text of another one, and another type.
+
+    Args:
+        key: A key that is missing.
+        candidates: The keys that are there.
+
+    Returns:
+        The sentence, "" if there is no such key.
+
+    Example:
+        >>> from leafwise._text import other_type
+        >>> other_type(1, ["0", "1"]), other_type(1, ["2"])
+        ("the int 1 is not the str '1'", '')
+    """
+    text = _bare_text(key)
+    for candidate in candidates:
+        if type(candidate) is not type(key) and _bare_text(candidate) == text:
+            names = type(key).__name__, type(candidate).__name__
+            return (
+                f"the {names[0]} {short_repr(key)} is not the {names[1]} "
+                f"{short_repr(candidate)}"
+            )
+    return ""
+
+
+def _bare_text(key: object) -> str:
+    """Return the text of a key, which bytes share with a string."""
+    return key.decode(errors="replace") if type(key) is bytes else safe_str(key)
+
+
 def _similarity(a: str, b: str) -> float:
     """Return how much of two texts is the same, from 0 to 1; long texts are cut."""
-    from difflib import SequenceMatcher  # late: it imports much
+    with late_imports:
+        from difflib import SequenceMatcher  # late: it imports much
 
     matcher = SequenceMatcher(None, a[:_MAX_COMPARED], b[:_MAX_COMPARED], False)
     return matcher.ratio()

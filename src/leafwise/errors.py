@@ -254,7 +254,7 @@ class FileError(_LocatedError, ValueError):
         Traceback (most recent call last):
         ...
         leafwise.errors.FileError: model.pickle: the name must end in .json, .npz \
-or .safetensors; leafwise.read is for YAML and TOML
+or .safetensors; leafwise.read and leafwise.write are for YAML and TOML
     """
 
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Annotated, Any, Final, TypeAlias, TypeVar
+from typing import Annotated, Any, ClassVar, Final, Literal, TypeAlias, TypeVar
 
 from ._records import Record
+from ._runtime import late_imports
 from ._text import safe_repr, short_repr
 
 
@@ -82,7 +83,11 @@ class Marked(Record):
         value: The value.
     """
 
-    __slots__ = __match_args__ = ("kind", "value")
+    __slots__ = ("kind", "value")
+    __match_args__: ClassVar[tuple[Literal["kind"], Literal["value"]]] = (
+        "kind",
+        "value",
+    )
 
     kind: Kind
     value: Any
@@ -142,7 +147,8 @@ def field(
         entries.setdefault("static", not declared_kind.is_data)  # by jax and equinox
         if declared_kind not in (Kind.DATA, Kind.STATIC):
             entries[KIND] = declared_kind
-    import dataclasses  # late: it imports inspect
+    with late_imports:
+        import dataclasses  # late: it imports inspect
 
     return dataclasses.field(metadata=entries, **options)
 

@@ -8,9 +8,9 @@ trees.
 from __future__ import annotations
 
 import functools
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from ._lazy import late_module
 from .core.registry import DictOrder, declare_namespace
 
 
@@ -46,7 +46,7 @@ def _function(name: str) -> Any:
     it, such as `tree_unflatten`, take treedefs, which know their namespace.
     """
     for module_name in _MODULES:
-        module = import_module(module_name)
+        module = late_module(module_name)
         if name not in module.__all__:
             continue
         function = getattr(module, name)
@@ -110,7 +110,7 @@ class Namespace:
     def __dir__(self) -> list[str]:
         names = set(super().__dir__())
         for module_name in _MODULES:
-            public_names = import_module(module_name).__all__
+            public_names = late_module(module_name).__all__
             names.update(name for name in public_names if _function(name) is not None)
         return sorted(names)
 

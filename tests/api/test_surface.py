@@ -14,6 +14,7 @@ import pytest
 
 import leafwise as lw
 from helpers.package_source import MODULES, SOURCE, TREES
+from leafwise._names import SUBMODULE_NAMES
 
 
 def test_all_names_are_listed():
@@ -116,7 +117,7 @@ def test_importing_needs_nothing_but_the_standard_library():
 
 HEAVY = {
     *("ast", "dataclasses", "difflib", "hashlib", "inspect", "json", "shutil"),
-    *("tokenize", "tomllib", "typing_extensions", "leafwise.integrations"),
+    *("tokenize", "tomllib", "typing_extensions", "leafwise.integrations.libraries"),
     *("leafwise.show.doc", "leafwise.nn", "leafwise.selection"),
 }
 """What is imported where it is needed first, since it brings much with it."""
@@ -179,12 +180,52 @@ def test_a_name_of_a_submodule_is_found(name, there):
     assert not hasattr(lw, "_override")
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [
+        ("tree_flatten_with_accessor", "lw.tree_flatten_with_path"),
+        ("PyTreeSpec", "lw.PyTreeDef"),
+        ("tree_util", "lw.tree"),
+    ],
+)
+def test_a_name_of_another_library_is_found(name, instead):
+    """The error says what to write instead, as the page on migrating does."""
+    with pytest.raises(AttributeError, match=rf"; use {re.escape(instead)}$"):
+        getattr(lw, name)
+
+
+@pytest.mark.parametrize("submodule", SUBMODULE_NAMES)
+def test_the_table_of_names_is_that_of_the_submodule(submodule):
+    """`leafwise._names` has the names of each `__all__`, so that errors import none."""
+    names = import_module(f"leafwise.{submodule}").__all__
+    assert [*SUBMODULE_NAMES[submodule]] == sorted(names)
+
+
+@pytest.mark.needs("processes")
+def test_a_missing_name_imports_nothing():
+    """And changes no attribute; modules of the package are there from the start."""
+    code = (
+        "import sys, leafwise as lw\n"
+        "modules = {*sys.modules}\n"
+        "names = {*vars(lw)}\n"
+        "for name in ('nothing', 'tree_max', 'layout', 'PyTreeSpec', 'selector'):\n"
+        "    assert not hasattr(lw, name)\n"
+        "assert {*sys.modules} == modules\n"
+        "assert {*vars(lw)} == names\n"
+        "print(lw.dataclasses.dataclass is lw.dataclass, lw.fields.data is lw.data)\n"
+    )
+    output = subprocess.check_output([sys.executable, "-c", code], text=True)
+    assert output == "True True\n"
+
+
 def test_dir_has_public_names_only():
     """And names with two underscores, which each module has."""
     shown = {name for name in dir(lw) if not name.startswith("__")}
     rooms = {"compat", "errors", "integrations", "nn", "registry", "selection"}
     assert shown == {*lw.__all__} | rooms | {
         "configs",
+        "dataclasses",
+        "fields",
         "files",
         "show",
         "testing",

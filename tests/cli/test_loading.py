@@ -38,7 +38,13 @@ PARSER = {
 }
 """What the arguments need; the packages have no more than tables of names."""
 
-TEXT = {"leafwise.configs.formats", "leafwise.core.serial", "json"}
+TEXT = {
+    "leafwise.configs.documents",
+    "leafwise.configs.formats",
+    "leafwise.configs.read_write",
+    "leafwise.core.serial",
+    "json",
+}
 HEAVY = {
     "ast",
     "dataclasses",
@@ -58,7 +64,7 @@ WITH_ARGPARSE = COLOURS if sys.version_info >= (3, 14) else set()
     ("command", "needed"),
     [
         (["--help"], set()),
-        (["show"], TEXT),
+        (["show"], {*TEXT, "leafwise.selection.names"}),
         (["flat"], {*TEXT, "leafwise.selection.names"}),
         (
             ["show", "--tree"],

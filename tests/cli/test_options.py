@@ -1,6 +1,7 @@
 """Options, help, standard input and other environments of the command line."""
 
 import io
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -75,10 +76,10 @@ def test_colours_as_the_environment_says(capsys, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("FORCE_COLOR", "1")
     for name, options, shown in (
-        ("FORCE_COLOR", (), "\033[36m['lr']\033[0m\n"),
-        ("FORCE_COLOR", ("--color", "never"), "['lr']\n"),
-        ("NO_COLOR", (), "['lr']\n"),
-        ("NO_COLOR", ("--color", "always"), "\033[36m['lr']\033[0m\n"),
+        ("FORCE_COLOR", (), "\033[36mlr\033[0m\n"),
+        ("FORCE_COLOR", ("--color", "never"), "lr\n"),
+        ("NO_COLOR", (), "lr\n"),
+        ("NO_COLOR", ("--color", "always"), "\033[36mlr\033[0m\n"),
     ):
         monkeypatch.setenv(name, "1")
         main(["paths", "a.json", "lr", *options])
@@ -92,8 +93,7 @@ def test_colours_as_the_environment_says(capsys, monkeypatch):
 def test_the_standard_input_is_read(monkeypatch, line):
     """For `-`; wherever the format stands."""
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"x": 1}')))
-    assert output_of(line).startswith("['x'] = 1")
-    assert output_of("get - x").startswith("leafwise: -: unknown format: use --format")
+    assert output_of(line).startswith("x = 1")
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b'{"x": 1}')))
     assert output_of("set - x=2 -i --format json") == (
         "leafwise: -: the standard input cannot be written in place\n[exit status 2]"
@@ -128,7 +128,7 @@ def test_files_of_arrays():
     lw.save("b.npz", {"w": numpy.ones((2, 3)), "steps": 10})
     refused = "leafwise: a.npz: files of arrays cannot be edited\n[exit status 2]"
     for line, shown in (
-        ("show a.npz w steps", "['w'] = float64[2, 3]\n['steps'] = 10"),
+        ("show a.npz w steps", "w = float64[2, 3]\nsteps = 10"),
         ("get a.npz steps", "10"),
         ("diff a.npz a.npz", ""),
         ("set a.npz steps=1", refused),
@@ -169,3 +169,104 @@ def test_completions_without_the_package(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert main(["--print-completion", "bash"]) == 2
     assert "pip install 'leafwise[shell]'" in capsys.readouterr().err
+
+
+def test_bare_values():
+    """One of each selector, or all of them."""
+    shown = "0.1\na"
+    assert output_of("get a.json -r lr data.name") == shown
+    assert output_of("get a.json -r --all 'data.*'") == "a\nnull"
+    assert output_of("get a.json -r 'sizes[*]'") == (
+        "leafwise: -r: 'sizes[*]' matches 2 values; with --all, they are all printed\n"
+        "[exit status 2]"
+    )
+    assert output_of("get a.json lr sizes") == "lr = 0.1\nsizes = [64, 32]"
+    values = output_of("get a.json lr 'sizes[*]' --json")
+    assert json.loads(values) == [0.1, 64, 32]
+
+
+@pytest.mark.parametrize(
+    ("line", "shown"),
+    [
+        ("--json get a.json lr", "[\n  0.1\n]"),
+        ("--format json get a.json lr", "0.1"),
+        ("--color never paths a.json lr", "lr"),
+        ("--depth 1 a.json", None),
+    ],
+)
+def test_options_before_the_command(line, shown):
+    """Their values are taken for neither a command nor a file."""
+    text = output_of(line)
+    assert text == shown or (shown is None and text.startswith("dict\n"))
+
+
+@pytest.mark.parametrize(
+    ("content", "shown"),
+    [
+        ('{"x": 1}', "x = 1"),
+        ("# c\nx = 1\n", "x = 1"),
+        ("x: 1\n", "x = 1"),
+        ("[t]\nx = 1", "t.x = 1"),
+        ("[1, 2]", "[0] = 1\n[1] = 2"),
+        ("nothing but words", "leafwise: a.conf: unknown format, expected json, toml "
+                              "or yaml\n[exit status 2]"),
+        ('{"x": 1,}', None),
+        ("", "leafwise: a.conf: unknown format, expected json, toml or yaml\n"
+             "[exit status 2]"),
+    ],
+)  # fmt: skip
+def test_formats_are_recognized_by_content(content, shown, monkeypatch):
+    """In files without a known extension, and on the standard input."""
+    pytest.importorskip("ruamel.yaml")
+    Path("a.conf").write_text(content)
+    data = io.BytesIO(content.encode())
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
+    if shown is not None:
+        assert output_of("show a.conf") == shown
+        assert output_of("show -") == shown.replace("a.conf", "-")
+
+
+def test_notebooks_locks_and_comments():
+    """Known by their extension; comments in JSON are named."""
+    Path("a.ipynb").write_text('{"cells": []}')
+    assert output_of("show a.ipynb") == "cells = []"
+    Path("uv.lock").write_text("version = 1\n")
+    assert output_of("get uv.lock version") == "1"
+    Path("b.json").write_text('{\n  // why\n  "a": 1\n}')
+    assert output_of("show b.json") == (
+        "leafwise: b.json: JSON has no comments: line 2\n[exit status 2]"
+    )
+    assert output_of("show nowhere").endswith(
+        "nowhere: No such file or directory\n[exit status 2]"
+    )
+
+
+def test_empty_containers_are_shown():
+    """By `show` and `paths` as by `flat`."""
+    Path("e.json").write_text('{"a": [], "b": {"c": {}}, "d": 1}')
+    assert output_of("show e.json") == "a = []\nb.c = {}\nd = 1"
+    assert output_of("paths e.json") == "a\nb.c\nd"
+    assert output_of("flat e.json") == output_of("show e.json")
+
+
+def test_a_file_without_its_comments():
+    """Printed or written as a whole if that is asked for, and not otherwise."""
+    pytest.importorskip("ruamel.yaml")
+    text = "# top\na: &x 1\nb: *x\n"
+    Path("f.yaml").write_text(text)
+    for line in ("set f.yaml a=2", "set f.yaml a=2 -i"):
+        shown = output_of(line)
+        assert "b uses the anchor &x of a" in shown
+        assert shown.endswith("[exit status 1]")
+        assert Path("f.yaml").read_text() == text
+    assert output_of("set f.yaml a=2 --reformat") == "a: 2\nb: 1"
+    assert output_of("set f.yaml a=2 --reformat -i") == ""
+    assert Path("f.yaml").read_text() == "a: 2\nb: 1\n"
+
+
+def test_tags_are_set_as_they_are_written():
+    """A text with an exclamation mark is a tag in YAML."""
+    pytest.importorskip("ruamel.yaml")
+    Path("t.yaml").write_text("a: !Ref X\nb: 1\n")
+    assert output_of("set t.yaml 'a=!Ref Y'") == "a: !Ref Y\nb: 1"
+    assert output_of("get t.yaml a") == "!Ref X"

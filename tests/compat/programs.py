@@ -6,6 +6,7 @@ raises, is told and compared.
 """
 
 import builtins
+import itertools
 import re
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from dataclasses import dataclass, fields, is_dataclass
@@ -158,3 +159,11 @@ def make_classes():
         tag: Any = None
 
     return Box, Record
+
+
+def likenesses_of_named_tuples():
+    """Yield subclasses of tuple that have a part of what named tuples have."""
+    members = {"_fields": ("x", "y"), "_make": classmethod(list), "_asdict": dict}
+    for count in range(len(members) + 1):
+        for names in itertools.combinations(members, count):
+            yield type("Like", (tuple,), {name: members[name] for name in names})

@@ -2,6 +2,8 @@
 
 import functools
 import gc
+import subprocess
+import sys
 import weakref
 from collections import namedtuple
 
@@ -56,3 +58,41 @@ def test_a_namespace_of_leafwise_makes_none_a_leaf_in_optree():
     assert spec != optree.tree_structure([None])
     leaf = optree.treespec_leaf(namespace="nones")
     assert optree.treespec_list([leaf], namespace="nones") == spec
+
+
+NEW_NODE = """
+import types
+import leafwise as lw
+from leafwise.core import builtins, registry
+
+class ProxyRule(builtins.Rule):
+    name = "mappingproxy"
+
+    def flatten(self, node):
+        return [*node.values()], tuple(node)
+
+    def unflatten(self, aux, children):
+        return types.MappingProxyType(dict(zip(aux, children)))
+
+Proxy = types.MappingProxyType
+builtins.BUILTINS[Proxy] = ProxyRule(Proxy)
+registry.declare_namespace("new")
+from leafwise.compat import jax_tree_util, optree
+tree = [Proxy({"a": 1}), Proxy({"b": 2})]
+print(lw.tree_leaves(tree, namespace="new"))
+for module in (jax_tree_util, optree):
+    print(module.tree_leaves(tree) == tree, module.tree_structure(tree))
+print(optree.tree_leaves(tree, namespace="new") == tree)
+"""
+
+
+@pytest.mark.needs("processes")
+def test_a_node_type_that_a_library_lacks_is_a_leaf_in_its_stand_in():
+    """By itself: a stand-in says which built-in nodes its library has."""
+    output = subprocess.check_output([sys.executable, "-c", NEW_NODE], text=True)
+    assert output.splitlines() == [
+        "[1, 2]",
+        "True PyTreeDef([*, *])",
+        "True PyTreeSpec([*, *])",
+        "True",
+    ]

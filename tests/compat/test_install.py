@@ -146,10 +146,19 @@ def test_a_script_and_a_module_are_run(folder):
 
 
 def test_what_cannot_be_run_is_refused():
-    assert "a script is wanted" in run("jax.tree")
+    assert "give a script" in run("jax.tree")
     assert "or -m and a module" in run("jax.tree", "-m")
     assert "nothing stands in for 'numpy'" in run("numpy", "x.py")
     assert "the following arguments are required: names" in run()
+
+
+def test_an_installed_library_is_replaced_by_the_option(folder):
+    """The command speaks of its own option, not of an argument in Python."""
+    (folder / "jax").mkdir()
+    (folder / "jax" / "__init__.py").touch()
+    error = run("jax.tree", "program.py", folder=folder)
+    assert "jax.tree is installed; --force replaces it" in error
+    assert "force=True" not in error
 
 
 def test_stand_ins_import_no_library(tmp_path):

@@ -5,6 +5,7 @@ import dataclasses
 import os
 import subprocess
 import sys
+import warnings
 from collections import OrderedDict, defaultdict, deque, namedtuple
 from pathlib import Path
 
@@ -14,7 +15,16 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from compat.binding import missing
-from compat.programs import SEEDS, Asked, Raised, make_classes, pairs, ran
+from compat.programs import (
+    SEEDS,
+    Asked,
+    Raised,
+    likenesses_of_named_tuples,
+    make_classes,
+    pairs,
+    ran,
+)
+from helpers.processes import run_in_process
 from leafwise.compat import jax_tree, jax_tree_util
 
 
@@ -96,6 +106,57 @@ def test_jax_may_be_loaded_later(jax):
     env = {**os.environ, "PYTHONPATH": source, "JAX_PLATFORMS": "cpu"}
     told = subprocess.check_output([sys.executable, "-c", code], text=True, env=env)
     assert told == "[1] [2]\n"
+
+
+LOOKS_LIKE_A_CONTAINER = {
+    "generator": lambda: (i for i in ()),
+    "zip": lambda: zip((), (), strict=True),
+    "map": lambda: map(abs, ()),
+    "filter": lambda: filter(None, ()),
+    "enumerate": lambda: enumerate(()),
+    "list iterator": lambda: iter([]),
+    "tuple iterator": lambda: iter(()),
+    "dict iterator": lambda: iter({}),
+    "set iterator": lambda: iter(set()),
+    "string iterator": lambda: iter("a"),
+    "range": lambda: range(2),
+    "set": lambda: {1},
+    "keys": lambda: {}.keys(),
+    "values": lambda: {}.values(),
+    "items": lambda: {}.items(),
+    "iterator of items": lambda: iter({}.items()),
+    "ordered values": lambda: OrderedDict().values(),
+    "deque": lambda: deque([1]),
+}
+
+
+@pytest.mark.parametrize("name", LOOKS_LIKE_A_CONTAINER)
+@pytest.mark.parametrize("predicate", ["none", "never", "always"])
+def test_leaves_that_look_like_containers_warn(jax_tree, name, predicate):
+    """As in jax, unless the predicate says that they are leaves."""
+    make = LOOKS_LIKE_A_CONTAINER[name]
+    is_leaf = None
+    if predicate != "none":
+        is_leaf = lambda node: predicate == "always"  # noqa: E731
+
+    def warnings_of(module):
+        functions = [
+            lambda: module.tree_leaves([make(), make()], is_leaf),
+            lambda: module.tree_structure({"a": make()}, is_leaf),
+            lambda: module.tree_flatten(make(), is_leaf),
+            lambda: module.tree_map(lambda *leaves: 0, make(), make(), is_leaf=is_leaf),
+            lambda: module.tree_leaves_with_path(make(), is_leaf),
+            lambda: module.tree_all([make()], is_leaf=is_leaf),
+        ]
+        categories = []
+        for function in functions:
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                function()
+            categories.append([warning.category for warning in caught])
+        return categories
+
+    assert warnings_of(jax_tree_util) == warnings_of(jax_tree)
 
 
 # ---------------------------------------------------------------------- random programs
@@ -304,3 +365,21 @@ def test_random_programs(jax_tree, classes, program, data, seed):
         if not isinstance(again, Raised):
             return
     assert expected == ran(program, jax_tree_util, seed, *trees)
+
+
+def test_named_tuples_are_those_of_jax(jax_tree):
+    """Tuples with `_fields`, whatever else they have."""
+    for cls in likenesses_of_named_tuples():
+        node = cls((1, 2))
+        assert jax_tree_util.tree_leaves(node) == jax_tree.tree_leaves(node)
+
+
+def test_named_tuples_are_those_of_jax_where_it_is_not_loaded():
+    """The stand-in knows it by itself."""
+    run_in_process("""
+from leafwise.compat import jax_tree_util
+cls = type("Like", (tuple,), {"_fields": ("x", "y")})
+leaves, treedef = jax_tree_util.tree_flatten([cls((1, 2))])
+assert leaves == [1, 2]
+assert type(treedef.unflatten([3, 4])[0]) is cls
+""")

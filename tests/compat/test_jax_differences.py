@@ -118,6 +118,24 @@ def _(m):
     return m.SequenceKey(1) == m.DictKey(1)
 
 
+@case("a `str` as the key of a child")
+def _(m):
+    class Row:
+        pass
+
+    m.register_pytree_with_keys(
+        Row, lambda row: ((("x", 1),), None), lambda aux, children: Row()
+    )
+    ((path, _),) = m.tree_leaves_with_path(Row())
+    return m.keystr(path)
+
+
+@case("`Partial(partial).func == partial`")
+def _(m):
+    partial = m.Partial(max, 1)
+    return m.Partial(partial, 2).func == partial
+
+
 EXPECTED = {
     "rebuilt dicts": (["a", "b"], ["b", "a"]),
     "dict keys that cannot be compared": (ValueError, [2, 1]),
@@ -130,5 +148,7 @@ EXPECTED = {
     "a predicate that does not return a bool": (ValueError, [[[1]]]),
     "children given as text, a dict or a set": (["a", "b"], lw.errors.FlattenError),
     "`SequenceKey(1) == DictKey(1)`": (False, True),
+    "a `str` as the key of a child": ("x", ".x"),
+    "`Partial(partial).func == partial`": (True, False),
 }
 """What jax does, and what the stand-in does."""

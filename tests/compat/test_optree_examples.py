@@ -5,6 +5,7 @@ import inspect
 import pickle
 import sys
 import types
+from collections import namedtuple
 
 import pytest
 
@@ -80,6 +81,40 @@ def test_a_pickle_of_an_unknown_class_is_refused(pairs):
         ours.register_pytree_node(
             Pair, lambda pair: ((), None), lambda *_: Pair(0, 0), namespace=pairs
         )
+
+
+def test_a_tuple_with_fields_alone_is_no_named_tuple():
+    """optree and leafwise ask for the methods of named tuples."""
+
+    class Fields(tuple):
+        __slots__ = ()
+        _fields = ("x", "y")
+
+    node = Fields((1, 2))
+    assert lw.tree_leaves(node) == [node]
+    assert ours.tree_leaves([node]) == [node]
+    assert not ours.is_namedtuple(node)
+
+
+def test_named_tuples_have_one_registration():
+    """They are looked up by the function that makes them, struct sequences by ABC."""
+    registrations = ours.register_pytree_node.get()
+    for key, kind in (
+        (namedtuple, ours.PyTreeKind.NAMEDTUPLE),
+        (ours.typing.StructSequence, ours.PyTreeKind.STRUCTSEQUENCE),
+    ):
+        assert registrations[key].kind is kind
+        assert ours.register_pytree_node.get(key).kind is kind
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="new in Python 3.14")
+def test_partials_have_placeholders():
+    """`optree.functools` has what `functools` has."""
+    import functools
+
+    assert ours.functools.Placeholder is functools.Placeholder
+    partial = ours.functools.partial(pow, ours.functools.Placeholder, 2)
+    assert ours.tree_map(lambda leaf: leaf, partial)(3) == 9
 
 
 def test_reexport_binds_a_namespace(pairs):

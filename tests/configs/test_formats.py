@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import leafwise as lw
-from leafwise.configs import formats
+from leafwise.configs import yaml_reader
 from leafwise.configs.formats import Document, FormatError, dump, load
 
 
@@ -133,7 +133,7 @@ def test_merge_keys_that_multiply(monkeypatch):
     for n in range(1, 40):
         text += f"a{n}: &a{n} {{<<: [{', '.join([f'*a{n - 1}'] * 9)}]}}\n"
     assert load(text, "yaml").tree["a39"] == {"k": 1}
-    monkeypatch.setattr(formats, "_MOST_BROUGHT", 1000)
+    monkeypatch.setattr(yaml_reader, "MOST_MERGED", 1000)
     pairs = ", ".join(f"k{n}: 1" for n in range(110))
     text = f"a: &a {{{pairs}}}\n" + "".join(f"b{n}: {{<<: *a}}\n" for n in range(10))
     with pytest.raises(FormatError, match="merge keys bring more than 1000 values"):
@@ -145,6 +145,7 @@ def test_packages_that_are_missing(monkeypatch, kind):
     """Are named, with the way to get them."""
     monkeypatch.setitem(sys.modules, "ruamel.yaml", None)
     monkeypatch.setitem(sys.modules, "tomlkit", None)
+    monkeypatch.delitem(sys.modules, "leafwise.configs.yaml_reader", raising=False)
     with pytest.raises(FormatError, match=r'not installed: pip install "leafwise\[fil'):
         dump(Document({}, kind))
 
@@ -168,9 +169,9 @@ def test_a_file_is_read_by_its_name(tmp_path, monkeypatch):
     assert type(lw.read("a.yaml")["mode"]) is int
     for name, reason in {
         "b.yaml": "b.yaml: line 2, column 1: duplicate key 'a', first 'a' on line 1",
-        "c.json": "c.json: 'utf-8' codec can't decode byte 0xff",
+        "c.json": "c.json: not valid JSON: 'utf-8' codec can't decode byte 0xff",
         "a.conf": "a.conf: unknown format, expected json, toml or yaml",
-        "a.npz": "a.npz: unknown format, expected json, toml or yaml; use leafwise",
+        "a.npz": "a.npz: unknown format, expected json, toml or yaml; leafwise.load",
     }.items():
         with pytest.raises(lw.errors.FileError, match=f"^{re.escape(reason)}"):
             lw.read(name)

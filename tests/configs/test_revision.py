@@ -168,15 +168,11 @@ def comments(text):
 
 
 LOST = "the comment .* would be lost"
-MERGED = "the merge key << also gives the key"
+SHARED = "comes from .* by <<|is the alias|uses the anchor|go over several lines"
+EDIT_KINDS = ("set", "delete", "drop", "move", "rename")
 REFUSED = {
-    "yaml": {
-        "move": f"{LOST}|{MERGED}",
-        "rename": MERGED,
-        "delete": MERGED,
-        "drop": MERGED,
-    },
-    "toml": dict.fromkeys(("move", "rename"), f"{LOST}|other values than"),
+    "yaml": {**dict.fromkeys(EDIT_KINDS, SHARED), "move": f"{LOST}|{SHARED}"},
+    "toml": {"move": LOST},
     "json": {},
 }
 """The edits that may be refused, and the reasons."""
@@ -284,11 +280,11 @@ def test_comments_stay_with_their_items(new, expected):
 @pytest.mark.parametrize("error", [ValueError, TypeError, KeyError])
 def test_a_bug_of_our_own_shows_as_itself(monkeypatch, error):
     """It is not reported as a layout that cannot be kept."""
-    from leafwise.configs.revision import editor
+    from leafwise.configs.revision import changes
 
     def broken(*_):
         raise error("a bug")
 
-    monkeypatch.setattr(editor, "scan", broken)
+    monkeypatch.setattr(changes, "aligned", broken)
     with pytest.raises(error, match="a bug"):
         revise("[1]", load("[1]", "json"), [2])

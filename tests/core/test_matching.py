@@ -4,6 +4,8 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import leafwise as lw
 
@@ -72,6 +74,15 @@ def error_of(first, *rest, **options):
                 "hint: perhaps 'bais' is a misspelling of 'bias'",
             ],
         ),
+        (
+            {1: 0, "b": 0, b"c": 0},
+            {"1": 0, "b": 0, "c": 0},
+            [
+                "at the root: expected dict with keys b'c', 1, 'b', got dict with keys "
+                "'1', 'b', 'c' (missing b'c', 1; extra '1', 'c'; the bytes b'c' is not "
+                "the str 'c'; the int 1 is not the str '1')"
+            ],
+        ),
         ({}, {"a": 1}, [
             "at the root: expected empty dict, got dict with keys 'a' (extra 'a')"
         ]),
@@ -80,8 +91,6 @@ def error_of(first, *rest, **options):
             {"w": None},
             [
                 "at ['w']: expected dict with keys 'a', got None",
-                "hint: None is a node without children; none_is_leaf=True, of a call "
-                "or a namespace, makes it a leaf",
             ],
         ),
         (
@@ -177,6 +186,109 @@ def test_all_differences_are_found_and_five_are_shown():
     ]
     assert str(error.path) == "['a']"
     assert (error.expected, error.actual) == ("list of length 1", "leaf 0 (int)")
+
+
+def test_what_differing_nodes_have_in_common_is_compared():
+    """Other keys, lengths, types and aux data hide nothing below them."""
+    error = error_of(
+        {"a": {"x": 1, "y": [1]}, "b": [[1], 2, 3], "c": Layer([1], "one"), "d": [[1]]},
+        {"a": {"x": 1, "y": (1,)}, "b": [(1,), 2], "c": Layer(1, "two"), "d": ((1,),)}
+        | {"e": 4},
+    )
+    assert [(d.path.where(), d.actual) for d in error.differences] == [
+        ("the root", "dict with keys 'a', 'b', 'c', 'd', 'e' (extra 'e')"),
+        ("['a']['y']", "tuple of length 1"),
+        ("['b']", "list of length 2"),
+        ("['b'][0]", "tuple of length 1"),
+        ("['c']", "Layer with 1 child and aux data ('two',)"),
+        ("['c'].weight", "leaf 1 (int)"),
+        ("['d']", "tuple of length 1"),
+        ("['d'][0]", "tuple of length 1"),
+    ]
+
+
+def test_positions_without_names_say_nothing_about_another_class():
+    """What is first in one class need not be what is first in another."""
+    first, second = (type(name, (), {}) for name in ("First", "Second"))
+    for cls, children in ((first, ([1],)), (second, ((1,),))):
+        lw.register_pytree_node(
+            cls, lambda _, children=children: (children, None), lambda _, __: None
+        )
+    (found,) = lw.tree.equality_errors(first(), second())
+    assert found.path == ()
+
+
+class NoHash:
+    """A key that cannot be looked up."""
+
+    __hash__ = None
+
+    def __eq__(self, other):
+        return True
+
+
+def test_keys_that_cannot_be_looked_up_are_passed_over():
+    """The node is reported, and nothing below it."""
+
+    class Odd:
+        pass
+
+    lw.register_pytree_node(
+        Odd, lambda _: (([1],), None, (NoHash(),)), lambda _, __: Odd()
+    )
+    assert len(error_of([Odd()], [(1,)]).differences) == 1
+
+
+def expected_places(one, other):
+    """Return the paths of all differences, by recursion; leaves cover anything."""
+    if lw.tree.is_leaf(one):
+        return []
+    if lw.tree.is_leaf(other):
+        return [()]
+    levels = [lw.tree.flatten_one_level(node) for node in (one, other)]
+    children = [dict(zip(x.keys, x.children, strict=True)) for x in levels]
+    shallow = [
+        lw.tree_structure(node, is_leaf=lambda x, node=node: x is not node)
+        for node in (one, other)
+    ]
+    places = [] if shallow[0] <= shallow[1] else [()]
+    for key, child in children[0].items():
+        if key in children[1]:
+            places += [(key, *p) for p in expected_places(child, children[1][key])]
+    return places
+
+
+TREES = st.recursive(
+    st.just(0),
+    lambda children: (
+        st.lists(children, max_size=3)
+        | st.lists(children, max_size=3).map(tuple)
+        | st.dictionaries(st.sampled_from(["a", "b", 1, "1"]), children, max_size=3)
+        | st.builds(Layer, children, st.sampled_from("xy"))
+        | st.builds(Point, children, children)
+    ),
+    max_leaves=12,
+)
+
+
+@given(TREES, TREES)
+def test_all_differences_are_those_of_a_recursion(one, other):
+    """In the order of paths, each node before what is in it."""
+    places = expected_places(one, other)
+    assert [d.path for d in lw.tree.prefix_errors(one, other)] == places
+    structures = lw.tree_structure(one), lw.tree_structure(other)
+    exact = [d.path for d in structures[0].explain(structures[1])]
+    assert set(places) <= set(exact)
+    assert (exact == []) == (structures[0] == structures[1])
+
+
+@pytest.mark.parametrize("of_call", [False, True])
+def test_no_hint_contradicts_its_line(of_call):
+    """`none_is_leaf` is proposed where it helps: where None is what is expected."""
+    for first, second in (([1], None), ({"a": [1]}, {"a": None}), ((1, 2), None)):
+        error = error_of({"w": first}, {"w": second}, none_is_leaf=of_call)
+        assert "hint" not in str(error)
+    assert "none_is_leaf=True" in str(error_of([None], [1]))
 
 
 def test_the_wrong_tree_is_named():

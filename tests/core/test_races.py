@@ -147,6 +147,124 @@ thread.join()
     run_in_process(IN_A_CHILD + code)
 
 
+FIRST_USES = {
+    "registration": """
+cls = type(f"Class{number}", (), {})
+lw.register_static(cls)
+assert lw.tree_leaves([cls(), 1]) == [1]
+""",
+    "map": """
+assert lw.tree_map(lambda x: x + 1, {"a": [1]}) == {"a": [2]}
+""",
+    "error": """
+try:
+    lw.tree_map(max, {"a": 1, "misspelt": 1}, {"b": 2, "mispelt": 1})
+except lw.StructureError as error:
+    assert "misspelling" in str(error)
+""",
+    "save": """
+with tempfile.TemporaryDirectory() as folder:
+    lw.save(f"{folder}/tree.json", {"a": [1]})
+    assert lw.load(f"{folder}/tree.json") == {"a": [1]}
+""",
+}
+WHILE_OTHERS_BEGIN = """
+import os, sys, tempfile, textwrap, threading, time, warnings
+import leafwise as lw
+warnings.simplefilter("ignore")  # that this process has threads
+tempfile.gettempdir()
+begin = threading.Event()
+
+def work(number):
+    exec(FIRST_USE, {**globals(), "number": number})
+
+def work_at_once(number):
+    begin.wait()
+    work(number)
+
+threads = [threading.Thread(target=work_at_once, args=(n,)) for n in range(2)]
+for thread in threads:
+    thread.start()
+begin.set()
+children = []
+for number in range(6):
+    child = os.fork()
+    if not child:
+        try:
+            work(10 + number)
+        except BaseException as error:
+            print(repr(error), file=sys.stderr, flush=True)
+            os._exit(1)
+        os._exit(0)
+    children.append(child)
+    time.sleep(number / 2000)
+deadline = time.monotonic() + 60
+states = []
+for child in children:
+    while True:
+        ended, state = os.waitpid(child, os.WNOHANG)
+        if ended:
+            states.append(state)
+            break
+        if time.monotonic() > deadline:
+            os.kill(child, 9)
+            os.waitpid(child, 0)
+            states.append("hangs")
+            break
+        time.sleep(0.01)
+assert states == [0] * 6, states
+for thread in threads:
+    thread.join()
+"""
+
+
+@pytest.mark.needs("processes", "threads")
+@needs_fork
+@pytest.mark.parametrize(
+    "processes",
+    [pytest.param(2, id="few"), pytest.param(12, id="many", marks=pytest.mark.slow)],
+)
+@pytest.mark.parametrize("use", FIRST_USES)
+def test_a_fork_while_others_use_leafwise_for_the_first_time(use, processes):
+    """The child does the same, and waits for no import of a thread it does not have."""
+    code = f"FIRST_USE = {FIRST_USES[use]!r}\n{WHILE_OTHERS_BEGIN}"
+    for _ in range(processes):
+        run_in_process(code)
+
+
+@pytest.mark.needs("processes", "threads")
+@needs_fork
+def test_a_fork_waits_for_the_imports_of_others():
+    """Not for those of its own thread, and the child can import again at once."""
+    code = """
+import time
+from leafwise._runtime import late_imports
+done = []
+
+def slow_import():
+    with late_imports:
+        reached.set()
+        time.sleep(0.2)
+        done.append("import")
+
+def work():
+    assert done == ["import"]
+    with late_imports:
+        import leafwise.nn
+
+thread = threading.Thread(target=slow_import)
+thread.start()
+reached.wait()
+in_a_child(work)
+thread.join()
+with late_imports:
+    begin = time.monotonic()
+    in_a_child(work)
+    assert time.monotonic() - begin < 4
+"""
+    run_in_process(IN_A_CHILD + code)
+
+
 # ------------------------------------------------ dicts that change while they are read
 
 

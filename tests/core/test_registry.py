@@ -74,6 +74,39 @@ def test_built_in_nodes_are_refused(cls):
             lw.register_leaf(cls, namespace=namespace)
 
 
+@pytest.mark.parametrize("cls", [int, str, bool, bytes, set, frozenset, range, object])
+@pytest.mark.parametrize(
+    "register",
+    [
+        lw.register_static,
+        lambda cls, **how: lw.register_pytree_node(cls, flatten_box, max, **how),
+        lambda cls, **how: lw.registry.register_pytree_with_keys(cls, id, max, **how),
+    ],
+    ids=["static", "functions", "keys"],
+)
+def test_built_in_leaves_are_refused(cls, register):
+    """As nodes they would change all trees: in a namespace, or on purpose, they may."""
+    with pytest.raises(RegistryError) as error:
+        register(cls, bridge=False)
+    assert f"{cls.__name__} is a built-in type" in message(error)
+    assert "register it in a namespace" in message(error)
+    assert not lw.is_registered(cls)
+    lw.namespace("built-in leaves")
+    register(cls, namespace="built-in leaves", bridge=False)
+    assert lw.is_registered(cls, namespace="built-in leaves")
+    lw.unregister_pytree_node(cls, namespace="built-in leaves")
+    register(cls, exist_ok=True, bridge=False)
+    assert lw.is_registered(cls)
+    lw.unregister_pytree_node(cls)
+
+
+def test_a_built_in_leaf_can_be_a_leaf():
+    """It changes nothing."""
+    lw.register_leaf(int)
+    assert lw.tree_leaves([1]) == [1]
+    lw.unregister_pytree_node(int)
+
+
 def test_a_duplicate_says_who_registered_the_class_and_where():
     """The error names this file, and the way out."""
     cls = register_box()

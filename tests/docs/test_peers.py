@@ -14,6 +14,7 @@ import leafwise.typing
 from helpers.peers import peer
 from helpers.repository import load_module
 from leafwise import nn
+from leafwise._names import PEER_NAMES, SUBMODULE_NAMES
 
 
 FOLDER = Path(__file__).parents[2] / "docs" / "peers"
@@ -86,6 +87,20 @@ def test_the_page_has_the_tables():
     page = tables.PAGE.read_text(encoding="utf-8")
     assert page.count("<!-- names: ") == len(TABLES)
     assert tables.fill_tables(page) == page
+
+
+def test_errors_for_missing_names_have_the_answers_of_the_tables():
+    """`leafwise._names` has those of jax, optree and torch that leafwise lacks."""
+    own_names = {*leafwise.__all__, *leafwise.tree.__all__}
+    own_names.update(*SUBMODULE_NAMES.values())
+    answers = {"pytree": "lw.tree", "tree_util": "lw.tree"}
+    for library in ("jax", "optree", "torch"):
+        for row in rows(library):
+            module, _, name = row["name"].rpartition(".")
+            is_known = name in own_names or name.removeprefix("tree_") in own_names
+            if module in ("", "tree_util") and not is_known:
+                answers.setdefault(name, row["leafwise"])
+    assert answers == PEER_NAMES
 
 
 PEERS = {"torch": "torch.utils._pytree", "dm-tree": "tree"}

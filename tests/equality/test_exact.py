@@ -25,6 +25,19 @@ class NoBool:
         return "yes"
 
 
+class Description:
+    """What an array is to be: it has a shape and a dtype, and no content."""
+
+    def __init__(self, *shape, sharding=None):
+        self.shape, self.dtype, self.sharding = shape, np.dtype(float), sharding
+
+    def __eq__(self, other):
+        return (self.shape, self.sharding) == (other.shape, other.sharding)
+
+    def __hash__(self):
+        return hash(self.shape)
+
+
 NAN = float("nan")
 FUNCTION = functools.partial(max, 1, key=abs)
 
@@ -49,6 +62,7 @@ FUNCTION = functools.partial(max, 1, key=abs)
         (set("ab"), frozenset("ab")),
         (bytearray(b"x"), b"x"),
         (np.array([1, "a"], dtype=object), np.array([1, "a"], dtype=object)),
+        (Description(2), Description(2)),
     ],
 )
 def test_same(a, b):
@@ -76,6 +90,9 @@ def test_same(a, b):
         (Raises(), Raises()),
         (NoBool(), NoBool()),
         (float("nan"), float("nan")),
+        (Description(2), Description(3)),
+        (Description(2), Description(2, sharding="rows")),
+        (Description(2), np.ones(2)),
         (np.array([Raises()]), np.array([Raises()])),
     ],
 )

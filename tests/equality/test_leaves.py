@@ -321,6 +321,25 @@ def test_nan_by_place_can_be_switched_off(case):
     assert Values(equal_nan=False).same(Raising, Raising)
 
 
+@pytest.mark.parametrize("options", [{}, {"typematch": True}, {"atol": 1.0}])
+def test_a_tree_is_equal_to_itself_at_once(options):
+    """Nothing in it is looked at, unless NaN differs from NaN."""
+
+    class Unread(dict):
+        pass
+
+    def flatten(node):
+        raise ZeroDivisionError
+
+    lw.register_pytree_node(Unread, flatten, lambda _, children: Unread())
+    tree = [Unread(), float("nan")]
+    assert lw.tree_equal(tree, tree, **options) is True
+    with pytest.raises(ZeroDivisionError):
+        lw.tree_equal(tree, [*tree], **options)
+    with pytest.raises(ZeroDivisionError):
+        lw.tree_equal(tree, tree, equal_nan=False, **options)
+
+
 CLOSE = {
     "floats": (1.0, 1.01),
     "ints": (100, 101),

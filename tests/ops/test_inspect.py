@@ -59,7 +59,7 @@ def test_a_leaf_with_a_state_dict():
         lw.tree.children,
         lw.tree.flatten_one_level,
         lw.explain_leaf,
-        lambda tree, stop: lw.tree_equal(tree, tree, is_leaf=stop),
+        lambda tree, stop: lw.tree_equal(tree, [*tree], is_leaf=stop),
     ],
 )
 def test_is_leaf_that_is_wrong_or_raises(function):

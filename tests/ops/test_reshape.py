@@ -135,3 +135,21 @@ def test_unzip():
         "the tree does not end in 2-tuples, in 1 place:\n"
         "  at ['b'][0]: expected tuple of length 2, got leaf 3"
     )
+
+
+@pytest.mark.parametrize(
+    "broadcast", [lw.tree_broadcast_prefix, lw.tree.broadcast_leaves]
+)
+def test_a_prefix_has_the_name_that_the_caller_gives_it(broadcast):
+    """In the error, which also says when the two trees are swapped."""
+    swap = r"\(but the reverse holds: swap the two arguments\)"
+    with pytest.raises(lw.StructureError, match=swap):
+        broadcast(FULL, (0, 1))
+    with pytest.raises(lw.StructureError, match=swap):
+        broadcast(FULL, (None, 1), none_is_leaf=True)
+    with pytest.raises(lw.StructureError) as error:
+        broadcast((0, [1]), FULL, name="in_axes")
+    assert str(error.value) == (
+        "in_axes is not a prefix of the tree it is broadcast over, in 1 place:\n"
+        "  at [1]: expected list of length 1, got dict with keys 'k1', 'k2'"
+    )

@@ -5,6 +5,7 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
+from leafwise._hooks import hooks
 
 
 class Layer(lw.Pytree):
@@ -162,6 +163,76 @@ class TestRegisteredOnce:
         for node in self.ways():
             made = optree.tree_map(lambda x: x + 1, node, namespace="leafwise")
             assert (type(made), lw.tree_leaves(made)) == (type(node), [2.0])
+
+
+def register_two_ways(cls, **how):
+    """Register a class so that one field is a child, or both are."""
+    lw.register_pytree_node(
+        cls,
+        lambda node: ((node.x,), node.tag, ("x",)),
+        lambda tag, children: cls(*children, tag),
+    )
+    yield
+    if how.pop("unregister"):
+        lw.unregister_pytree_node(cls)
+    lw.register_pytree_node(
+        cls,
+        lambda node: ((node.x, node.tag), None, ("first", "second")),
+        lambda _, children: cls(*children),
+        **how,
+    )
+    yield
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"exist_ok": True, "unregister": False},
+        {"exist_ok": True, "unregister": False, "bridge": False},
+        {"unregister": True},
+    ],
+    ids=["exist_ok", "exist_ok without bridge", "unregister"],
+)
+@pytest.mark.parametrize("framework", ["jax", "optree", "torch"])
+def test_a_class_that_is_registered_again(framework, how, need):
+    """Frameworks follow, and rebuild what they flattened before as it was."""
+    tree = need("torch.utils._pytree" if framework == "torch" else framework)
+    if framework == "jax":
+        tree = tree.tree_util
+    options = {"namespace": "leafwise"} if framework == "optree" else {}
+    cls = type("Again", (Fields,), {})
+    node = cls(1.0, "t")
+    registration = register_two_ways(cls, **how)
+    next(registration)
+    leaves, treedef = tree.tree_flatten(node, **options)
+    assert leaves == [1.0]
+    next(registration)
+    assert tree.tree_leaves(node, **options) == [1.0, "t"]
+    doubled = tree.tree_map(lambda x: 2 * x, node, **options)
+    assert (doubled.x, doubled.tag) == (2.0, "tt")
+    rebuilt = tree.tree_unflatten(
+        *((leaves, treedef) if framework == "torch" else (treedef, leaves))
+    )
+    assert (rebuilt.x, rebuilt.tag) == (1.0, "t")
+    assert tree.tree_structure(node, **options) != treedef
+    if framework == "jax":
+        paths = [str(path[0]) for path, _ in tree.tree_leaves_with_path(node)]
+        assert paths == [".first", ".second"]
+    lw.unregister_pytree_node(cls)
+    assert tree.tree_leaves(node, **options) == [1.0, "t"]
+
+
+def test_a_class_that_was_a_leaf_when_it_was_announced(jax):
+    """It is registered in jax when it becomes a node."""
+    cls = type("Late", (Fields,), {})
+    lw.register_static(cls, bridge=False)
+    lw.register_leaf(cls, exist_ok=True)
+    hooks.announce(cls)
+    assert jax.tree.leaves(cls(1.0)) != [1.0]
+    register = register_two_ways(cls, unregister=False, exist_ok=True)
+    lw.unregister_pytree_node(cls)
+    next(register)
+    assert jax.tree.leaves(cls(1.0)) == [1.0]
 
 
 def test_trace_levels_inside(jax):

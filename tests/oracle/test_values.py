@@ -7,9 +7,16 @@ import pytest
 
 import leafwise as lw
 from helpers.exact_forms import agreed_equality
+from leafwise.equality import exact
 
 
 NAN = float("nan")
+
+
+@lw.dataclass
+class Static:
+    x: object
+    info: object = lw.static()
 
 
 def agreed(a, b, **options):
@@ -117,3 +124,70 @@ def test_a_diff_of_traced_values_is_an_error_with_the_path(jax):
             "known yet; tree_equal returns a traced bool"
         )
         assert isinstance(caught.value, TypeError)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda jax, n: jax.ShapeDtypeStruct((n,), "f4"), id="description"),
+        pytest.param(
+            lambda jax, n: jax.core.ShapedArray((n,), np.dtype("f4")),
+            id="abstract value",
+        ),
+        pytest.param(lambda jax, n: jax.random.key(n), id="key"),
+        pytest.param(lambda jax, n: jax.numpy.array([NAN, n]), id="nan"),
+    ],
+)
+def test_static_values_of_jax(jax, make):
+    """Equal ones are equal structure, and a compiled function is traced once."""
+    one, same, different = (Static(1.0, make(jax, n)) for n in (1, 1, 2))
+    assert lw.tree_map(max, one, same).x == 1.0
+    assert lw.tree_structure(one) == lw.tree_structure(same)
+    assert hash(lw.tree_structure(one)) == hash(lw.tree_structure(same))
+    assert lw.tree_structure(one) != lw.tree_structure(different)
+    traced = []
+    double = jax.jit(lambda node: traced.append(1) or node.x * 2)
+    assert double(one) == double(same) == 2.0
+    assert len(traced) == 1
+    double(different)
+    assert len(traced) == 2
+
+
+TENSORS = {
+    "meta": lambda torch, x: torch.empty(int(x) + 2, device="meta"),
+    "coo": lambda torch, x: (torch.eye(2) * x).to_sparse(),
+    "csr": lambda torch, x: (torch.eye(2) * x).to_sparse_csr(),
+    "csc": lambda torch, x: (torch.eye(2) * x).to_sparse_csc(),
+    "bsr": lambda torch, x: (torch.eye(2) * x).to_sparse_bsr((1, 1)),
+    "nan": lambda torch, x: torch.tensor([float("nan"), x]),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Sparse .* tensor support is in beta")
+@pytest.mark.parametrize("kind", TENSORS)
+def test_static_tensors_of_torch(need, kind):
+    """Those without elements, with few of them, and with NaN are equal structure."""
+    torch = need("torch")
+    one, same, different = (
+        lw.tree_structure(Static(1, TENSORS[kind](torch, x))) for x in (1.0, 1.0, 3.0)
+    )
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != different
+
+
+def test_a_tensor_is_not_the_same_as_one_stored_in_another_way(need):
+    """Though both have the same elements, or the same shape and dtype."""
+    torch = need("torch")
+    dense = torch.zeros(2)
+    for other in (dense.to_sparse(), torch.zeros(2, device="meta")):
+        assert not exact.same(dense, other)
+        assert not exact.same(other, dense)
+
+
+def test_static_sparse_arrays_of_scipy(need):
+    """They are compared by their elements."""
+    sparse = need("scipy.sparse")
+    one, same = (sparse.csr_array(np.eye(2)) for _ in range(2))
+    assert exact.same(one, same)
+    assert not exact.same(one, sparse.csr_array(np.ones((2, 2))))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from helpers.random_trees import Box, Linear, every_tree
+from leafwise.configs.formats import load
 from leafwise.errors import EditError, PathError
 
 
@@ -66,6 +67,11 @@ RECORDS = {
     "value": ({"a": [1, 2]}, {"a": [1, 3]}, "~ ['a'][1]: 2 -> 3"),
     "same text": ({"a": 1}, {"a": "1"}, "~ ['a']: 1 (int) -> '1' (str)"),
     "keys": ({"a": 1, "b": 2}, {"c": 3, "b": 2}, "- ['a']: 1\n+ ['c']: 3"),
+    "keys of another type": (
+        {"x": {1: "a", "b": 2}},
+        {"x": {"1": "a", "b": 2}},
+        "- ['x'][1]: 'a'\n+ ['x']['1']: 'a', the str '1' is not the int 1",
+    ),
     "longer": ([1], [1, 2, [3]], "+ [1]: 2\n+ [2]: [3]"),
     "shorter": ([1, 2, 3], [1], "- [1]: 2\n- [2]: 3"),
     "type": ({"a": [1]}, {"a": (1,)}, "! ['a']: [1] (list) -> (1,) (tuple)"),
@@ -161,7 +167,33 @@ def test_json():
     arrays = [np.zeros(2_000), np.zeros(2_000)]
     arrays[1][3] = 1
     (change,) = json.loads(lw.tree_diff(*arrays).to_json())
-    assert "1 of 2000 elements differs" in change["text"]
+    assert change == {
+        "kind": "value",
+        "path": "",
+        "before": {"dtype": "float64", "shape": [2000]},
+        "after": {"dtype": "float64", "shape": [2000]},
+        "differing": 1,
+        "size": 2000,
+        "absolute": 1.0,
+        "relative": 1.0,
+        "not_finite": 0,
+        "places": [{"at": [3], "before": 0.0, "after": 1.0}],
+    }
+
+
+def test_integers_that_floats_round():
+    """2**53 + 1 is no float, so the values are not the same."""
+    (change,) = lw.tree_diff(np.array([2**53 + 1]), np.array([2.0**53]))
+    assert "with the same values" not in str(change)
+    assert change.detail().differing == 1
+
+
+def test_numbers_that_know_their_text_are_ints_and_floats():
+    """Their classes are nobody's business."""
+    before = load("a: 0644\nb: 1e3", "yaml", written=True).tree
+    assert str(lw.tree_diff(before, {"a": 5, "b": 2})) == (
+        "~ ['a']: 0644 -> 5\n~ ['b']: 1e3 (float) -> 2 (int)"
+    )
 
 
 def test_true_is_not_one():

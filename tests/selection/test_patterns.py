@@ -348,3 +348,26 @@ def test_patterns_mean_what_a_search_of_all_places_finds(tree, chosen):
         if matches(steps, keys) and (steps[-1] is not DEEP or isinstance(node, int))
     ]
     assert lw.at(tree, missing_ok=True)[text].paths() == expected
+
+
+@pytest.mark.parametrize(
+    ("tree", "key", "sentence"),
+    [
+        ({"1": 5}, 1, "the int 1 is not the str '1'"),
+        ({1: 5}, lw.KeyPath((lw.DictKey("1"),)), "the str '1' is not the int 1"),
+        (
+            {b"a": 5},
+            lw.KeyPath((lw.DictKey("a"),)),
+            "the str 'a' is not the bytes b'a'",
+        ),
+    ],
+)
+def test_a_key_of_another_type_is_pointed_out(tree, key, sentence):
+    """By selections, and by paths that are read."""
+    with pytest.raises(PathError) as caught:
+        lw.at(tree)[key].get()
+    assert str(caught.value).endswith(f"; {sentence}")
+    if isinstance(key, lw.KeyPath):
+        with pytest.raises(PathError) as caught:
+            key(tree)
+        assert str(caught.value).endswith(f"; {sentence}")

@@ -1,19 +1,19 @@
 """The commands: what each of them does with its arguments.
 
-Owns what is read, printed, and written into files. A function takes the options that
-the parser has read; its docstring is what `--help` says.
-
-Owns encodings, and what can go wrong between a command and the outside: files that
-cannot be read, trees that would never end, pipes that were closed. Files and pipes are
-read and written as UTF-8, whatever the locale; a terminal gets its own encoding.
+A function takes the options that the parser has read and returns a `Report`; its
+docstring is what `--help` says. Encodings are here, too, and what can go wrong between
+a command and the outside: files that cannot be read, trees that would never end, pipes
+that were closed. Files and pipes are read and written as UTF-8, whatever the locale; a
+terminal gets its own encoding.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -21,10 +21,11 @@ from .. import configs, files, selection
 from .. import show as show_
 from .._text import escape_controls
 from ..core.context import context_of
+from ..core.keys import DictKey
 from ..core.registry import declare_namespace
 from ..equality.arrays import is_array
 from ..errors import FileError
-from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
+from ..ops.map import tree_leaves, tree_map
 from ..ops.traversal import DELETE
 from ..show.colors import Paint, terminal_width
 
@@ -32,7 +33,7 @@ from ..show.colors import Paint, terminal_width
 if TYPE_CHECKING:
     import argparse
 
-    from ..configs.formats import Document
+    from ..configs.read_write import Source
 
 _MOST: Final = 20_000_000
 """How many values the anchors of a YAML file may expand to."""
@@ -50,22 +51,6 @@ class LossyEditError(ReadError):
     """Raised if an edit in place would lose comments or layout."""
 
     status = 1
-
-
-class Source(NamedTuple):
-    """A file that was read.
-
-    Attributes:
-        path: The file; `-` for the standard input.
-        text: Its text, without a byte order mark.
-        document: The content.
-        charset: The encoding.
-    """
-
-    path: str
-    text: str
-    document: Document
-    charset: str
 
 
 class Report(NamedTuple):
@@ -92,37 +77,58 @@ def _dumped(value: Any, kind: str = "json", *, allow_nan: bool = False) -> list[
     return [text.removesuffix("\n")]
 
 
+@functools.cache
+def _encoder() -> Callable[[Any], str]:
+    """Return what writes a value as JSON in one line."""
+    from json import JSONEncoder
+
+    default = configs.formats.json_default
+    return JSONEncoder(ensure_ascii=False, default=default).encode
+
+
 def _short(value: Any) -> str:
     """Return a value in one line: a number as it is written, an array as its form.
 
     Others are JSON, or their `repr` if JSON has no form for them.
     """
-    from json import dumps
-
     if hasattr(value, "plain"):
         return str(value.text)
     if is_array(value):
-        return f"{value.dtype}{[*value.shape]}"
-    default = configs.formats.json_default
+        return f"{value.dtype}{list(value.shape)}"
     try:
-        text = dumps(value, ensure_ascii=False, default=default)
-        return (
-            text
-            if text.isprintable()
-            else escape_controls(dumps(value, default=default))
-        )
+        text = _encoder()(value)
     except TypeError:
-        return escape_controls(repr(value))
+        return escape_controls(_yaml_text(value) or repr(value))
+    if text.isprintable():
+        return text
+    from json import dumps
+
+    return escape_controls(dumps(value, default=configs.formats.json_default))
 
 
-def _listed(table: dict[str, Any], options: argparse.Namespace) -> Report:
+def _yaml_text(value: Any) -> str:
+    """Return a YAML value with a tag as its file writes it; "" for others."""
+    if not isinstance(value, configs.Tagged):
+        return ""
+    text = value.value if isinstance(value.value, str) else _encoder()(value.value)
+    return f"{value.tag} {text}"
+
+
+def _bare(value: Any) -> str:
+    """Return a value alone: a text without quotes, a collection as JSON."""
+    if isinstance(value, str) or hasattr(value, "plain") or is_array(value):
+        return str(value)
+    return _yaml_text(value) or _dumped(value, allow_nan=True)[0]
+
+
+def _listed(rows: Iterable[tuple[str, Any]], options: argparse.Namespace) -> Report:
     """Return values by their names as lines `name = value`, or as JSON."""
     if options.json:
-        return Report(_dumped(table))
+        return Report(_dumped(dict(rows)))
     paint = Paint(options.color)
     return Report(
         f"{paint(name, 'path')} = {_short(value)}" if name else _short(value)
-        for name, value in table.items()
+        for name, value in rows
     )
 
 
@@ -146,62 +152,65 @@ def _read(
     """
     if options.files.count("-") > 1:
         raise ReadError("-: the standard input can be read only once")
-    formats, sources = configs.formats, []
+    sources = []
     for path in options.files:
         suffix = os.path.splitext(path)[1].lower()
-        kind = options.format or formats.SUFFIXES.get(suffix)
-        if kind is None and suffix not in formats.OF_ARRAYS:
-            endings = ", ".join((*formats.SUFFIXES, *formats.OF_ARRAYS))
-            raise ReadError(
-                f"{path}: unknown format: use --format, or a file that ends in "
-                f"{endings}"
-            )
+        if suffix in configs.read_write.OF_ARRAYS and not options.format:
+            if edits:
+                raise ReadError(f"{path}: files of arrays cannot be edited")
+            sources.append(_read_arrays(path, suffix))
+            continue
+        kind = options.format or configs.formats.SUFFIXES.get(suffix)
         try:
-            if kind is None:
-                try:
-                    tree = files.load(path)
-                except FileError:  # of a class that is not here, or of damage
-                    tree = files.load(path, treedef=False)
-                document = formats.Document(tree, suffix[1:])
-                sources.append(Source(path, "", document, ""))
-                if edits:
-                    raise ReadError(f"{path}: files of arrays cannot be edited")
-                continue
-            if path != "-":
-                with open(path, "rb") as file:
-                    data = file.read()
-            elif sys.stdin is None:
-                raise ReadError("-: there is no standard input")
-            else:
-                data = sys.stdin.buffer.read()
-            text, charset = formats.decoded(data)
-            document = formats.load(text, kind, written=written)
-        except (ImportError, formats.FormatError) as error:
+            source = configs.read_write.source_of(
+                path, _content(path), kind, written=written
+            )
+        except (ImportError, configs.formats.FormatError) as error:
             raise ReadError(f"{path}: {error}") from error
-        except UnicodeDecodeError as error:
-            raise ReadError(
-                f"{path}: not valid {str(kind).upper()}: {error}"
-            ) from error
-        if kind == "yaml" and "*" in text and _size(document.tree) > _MOST:
+        if _size_of_anchors(source) > _MOST:
             raise ReadError(f"{path}: its anchors expand to more than {_MOST} values")
-        sources.append(Source(path, text, document, charset))
+        sources.append(source)
     return sources
 
 
-def _size(tree: Any) -> int:
-    """Return how many values there are in dicts and lists, shared ones each time."""
+def _content(path: str) -> bytes:
+    """Return the content of a file, or of the standard input."""
+    if path != "-":
+        with open(path, "rb") as file:
+            return file.read()
+    if sys.stdin is None:
+        raise ReadError("-: there is no standard input")
+    return sys.stdin.buffer.read()
+
+
+def _read_arrays(path: str, suffix: str) -> Source:
+    """Read a file of arrays: as a tree, or by names if its classes are not here."""
+    try:
+        tree = files.load(path)
+    except ImportError as error:
+        raise ReadError(f"{path}: {error}") from error
+    except FileError:  # of a class that is not here, or of damage
+        tree = files.load(path, treedef=False)
+    document = configs.formats.Document(tree, suffix[1:])
+    return configs.read_write.Source(path, "", document, "")
+
+
+def _size_of_anchors(source: Source) -> int:
+    """Return how many values a YAML file has, shared ones each time; 0 for others."""
+    if source.document.kind != "yaml" or "*" not in source.text:
+        return 0
     sizes: dict[int, int] = {}
 
     def size(node: Any) -> int:
         if not isinstance(node, dict | list):
             return 1
         if id(node) not in sizes:
-            sizes[id(node)] = 1  # if it contains itself, which the commands will tell
+            sizes[id(node)] = 1  # if it contains itself, which the commands will report
             below = node.values() if isinstance(node, dict) else node
             sizes[id(node)] = sum(map(size, below))
         return sizes[id(node)]
 
-    return size(tree)
+    return size(source.document.tree)
 
 
 def _tree(options: argparse.Namespace, *, written: bool = True) -> Any:
@@ -216,16 +225,52 @@ def _picked(options: argparse.Namespace, tree: Any) -> Any:
     return selection.at(tree, namespace=_NAMESPACE)[chosen]
 
 
-def _rows(options: argparse.Namespace, tree: Any) -> dict[str, Any]:
-    """Return the values of all leaves, or of what the selectors match, by paths."""
-    if options.selectors:
-        pairs = _picked(options, tree).items()
-    else:
-        pairs = tree_leaves_with_path(tree, namespace=_NAMESPACE)
-    return {str(path): value for path, value in pairs}
+def _rows(options: argparse.Namespace, tree: Any) -> Iterable[tuple[str, Any]]:
+    """Return the values of all leaves, or of what the selectors match, by names."""
+    if not options.selectors:
+        return _leaves(tree)
+    from ..selection.names import name_of
+
+    return [(name_of(path), value) for path, value in _picked(options, tree).items()]
 
 
-_FORMS = ("draw", "tree_summary", "to_mermaid", "to_svg", "to_html")
+def _leaves(tree: Any) -> Iterable[tuple[str, Any]]:
+    """Return the leaves and empty containers of a file with their names, in its order.
+
+    They are those of `to_flat`, which takes several times as long for what most files
+    hold: dicts and lists.
+    """
+    leaves = tree_leaves(tree, namespace=_NAMESPACE)  # or it contains itself
+    if any(is_array(leaf) for leaf in leaves):
+        return selection.to_flat(tree, strict=False).items()
+    return _plain_leaves(tree)
+
+
+def _plain_leaves(tree: Any) -> Iterator[tuple[str, Any]]:
+    stack = [("", tree)]
+    while stack:
+        name, node = stack.pop()
+        if isinstance(node, dict) and node:
+            pairs = [(_below(name, key), value) for key, value in node.items()]
+        elif isinstance(node, list) and node:
+            pairs = [(f"{name}[{index}]", value) for index, value in enumerate(node)]
+        else:
+            yield name, node
+            continue
+        stack += reversed(pairs)
+
+
+def _below(name: str, key: Any) -> str:
+    last = _key_name(key, type(key).__name__)
+    return f"{name}.{last}" if name and last[0] != "[" else name + last
+
+
+@functools.lru_cache(maxsize=4096)
+def _key_name(key: Any, _type: str) -> str:
+    """Return the name of a key; 1 and True have two."""
+    from ..selection.names import name_of
+
+    return name_of([DictKey(key)])
 
 
 def show(options: argparse.Namespace) -> Report:
@@ -235,23 +280,37 @@ def show(options: argparse.Namespace) -> Report:
       leafwise show train.yaml optim --depth 1
       leafwise show weights.npz --summary
     """
-    form = next((name for name in _FORMS if getattr(options, name)), "")
-    tree = _tree(options, written=form != "tree_summary")
+    tree = _tree(options, written=not options.summary)
     width = terminal_width(sys.stdout)
-    if not form and not options.json and (width or options.depth is not None):
-        form = "draw"
-    if not form:
+    is_picture = options.summary or options.mermaid or options.svg or options.html
+    is_drawn = options.tree or width or options.depth is not None
+    if options.json or not (is_picture or is_drawn):
         return _listed(_rows(options, tree), options)
     if options.selectors:
         tree = _picked(options, tree)
-    more: dict[str, Any] = {"document": True} if form == "to_html" else {}
-    if form == "draw":
-        width = width or sys.maxsize
-        more = {"width": width, "max_leaves": sys.maxsize, "color": options.color}
-    path = getattr(options, form) if form in ("to_svg", "to_html") else "-"
-    draw = getattr(show_, form)
-    made = draw(tree, depth=options.depth, namespace=_NAMESPACE, **more)
-    return Report(str(made).split("\n"), path=path)
+    depth = options.depth
+    path = "-"
+    picture: Any
+    if options.summary:
+        picture = show_.tree_summary(tree, depth=depth, namespace=_NAMESPACE)
+    elif options.mermaid:
+        picture = show_.to_mermaid(tree, depth=depth, namespace=_NAMESPACE)
+    elif options.svg:
+        path = options.svg
+        picture = show_.to_svg(tree, depth=depth, namespace=_NAMESPACE)
+    elif options.html:
+        path = options.html
+        picture = show_.to_html(tree, depth=depth, document=True, namespace=_NAMESPACE)
+    else:
+        picture = show_.draw(
+            tree,
+            depth=depth,
+            width=width or sys.maxsize,
+            max_leaves=sys.maxsize,
+            color=options.color,
+            namespace=_NAMESPACE,
+        )
+    return Report(str(picture).split("\n"), path=path)
 
 
 def paths(options: argparse.Namespace) -> Report:
@@ -260,9 +319,11 @@ def paths(options: argparse.Namespace) -> Report:
     Examples:
       leafwise paths train.yaml '**.lr'
     """
-    found = [*_rows(options, _tree(options))]
+    names = [name for name, _ in _rows(options, _tree(options))]
     paint = Paint(options.color)
-    return Report(_dumped(found) if options.json else [paint(p, "path") for p in found])
+    if options.json:
+        return Report(_dumped(names))
+    return Report(paint(name, "path") for name in names)
 
 
 def get(options: argparse.Namespace) -> Report:
@@ -271,21 +332,38 @@ def get(options: argparse.Namespace) -> Report:
     Examples:
       leafwise get train.yaml optim.lr
       leafwise get compose.yaml 'services.*.image'
-      leafwise get pod.yaml 'spec.containers[name=web].image'
+      leafwise get pod.yaml -r 'spec.containers[name=web].image'
       leafwise get train.yaml optim --to json
     """
-    rows = _rows(options, _tree(options))
-    if not selection.selector(*options.selectors).is_single:
-        if options.to:
-            raise ReadError(f"--to: {options.selectors[0]!r} may match several values")
-        return _listed(rows, options)
-    (value,) = rows.values()
-    if options.to:
-        return Report(_dumped(value, options.to))
-    is_text = isinstance(value, str) or hasattr(value, "plain") or is_array(value)
-    if is_text and not options.json:
-        return Report([str(value)])
-    return Report(_dumped(value, allow_nan=not options.json))
+    tree = _tree(options)
+    if options.raw:
+        return _raw(options, tree)
+    if options.json:
+        values = [value for _, value in _picked(options, tree).items()]
+        return Report(_dumped(values))
+    is_single = selection.selector(*options.selectors[:1]).is_single
+    if options.to or (is_single and len(options.selectors) == 1):
+        if not is_single or len(options.selectors) > 1:
+            name = options.selectors[0]
+            raise ReadError(f"--to: {name!r} may match several values")
+        value = _picked(options, tree).get()
+        return Report(_dumped(value, options.to) if options.to else [_bare(value)])
+    return _listed(_rows(options, tree), options)
+
+
+def _raw(options: argparse.Namespace, tree: Any) -> Report:
+    """Return the values that the selectors match, alone."""
+    lines = []
+    for what in options.selectors:
+        matches = selection.at(tree, namespace=_NAMESPACE)[what].items()
+        values = [value for _, value in matches]
+        if len(values) != 1 and not options.all:
+            raise ReadError(
+                f"-r: {what!r} matches {len(values)} values; with --all, they are all "
+                "printed"
+            )
+        lines += [_bare(value) for value in values]
+    return Report(_dumped(lines) if options.json else lines)
 
 
 def flat(options: argparse.Namespace) -> Report:
@@ -294,9 +372,8 @@ def flat(options: argparse.Namespace) -> Report:
     Examples:
       leafwise flat train.yaml --sep /
     """
-    return _listed(
-        selection.to_flat(_tree(options), options.sep, strict=False), options
-    )
+    table = selection.to_flat(_tree(options), options.sep, strict=False)
+    return _listed(table.items(), options)
 
 
 # ----------------------------------------------------------------------------- writing
@@ -325,7 +402,7 @@ def write(lines: Iterable[str], path: str = "-") -> None:
         out.reconfigure(encoding=charset, errors="backslashreplace")
     try:
         for line in lines:
-            print(line)
+            out.write(f"{line}\n")
         out.flush()
     except OSError as error:
         # what is buffered goes nowhere, or the interpreter complains when it exits
@@ -349,45 +426,36 @@ def complain(text: str) -> None:
 def _written(tree: Any, source: Source, options: argparse.Namespace) -> Report:
     """Write a tree: into its file, or in the requested format or that of the file.
 
-    Its layout is kept if possible. A JSON file that has `NaN` keeps it; nothing else is
-    written with one.
+    The comments and the layout of the file are kept. A JSON file that has `NaN` keeps
+    it; nothing else is written with one.
 
     Raises:
         LossyEditError: The file cannot keep its comments and layout.
         ReadError: The source cannot be edited.
     """
-    path, text, document, charset = source
-    in_place, formats = options.in_place, configs.formats
-    if in_place and path == "-":
+    path, text, document, _ = source
+    if options.in_place and path == "-":
         raise ReadError("-: the standard input cannot be written in place")
-    has_nan = document.kind == "json" and ("NaN" in text or "Infinity" in text)
-    kind = "json" if options.json else options.to or document.kind
-    is_kept = in_place or (kind == document.kind and not options.json)
-    has_aliases = document.kind == "yaml" and "*" in text
-    made = ""
-    if has_aliases:
+    if document.kind == "yaml" and "*" in text:
         tree_leaves(tree)  # or it contains itself
-    if is_kept or has_aliases:
+    kind = "json" if options.json else options.to or document.kind
+    nan = configs.read_write.has_nan(source) and not options.json
+    if options.json or kind != document.kind:
+        return Report(_dumped(tree, kind, allow_nan=nan))
+    if options.reformat:
+        new_text = configs.formats.dump(document._replace(tree=tree), allow_nan=nan)
+    else:
         try:
-            made = configs.revision.revise(text, document, tree, allow_nan=has_nan)
+            new_text = configs.read_write.revised(source, tree)
         except configs.revision.RevisionError as error:
-            if in_place:
-                raise LossyEditError(
-                    f"{path}: not written: the comments and the layout cannot be "
-                    f"kept: {error}; without --in-place it is printed"
-                ) from error
-            complain(f"{path}: printed without comments and layout: {error}")
-            made = formats.dump(document._replace(tree=tree), allow_nan=has_nan)
-    if in_place:
-        if made != text:
-            with files.replace_file(path) as file:
-                file.write(made.encode(charset))
+            raise LossyEditError(
+                f"{path}: the comments and the layout cannot be kept: {error}; "
+                "--reformat writes all of it without them"
+            ) from error
+    if options.in_place:
+        configs.read_write.replace_source(source, new_text)
         return Report([])
-    if is_kept:
-        return Report([made.replace("\r\n", "\n").removesuffix("\n")])
-    if has_aliases:  # what they stand for has changed with it
-        tree = formats.load(made, "yaml").tree
-    return Report(_dumped(tree, kind, allow_nan=has_nan and not options.json))
+    return Report([new_text.replace("\r\n", "\n").removesuffix("\n")])
 
 
 def put(options: argparse.Namespace) -> Report:
@@ -404,19 +472,16 @@ def put(options: argparse.Namespace) -> Report:
     tree, kind, _ = source.document
 
     def value_of(text: str) -> Any:
-        number = configs.formats.read_number(
-            text, kind
-        )  # which is written as it is typed
-        return guess(text) if number is None else number
+        number = configs.formats.read_number(text, kind)  # written as it is typed
+        if number is not None:
+            return number
+        if kind == "yaml" and text.startswith("!"):
+            with contextlib.suppress(configs.formats.FormatError):
+                return configs.formats.load(text, kind).tree
+        return guess(text)
 
     overrides = Overrides(value_of, context_of(namespace=_NAMESPACE))
     return _written(overrides.apply(tree, options.changes), source, options)
-
-
-def _edited(options: argparse.Namespace, edit: Callable[[Any], Any]) -> Report:
-    """Write a file after an edit, a function of the tree."""
-    (source,) = _read(options, edits=True)
-    return _written(edit(source.document.tree), source, options)
 
 
 def delete(options: argparse.Namespace) -> Report:
@@ -425,7 +490,9 @@ def delete(options: argparse.Namespace) -> Report:
     Examples:
       leafwise delete train.yaml '**.debug' -i
     """
-    return _edited(options, lambda tree: _picked(options, tree).delete())
+    (source,) = _read(options, edits=True)
+    tree = _picked(options, source.document.tree).delete()
+    return _written(tree, source, options)
 
 
 def move(options: argparse.Namespace) -> Report:
@@ -434,9 +501,12 @@ def move(options: argparse.Namespace) -> Report:
     Examples:
       leafwise move train.yaml lr optim.lr -i
     """
-    return _edited(options, lambda tree: selection.tree_move(
-        tree, options.selectors[0], options.paths[0], namespace=_NAMESPACE
-    ))  # fmt: skip
+    (source,) = _read(options, edits=True)
+    (what,) = options.selectors
+    tree = selection.tree_move(
+        source.document.tree, what, options.path, namespace=_NAMESPACE
+    )
+    return _written(tree, source, options)
 
 
 def rename(options: argparse.Namespace) -> Report:
@@ -445,9 +515,12 @@ def rename(options: argparse.Namespace) -> Report:
     Examples:
       leafwise rename train.yaml '**.lr' learning_rate -i
     """
-    return _edited(options, lambda tree: selection.tree_rename(
-        tree, options.selectors[0], options.names[0], namespace=_NAMESPACE
-    ))  # fmt: skip
+    (source,) = _read(options, edits=True)
+    (what,) = options.selectors
+    tree = selection.tree_rename(
+        source.document.tree, what, options.name, namespace=_NAMESPACE
+    )
+    return _written(tree, source, options)
 
 
 def merge(options: argparse.Namespace) -> Report:
@@ -472,24 +545,27 @@ def merge(options: argparse.Namespace) -> Report:
         base.document.tree,
         *trees,
         lists=_lists(options.lists, "replace"),
-        rules=_pairs("--rule", options.rule),
+        rules=_words_by_selector("--rule", options.rule),
     )
     return _written(configs.formats.fitted(merged, base.document.kind), base, options)
 
 
-def _pairs(option: str, given: list[str]) -> dict[str, str]:
+def _words_by_selector(option: str, texts: list[str]) -> dict[str, str]:
     """Return what stands after the last equal sign by what stands before it."""
-    for text in given:
-        if "=" not in text:
+    words = {}
+    for text in texts:
+        what, equals, word = text.rpartition("=")
+        if not equals:
             raise ReadError(f"{option} {text!r} is not of the form SELECTOR=WORD")
-    return {text.rpartition("=")[0]: text.rpartition("=")[2] for text in given}
+        words[what] = word
+    return words
 
 
-def _lists(given: list[str], default: str) -> str | dict[str, str]:
+def _lists(texts: list[str], default: str) -> str | dict[str, str]:
     """Return how lists are paired: by a word, or some of them by keys."""
-    if len(given) == 1 and "=" not in given[0]:
-        return given[0]
-    return _pairs("--lists", given) or default
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    return _words_by_selector("--lists", texts) or default
 
 
 # --------------------------------------------------------------------------- comparing
@@ -503,16 +579,17 @@ def diff(options: argparse.Namespace) -> Report:
       leafwise diff pod.yaml new.yaml --lists '**.containers=name'
       leafwise diff old.npz new.npz --atol 1e-6
     """
-    sources = _read(options, written=not options.json)
-    found = selection.tree_diff(
-        *(source.document.tree for source in sources),
+    before, after = _read(options, written=not options.json)
+    changes = selection.tree_diff(
+        before.document.tree,
+        after.document.tree,
         lists=_lists(options.lists, "align"),
         rtol=options.rtol,
         atol=options.atol,
         ignore=options.ignore or None,
         namespace=_NAMESPACE,
     )
-    lines: Iterable[str] = found.lines(color=options.color)
+    lines: Iterable[str] = changes.lines(color=options.color)
     if options.json:
-        lines = [found.to_json(indent=2)]
-    return Report(lines, status=1 if found else 0)
+        lines = [changes.to_json(indent=2)]
+    return Report(lines, status=1 if changes else 0)

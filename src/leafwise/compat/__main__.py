@@ -35,18 +35,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description="Run a program with stand-ins for libraries.",
         epilog=f"There are: {', '.join(STANDINS)}.",
     )
-    add = parser.add_argument
-    add("--force", action="store_true", help="replace installed libraries")
-    add("names", help="the libraries, with commas between them")
-    add("program", nargs=argparse.REMAINDER, help="SCRIPT [ARGS], or -m MODULE [ARGS]")
-    given = parser.parse_args(arguments)
-    program = given.program
-    if program[:1] in ([], ["-m"]) and len(program) < 2:
-        parser.error("a script is wanted after the names, or -m and a module")
+    parser.add_argument(
+        "--force", action="store_true", help="replace installed libraries"
+    )
+    parser.add_argument("names", help="the libraries, with commas between them")
+    parser.add_argument(
+        "program", nargs=argparse.REMAINDER, help="SCRIPT [ARGS], or -m MODULE [ARGS]"
+    )
+    options = parser.parse_args(arguments)
+    program = options.program
+    if program in ([], ["-m"]):
+        parser.error("give a script after the names, or -m and a module")
     try:
-        for name in given.names.split(","):
-            install(name, force=given.force)
-    except (ImportError, ValueError) as error:
+        for name in options.names.split(","):
+            install(name, force=options.force)
+    except ImportError as error:
+        parser.error(f"{error.name} is installed; --force replaces it by the stand-in")
+    except ValueError as error:
         parser.error(str(error))
     if program[0] == "-m":
         sys.argv = program[1:]

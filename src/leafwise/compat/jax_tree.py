@@ -9,22 +9,39 @@ Example:
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from . import jax_tree_util
+from .jax_tree_util import tree_all as all
+from .jax_tree_util import tree_broadcast as broadcast
+from .jax_tree_util import tree_flatten as flatten
+from .jax_tree_util import tree_flatten_with_path as flatten_with_path
+from .jax_tree_util import tree_leaves as leaves
+from .jax_tree_util import tree_leaves_with_path as leaves_with_path
+from .jax_tree_util import tree_map as map
+from .jax_tree_util import tree_map_with_path as map_with_path
+from .jax_tree_util import tree_reduce as reduce
+from .jax_tree_util import tree_reduce_associative as reduce_associative
+from .jax_tree_util import tree_structure as structure
+from .jax_tree_util import tree_transpose as transpose
+from .jax_tree_util import tree_unflatten as unflatten
 
 
-_TREES = (
-    *("all", "broadcast", "flatten", "flatten_with_path", "leaves", "leaves_with_path"),
-    *("map", "map_with_path", "reduce", "reduce_associative", "structure"),
-    *("transpose", "unflatten"),
-)
-globals().update({name: getattr(jax_tree_util, f"tree_{name}") for name in _TREES})
-__all__ = [*_TREES, "static"]  # pyright: ignore[reportUnsupportedDunderAll]
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
+__all__ = [
+    "all",
+    "broadcast",
+    "flatten",
+    "flatten_with_path",
+    "leaves",
+    "leaves_with_path",
+    "map",
+    "map_with_path",
+    "reduce",
+    "reduce_associative",
+    "static",
+    "structure",
+    "transpose",
+    "unflatten",
+]
 
 
 def static(**kwargs: Any) -> Any:
@@ -41,5 +58,5 @@ def static(**kwargs: Any) -> Any:
         >>> jax_tree.leaves(Layer(0.5))
         [0.5]
     """
-    metadata = {"static": True, **(kwargs.pop("metadata", None) or {})}
-    return dataclasses.field(metadata=metadata, **kwargs)
+    metadata = kwargs.pop("metadata", None) or {}
+    return dataclasses.field(metadata={"static": True, **metadata}, **kwargs)

@@ -17,45 +17,80 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import inspect
-from collections import deque
+import warnings
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from operator import methodcaller
-from types import SimpleNamespace
-from typing import Any, Final, TypeVar, final
+from types import GeneratorType, SimpleNamespace
+from typing import Any, Final, TypeAlias, TypeVar, final
 
 from .. import integrations
-from .._records import MISSING, Missing
+from .._records import MISSING
 from .._text import typed_repr
-from ..core import builtins as nodes
-from ..core import keypath
-from ..core import register as registering
-from ..core import treedef as treedefs
+from ..core import keypath, register
+from ..core.builtins import NAMEDTUPLE, has_field_names
+from ..core.builtins import Partial as LeafwisePartial
+from ..core.context import Context, context_of
 from ..core.keys import DictKey as DictKey
 from ..core.keys import FlattenedIndexKey as FlattenedIndexKey
 from ..core.keys import GetAttrKey as GetAttrKey
 from ..core.keys import SequenceKey as SequenceKey
-from ..core.registry import declare_namespace, lookup
+from ..core.node import Rule
+from ..core.registry import (
+    add_adopter,
+    declare_namespace,
+    is_built_in_leaf,
+    is_registered,
+    lookup,
+)
+from ..core.treedef import PyTreeDef as LeafwiseTreeDef
+from ..core.treedef import code_of
+from ..core.walk import map_leaves
 from ..dataclasses import register_dataclass as register_fields
 from ..errors import FlattenError
 from ..integrations.bridge import once_loaded
-from ..ops import inspect as looking
-from ..ops import map as mapping
-from ..ops import reshape as reshaping
-from ..ops import traversal as folding
+from ..ops import map as maps
+from ..ops import reshape
+from ._leaves import foreign_nodes
 
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    *("DictKey", "FlattenedIndexKey", "GetAttrKey", "KeyEntry", "KeyPath", "Partial"),
-    *("PyTreeDef", "SequenceKey", "all_leaves", "default_registry"),
-    *("flatten_one_level", "flatten_one_level_with_keys", "is_tree_node", "keystr"),
-    *("register_dataclass", "register_pytree_node", "register_pytree_node_class"),
-    *("register_pytree_with_keys", "register_pytree_with_keys_class"),
-    *("register_static", "tree_all", "tree_broadcast", "tree_flatten"),
-    *("tree_flatten_with_path", "tree_leaves", "tree_leaves_with_path", "tree_map"),
-    *("tree_map_with_path", "tree_reduce", "tree_reduce_associative"),
-    *("tree_structure", "tree_transpose", "tree_unflatten", "treedef_children"),
-    *("treedef_is_leaf", "treedef_tuple"),
+__all__ = [
+    "DictKey",
+    "FlattenedIndexKey",
+    "GetAttrKey",
+    "KeyEntry",
+    "KeyPath",
+    "Partial",
+    "PyTreeDef",
+    "SequenceKey",
+    "all_leaves",
+    "default_registry",
+    "flatten_one_level",
+    "flatten_one_level_with_keys",
+    "is_tree_node",
+    "keystr",
+    "register_dataclass",
+    "register_pytree_node",
+    "register_pytree_node_class",
+    "register_pytree_with_keys",
+    "register_pytree_with_keys_class",
+    "register_static",
+    "tree_all",
+    "tree_broadcast",
+    "tree_flatten",
+    "tree_flatten_with_path",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_with_path",
+    "tree_reduce",
+    "tree_reduce_associative",
+    "tree_structure",
+    "tree_transpose",
+    "tree_unflatten",
+    "treedef_children",
+    "treedef_is_leaf",
+    "treedef_tuple",
 ]
 
 NAMESPACE: Final = "jax.tree_util"
@@ -65,21 +100,35 @@ T = TypeVar("T")
 C = TypeVar("C", bound=type)
 KeyEntry = TypeVar("KeyEntry", bound=Any)
 KeyPath = tuple[KeyEntry, ...]
-Predicate = Callable[..., bool] | None
+Predicate: TypeAlias = Callable[..., bool] | None
 
 
-class _LeafClass(type):
-    """The class of classes that have as subclasses what they say."""
+_NODES: Final = frozenset(
+    {
+        "None",
+        "tuple",
+        "list",
+        "dict",
+        "OrderedDict",
+        "defaultdict",
+        "namedtuple",
+        "Partial",
+    }
+)
+"""The names of the built-in nodes that jax has."""
 
-    def __subclasscheck__(cls, other: type) -> bool:
-        return other is deque or nodes.is_structseq_class(other)
+
+def _is_node(rule: Rule, cls: type) -> bool:
+    return rule.name in _NODES
 
 
-class _Leaves(metaclass=_LeafClass):
-    """What is a node elsewhere in leafwise and a leaf in jax."""
+def _named_tuple_rule(cls: type) -> Rule | None:
+    """Return the rule of a tuple with `_fields`, which is a named tuple for jax."""
+    return NAMEDTUPLE if has_field_names(cls) else None
 
 
-declare_namespace(NAMESPACE, leaves=(_Leaves,))
+declare_namespace(NAMESPACE, leaves=(foreign_nodes(_is_node),))
+add_adopter(_named_tuple_rule, namespace=NAMESPACE)
 
 
 # ------------------------------------------------------------------------- treedefs
@@ -101,13 +150,20 @@ class PyTreeDef:
 
     __slots__ = ("__weakref__", "treedef")
 
-    treedef: treedefs.PyTreeDef
+    treedef: LeafwiseTreeDef
 
     def __init__(self) -> None:
         raise TypeError("a PyTreeDef is made from a tree: use tree_structure(tree)")
 
-    num_leaves = property(lambda self: self.treedef.num_leaves)
-    num_nodes = property(lambda self: self.treedef.num_nodes)
+    @property
+    def num_leaves(self) -> int:
+        """The number of leaves."""
+        return self.treedef.num_leaves
+
+    @property
+    def num_nodes(self) -> int:
+        """The number of nodes, leaves included."""
+        return self.treedef.num_nodes
 
     def unflatten(self, leaves: Iterable[Any], /) -> Any:
         """Build a tree from its leaves."""
@@ -119,7 +175,7 @@ class PyTreeDef:
 
     def children(self) -> list[PyTreeDef]:
         """Return the treedefs of the root's children."""
-        return [*map(_own, self.treedef.children())]
+        return [_wrap(child) for child in self.treedef.children()]
 
     def node_data(self) -> tuple[type, Any] | None:
         """Return the class and the aux data of the root, None for a leaf."""
@@ -130,12 +186,13 @@ class PyTreeDef:
         registry: Any, node_data: tuple[type, Any] | None, children: Iterable[PyTreeDef]
     ) -> PyTreeDef:
         """Make a treedef from the results of `node_data` and `children`."""
-        make, parts = treedefs.PyTreeDef.from_node_data, [*map(_ours, children)]
-        return _own(make(node_data, parts, namespace=NAMESPACE))
+        parts = [_unwrap(child) for child in children]
+        treedef = LeafwiseTreeDef.from_node_data(node_data, parts, namespace=NAMESPACE)
+        return _wrap(treedef)
 
     def compose(self, inner: PyTreeDef, /) -> PyTreeDef:
         """Return this structure with another one in place of each leaf."""
-        return _own(self.treedef.compose(_ours(inner)))
+        return _wrap(self.treedef.compose(_unwrap(inner)))
 
     def walk(
         self,
@@ -145,9 +202,11 @@ class PyTreeDef:
         /,
     ) -> Any:
         """Fold the leaves from the bottom up; `f_node` takes children and aux data."""
-        return self.treedef.walk(
-            leaves, lambda _cls, data, kids: f_node(kids, data), f_leaf
-        )
+
+        def fold(_cls: type, data: Any, children: tuple[Any, ...]) -> Any:
+            return f_node(children, data)
+
+        return self.treedef.walk(leaves, fold, f_leaf)
 
     def __eq__(self, other: object) -> bool:
         return self.treedef == getattr(other, "treedef", other)
@@ -159,31 +218,31 @@ class PyTreeDef:
         return repr(self.treedef)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _own, (self.treedef,)
+        return _wrap, (self.treedef,)
 
 
-def _own(treedef: treedefs.PyTreeDef) -> PyTreeDef:
+def _wrap(treedef: LeafwiseTreeDef) -> PyTreeDef:
     """Return a treedef of leafwise with the methods that it has in jax."""
-    made = object.__new__(PyTreeDef)
-    made.treedef = treedef
-    return made
+    wrapper = object.__new__(PyTreeDef)
+    wrapper.treedef = treedef
+    return wrapper
 
 
-def _ours(treedef: Any) -> treedefs.PyTreeDef:
-    """Return the treedef of leafwise in one of the stand-in.
+def _unwrap(treedef: object) -> LeafwiseTreeDef:
+    """Return the treedef of leafwise in one of this module, or the same one.
 
     Raises:
         TypeError: It is not a treedef.
     """
-    found = getattr(treedef, "treedef", treedef)
-    if not isinstance(found, treedefs.PyTreeDef):
-        raise TypeError(f"a PyTreeDef is wanted, got {typed_repr(treedef)}")
-    return found
+    unwrapped = getattr(treedef, "treedef", treedef)
+    if not isinstance(unwrapped, LeafwiseTreeDef):
+        raise TypeError(f"expected a PyTreeDef, got {typed_repr(treedef)}")
+    return unwrapped
 
 
 def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     """Return the treedef of a tuple whose children have these treedefs."""
-    return _own(mapping.treedef_tuple(map(_ours, treedefs)))
+    return _wrap(maps.treedef_tuple(map(_unwrap, treedefs)))
 
 
 def treedef_children(treedef: PyTreeDef) -> list[PyTreeDef]:
@@ -196,13 +255,52 @@ def treedef_is_leaf(treedef: PyTreeDef) -> bool:
     return bool(treedef.num_nodes == 1)
 
 
-# ----------------------------------------------------------------- flatten and map
+# ------------------------------------------------------------------------- leaves
+
+_ITERABLES: Final = frozenset(
+    {
+        GeneratorType,
+        enumerate,
+        filter,
+        map,
+        zip,
+        type({}.values()),
+        type(OrderedDict().values()),
+        type(iter([])),
+        type(iter(())),
+        type(iter(set())),
+        type(iter({})),
+        type(iter({}.values())),
+        type(iter({}.items())),
+    }
+)
+"""The types of leaves that jax warns of, since they look like containers."""
+
+
+def _context(is_leaf: Predicate, takes_path: bool = False) -> Context:
+    return context_of(is_leaf, takes_path, namespace=NAMESPACE)
+
+
+def _warn_of_iterables(leaves: list[Any], context: Context) -> None:
+    # All types of leaves seen so far are in this set, mostly none of these.
+    if _ITERABLES.isdisjoint(context.view.leaf_types):
+        return
+    for leaf in leaves:
+        if type(leaf) in _ITERABLES and not context.stops_at(leaf):
+            message = f"a {type(leaf).__name__} is a leaf; `is_leaf` can say that"
+            warnings.warn(message, DeprecationWarning, stacklevel=4)
+
+
+def _flatten(tree: Any, context: Context) -> tuple[list[Any], LeafwiseTreeDef]:
+    leaves, treedef = context.flatten(tree)
+    _warn_of_iterables(leaves, context)
+    return leaves, treedef
 
 
 def tree_flatten(tree: Any, is_leaf: Predicate = None) -> tuple[list[Any], PyTreeDef]:
     """Return the leaves of a tree, and its structure."""
-    leaves, treedef = mapping.tree_flatten(tree, is_leaf, namespace=NAMESPACE)
-    return leaves, _own(treedef)
+    leaves, treedef = _flatten(tree, _context(is_leaf))
+    return leaves, _wrap(treedef)
 
 
 def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
@@ -210,26 +308,52 @@ def tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
     return treedef.unflatten(leaves)
 
 
+def tree_leaves(tree: Any, is_leaf: Predicate = None) -> list[Any]:
+    """Return the leaves of a tree."""
+    leaves, _ = _flatten(tree, _context(is_leaf))
+    return leaves
+
+
 def tree_structure(tree: Any, is_leaf: Predicate = None) -> PyTreeDef:
     """Return the structure of a tree."""
-    return _own(mapping.tree_flatten(tree, is_leaf, namespace=NAMESPACE)[1])
+    _, treedef = _flatten(tree, _context(is_leaf))
+    return _wrap(treedef)
 
 
 def tree_flatten_with_path(
     tree: Any, is_leaf: Predicate = None, is_leaf_takes_path: bool = False
 ) -> tuple[list[tuple[tuple[Any, ...], Any]], PyTreeDef]:
     """Return pairs of key path and leaf, and the structure."""
-    pairs, treedef = mapping.tree_flatten_with_path(
-        tree, is_leaf, is_leaf_takes_path=is_leaf_takes_path, namespace=NAMESPACE
-    )
-    return [(tuple(path), leaf) for path, leaf in pairs], _own(treedef)
+    leaves, treedef = _flatten(tree, _context(is_leaf, is_leaf_takes_path))
+    paths = map(tuple, treedef.paths())
+    return list(zip(paths, leaves, strict=True)), _wrap(treedef)
 
 
 def tree_leaves_with_path(
     tree: Any, is_leaf: Predicate = None, is_leaf_takes_path: bool = False
 ) -> list[tuple[tuple[Any, ...], Any]]:
     """Return pairs of key path and leaf."""
-    return tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)[0]
+    pairs, _ = tree_flatten_with_path(tree, is_leaf, is_leaf_takes_path)
+    return pairs
+
+
+def all_leaves(iterable: Iterable[Any], is_leaf: Predicate = None) -> bool:
+    """Return whether each item is a leaf by itself."""
+    context = _context(is_leaf)
+    return all(context.rule_of(item) is None for item in iterable)
+
+
+# ------------------------------------------------------------------ maps and folds
+
+
+def tree_map(
+    f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: Predicate = None
+) -> Any:
+    """Call a function on the leaves of trees, and build a tree of the results."""
+    context = _context(is_leaf)
+    columns, treedef = context.columns(tree, rest)
+    _warn_of_iterables(columns[0], context)
+    return treedef.unflatten(map_leaves(f, columns, code_of(treedef)))
 
 
 def tree_map_with_path(
@@ -240,12 +364,65 @@ def tree_map_with_path(
     is_leaf_takes_path: bool = False,
 ) -> Any:
     """Call a function on the key path of each leaf and the leaf."""
-    options: Any = {"is_leaf_takes_path": is_leaf_takes_path, "namespace": NAMESPACE}
+    context = _context(is_leaf, is_leaf_takes_path)
+    columns, treedef = context.columns(tree, rest)
+    _warn_of_iterables(columns[0], context)
+    paths = [tuple(path) for path in treedef.paths()]
+    return treedef.unflatten(map_leaves(f, [paths, *columns], code_of(treedef)))
 
-    def call(path: Any, *leaves: Any) -> Any:
-        return f(tuple(path), *leaves)
 
-    return mapping.tree_map_with_path(call, tree, *rest, is_leaf=is_leaf, **options)
+def tree_reduce(
+    function: Callable[[Any, Any], Any],
+    tree: Any,
+    initializer: Any = MISSING,
+    is_leaf: Predicate = None,
+) -> Any:
+    """Fold the leaves from left to right."""
+    leaves = tree_leaves(tree, is_leaf)
+    if initializer is MISSING:
+        return functools.reduce(function, leaves)
+    return functools.reduce(function, leaves, initializer)
+
+
+def tree_reduce_associative(
+    operation: Callable[[Any, Any], Any],
+    tree: Any,
+    *,
+    identity: Any = MISSING,
+    is_leaf: Predicate = None,
+) -> Any:
+    """Fold the leaves in halves, with an associative operation.
+
+    Raises:
+        TypeError: There are no leaves and no identity.
+    """
+    leaves = tree_leaves(tree, is_leaf)
+    if leaves:
+        return _fold_halves(operation, leaves)
+    if identity is MISSING:
+        raise TypeError("a tree without leaves cannot be reduced without an identity")
+    return identity
+
+
+def _fold_halves(operation: Callable[[Any, Any], Any], values: list[Any]) -> Any:
+    if len(values) == 1:
+        return values[0]
+    middle = len(values) // 2
+    first_half = _fold_halves(operation, values[:middle])
+    second_half = _fold_halves(operation, values[middle:])
+    return operation(first_half, second_half)
+
+
+def tree_all(tree: Any, *, is_leaf: Predicate = None) -> bool:
+    """Return whether all leaves are true."""
+    return all(tree_leaves(tree, is_leaf))
+
+
+def tree_broadcast(prefix_tree: Any, full_tree: Any, is_leaf: Predicate = None) -> Any:
+    """Broadcast each leaf of a tree over the subtree of another tree at its place."""
+    return reshape.tree_broadcast_prefix(
+        prefix_tree, full_tree, is_leaf, namespace=NAMESPACE
+    )
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
@@ -258,65 +435,11 @@ def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") ->
     """
     if simple:
         return keypath.keystr(keys, simple=True, separator=separator)
-    texts = (f".{k.name}" if type(k) is GetAttrKey else str(k) for k in keys)
-    return separator.join(texts)
+    return separator.join(map(_key_text, keys))
 
 
-# -------------------------------------------------------- folds, broadcast, transpose
-
-
-def _in_jax(function: Callable[..., T]) -> Callable[..., T]:
-    """Return a function of leafwise with the arguments that it has in jax."""
-    ours = ("is_leaf_takes_path", "none_is_leaf", "namespace", "strict")
-
-    @functools.wraps(function)
-    def call(*args: Any, **options: Any) -> T:
-        return function(*args, **options, namespace=NAMESPACE)
-
-    signature = inspect.signature(function)
-    theirs = [one for name, one in signature.parameters.items() if name not in ours]
-    call.__signature__ = signature.replace(parameters=theirs)  # type: ignore[attr-defined]
-    call.__module__, call.__doc__ = __name__, (call.__doc__ or "").partition("\n")[0]
-    return call
-
-
-all_leaves = _in_jax(looking.all_leaves)
-tree_leaves = _in_jax(mapping.tree_leaves)
-tree_map = _in_jax(mapping.tree_map)
-tree_reduce = _in_jax(folding.tree_reduce)
-tree_all = _in_jax(folding.tree_all)
-tree_broadcast = _in_jax(reshaping.tree_broadcast_prefix)
-
-
-def tree_reduce_associative(
-    operation: Callable[[T, T], T],
-    tree: Any,
-    *,
-    identity: T | Missing = MISSING,
-    is_leaf: Predicate = None,
-) -> T:
-    """Fold the leaves in halves, in the order of jax, with an associative operation.
-
-    Raises:
-        TypeError: There are no leaves and no identity.
-    """
-    leaves: list[T] = tree_leaves(tree, is_leaf)
-    if leaves:
-        return _fold_halves(operation, leaves)
-    if isinstance(identity, Missing):
-        raise TypeError(
-            "tree_reduce_associative of a tree without leaves needs an identity"
-        )
-    return identity
-
-
-def _fold_halves(operation: Callable[[T, T], T], values: list[T]) -> T:
-    if len(values) == 1:
-        return values[0]
-    middle = len(values) // 2
-    first_half = _fold_halves(operation, values[:middle])
-    second_half = _fold_halves(operation, values[middle:])
-    return operation(first_half, second_half)
+def _key_text(key: Any) -> str:
+    return f".{key.name}" if type(key) is GetAttrKey else str(key)
 
 
 def tree_transpose(
@@ -329,13 +452,16 @@ def tree_transpose(
     """
     leaves = tree_leaves(pytree_to_transpose)
     if inner_treedef is None:
-        first = outer_treedef.flatten_up_to(pytree_to_transpose)[0]
-        inner_treedef = tree_structure(first)
-    outer, inner = outer_treedef.num_leaves, inner_treedef.num_leaves
-    if len(leaves) != outer * inner:
-        raise TypeError(f"expected {outer * inner} leaves, got {len(leaves)}")
-    columns = [leaves[place::inner] for place in range(inner)] if outer else []
-    return inner_treedef.unflatten([*map(outer_treedef.unflatten, columns)])
+        subtrees = outer_treedef.flatten_up_to(pytree_to_transpose)
+        inner_treedef = tree_structure(subtrees[0])
+    outer_size = outer_treedef.num_leaves
+    inner_size = inner_treedef.num_leaves
+    if len(leaves) != outer_size * inner_size:
+        raise TypeError(f"expected {outer_size * inner_size} leaves, got {len(leaves)}")
+    columns: list[list[Any]] = []
+    if outer_size:
+        columns = [leaves[index::inner_size] for index in range(inner_size)]
+    return inner_treedef.unflatten(map(outer_treedef.unflatten, columns))
 
 
 # -------------------------------------------------------------------------- one level
@@ -354,7 +480,8 @@ def flatten_one_level(tree: Any) -> tuple[Iterable[Any], Any]:
     Raises:
         ValueError: It is a leaf.
     """
-    return _one_level(tree)[:2]
+    children, data, _ = _one_level(tree)
+    return children, data
 
 
 def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], Any]:
@@ -363,8 +490,8 @@ def flatten_one_level_with_keys(tree: Any) -> tuple[Iterable[tuple[Any, Any]], A
     Raises:
         ValueError: It is a leaf.
     """
-    children, aux, keys = _one_level(tree)
-    return [*zip(keys, children, strict=True)], aux
+    children, data, keys = _one_level(tree)
+    return list(zip(keys, children, strict=True)), data
 
 
 def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
@@ -373,9 +500,12 @@ def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
     if rule is None:
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     children, aux = rule.flatten(tree)
-    data, keys = rule.node_data(aux), rule.keys(aux, len(children))
-    data = tuple(data) if type(tree) is dict else data
-    return () if tree is None else [*children], data, keys
+    data = rule.node_data(aux)
+    if type(tree) is dict:
+        data = tuple(data)
+    if tree is not None:
+        children = list(children)
+    return children, data, rule.keys(aux, len(children))
 
 
 # ----------------------------------------------------------------------- registering
@@ -395,32 +525,52 @@ def register_pytree_node(
     """
     for function in (flatten_func, unflatten_func):
         if not callable(function):
-            raise TypeError(f"a function is wanted, got {typed_repr(function)}")
-    with_keys = flatten_with_keys_func and _checked(flatten_with_keys_func, pairs=True)
-    registering.register_pytree_node(
-        nodetype, _checked(flatten_func), unflatten_func, with_keys, bridge=True
+            raise TypeError(f"expected a function, got {typed_repr(function)}")
+    with_keys = None
+    if flatten_with_keys_func is not None:
+        with_keys = _with_tuples(_checked(flatten_with_keys_func))
+    register.register_pytree_node(
+        nodetype,
+        _checked(flatten_func),
+        unflatten_func,
+        with_keys,
+        exist_ok=_is_new_built_in(nodetype),
+        bridge=True,
     )
 
 
-def _checked(flatten: Callable[[Any], Any], pairs: bool = False) -> Any:
-    """Return a flatten function that refuses other results than children and aux data.
+def _is_new_built_in(cls: object) -> bool:
+    """Return whether a class is a built-in leaf, which jax lets one register once."""
+    return isinstance(cls, type) and is_built_in_leaf(cls) and not is_registered(cls)
 
-    leafwise takes keys as a third value, which jax does not, and no lists as pairs of
-    key and child, which jax does.
-    """
+
+def _checked(flatten: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, Any]]:
+    """Return a flatten function that refuses keys as a third value, as jax does."""
 
     @functools.wraps(flatten)
-    def call(node: Any) -> tuple[Any, Any]:
+    def flatten_checked(node: Any) -> tuple[Any, Any]:
         result = flatten(node)
-        if not isinstance(result, tuple) or len(result) != 2:
-            who = f"the flatten function of {type(node).__qualname__}"
-            told = f"must return a tuple (children, aux_data), got {typed_repr(result)}"
-            raise FlattenError(f"{who} {told}")
-        if not pairs:
+        if isinstance(result, tuple) and len(result) == 2:
             return result
-        return [tuple(p) if type(p) is list else p for p in result[0]], result[1]
+        raise FlattenError(
+            f"the flatten function of {type(node).__qualname__} must return a tuple "
+            f"(children, aux_data), got {typed_repr(result)}"
+        )
 
-    return call
+    return flatten_checked
+
+
+def _with_tuples(
+    flatten: Callable[[Any], tuple[Any, Any]],
+) -> Callable[[Any], tuple[Any, Any]]:
+    """Return a flatten function with tuples for pairs; jax takes lists as well."""
+
+    @functools.wraps(flatten)
+    def flatten_with_tuples(node: Any) -> tuple[Any, Any]:
+        pairs, aux = flatten(node)
+        return [tuple(pair) for pair in pairs], aux
+
+    return flatten_with_tuples
 
 
 def register_pytree_node_class(cls: C) -> C:
@@ -451,7 +601,7 @@ def register_pytree_with_keys_class(cls: C) -> C:
 
 def register_static(cls: C) -> C:
     """Make instances of a class part of the structure."""
-    return registering.register_static(cls, bridge=True)
+    return register.register_static(cls, exist_ok=_is_new_built_in(cls), bridge=True)
 
 
 def register_dataclass(
@@ -470,31 +620,33 @@ def register_dataclass(
     """
     if (data_fields is None) != (meta_fields is None):
         raise TypeError("register_dataclass takes both data_fields and meta_fields")
-    is_dataclass = dataclasses.is_dataclass(nodetype)
-    if data_fields is None and not is_dataclass:
-        raise TypeError(
-            f"{nodetype.__qualname__} is not a dataclass, and has no fields"
-        )
     cls: Any = nodetype
+    is_dataclass = dataclasses.is_dataclass(cls)
     fields = dataclasses.fields(cls) if is_dataclass else ()
-    names: tuple[list[str], list[str]] = [*(data_fields or ())], [*(meta_fields or ())]
-    for field in fields if data_fields is None else ():
-        names[bool(field.metadata.get("static", False))].append(field.name)
-    used = {*names[0], *names[1]}
-    wanted = {field.name for field in fields if field.init}.difference(drop_fields)
-    if is_dataclass and wanted != used:
-        told = f"missing fields: {sorted(wanted - used)}, to be added to drop_fields"
+    data_names = list(data_fields or ())
+    meta_names = list(meta_fields or ())
+    if data_fields is None:
+        if not is_dataclass:
+            raise TypeError(f"{cls.__qualname__} is not a dataclass, and has no fields")
+        for field in fields:
+            if field.name not in drop_fields:
+                is_static = field.metadata.get("static", False)
+                names = meta_names if is_static else data_names
+                names.append(field.name)
+    used = {*data_names, *meta_names}
+    expected = {field.name for field in fields if field.init}.difference(drop_fields)
+    if is_dataclass and expected != used:
         raise ValueError(
-            f"data_fields and meta_fields of {nodetype.__qualname__} must be all "
-            "fields "
-            f"with init=True; {told}; unexpected fields: {sorted(used - wanted)}"
+            f"data_fields and meta_fields of {cls.__qualname__} must be all fields "
+            f"with init=True; missing fields: {sorted(expected - used)}, to be added "
+            f"to drop_fields; unexpected fields: {sorted(used - expected)}"
         )
-    rest = [field.name for field in fields if field.name not in used]
-    register_fields(nodetype, *names, rest, init=True, bridge=True)
+    unused = [field.name for field in fields if field.name not in used]
+    register_fields(nodetype, data_names, meta_names, unused, init=True, bridge=True)
     return nodetype
 
 
-class Partial(nodes.Partial[Any]):
+class Partial(LeafwisePartial[Any]):
     """A `functools.partial` whose arguments are leaves and whose function is not.
 
     Example:
@@ -508,13 +660,16 @@ class Partial(nodes.Partial[Any]):
         return super().__new__(cls, func, *args, **kw)
 
 
+def _flatten_partial(node: Partial) -> tuple[Any, Any]:
+    return (node.args, node.keywords), node.func
+
+
 def _unflatten_partial(func: Any, children: Any) -> Any:
-    return Partial(func, *children[0], **children[1])
+    args, keywords = children
+    return Partial(func, *args, **keywords)
 
 
-register_pytree_node(
-    Partial, lambda node: ((node.args, node.keywords), node.func), _unflatten_partial
-)
+register_pytree_node(Partial, _flatten_partial, _unflatten_partial)
 
 
 default_registry: Final = SimpleNamespace(
@@ -528,7 +683,9 @@ default_registry: Final = SimpleNamespace(
 """The registry of classes, as an object."""
 
 
-# ------------------------------------------------------------- what jax itself knows
+def _adopt_jax() -> None:
+    """Make classes that only jax knows nodes here as well."""
+    integrations.adopt("jax", namespace=NAMESPACE)
 
 
-once_loaded("jax", lambda: integrations.adopt("jax", namespace=NAMESPACE))
+once_loaded("jax", _adopt_jax)

@@ -1,8 +1,4 @@
-"""Which module stands in for which, and how it gets into the place of that.
-
-Owns the table of stand-ins, and what `sys.modules` holds for them; knows nothing of
-what is in them.
-"""
+"""The table of stand-ins, and how they get into `sys.modules`."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ import sys
 from importlib import import_module
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any, Final
+from typing import Final
 
 from .._hooks import hooks
 from .._lazy import is_standin
@@ -24,22 +20,22 @@ STANDINS: Final = {
     "jax.tree": "jax_tree",
     "jax.tree_util": "jax_tree_util",
     "optree": "optree",
-    **{
-        f"optree.{name}": f"optree.{name}"
-        for name in (
-            *("accessors", "dataclasses", "functools", "ops", "pytree"),
-            *("registry", "treespec", "typing"),
-        )
-    },
+    "optree.accessors": "optree.accessors",
+    "optree.dataclasses": "optree.dataclasses",
+    "optree.functools": "optree.functools",
+    "optree.ops": "optree.ops",
+    "optree.pytree": "optree.pytree",
+    "optree.registry": "optree.registry",
+    "optree.treespec": "optree.treespec",
+    "optree.typing": "optree.typing",
 }
 """The modules of this package that stand in for others, by the names of those.
 
 Submodules have entries of their own; they come and go with the module they are in.
 """
 
-_HERE: Final = __name__.rpartition(".")[0]
 _guard: Final = Guard()
-_made: Final[set[str]] = set()
+_made_packages: Final[set[str]] = set()
 """The packages that are there only because a stand-in had to be in one."""
 
 
@@ -68,18 +64,20 @@ def install(name: str, *, force: bool = False) -> ModuleType:
         ...     print(str(error).partition(";")[0])
         nothing stands in for 'numpy'
     """
-    names = _family(name)
-    if not force and not is_standin(name) and _is_there(name):
-        told = f"{name} is installed; with force=True the stand-in takes its place"
-        raise ImportError(told, name=name)
-    modules = {one: import_module(f"{_HERE}.{STANDINS[one]}") for one in names}
+    names = _with_submodules(name)
+    if not force and not is_standin(name) and _is_available(name):
+        message = f"{name} is installed; with force=True the stand-in takes its place"
+        raise ImportError(message, name=name)
+    modules = {}
+    for each in names:
+        modules[each] = import_module(f"{__package__}.{STANDINS[each]}")
     with _guard.lock:
-        for one, module in modules.items():
-            if sys.modules.get(one) is not module:
-                _make_package(one.rpartition(".")[0], force)
-                if one in sys.modules:
-                    hooks.replaced_modules[one] = sys.modules[one]
-                _set(one, module)
+        for each, module in modules.items():
+            if sys.modules.get(each) is not module:
+                _make_package(each.rpartition(".")[0], force)
+                if each in sys.modules:
+                    hooks.replaced_modules[each] = sys.modules[each]
+                _put(each, module)
     return modules[name]
 
 
@@ -100,37 +98,49 @@ def uninstall(name: str) -> None:
         ...     print(str(error).partition(";")[0])
         nothing stands in for 'numpy'
     """
-    names = _family(name)
+    names = _with_submodules(name)
     if not is_standin(name):
         raise ValueError(f"the stand-in for {name} is not installed")
     with _guard.lock:
-        for one in filter(is_standin, reversed(names)):
-            _set(one, hooks.replaced_modules.pop(one, None))
-            package = one.rpartition(".")[0]
-            while package in _made and not any(
-                known.startswith(f"{package}.") for known in sys.modules
-            ):
-                _made.discard(package)
-                _set(package, None)
-                package = package.rpartition(".")[0]
+        for each in reversed(names):
+            if is_standin(each):
+                _restore(each)
 
 
-def _family(name: str) -> list[str]:
+def _restore(name: str) -> None:
+    """Put back what a stand-in replaced, and drop packages that were made for it."""
+    original = hooks.replaced_modules.pop(name, None)
+    if original is None:
+        _remove(name)
+    else:
+        _put(name, original)
+    package = name.rpartition(".")[0]
+    while package in _made_packages and not _has_submodules(package):
+        _made_packages.discard(package)
+        _remove(package)
+        package = package.rpartition(".")[0]
+
+
+def _has_submodules(package: str) -> bool:
+    return any(name.startswith(f"{package}.") for name in sys.modules)
+
+
+def _with_submodules(name: str) -> list[str]:
     """Return the name with those of its submodules that have stand-ins."""
     if name not in STANDINS:
-        known = ", ".join(map(repr, STANDINS))
-        raise ValueError(f"nothing stands in for {name!r}; there are: {known}")
-    return [name, *(one for one in sorted(STANDINS) if one.startswith(f"{name}."))]
+        names = ", ".join(map(repr, STANDINS))
+        raise ValueError(f"nothing stands in for {name!r}; there are: {names}")
+    return [each for each in STANDINS if f"{each}.".startswith(f"{name}.")]
 
 
-def _is_there(name: str) -> bool:
+def _is_available(name: str) -> bool:
     """Return whether a module is loaded, or its package could be.
 
     Only the package is looked for, since to look for a submodule would load it; a
     folder that is no package does not count.
     """
     root = name.partition(".")[0]
-    if root in _made:
+    if root in _made_packages:
         return False
     if name in sys.modules or root in sys.modules:
         return True
@@ -138,35 +148,41 @@ def _is_there(name: str) -> bool:
     return spec is not None and spec.loader is not None and spec.origin is not None
 
 
-def _set(name: str, module: ModuleType | None) -> None:
-    """Put a module into its place, and into its package; None takes it out.
+def _owner_of(name: str) -> ModuleType | None:
+    """Return the package that has a module as an attribute.
 
     A package that is a stand-in itself has its submodules already, and keeps them.
     """
-    package, _, last = name.rpartition(".")
-    owner: Any = sys.modules.get(package)
-    if is_standin(package) and package not in _made:
-        owner = None
-    if module is not None:
-        sys.modules[name] = module
-        if owner is not None:
-            setattr(owner, last, module)
-    else:
-        del sys.modules[name]
-        if owner is not None:
-            vars(owner).pop(last, None)
+    package = name.rpartition(".")[0]
+    if is_standin(package) and package not in _made_packages:
+        return None
+    return sys.modules.get(package)
+
+
+def _put(name: str, module: ModuleType) -> None:
+    sys.modules[name] = module
+    owner = _owner_of(name)
+    if owner is not None:
+        setattr(owner, name.rpartition(".")[2], module)
+
+
+def _remove(name: str) -> None:
+    del sys.modules[name]
+    owner = _owner_of(name)
+    if owner is not None:
+        vars(owner).pop(name.rpartition(".")[2], None)
 
 
 def _make_package(name: str, force: bool) -> None:
     """Load the package of a stand-in, or make it, if there is none."""
     if not name or name in sys.modules:
         return
-    if force and _is_there(name):
+    if force and _is_available(name):
         import_module(name)
         return
     _make_package(name.rpartition(".")[0], force)
-    made = ModuleType(name, f"What leafwise.compat was asked to put into {name}.")
-    made.__path__ = []
-    made.__spec__ = ModuleSpec(_HERE, None, is_package=True)
-    _made.add(name)
-    _set(name, made)
+    package = ModuleType(name, f"Stand-ins of leafwise.compat for modules of {name}.")
+    package.__path__ = []
+    package.__spec__ = ModuleSpec(str(__package__), None, is_package=True)
+    _made_packages.add(name)
+    _put(name, package)

@@ -16,19 +16,26 @@ from .._lazy import later
 
 if TYPE_CHECKING:
     from . import formats as formats
+    from . import read_write as read_write
     from . import revision as revision
-    from .formats import read as read
+    from .documents import Tagged as Tagged
     from .overrides import override as override
+    from .read_write import read as read
+    from .read_write import write as write
 
 
 _HOMES: Final = {
+    "Tagged": "documents",
     "override": "overrides",
-    "read": "formats",
+    "read": "read_write",
+    "write": "read_write",
 }
 """The names that are imported on first use, with their modules."""
 
 if not TYPE_CHECKING:
-    __getattr__, __dir__ = later(__name__, _HOMES, ("formats", "revision"))
+    __getattr__, __dir__ = later(
+        __name__, _HOMES, ("formats", "read_write", "revision")
+    )
 
 
-__all__ = ["override", "read"]
+__all__ = ["Tagged", "override", "read", "write"]

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .._records import MISSING
+from .._runtime import late_imports
 from .._text import short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, parse_literal, path_below
@@ -297,7 +298,8 @@ class Overrides:
         Raises:
             EditError: The dict has other names, or a value does not fit.
         """
-        from ..selection.merge import tree_merge
+        with late_imports:
+            from ..selection.merge import tree_merge
 
         namespace = self.context.view.mode.namespace
         try:
@@ -508,9 +510,10 @@ _UNREADABLE: Final = (
 
 
 def _parse_python(text: str) -> Any:
-    import ast
+    with late_imports:
+        import ast
 
-    from ..core.literals import parse
+        from ..core.literals import parse
 
     return ast.literal_eval(parse(text.lstrip(" \t")))
 

@@ -444,7 +444,7 @@ class Partial(functools.partial[R], Generic[R]):
 @functools.cache
 def _tell_frameworks() -> None:
     """Let jax, torch and optree learn of `Partial`, with its first object."""
-    hooks.announcements.tell(Partial)
+    hooks.announce(Partial)
 
 
 _PARTIAL_KEYS = (GetAttrKey("args"), GetAttrKey("keywords"))
@@ -485,6 +485,19 @@ class PartialRule(Rule):
 # ------------------------------------------- named tuples and struct sequences
 
 
+def has_field_names(cls: type) -> bool:
+    """Return whether a class is one of tuples that names its items in `_fields`.
+
+    It need not be a named tuple: `_fields` may be an attribute of the user's own.
+    """
+    fields = getattr(cls, "_fields", None)
+    return (
+        issubclass(cls, tuple)
+        and type(fields) is tuple
+        and all(type(name) is str for name in fields)
+    )
+
+
 def is_namedtuple_class(cls: type) -> bool:
     """Return whether a class is a named tuple, by its form.
 
@@ -494,12 +507,8 @@ def is_namedtuple_class(cls: type) -> bool:
         >>> is_namedtuple_class(namedtuple("Point", "x y")), is_namedtuple_class(tuple)
         (True, False)
     """
-    fields = getattr(cls, "_fields", None)
-    return (
-        issubclass(cls, tuple)
-        and type(fields) is tuple
-        and all(type(name) is str for name in fields)
-    )
+    methods = getattr(cls, "_make", None), getattr(cls, "_asdict", None)
+    return has_field_names(cls) and all(map(callable, methods))
 
 
 def is_structseq_class(cls: type) -> bool:
@@ -585,7 +594,7 @@ class NamedTupleRule(_FamilyRule):
         return attribute_keys(aux._fields) if fits else sequence_keys(arity)
 
     def validate(self, arity: int, aux: Any) -> bool:
-        return is_namedtuple_class(aux) and len(aux._fields) == arity
+        return has_field_names(aux) and len(aux._fields) == arity
 
 
 class StructSequenceRule(_FamilyRule):

@@ -95,9 +95,9 @@ class Context:
     def __init__(
         self, view: View, stop: Any = None, root: KeyPath | None = None
     ) -> None:
-        self.view = view
+        self.view: View = view
         self.stop: Predicate = stop
-        self.root = ROOT if root is None else root
+        self.root: KeyPath = ROOT if root is None else root
 
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
         """Return leaves and treedef of a tree, by the fastest way that is known."""

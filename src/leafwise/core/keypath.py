@@ -11,10 +11,12 @@ import re
 from collections.abc import Iterable
 from typing import Any, SupportsIndex, overload
 
+from .._runtime import late_imports
 from .._text import (
     escape_lines,
     join_names,
     nearest_names,
+    other_type,
     safe_str,
     short_repr,
 )
@@ -213,7 +215,8 @@ def _code(key: Any, name: str) -> str:
     Raises:
         ValueError: There is no such code.
     """
-    from .literals import code_of, is_plain_name  # and with it ast
+    with late_imports:
+        from .literals import code_of, is_plain_name  # and with it ast
 
     match key:
         case FlattenedIndexKey(index):
@@ -261,17 +264,20 @@ def _by_rule(key: Any, node: Any, view: View) -> Any:
 
 def _no_such_path(path: KeyPath, depth: int, node: Any, view: View) -> PathError:
     found, key = path[:depth], path[depth]
-    rule, known = view.resolve(type(node)), []
+    rule, known, likeness = view.resolve(type(node)), [], ""
     if rule is not None:
         children, aux = rule.flatten(node)
-        known = [*map(safe_str, rule.keys(aux, len(children)))]
+        keys = rule.keys(aux, len(children))
+        known = [*map(safe_str, keys)]
+        entries = [getattr(known_key, "entry", known_key) for known_key in keys]
+        likeness = other_type(getattr(key, "entry", key), entries)
     kind = type(node).__name__
     if not known:
         there = f"the {kind} there has no children: {short_repr(node)}"
     else:
         shown = join_names(nearest_names(safe_str(key), known)[:5])
         more = f" and {len(known) - 5} more" if len(known) > 5 else ""
-        there = f"the {kind} there has {shown}{more}"
+        there = f"the {kind} there has {shown}{more}" + (likeness and f"; {likeness}")
     message = escape_lines(f"no {safe_str(key)} at {found.where()}; {there}")
     return PathError(message, path=path, found=found)
 
@@ -306,7 +312,8 @@ def _read_key(text: str, found: re.Match[str]) -> Any:
 
 def _value(text: str, start: int, end: int) -> Any:
     """Read the literal between two places."""
-    from .literals import NO_LITERAL, read_literal  # and with it ast
+    with late_imports:
+        from .literals import NO_LITERAL, read_literal  # and with it ast
 
     try:
         return read_literal(text[start:end])

@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from operator import itemgetter
-from typing import Any, Final, TypeVar
+from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from .._lazy import is_traced
 from .._records import Frozen
@@ -55,7 +55,8 @@ class SequenceKey(Key):
         '[2]'
     """
 
-    __slots__ = __match_args__ = ("idx",)
+    __slots__ = ("idx",)
+    __match_args__: ClassVar[tuple[Literal["idx"]]] = ("idx",)
 
     idx: int
 
@@ -94,7 +95,8 @@ class DictKey(Key):
         "['a']"
     """
 
-    __slots__ = __match_args__ = ("key",)
+    __slots__ = ("key",)
+    __match_args__: ClassVar[tuple[Literal["key"]]] = ("key",)
 
     key: Any
 
@@ -128,7 +130,8 @@ class GetAttrKey(Key):
         '.weight'
     """
 
-    __slots__ = __match_args__ = ("name",)
+    __slots__ = ("name",)
+    __match_args__: ClassVar[tuple[Literal["name"]]] = ("name",)
 
     name: str
 
@@ -160,7 +163,8 @@ class FlattenedIndexKey(Key):
         '[<flat index 0>]'
     """
 
-    __slots__ = __match_args__ = ("key",)
+    __slots__ = ("key",)
+    __match_args__: ClassVar[tuple[Literal["key"]]] = ("key",)
 
     key: int
 
@@ -259,6 +263,11 @@ class DictKeys:
     """
 
     __slots__ = ("_gather", "_objects", "inserted", "is_structure", "ordered", "read")
+
+    inserted: tuple[Any, ...]
+    ordered: tuple[Any, ...]
+    is_structure: bool
+    read: Callable[[Any], tuple[Any, ...]]
 
     def __init__(
         self,

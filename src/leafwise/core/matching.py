@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate, product
 from typing import Any, NamedTuple, TypeAlias
 
-from .._text import FAULTS, escape_lines, is_similar, safe_repr, short_repr
+from .._text import FAULTS, escape_lines, is_similar, other_type, safe_repr, short_repr
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
 from .builtins import NONE, listed
 from .keypath import KeyPath
+from .keys import FlattenedIndexKey
 from .node import Brackets, Rule
 from .registry import View
 from .walk import Code, Step, iter_steps, unlink
@@ -44,7 +45,7 @@ class Steps:
             del open_starts[len(open_starts) - arity :]
             open_starts.append(start)
             self.starts.append(start)
-        self.root = len(self.steps) - 1
+        self.root: int = len(self.steps) - 1
 
     def children(self, index: int) -> list[int]:
         """Return the indices of a node's children, from left to right."""
@@ -87,24 +88,54 @@ def align(
 
 
 def _pairs(
-    first: Steps, second: Steps, pair: Callable[..., Sequence[int] | None] = align
+    first: Steps,
+    second: Steps,
+    pair: Callable[..., Sequence[int] | None] = align,
+    past_differences: bool = False,
 ) -> Iterator[tuple[Any, int, int, bool]]:
     """Yield what stands at the same place of two structures, from right to left.
 
     Each time: the slot, see `_path`; the places of both steps; whether these are nodes
-    that pair, in which case their children follow.
+    that pair, in which case their children follow. With `past_differences`, those
+    children of other nodes follow whose keys both nodes have.
     """
     stack: list[tuple[Any, int, int]] = [((), first.root, second.root)]
     while stack:
         slot, i, j = stack.pop()
         one, other = first.steps[i], second.steps[j]
-        positions = None if one is None or other is None else pair(*one, *other)
-        yield slot, i, j, positions is not None
+        positions: Sequence[int | None] | None = None
+        if one is not None and other is not None:
+            positions = pair(*one, *other)
+            yield slot, i, j, positions is not None
+            if positions is None and past_differences:
+                positions = _common_positions(one, other)
+        else:
+            yield slot, i, j, False
         if positions is not None:
             theirs = second.children(j)
             for number, child in enumerate(first.children(i)):
-                below = slot, (one, number)
-                stack.append((below, child, theirs[positions[number]]))
+                position = positions[number]
+                if position is not None:
+                    below = slot, (one, number)
+                    stack.append((below, child, theirs[position]))
+
+
+def _common_positions(one: Node, other: Node) -> list[int | None]:
+    """Return which child of a node has the key of each child of a differing one.
+
+    Positions of classes that name no keys say nothing about another class.
+    """
+    (rule, arity, aux), (other_rule, other_arity, other_aux) = one, other
+    nothing: list[int | None] = [None] * arity
+    try:
+        keys = rule.keys(aux, arity)
+        positions: dict[Any, int] = {}
+        for position, key in enumerate(other_rule.keys(other_aux, other_arity)):
+            if type(key) is not FlattenedIndexKey or rule is other_rule:
+                positions.setdefault(key, position)
+        return [positions.get(key) for key in keys]
+    except FAULTS:  # of a key of the user's that has no hash, for one
+        return nothing
 
 
 def same_code(a: Code, b: Code) -> bool:
@@ -214,7 +245,7 @@ def differences(
 ) -> list[Difference]:
     """Return where a tree does not have the structure of a code.
 
-    Below a difference nothing further is reported.
+    Below nodes that differ, the children are compared whose keys both nodes have.
 
     Args:
         code: The structure that was asked for.
@@ -223,28 +254,54 @@ def differences(
         is_leaf: Says which nodes may stand at a leaf of the structure; if omitted, all.
         hint: What to do about others.
     """
-    found: list[Difference] = []
+    found: list[tuple[Any, Difference]] = []
     stack: list[tuple[Any, Any]] = [((), tree)]
     for step in iter_steps(code, backwards=True):
         slot, node = stack.pop()
         if step is None:
-            if is_leaf is None or view.resolve(type(node)) is None:
+            if is_leaf is None or node is _SKIP or view.resolve(type(node)) is None:
                 continue
             if not is_leaf(_path(slot), node):
                 actual = describe(node, view)
-                found.append(Difference(_path(slot), "a leaf", actual, hint))
+                found.append((slot, Difference(_path(slot), "a leaf", actual, hint)))
             continue
         rule, arity, aux = step
-        children = None if node is _SKIP else rule.match(aux, arity, node)
-        if children is not None:
-            stack += [
-                ((slot, (step, number)), child) for number, child in enumerate(children)
-            ]
+        if node is _SKIP:
+            stack += [((), _SKIP)] * arity
             continue
-        if node is not _SKIP and len(found) < _MAX_FOUND:
-            found.append(_difference(_path(slot), step, node, view))
-        stack += [((), _SKIP)] * arity
-    return found[::-1]
+        children = rule.match(aux, arity, node)
+        if children is None:
+            if len(found) < _MAX_FOUND:
+                found.append((slot, _difference(_path(slot), step, node, view)))
+            children = _common_children(step, node, view)
+        stack += [
+            ((slot, (step, number)), child) for number, child in enumerate(children)
+        ]
+    return _in_order(found)
+
+
+def _common_children(one: Node, node: Any, view: View) -> list[Any]:
+    """Return the children of a differing node at the keys of a structure's node.
+
+    `_SKIP` stands for those that it does not have.
+    """
+    level = _one_level(node, view)
+    if level is None:
+        return [_SKIP] * one[1]
+    other, children = level
+    return [
+        _SKIP if position is None else children[position]
+        for position in _common_positions(one, other)
+    ]
+
+
+def _in_order(found: list[tuple[Any, Difference]]) -> list[Difference]:
+    """Sort differences: those in a node come after it, from left to right."""
+
+    def numbers(pair: tuple[Any, Difference]) -> list[int]:
+        return [number for _, number in unlink(pair[0])]
+
+    return [difference for _, difference in sorted(found, key=numbers)]
 
 
 def code_differences(a: Code, b: Code, *, exact: bool = True) -> list[Difference]:
@@ -256,15 +313,17 @@ def code_differences(a: Code, b: Code, *, exact: bool = True) -> list[Difference
             from a node.
     """
     first, second = Steps(a), Steps(b)
-    found: list[Difference] = []
-    for slot, i, j, paired in _pairs(first, second, _same_step if exact else align):
+    found: list[tuple[Any, Difference]] = []
+    pair = _same_step if exact else align
+    for slot, i, j, paired in _pairs(first, second, pair, past_differences=True):
         one, other = first.steps[i], second.steps[j]
         if one is not None and other is not None:
             if not paired:
-                found.append(Difference(_path(slot), *_told_apart(one, other)))
+                texts = _told_apart(one, other)
+                found.append((slot, Difference(_path(slot), *texts)))
         elif exact and one is not other:
-            found.append(Difference(_path(slot), _say(one), _say(other)))
-    return found[::-1]
+            found.append((slot, Difference(_path(slot), _say(one), _say(other))))
+    return _in_order(found)
 
 
 def _same_step(
@@ -322,6 +381,9 @@ def _told_apart(one: Node, other: Node) -> tuple[str, str]:
     if missing or extra:
         parts = [f"missing {listed(missing)}"] if missing else []
         parts += [f"extra {listed(extra)}"] if extra else []
+        for key in missing[:_SHOWN]:
+            likeness = other_type(key, extra)
+            parts += [likeness] if likeness else []
         return expected, f"{actual} ({'; '.join(parts)})"
     if expected != actual:
         return expected, actual
@@ -355,8 +417,8 @@ def _misspelt(one: Node, other: Node) -> str:
     return ""
 
 
-def step_of(node: Any, view: View) -> Node | None:
-    """Flatten a node by one level; None for a leaf and where that fails."""
+def _one_level(node: Any, view: View) -> tuple[Node, Sequence[Any]] | None:
+    """Return a node and its children; None for a leaf and where that fails."""
     rule = view.resolve(type(node))
     if rule is None:
         return None
@@ -364,7 +426,13 @@ def step_of(node: Any, view: View) -> Node | None:
         children, aux = rule.flatten(node)
     except FAULTS:
         return None
-    return rule, len(children), aux
+    return (rule, len(children), aux), children
+
+
+def step_of(node: Any, view: View) -> Node | None:
+    """Return the step of a node; None for a leaf and where that fails."""
+    level = _one_level(node, view)
+    return None if level is None else level[0]
 
 
 def describe(node: Any, view: View) -> str:
@@ -381,11 +449,6 @@ def describe(node: Any, view: View) -> str:
 def _hint(rule: Rule, node: Any, view: View) -> str:
     """Return how a node may come to be where one of another type is expected."""
     cls = type(node)
-    if node is None and not view.mode.none_is_leaf:
-        return (
-            "None is a node without children; none_is_leaf=True, of a call or a "
-            "namespace, makes it a leaf"
-        )
     if rule is NONE:
         return (
             "the expected None is a node without children; none_is_leaf=True, of a "

@@ -366,7 +366,8 @@ def register_pytree_node(
             own. The functions receive the instance and the aux data, so put the
             class into the aux data if it matters for rebuilding.
         exist_ok: Whether to replace an earlier registration of this class, or of a
-            class that had the same qualified name before.
+            class that had the same qualified name before. A built-in type such as `int`
+            also needs it, outside of namespaces.
         bridge: Whether jax, optree and torch learn of the class, too, once they are
             imported; one that knows it already is left alone.
 
@@ -374,7 +375,7 @@ def register_pytree_node(
         The class.
 
     Raises:
-        RegistryError: `cls` is not a class, is a built-in node type or is already
+        RegistryError: `cls` is not a class, is a built-in type or is already
             registered; or a function is not callable. The registry is unchanged.
 
     Example:

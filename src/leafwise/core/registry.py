@@ -10,6 +10,7 @@ namespace, global registry, classes registered with `inherit=True`, form, else l
 
 from __future__ import annotations
 
+import builtins
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -452,6 +453,18 @@ def check_class(cls: object) -> None:
         )
 
 
+def is_built_in_leaf(cls: type) -> bool:
+    """Return whether a class is one of Python's own, whose instances are leaves.
+
+    Example:
+        >>> from leafwise.core.registry import is_built_in_leaf
+        >>> is_built_in_leaf(int), is_built_in_leaf(list), is_built_in_leaf(Exception)
+        (True, False, True)
+    """
+    is_built_in = getattr(builtins, cls.__name__, None) is cls
+    return is_built_in and cls not in BUILTINS
+
+
 def check_callable(function: object, what: str, cls: type) -> None:
     """Raise an error for an object that is not callable.
 
@@ -483,7 +496,8 @@ def install(
         namespace: Where to register; `""` is the global registry.
         inherit: Whether subclasses without a rule of their own follow.
         exist_ok: Whether to replace a registration of this class, or of the
-            class that had its qualified name before.
+            class that had its qualified name before; and whether a built-in type may
+            become a node everywhere.
         bridge: Whether other frameworks are to know the class.
         where: What rules say about the place of registration, if not that of the call.
 
@@ -491,7 +505,8 @@ def install(
         The class.
 
     Raises:
-        RegistryError: A duplicate, or something that cannot be registered.
+        RegistryError: A duplicate, a built-in type, or something that cannot be
+            registered.
     """
     check_class(cls)
     check_namespace(namespace)
@@ -502,6 +517,18 @@ def install(
 
     adapt = remembering(rule_of)
     rule = rule_of(cls)
+    if (
+        rule is not None
+        and namespace == GLOBAL
+        and not exist_ok
+        and is_built_in_leaf(cls)
+    ):
+        raise RegistryError(
+            f"{cls.__qualname__} is a built-in type: as a node of the global registry "
+            "it would change each tree in this process; register it in a namespace, "
+            "namespace='...', or a subclass of it (exist_ok=True registers it all the "
+            "same)"
+        )
 
     def add(layer: Layer | None) -> Layer:
         layer = layer or EMPTY
@@ -524,7 +551,7 @@ def install(
 
     _change(namespace, add)
     if bridge and namespace == GLOBAL:
-        hooks.announcements.tell(cls)
+        hooks.announce(cls)
     return cls
 
 

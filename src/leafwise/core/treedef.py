@@ -15,6 +15,7 @@ from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
 from .._hooks import Displayable, hooks
+from .._runtime import late_imports
 from .._text import short_repr, typed_repr
 from ..errors import NamespaceError, TreeDefError
 from .keypath import KeyPath
@@ -30,6 +31,7 @@ from .matching import (
     mismatch_error,
     same_code,
 )
+from .node import Rule
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,
@@ -480,7 +482,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> print(lw.tree_structure({"a": [1, 2]}).to_json())  # doctest: +ELLIPSIS
             {"leafwise":1,...,"nodes":[[2,"list",2,null],[0,"dict",1,[["'a'"],null]]]}
         """
-        from .serial import write_json  # and with it json
+        with late_imports:
+            from .serial import write_json  # and with it json
 
         return write_json(self._code, self._count, self._mode)
 
@@ -504,7 +507,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> lw.PyTreeDef.from_json(treedef.to_json()) == treedef
             True
         """
-        from .serial import read_json  # and with it json
+        with late_imports:
+            from .serial import read_json  # and with it json
 
         return cls._make(*read_json(text, limit))
 
@@ -595,7 +599,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        from .serial import dump  # and with it json
+        with late_imports:
+            from .serial import dump  # and with it json
 
         return _load, (dump(self._code, self._count, self._mode),)
 
@@ -610,7 +615,8 @@ def make_treedef(code: Code, count: int, view: View) -> PyTreeDef:
 
 
 def _load(state: Any) -> PyTreeDef:
-    from .serial import load  # and with it json
+    with late_imports:
+        from .serial import load  # and with it json
 
     return PyTreeDef._make(*load(state))
 
@@ -652,3 +658,33 @@ def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
         if name:
             joined = part._mode
     return joined
+
+
+# ---------------------------------------------------------- for packages above this one
+
+
+def code_of(treedef: PyTreeDef) -> Code:
+    """Return the nodes of a treedef in post-order; see `walk`."""
+    return treedef._code
+
+
+def treedef_of(steps: Iterable[Step], mode: Mode) -> PyTreeDef:
+    """Return the treedef of the steps of a structure, in post-order."""
+    return PyTreeDef._of(steps, mode)
+
+
+def fold_treedef(
+    treedef: PyTreeDef,
+    leaves: Iterable[Any],
+    f_leaf: Callable[[Any], Any] | None,
+    f_node: Callable[[Rule, Any, list[Any]], Any],
+) -> Any:
+    """Fold a treedef as its method `walk` does; `f_node` takes the rule of each node.
+
+    Args:
+        treedef: The treedef.
+        leaves: As many leaves as it has.
+        f_leaf: Called on each leaf first, unless it is None.
+        f_node: Takes the rule, the aux data and the results of the children.
+    """
+    return treedef._fold(leaves, f_leaf, f_node)

@@ -537,6 +537,10 @@ class Runner:
 
     __slots__ = ("flatten_up_to", "known_paths", "paths", "unflatten")
 
+    unflatten: Callable[[Any, list[Any]], Any]
+    flatten_up_to: Callable[[Any, Any], list[Any] | None]
+    paths: Callable[[Any], list[KeyPath]]
+
     def __init__(
         self,
         unflatten: Callable[[Any, list[Any]], Any],

@@ -543,13 +543,7 @@ class Engine:
             root.skip -= 1
             return
         self.repair()
-        lock, begin = (
-            self._lock,
-            hooks.load_compiler_bridge,
-        )  # another thread may be as far
-        if begin is not None:
-            begin()
-            hooks.load_compiler_bridge = None
+        lock = self._lock
         if is_traced() or not lock.acquire(blocking=False):
             return
         try:

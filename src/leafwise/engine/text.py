@@ -34,6 +34,7 @@ from itertools import chain, groupby, repeat
 from operator import itemgetter, length_hint
 from typing import Any, Final, NamedTuple
 
+from .._runtime import late_imports
 from .._text import short_repr
 from ..core import builtins, keys
 from ..core import node as nodes
@@ -436,7 +437,8 @@ class Text:
         The lines are put into `linecache`, by which tracebacks, `inspect.getsource` and
         debuggers find them.
         """
-        import linecache  # before the first function it is of no use
+        with late_imports:
+            import linecache  # before the first function it is of no use
 
         source = str(self)
         file = f"<leafwise {name} {hash(source) & 0xFFFFFFFFFF:x}>"

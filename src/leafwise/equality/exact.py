@@ -3,9 +3,10 @@
 Aux data is whatever a flatten function put beside the children, so it may hold
 arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
 "the same aux data" (law L6): identical objects are the same; otherwise the
-answer is that of `==`; arrays are the same when shape, dtype and content are,
-partials when their parts are; an `==` that raises what a class raises (`FAULTS`, but
-for a `RecursionError`) or returns anything but a bool means different. The hash agrees.
+answer is that of `==`; arrays are the same when shape, dtype and content are (those
+without content when `==` says so, as `jax.ShapeDtypeStruct`), partials when their parts
+are; an `==` that raises what a class raises (`FAULTS`, but for a `RecursionError`) or
+returns anything but a bool means different. The hash agrees.
 Leaves are compared by another notion, that of `leaves`: more can be asked there, and
 there may be no answer.
 
@@ -93,12 +94,48 @@ def _typed_keys(values: Any) -> set[tuple[type, Any]]:
     return {(type(key), key) for key in values}
 
 
+_SPARSE_PARTS: Final = {
+    "torch.sparse_coo": ("indices", "values"),
+    "torch.sparse_csr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_bsr": ("crow_indices", "col_indices", "values"),
+    "torch.sparse_csc": ("ccol_indices", "row_indices", "values"),
+    "torch.sparse_bsc": ("ccol_indices", "row_indices", "values"),
+}
+"""The methods that return what a sparse tensor stores, by the text of its layout."""
+
+
 def _same_array(a: Any, b: Any) -> bool:
+    """Return whether two arrays of one class have the same shape, dtype and content.
+
+    Where there is no content, the `==` of the class decides, and between tensors on the
+    device "meta" the shape and the dtype. Of sparse tensors, what they store is
+    compared: a zero that only one of them stores is a difference.
+    """
     if tuple(a.shape) != tuple(b.shape) or a.dtype != b.dtype:
         return False
-    return bool((a == b).all()) or (
-        "object" not in str(a.dtype) and a.tobytes() == b.tobytes()
-    )
+    if getattr(a, "is_meta", False) or getattr(b, "is_meta", False):
+        return bool(a.is_meta == b.is_meta)
+    layout = str(getattr(a, "layout", ""))
+    if layout in _SPARSE_PARTS:
+        if str(b.layout) != layout:
+            return False
+        if layout == "torch.sparse_coo":
+            a, b = a.coalesce(), b.coalesce()  # one entry for each place, in order
+        names = _SPARSE_PARTS[layout]
+        return all(_same_array(getattr(a, x)(), getattr(b, x)()) for x in names)
+    if hasattr(a, "nnz"):  # a sparse array of scipy, whose `==` would be dense
+        return bool((a != b).nnz == 0)
+    agreement = a == b
+    if isinstance(agreement, bool):  # of a description, as `jax.ShapeDtypeStruct`
+        return agreement
+    return bool(agreement.all()) or _same_with_nan(a, b)
+
+
+def _same_with_nan(a: Any, b: Any) -> bool:
+    """Return whether two arrays that are not equal everywhere differ by NaN alone."""
+    if hasattr(a, "tobytes"):
+        return "object" not in str(a.dtype) and bool(a.tobytes() == b.tobytes())
+    return bool(((a == b) | ((a != a) & (b != b))).all())  # a tensor of torch
 
 
 def is_partial(value: Any) -> bool:

@@ -27,6 +27,7 @@ from operator import and_
 from types import MappingProxyType
 from typing import Any, Final
 
+from .._runtime import late_imports
 from .._text import safe_repr, safe_str, short_repr
 from ..errors import CompareError
 from .arrays import (
@@ -79,8 +80,9 @@ class Values:
         for name, number in (("rtol", rtol), ("atol", atol)):
             if not 0 <= number < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative: {number!r}")
-        self.asked = Asked(typematch, float(rtol), float(atol), equal_nan)
-        self.equal_nan, self.tolerant = equal_nan, rtol > 0 or atol > 0
+        self.asked: Asked = Asked(typematch, float(rtol), float(atol), equal_nan)
+        self.equal_nan: bool = equal_nan
+        self.tolerant: bool = rtol > 0 or atol > 0
         self.traced: list[Any] | None = [] if traces else None
 
     def asked_of(self, _a: Any, _b: Any) -> Asked:
@@ -289,7 +291,10 @@ def _close(a: Any, b: Any, asked: Asked) -> bool:
     """Return whether two real numbers are within the tolerance, exactly if need be."""
     if isinstance(a, float) and isinstance(b, float):
         return _is_near(abs(a - b), max(abs(a), abs(b)), asked)
-    from fractions import Fraction  # only where numbers are neither equal nor floats
+    with late_imports:
+        from fractions import (
+            Fraction,  # only where numbers are neither equal nor floats
+        )
 
     try:
         x, y = Fraction(a), Fraction(b)

@@ -11,10 +11,9 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import import_module
 from typing import IO, Any, Final
 
-from .._lazy import need
+from .._lazy import late_module, need
 from ..equality.arrays import dtype_name
 from .arrays import Opened, Stored, as_buffer
 from .header import loads
@@ -34,7 +33,7 @@ def why_not(_name: str, _array: Any) -> str:
 def write(file: IO[bytes], header: str, arrays: Mapping[str, Any]) -> None:
     """Write arrays and header into a file."""
     numpy = need("numpy", "saving .npz files", "arrays")
-    zipfile = import_module("zipfile")  # it loads what there may not be: threads
+    zipfile = late_module("zipfile")  # it loads what there may not be: threads
 
     class Archive(zipfile.ZipFile):  # type: ignore[name-defined,misc]
         """An archive that is not completed after an exception.
@@ -63,7 +62,7 @@ def opened(path: str) -> Iterator[Opened]:
         ValueError: A member is larger than the file allows, or two have one name.
     """
     read_array = need("numpy", "loading .npz files", "arrays").lib.format.read_array
-    with open(path, "rb") as file, import_module("zipfile").ZipFile(file) as archive:
+    with open(path, "rb") as file, late_module("zipfile").ZipFile(file) as archive:
         size = os.fstat(file.fileno()).st_size
         members = {info.orig_filename: info for info in archive.infolist()}
         if len(members) != len(archive.infolist()):

@@ -57,7 +57,7 @@ def _format_of(path: Path) -> tuple[str, ModuleType]:
         raise FileError(
             f"{escape_controls(given)}: the name must end in .json, .npz or "
             ".safetensors; "
-            "leafwise.read is for YAML and TOML"
+            "leafwise.read and leafwise.write are for YAML and TOML"
         )
     return given, _FORMATS[suffix]
 

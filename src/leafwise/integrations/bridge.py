@@ -6,8 +6,8 @@ the one finder on `sys.meta_path`, which is there only while a module is awaited
 also the moment at which torch's compiler learns what to trace.
 
 What is particular to a framework stands in a module of its own, which is loaded by its
-name once the framework is, and knows nothing of this one. Small, since the first tree
-that the engine takes note of loads it.
+name once the framework is, and knows nothing of this one. Small, since it is loaded
+with the package.
 
 `LEAFWISE_BRIDGE=0` in the environment switches all of it off.
 """
@@ -15,7 +15,6 @@ that the engine takes note of loads it.
 from __future__ import annotations
 
 import functools
-import importlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -24,7 +23,7 @@ from typing import Any, Final, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .._hooks import hooks
-from .._lazy import is_loading, real
+from .._lazy import is_loading, late_module, real
 from .._runtime import Guard, live_classes
 from .._text import safe_repr
 from ..core.node import Rule
@@ -167,8 +166,8 @@ class Aux:
     __slots__ = ("aux", "rule")
 
     def __init__(self, rule: Rule, aux: Any) -> None:
-        self.rule = rule
-        self.aux = aux
+        self.rule: Rule = rule
+        self.aux: Any = aux
 
     def __eq__(self, other: object) -> bool:
         if type(other) is not Aux:
@@ -183,34 +182,51 @@ class Aux:
 
 
 class Node:
-    """A rule as functions that a framework can register.
+    """A class as functions that a framework can register.
+
+    A framework keeps the functions that it was given first: neither jax nor torch has a
+    public way to replace or remove them. So `flatten` asks for the rule of the class at
+    each call. What was flattened is rebuilt by the rule that flattened it, which is in
+    the aux data.
+
+    Args:
+        cls: The class.
+        rule: Its rule.
 
     Attributes:
-        rule: The rule.
+        rule: The rule; after `unregister_pytree_node`, the last one that was used.
         flatten: Takes a node, returns its children and `Aux`.
-        unflatten: Takes `Aux` and the children, returns a node.
     """
 
-    __slots__ = ("flatten", "rule", "unflatten")
+    __slots__ = ("flatten", "rule")
 
-    def __init__(self, rule: Rule) -> None:
-        def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
-            children, aux = rule.flatten(node)
-            return children, Aux(rule, aux)
-
-        def unflatten(aux: Aux, children: Any) -> Any:
-            return rule.unflatten(aux.aux, [*children])
-
+    def __init__(self, cls: type, rule: Rule) -> None:
         self.rule = rule
+
+        def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
+            # what the view has learned first, since that is one step
+            current_rule = current.view.rules.get(cls) or lookup(cls)
+            if current_rule is None:
+                current_rule = self.rule
+            else:
+                self.rule = current_rule
+            children, aux = current_rule.flatten(node)
+            return children, Aux(current_rule, aux)
+
         self.flatten = flatten
-        self.unflatten = unflatten
+
+    def unflatten(self, aux: Aux, children: Any) -> Any:
+        """Return a node with these children."""
+        return aux.rule.unflatten(aux.aux, [*children])
 
     def keys(self, aux: Aux, count: int) -> Sequence[Any]:
         """Return the keys of the children."""
-        return self.rule.keys(aux.aux, count)
+        return aux.rule.keys(aux.aux, count)
 
 
 # ---------------------------------------------------------------- telling frameworks
+
+_IS_LEAF: Final = "its instances are leaves"
 
 
 class Framework:
@@ -230,8 +246,8 @@ class Framework:
     __slots__ = ("begun", "done", "name", "waiting")
 
     def __init__(self, name: str) -> None:
-        self.name = name
-        self.begun = False
+        self.name: str = name
+        self.begun: bool = False
         self.done: WeakKeyDictionary[type, str] = WeakKeyDictionary()
         self.waiting: list[Callable[[], None]] = []
 
@@ -243,7 +259,7 @@ class Framework:
     def take(self, cls: type) -> None:
         """Register a class, if the framework is loaded and does not know it."""
         module = self.module()
-        if module is None or cls in self.done:
+        if module is None or self.done.get(cls, _IS_LEAF) != _IS_LEAF:
             return
         ways = _module_of(self.name)
         if not self.begun:
@@ -254,18 +270,18 @@ class Framework:
                 action()
         rule = lookup(cls)
         if rule is None:
-            self.done[cls] = "its instances are leaves"
+            self.done[cls] = _IS_LEAF
             return
         self.done[cls] = ""
         try:
-            ways.register(module, cls, Node(rule))
+            ways.register(module, cls, Node(cls, rule))
         except ValueError as error:  # so all of them say that they know a class
             self.done[cls] = f"registered there already: {error}"
 
 
 def _module_of(name: str) -> Any:
     """Return what this package knows of a framework."""
-    return importlib.import_module(f".{name}", __package__)
+    return late_module(f".{name}", __package__)
 
 
 FRAMEWORKS: Final = {name: Framework(name) for name in ("jax", "optree", "torch")}
@@ -393,20 +409,14 @@ def _learn_what_is_known(_value: Any) -> None:
 
 def listen() -> None:
     """Take note of all classes that are announced, and wait for the frameworks."""
-    with _guard.lock:
-        if hooks.announcements.listeners:  # another thread was first
-            return
-        if not is_enabled():
-            hooks.announcements.listeners.append(_note)
-            hooks.foreign_nodes.append(_learn_what_is_known)
-            return
-        hooks.announcements.listeners.append(
-            _announce
-        )  # first, so that no class is missed
-    for cls in hooks.announcements.take():
-        _announce(cls)
+    if not is_enabled():
+        hooks.class_announced.append(_note)
+        hooks.foreign_nodes.append(_learn_what_is_known)
+        return
+    hooks.class_announced.append(_announce)
     for name in FRAMEWORKS:
         after_import(name, functools.partial(enable, name))
+    watch_compiler()
 
 
-watch_compiler()
+listen()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from .._lazy import real
+from .._runtime import late_imports
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ..ops.map import tree_flatten
 
@@ -33,7 +34,8 @@ def begin(jax: Any) -> None:
         jax: The module.
     """
     # here, since classes of `nn` are registered in jax while `nn` is imported
-    from ..nn.checks import watch  # noqa: PLC0415
+    with late_imports:
+        from ..nn.checks import watch  # noqa: PLC0415
 
     try:
         core = importlib.import_module("jax.extend.core")
@@ -55,7 +57,7 @@ def register(jax: Any, cls: type, node: Node) -> None:
     Raises:
         ValueError: jax knows the class already.
     """
-    util, rule = real("jax.tree_util") or jax.tree_util, node.rule
+    util = real("jax.tree_util") or jax.tree_util
     makers = {
         GetAttrKey: util.GetAttrKey,
         DictKey: util.DictKey,
@@ -63,23 +65,24 @@ def register(jax: Any, cls: type, node: Node) -> None:
         FlattenedIndexKey: util.FlattenedIndexKey,
     }
 
-    def keyed(flatten: Flatten) -> Callable[[Any], tuple[list[Any], Any]]:
-        def flatten_with_keys(value: Any) -> tuple[list[Any], Any]:
-            children, aux = flatten(value)
-            keys = rule.keys(getattr(aux, "aux", aux), len(children))
-            named = [
-                makers[type(key)](key.entry) if type(key) in makers else key
-                for key in keys
-            ]
-            return [*zip(named, children, strict=True)], aux
-
-        return flatten_with_keys
-
     flatten: Flatten = node.flatten
     unflatten: Callable[[Any, Any], Any] = node.unflatten
-    if rule.unflatten_into is not None:  # an object: its aux data compares itself
-        flatten, unflatten = rule.flatten, rule.unflatten
-    util.register_pytree_with_keys(cls, keyed(flatten), unflatten, flatten)
+    keys_of: Callable[[Any, int], Sequence[Any]] = node.keys
+    if node.rule.unflatten_into is not None:
+        # An object of `nn`, whose aux data compares itself. It is flattened so often
+        # that asking for the current rule would cost a quarter: jax keeps this one.
+        flatten, unflatten = node.rule.flatten, node.rule.unflatten
+        keys_of = node.rule.keys
+
+    def flatten_with_keys(value: Any) -> tuple[list[Any], Any]:
+        children, aux = flatten(value)
+        keys = keys_of(aux, len(children))
+        named = [
+            makers[type(key)](key.entry) if type(key) in makers else key for key in keys
+        ]
+        return [*zip(named, children, strict=True)], aux
+
+    util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:

@@ -104,18 +104,24 @@ class Fields:
         data.sort(key=_rank if spec is None or spec.order == "name" else _is_item)
         self.cls = cls
         self.kinds = kinds
-        self.names = tuple(kinds)
-        self.data = tuple(data)
-        self.static = tuple(sorted(kinds.keys() - set(data), key=_rank))
-        self.keys = tuple(map(key_of, data))
-        self.parts = tuple(map(part_of, data))
-        self.child_kinds = tuple([kinds[name] or Kind.STATIC for name in data])
+        self.names: tuple[Any, ...] = tuple(kinds)
+        self.data: tuple[Any, ...] = tuple(data)
+        self.static: tuple[Any, ...] = tuple(
+            sorted(kinds.keys() - set(data), key=_rank)
+        )
+        self.keys: tuple[Any, ...] = tuple(map(key_of, data))
+        self.parts: tuple[Any, ...] = tuple(map(part_of, data))
+        self.child_kinds: tuple[Kind, ...] = tuple(
+            [kinds[name] or Kind.STATIC for name in data]
+        )
         values = tuple([kind._value_ for kind in self.child_kinds])
-        self.signature = cls, self.data, values, self.static
-        self.children = picker(self.data)
-        self.statics = picker(self.static)
+        self.signature: tuple[Any, ...] = (cls, self.data, values, self.static)
+        self.children: Callable[[Any], tuple[Any, ...]] = picker(self.data)
+        self.statics: Callable[[Any], tuple[Any, ...]] = picker(self.static)
         places = {name: i for i, name in enumerate((*self.data, *self.static))}
-        self.ordered = picker([places[name] for name in self.names])
+        self.ordered: Callable[[Any], tuple[Any, ...]] = picker(
+            [places[name] for name in self.names]
+        )
         self.last: Any = None
         self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
         self.sights = 0
@@ -186,8 +192,8 @@ class Statics:
     def __init__(
         self, fields: Fields, values: tuple[Any, ...], seen: Any = None
     ) -> None:
-        self.fields = fields
-        self.values = values
+        self.fields: Fields = fields
+        self.values: tuple[Any, ...] = values
         self.seen: tuple[Any, ...] = snapshots(values) if seen is None else seen
         self._is_flat: bool | None = None
 
@@ -376,7 +382,7 @@ class ClassSpec:
         for name, default in _DEFAULTS.items():
             inherited = default if base is None else getattr(base, name)
             setattr(self, name, inherited if options[name] is None else options[name])
-        self.hidden = frozenset(
+        self.hidden: frozenset[str] = frozenset(
             name
             for base_cls in cls.__mro__
             for name, value in vars(base_cls).items()

@@ -46,8 +46,9 @@ class Linear(Module):
     def __init__(self, in_features: int, out_features: int, *, rngs: Rngs) -> None:
         jax = _jax("Linear")
         initialize = jax.nn.initializers.lecun_normal()
-        self.kernel = Param(initialize(rngs.params(), (in_features, out_features)))
-        self.bias = Param(jax.numpy.zeros(out_features))
+        kernel = initialize(rngs.params(), (in_features, out_features))
+        self.kernel: Param[Any] = Param(kernel)
+        self.bias: Param[Any] = Param(jax.numpy.zeros(out_features))
         _ = rngs.params()  # so that later layers have the numbers of Flax
 
     def __call__(self, x: Any) -> Any:
@@ -90,11 +91,15 @@ class BatchNorm(Module):
         rngs: Rngs | None = None,
     ) -> None:
         numpy = _jax("BatchNorm").numpy
-        zeros, ones = numpy.zeros(num_features), numpy.ones(num_features)
-        self.use_running_average = use_running_average
-        self.momentum, self.epsilon = momentum, epsilon
-        self.mean, self.var = BatchStat(zeros), BatchStat(ones)
-        self.scale, self.bias = Param(ones), Param(zeros)
+        zeros = numpy.zeros(num_features)
+        ones = numpy.ones(num_features)
+        self.use_running_average: bool = use_running_average
+        self.momentum: float = momentum
+        self.epsilon: float = epsilon
+        self.mean: BatchStat[Any] = BatchStat(zeros)
+        self.var: BatchStat[Any] = BatchStat(ones)
+        self.scale: Param[Any] = Param(ones)
+        self.bias: Param[Any] = Param(zeros)
         if rngs is not None:  # so that later layers have the numbers of Flax
             _ = rngs.params(), rngs.params()
 
@@ -143,8 +148,9 @@ class Dropout(Module):
         rngs: Rngs | RngStream | None = None,
     ) -> None:
         stream = rngs["dropout"] if isinstance(rngs, Rngs) else rngs
-        self.rate, self.deterministic = rate, deterministic
-        self.rngs = None if stream is None else stream.fork()
+        self.rate: float = rate
+        self.deterministic: bool = deterministic
+        self.rngs: RngStream | None = None if stream is None else stream.fork()
 
     def __call__(self, x: Any) -> Any:
         """Return the inputs, a part of them zero and the others larger."""

@@ -284,7 +284,7 @@ def _adopt(cls: Any, options: Mapping[str, Any]) -> None:
     base = next((spec for spec in bases if spec is not None), None)
     cls._leafwise_spec = ClassSpec(cls, base, options)
     if cls._leafwise_spec.pytree:
-        hooks.announcements.tell(cls)
+        hooks.announce(cls)
 
 
 _PACKAGE: Final = __name__.partition(".")[0]

@@ -19,6 +19,7 @@ from typing import (
     Generic,
     NoReturn,
     Self,
+    TypeAlias,
     TypeVar,
     overload,
 )
@@ -65,24 +66,25 @@ def _bare(value: Any) -> Any:
     return value.get_value() if isinstance(value, Variable) else value
 
 
-def _unary(function: Callable[..., Any]) -> Callable[..., Any]:
+Unary: TypeAlias = Callable[..., Any]
+Binary: TypeAlias = Callable[[Any, Any], Any]
+InPlace: TypeAlias = Callable[[Any, Any], NoReturn]
+
+
+def _unary(function: Unary) -> Unary:
     return lambda self, *args: function(self.get_value(), *args)
 
 
-def _binary(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _binary(function: Binary) -> Binary:
     return lambda self, other: function(self.get_value(), _bare(other))
 
 
-def _reflected(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+def _reflected(function: Binary) -> Binary:
     return lambda self, other: function(_bare(other), self.get_value())
 
 
-def _arithmetic(
-    function: Callable[[Any, Any], Any], symbol: str
-) -> tuple[
-    Callable[[Any, Any], Any], Callable[[Any, Any], Any], Callable[[Any, Any], NoReturn]
-]:
-    """Return an operator, the reflected one, and the one in place, which refuses."""
+def _in_place(symbol: str) -> InPlace:
+    """Return an operator that refuses: it could mean two things."""
 
     def refuse(_self: Any, _other: Any) -> NoReturn:
         raise NotImplementedError(
@@ -90,7 +92,7 @@ def _arithmetic(
             f"write `variable[...] {symbol}= x` for the first"
         )
 
-    return _binary(function), _reflected(function), refuse
+    return refuse
 
 
 _FLAX_HOOKS: Final = frozenset({"on_create_value", "on_get_value", "on_set_value"})
@@ -158,7 +160,7 @@ class Variable(DataNode, Generic[T]):
         super().__init_subclass__(**kwargs)
         cls._leafwise_is_narrow = True
         _adopt(cls)
-        hooks.announcements.tell(cls)
+        hooks.announce(cls)
 
     def __init__(self, value: T | Variable[T] = None, **metadata: Any) -> None:  # type: ignore[assignment]  # a box may be empty
         if isinstance(value, Variable):
@@ -357,29 +359,65 @@ class Variable(DataNode, Generic[T]):
 
     # ---------------------------------------------------------------- operators
 
-    __add__, __radd__, __iadd__ = _arithmetic(operator.add, "+")
-    __sub__, __rsub__, __isub__ = _arithmetic(operator.sub, "-")
-    __mul__, __rmul__, __imul__ = _arithmetic(operator.mul, "*")
-    __matmul__, __rmatmul__, __imatmul__ = _arithmetic(operator.matmul, "@")
-    __truediv__, __rtruediv__, __itruediv__ = _arithmetic(operator.truediv, "/")
-    __floordiv__, __rfloordiv__, __ifloordiv__ = _arithmetic(operator.floordiv, "//")
-    __mod__, __rmod__, __imod__ = _arithmetic(operator.mod, "%")
-    __pow__, __rpow__, __ipow__ = _arithmetic(operator.pow, "**")
-    __lshift__, __rlshift__, __ilshift__ = _arithmetic(operator.lshift, "<<")
-    __rshift__, __rrshift__, __irshift__ = _arithmetic(operator.rshift, ">>")
-    __and__, __rand__, __iand__ = _arithmetic(operator.and_, "&")
-    __xor__, __rxor__, __ixor__ = _arithmetic(operator.xor, "^")
-    __or__, __ror__, __ior__ = _arithmetic(operator.or_, "|")
-    __divmod__, __rdivmod__ = _binary(divmod), _reflected(divmod)
-    __eq__, __ne__ = _binary(operator.eq), _binary(operator.ne)
-    __lt__, __le__ = _binary(operator.lt), _binary(operator.le)
-    __gt__, __ge__ = _binary(operator.gt), _binary(operator.ge)
-    __contains__ = _binary(operator.contains)
-    __neg__, __pos__ = _unary(operator.neg), _unary(operator.pos)
-    __abs__, __invert__ = _unary(abs), _unary(operator.invert)
-    __int__, __float__ = _unary(int), _unary(float)
-    __complex__, __index__ = _unary(complex), _unary(operator.index)
-    __len__, __round__, __iter__ = _unary(len), _unary(round), _unary(iter)
+    __add__: ClassVar[Binary] = _binary(operator.add)
+    __radd__: ClassVar[Binary] = _reflected(operator.add)
+    __iadd__: ClassVar[InPlace] = _in_place("+")
+    __sub__: ClassVar[Binary] = _binary(operator.sub)
+    __rsub__: ClassVar[Binary] = _reflected(operator.sub)
+    __isub__: ClassVar[InPlace] = _in_place("-")
+    __mul__: ClassVar[Binary] = _binary(operator.mul)
+    __rmul__: ClassVar[Binary] = _reflected(operator.mul)
+    __imul__: ClassVar[InPlace] = _in_place("*")
+    __matmul__: ClassVar[Binary] = _binary(operator.matmul)
+    __rmatmul__: ClassVar[Binary] = _reflected(operator.matmul)
+    __imatmul__: ClassVar[InPlace] = _in_place("@")
+    __truediv__: ClassVar[Binary] = _binary(operator.truediv)
+    __rtruediv__: ClassVar[Binary] = _reflected(operator.truediv)
+    __itruediv__: ClassVar[InPlace] = _in_place("/")
+    __floordiv__: ClassVar[Binary] = _binary(operator.floordiv)
+    __rfloordiv__: ClassVar[Binary] = _reflected(operator.floordiv)
+    __ifloordiv__: ClassVar[InPlace] = _in_place("//")
+    __mod__: ClassVar[Binary] = _binary(operator.mod)
+    __rmod__: ClassVar[Binary] = _reflected(operator.mod)
+    __imod__: ClassVar[InPlace] = _in_place("%")
+    __pow__: ClassVar[Binary] = _binary(operator.pow)
+    __rpow__: ClassVar[Binary] = _reflected(operator.pow)
+    __ipow__: ClassVar[InPlace] = _in_place("**")
+    __lshift__: ClassVar[Binary] = _binary(operator.lshift)
+    __rlshift__: ClassVar[Binary] = _reflected(operator.lshift)
+    __ilshift__: ClassVar[InPlace] = _in_place("<<")
+    __rshift__: ClassVar[Binary] = _binary(operator.rshift)
+    __rrshift__: ClassVar[Binary] = _reflected(operator.rshift)
+    __irshift__: ClassVar[InPlace] = _in_place(">>")
+    __and__: ClassVar[Binary] = _binary(operator.and_)
+    __rand__: ClassVar[Binary] = _reflected(operator.and_)
+    __iand__: ClassVar[InPlace] = _in_place("&")
+    __xor__: ClassVar[Binary] = _binary(operator.xor)
+    __rxor__: ClassVar[Binary] = _reflected(operator.xor)
+    __ixor__: ClassVar[InPlace] = _in_place("^")
+    __or__: ClassVar[Binary] = _binary(operator.or_)
+    __ror__: ClassVar[Binary] = _reflected(operator.or_)
+    __ior__: ClassVar[InPlace] = _in_place("|")
+    __divmod__: ClassVar[Binary] = _binary(divmod)
+    __rdivmod__: ClassVar[Binary] = _reflected(divmod)
+    __eq__: ClassVar[Binary] = _binary(operator.eq)
+    __ne__: ClassVar[Binary] = _binary(operator.ne)
+    __lt__: ClassVar[Binary] = _binary(operator.lt)
+    __le__: ClassVar[Binary] = _binary(operator.le)
+    __gt__: ClassVar[Binary] = _binary(operator.gt)
+    __ge__: ClassVar[Binary] = _binary(operator.ge)
+    __contains__: ClassVar[Binary] = _binary(operator.contains)
+    __neg__: ClassVar[Unary] = _unary(operator.neg)
+    __pos__: ClassVar[Unary] = _unary(operator.pos)
+    __abs__: ClassVar[Unary] = _unary(abs)
+    __invert__: ClassVar[Unary] = _unary(operator.invert)
+    __int__: ClassVar[Unary] = _unary(int)
+    __float__: ClassVar[Unary] = _unary(float)
+    __complex__: ClassVar[Unary] = _unary(complex)
+    __index__: ClassVar[Unary] = _unary(operator.index)
+    __len__: ClassVar[Unary] = _unary(len)
+    __round__: ClassVar[Unary] = _unary(round)
+    __iter__: ClassVar[Unary] = _unary(iter)
 
     def _leafwise_sketch(self) -> Sketch:
         metadata = self._leafwise_metadata

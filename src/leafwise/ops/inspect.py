@@ -195,8 +195,9 @@ def tree_equal(
 ) -> bool:
     """Return whether two trees have equal structures and the same leaves.
 
-    Arrays are compared by shape, dtype and content, tables by their content, and all
-    other leaves by `==`. NaN is the same as NaN, and True is not the same as 1. For
+    Arrays are compared by shape, dtype and content, and all other leaves by `==`. NaN
+    is the same as NaN, and True is not the same as 1. A tree is equal to itself: its
+    leaves are looked at only if `equal_nan` is false, since one may be NaN. For
     details, see :ref:`which leaves are the same <same-value>`.
 
     Args:
@@ -216,7 +217,7 @@ def tree_equal(
 
     Raises:
         CompareError: Two leaves cannot be compared, and no earlier leaves differ.
-        CycleError: A tree contains itself.
+        CycleError: A tree contains itself, and the other tree is not the same object.
         ValueError: A tolerance is negative or not finite.
 
     Example:
@@ -234,6 +235,8 @@ def tree_equal(
             typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
         )
     context = context_of(is_leaf, namespace=namespace)
+    if a is b and equal_nan:
+        return True
     leaves, treedef = context.flatten(a)
     others, other = context.flatten(b)
     if treedef is not other and treedef != other:

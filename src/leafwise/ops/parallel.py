@@ -11,10 +11,10 @@ import functools
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from importlib import import_module
 from itertools import compress, islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
+from .._lazy import late_module
 from .._text import add_note, typed_repr
 from ..core.context import context_of
 from ..core.keypath import KeyPath
@@ -124,7 +124,7 @@ class _Calls:
             chunk: How many calls to submit as one; None submits the function itself, so
                 that the executor sees what fails.
         """
-        over = import_module("queue").SimpleQueue()
+        over = late_module("queue").SimpleQueue()
         rows = zip(*self.columns, strict=True)
         pending: dict[int, Any] = {}
         try:
@@ -148,7 +148,7 @@ class _Calls:
         Raises:
             TypeError: The executor returned something else.
         """
-        futures = import_module("concurrent.futures")
+        futures = late_module("concurrent.futures")
         try:
             if chunk is None:
                 future = executor.submit(self.function, *next(rows))
@@ -210,7 +210,7 @@ def _telling(
     elif progress and total:
         # None: only on a terminal, which a notebook is not
         disable = False if "ipykernel" in sys.modules else None
-        with import_module("tqdm.auto").tqdm(total=total, disable=disable) as bar:
+        with late_module("tqdm.auto").tqdm(total=total, disable=disable) as bar:
             yield lambda _done, _place: bar.update(1)
     else:
         yield lambda _done, _place: None
@@ -244,8 +244,10 @@ class Parallel:
     def __init__(
         self, executor: Any, progress: Progress, chunk: int | None, errors: str
     ) -> None:
-        self.executor, self.progress = executor, progress
-        self.chunk, self.errors = chunk, errors
+        self.executor: Any = executor
+        self.progress: Progress = progress
+        self.chunk: int | None = chunk
+        self.errors: str = errors
 
     def tree_map(
         self,

@@ -62,17 +62,28 @@ def _known_covering(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
     return covering(prefix._code, whole._code)
 
 
-def _repeated(prefix: Any, full: Any, context: Context) -> tuple[list[Any], PyTreeDef]:
-    """Return the repeated leaves of a prefix, and the treedef of the full tree."""
+def _repeated(
+    prefix: Any, full: Any, context: Context, name: str
+) -> tuple[list[Any], PyTreeDef]:
+    """Return the repeated leaves of a prefix, and the treedef of the full tree.
+
+    Raises:
+        StructureError: It is not a prefix; the message calls it by the name.
+    """
     leaves, treedef = context.flatten(prefix)
     _, whole = flatten_by(full, context.view, None)
     covered = _covering(treedef, whole)
     if covered is None:
-        raise mismatch_error(
-            differences(treedef._code, full, context.view),
-            subject="prefix_tree is not a prefix of full_tree",
-        )
+        subject = f"{name} is not a prefix of "
+        subject += "full_tree" if name == _PREFIX else "the tree it is broadcast over"
+        if _covering(whole, treedef) is not None:
+            subject += " (but the reverse holds: swap the two arguments)"
+        found = differences(treedef._code, full, context.view)
+        raise mismatch_error(found, subject=subject)
     return [leaves[index] for index in covered], whole
+
+
+_PREFIX: Final = "prefix_tree"
 
 
 @overload
@@ -83,10 +94,15 @@ def tree_broadcast_prefix(
     is_leaf: IsLeaf = ...,
     none_is_leaf: bool = ...,
     namespace: str = ...,
+    name: str = ...,
 ) -> Node: ...
 @overload
 def tree_broadcast_prefix(
-    prefix_tree: Leaf, full_tree: dict[K, Hashed], *, namespace: str = ...
+    prefix_tree: Leaf,
+    full_tree: dict[K, Hashed],
+    *,
+    namespace: str = ...,
+    name: str = ...,
 ) -> dict[K, Leaf]: ...
 @overload
 def tree_broadcast_prefix(
@@ -96,6 +112,7 @@ def tree_broadcast_prefix(
     *,
     none_is_leaf: bool = ...,
     namespace: str = ...,
+    name: str = ...,
 ) -> Any: ...
 def tree_broadcast_prefix(
     prefix_tree: Any,
@@ -104,6 +121,7 @@ def tree_broadcast_prefix(
     *,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
+    name: str = _PREFIX,
 ) -> Any:
     """Broadcast a prefix tree: repeat each of its leaves over the subtree it covers.
 
@@ -114,6 +132,7 @@ def tree_broadcast_prefix(
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
+        name: What errors call `prefix_tree`, such as the name of your own parameter.
 
     Returns:
         A tree with the structure of `full_tree` and the repeated leaves of
@@ -129,11 +148,18 @@ def tree_broadcast_prefix(
         >>> lw.tree_broadcast_prefix(
         ...     (None, 0), ("a", {"x": "b", "y": "c"}), none_is_leaf=True)
         (None, {'x': 0, 'y': 0})
+        >>> lw.tree_broadcast_prefix([0, 1], (1, 2), name="in_axes")
+        Traceback (most recent call last):
+        ...
+        leafwise.errors.StructureError: in_axes is not a prefix of the tree it is \
+broadcast over, in 1 place:
+          at the root: expected list of length 2, got tuple of length 2
+        hint: a list and a tuple are different nodes; convert one of them
 
     Modelled on `in_axes` in `jax.vmap`.
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves, whole = _repeated(prefix_tree, full_tree, context)
+    leaves, whole = _repeated(prefix_tree, full_tree, context, name)
     return whole._runner.unflatten(whole, leaves)
 
 
@@ -144,6 +170,7 @@ def broadcast_leaves(
     *,
     none_is_leaf: bool = False,
     namespace: str = GLOBAL,
+    name: str = _PREFIX,
 ) -> list[Any]:
     """Broadcast a prefix tree and return the flat list of its repeated leaves.
 
@@ -153,6 +180,7 @@ def broadcast_leaves(
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
         none_is_leaf: Whether None is a leaf and not a node without children.
         namespace: Where classes are looked up before the global registry.
+        name: What errors call `prefix_tree`, such as the name of your own parameter.
 
     Returns:
         As many leaves as `full_tree` has, in its leaf order.
@@ -166,7 +194,7 @@ def broadcast_leaves(
         [0, 1, 1]
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return _repeated(prefix_tree, full_tree, context)[0]
+    return _repeated(prefix_tree, full_tree, context, name)[0]
 
 
 # ------------------------------------------------------------- in both directions

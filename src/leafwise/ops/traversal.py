@@ -289,6 +289,9 @@ class Visit(enum.Enum):
         STOP: Keep everything from here on as it is.
         DELETE: Remove the node from its parent.
 
+    For all other functions these are ordinary values: a mapped function that returns
+    `DELETE` puts it into the new tree, which `tree_merge` takes as an overlay.
+
     Example:
         >>> import leafwise as lw
         >>> lw.tree_visit([1, None, 2], lambda x, path, parent:
@@ -402,12 +405,14 @@ class Visiting:
     """
 
     def __init__(self, tree: Any, enter: Any, leave: Any, context: Context) -> None:
-        self.tree, self.enter, self.leave = tree, enter, leave
-        self.context = context
+        self.tree: Any = tree
+        self.enter: Visitor | None = enter
+        self.leave: Visitor | None = leave
+        self.context: Context = context
         self.frames: list[_Frame] = []
         self.trail: list[Any] = []  # the keys of the current node
         self.on_path: set[int] = set()
-        self.stopped = False
+        self.stopped: bool = False
 
     def run(self) -> Any:
         """Visit the tree."""

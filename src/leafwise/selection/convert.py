@@ -29,6 +29,7 @@ from types import NoneType, UnionType
 from typing import Any, Final, NamedTuple
 
 from .._records import MISSING
+from .._runtime import late_imports
 from .._text import FAULTS, nearest_names, safe_str, short_repr
 from ..core.keypath import KeyPath, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -510,7 +511,8 @@ float | None
             return {one.name: one.alias for one in cls.__attrs_attrs__ if one.init}
         names: Iterable[str] = self.attribute_types(cls)
         if hasattr(cls, "__dataclass_fields__"):
-            import dataclasses  # which is slow to import, but loaded if there are any
+            with late_imports:  # it is slow to import, but loaded if there are any
+                import dataclasses
 
             names = [one.name for one in dataclasses.fields(cls) if one.init]
         elif hasattr(cls, "model_fields"):

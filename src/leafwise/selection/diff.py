@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import starmap, zip_longest
 from operator import itemgetter
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from .._hooks import Displayable, hooks
 from .._records import MISSING, Frozen
@@ -31,6 +31,7 @@ from .._text import (
     FAULTS,
     escape_controls,
     nearest_names,
+    other_type,
     safe_repr,
     safe_str,
     short_repr,
@@ -294,6 +295,8 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
         ):
             return unknown
         differ = ~arrays.same_places(x, y, asked)
+        if not asked.tolerant and _is_rounded(x.dtype, y.dtype):
+            differ = (x.astype(object) != y.astype(object)).astype(bool)
     except FAULTS:  # they are of two sorts, or have no elements, as in a trace of jax
         return unknown
     count = int(differ.sum())
@@ -317,6 +320,13 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
             relative=float((apart[finite] / sizes[finite]).max()),
             at=tuple(map(int, indices[finite][worst])),
         )
+
+
+def _is_rounded(a: Any, b: Any) -> bool:
+    """Return whether comparing two dtypes rounds integers, which 2**53 + 1 shows."""
+    kinds = {a.kind, b.kind}
+    is_wide = any(dtype.kind in "iu" and dtype.itemsize == 8 for dtype in (a, b))
+    return is_wide and "f" in kinds
 
 
 # ------------------------------------------------------------------------------ texts
@@ -388,7 +398,15 @@ class Change(Frozen):
     """
 
     __slots__ = ("_asked", "_other_path", "after", "before", "index", "kind", "path")
-    __match_args__ = ("kind", "path", "before", "after", "index")
+    __match_args__: ClassVar[
+        tuple[
+            Literal["kind"],
+            Literal["path"],
+            Literal["before"],
+            Literal["after"],
+            Literal["index"],
+        ]
+    ] = ("kind", "path", "before", "after", "index")
 
     kind: str
     path: KeyPath
@@ -586,8 +604,10 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         r"""Return the changes as JSON text: a list of objects.
 
         Each object has `kind` and `path`, `before` and `after` if they exist, and
-        `index` if the item was moved. A value that JSON cannot represent is written as
-        its `repr`; if it is an array, `text` is what `print` says of the difference.
+        `index` if the item was moved. An array is written as its `dtype` and `shape`,
+        and a change of one has `differing`, `size`, the largest errors `absolute` and
+        `relative`, and the first `places` that differ. Another value that JSON cannot
+        represent is written as its `repr`.
 
         Args:
             indent: As for `json.dumps`.
@@ -603,15 +623,11 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             if change.kind == "moved":
                 found["index"] = change.index
             for name, value in (("before", change.before), ("after", change.after)):
-                if value is MISSING:
-                    continue
-                try:
-                    json.dumps(value, allow_nan=False)
-                    found[name] = value
-                except (TypeError, ValueError, RecursionError):  # it has no JSON form
-                    found[name] = safe_repr(value)
-            if isinstance(change.detail(0), ArrayDifference):
-                found["text"] = str(change)
+                if value is not MISSING:
+                    found[name] = _json_form(value)
+            detail = change.detail()
+            if isinstance(detail, ArrayDifference):
+                found |= _json_of_arrays(detail)
             listed.append(found)
         return json.dumps(listed, indent=indent)
 
@@ -676,6 +692,45 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         )
         exact = Values(typematch=True)
         return _diff_of(changes_between(tree, after, context, exact), context, exact)
+
+
+def _json_form(value: Any) -> Any:
+    """Return a value for JSON: an array as what it is, others as their text."""
+    if _is_many(value):
+        form = form_of(value)
+        return {"dtype": form.dtype, "shape": list(form.shape)}
+    try:
+        json.dumps(value, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):  # it has no JSON form
+        return safe_repr(value)
+    return value
+
+
+def _json_of_arrays(detail: ArrayDifference) -> dict[str, Any]:
+    """Return how two arrays differ, for JSON."""
+    if detail.differing is None:
+        return {}
+    places = [
+        {
+            "at": list(place.at),
+            "before": _json_form(_item_of(place.before)),
+            "after": _json_form(_item_of(place.after)),
+        }
+        for place in detail.places
+    ]
+    return {
+        "differing": detail.differing,
+        "size": detail.size,
+        "absolute": _json_form(detail.absolute),
+        "relative": _json_form(detail.relative),
+        "not_finite": detail.not_finite,
+        "places": places,
+    }
+
+
+def _item_of(element: Any) -> Any:
+    """Return an element of an array as a value of Python."""
+    return element.item() if hasattr(element, "item") else element
 
 
 # ------------------------------------------------------------------------- comparing
@@ -1043,13 +1098,39 @@ def lines_of_all(
         note: Returns what to add to the first line of a change.
         paint: Adds colours.
     """
+    removed_keys = _removed_keys(changes)
     for change in changes[:most]:
         lines = lines_of(change, paint)
+        if change.kind == "added" and removed_keys:
+            lines[0] += _key_note(change, removed_keys)
         if note is not None:
             lines[0] += note(change)
         yield from lines
     if most is not None and len(changes) > most:
         yield paint(f"and {len(changes) - most} more", "dim")
+
+
+def _removed_keys(changes: Sequence[Change]) -> dict[str, list[Any]]:
+    """Return the keys that were removed from dicts, by the text of the dict's path."""
+    keys: dict[str, list[Any]] = {}
+    for change in changes:
+        if change.kind == "removed" and change.path and _is_dict_key(change.path[-1]):
+            parent = KeyPath(change.path[:-1])
+            keys.setdefault(str(parent), []).append(change.path[-1].key)
+    return keys
+
+
+def _key_note(change: Change, removed_keys: dict[str, list[Any]]) -> str:
+    """Return a note if a key was added that differs from a removed one by its type."""
+    if not change.path or not _is_dict_key(change.path[-1]):
+        return ""
+    parent = KeyPath(change.path[:-1])
+    sentence = other_type(change.path[-1].key, removed_keys.get(str(parent), ()))
+    return sentence and f", {escape_controls(sentence)}"
+
+
+def _is_dict_key(key: Any) -> bool:
+    return type(key) is DictKey
 
 
 def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:
@@ -1149,14 +1230,20 @@ def told(change: Change) -> Told:
                 rows += [("", x, y) for x, y in zip_longest(*columns)]
                 return Told(rows, ", ".join(note))
     labels: Any = ("", "")  # what else tells them apart
-    if type(before) is not type(after):
-        labels = type_names(type(before), type(after))
+    if _type_of(before) is not _type_of(after):
+        labels = type_names(_type_of(before), _type_of(after))
     if old == new:
         labels = contrast(before, after)
     if isinstance(labels, str):
         return Told([("", old, f"{new} ({escape_controls(labels)})")])
     marks = [f" ({escape_controls(label)})" if label else "" for label in labels]
     return Told([("", old + marks[0], new + marks[1])])
+
+
+def _type_of(value: Any) -> type:
+    """Return the type of a value; of a number that knows its text, int or float."""
+    plain = getattr(type(value), "plain", None)
+    return plain if plain in (int, float) else type(value)
 
 
 def _is_many(value: Any) -> bool:

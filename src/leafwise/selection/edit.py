@@ -545,7 +545,7 @@ class Selection(Displayable, Generic[Tree, Value]):
     def __init__(
         self, tree: Tree, chain: Any, context: Context, missing_ok: bool = False
     ) -> None:
-        self.tree = tree
+        self.tree: Tree = tree
         self._selectors: tuple[Selector, ...] = chain
         self._context = context
         self._missing_ok = missing_ok

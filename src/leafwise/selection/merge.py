@@ -12,6 +12,7 @@ from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, Unpack, overload
 
 from .._records import MISSING
+from .._runtime import late_imports
 from .._text import safe_str, short_repr
 from ..core.context import Context, context_of, path_of
 from ..core.keypath import KeyPath, path_below
@@ -448,7 +449,8 @@ class _Merging:
         if other_rule is None or item_key(above, other_rule) is not DictKey:
             return None
         if cls not in self.dataclass_rules:
-            import dataclasses  # which is slow to import, but loaded if there are any
+            with late_imports:  # it is slow to import, but loaded if there are any
+                import dataclasses
 
             names = tuple(field.name for field in dataclasses.fields(cls))
             self.dataclass_rules[cls] = DataclassRule(cls, names, ())

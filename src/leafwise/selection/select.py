@@ -32,10 +32,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from operator import index
 from typing import Any, Final, NamedTuple, TypeAlias
 
+from .._runtime import late_imports
 from .._text import (
     FAULTS,
     join_names,
     nearest_names,
+    other_type,
     safe_str,
     short_repr,
 )
@@ -338,7 +340,7 @@ class Place:
     def __init__(self, link: Any, value: Any) -> None:
         """Take a path, or a linked list of keys."""
         self._link = link
-        self.value = value
+        self.value: Any = value
 
     @property
     def link(self) -> Any:
@@ -610,7 +612,9 @@ class Selector:
         self.text = text
         self.targets = targets
         self.steps: Sequence[Step] | None = steps
-        self.is_single = steps is not None and all(x.key is not None for x in steps)
+        self.is_single: bool = steps is not None and all(
+            step.key is not None for step in steps
+        )
 
     def __and__(self, other: Any) -> Selector:
         parts = self, selector(other)
@@ -841,7 +845,8 @@ def _of_text(text: str) -> Selector:
 def _takes_path(what: Callable[..., object]) -> bool:
     """Return whether a predicate needs two arguments, path and leaf."""
     try:
-        import inspect  # and with it ast, dis and tokenize
+        with late_imports:
+            import inspect  # and with it ast, dis and tokenize
 
         parameters = inspect.signature(what).parameters.values()
     except (TypeError, ValueError):
@@ -922,6 +927,11 @@ def no_match(what: Selector, start: Place, context: Context) -> PathError:
         near = few(nearest_names(steps[done].text, keys))
         quoted = f"[{'.'.join(step.text for step in steps[done:])!r}]"
         hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
+        wanted_key = getattr(steps[done].key, "entry", steps[done].key)
+        if wanted_key is not None and not hint:
+            entries = [getattr(key, "entry", key) for key in keys_of(node, rule)]
+            likeness = other_type(wanted_key, entries)
+            hint = likeness and f"; {likeness}"
         why = f"the {type(node).__name__} at {where} has {near}{hint}"
     return PathError(f"no match for {what.text!r}: {why}")
 

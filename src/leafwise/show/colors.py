@@ -60,7 +60,7 @@ class Paint:
     def __init__(self, when: str = "auto", out: Any = None) -> None:
         if when not in WHEN:
             raise ValueError(f"color must be one of {', '.join(WHEN)}, not {when!r}")
-        self.is_on = when == "always" or (when == "auto" and _is_wanted(out))
+        self.is_on: bool = when == "always" or (when == "auto" and _is_wanted(out))
 
     def __call__(self, text: str, colour: str) -> str:
         """Return text in a colour: `path`, `dim`, or the sign of a change."""

@@ -393,17 +393,21 @@ class Box:
     def __init__(self, items: Sequence[Item], above: Box | None = None) -> None:
         first = items[0]
         self.items = items
-        self.depth, self.path, self.count = 0, "", len(items)
+        self.depth: int = 0
+        self.path: str = ""
+        self.count: int = len(items)
         if above is not None:
-            self.depth, self.count = above.depth + 1, len(items) // len(above.items)
+            self.depth = above.depth + 1
+            self.count = len(items) // len(above.items)
             key = GetAttrKey(key_text(first)) if first.key is None else first.key
             step = escape_controls(safe_str(KeyPath([key])))
             self.path = clipped(f"{above.path}{step}", _LONGEST_PATH)
-        self.key, last = key_text(first), key_text(items[self.count - 1])
+        self.key: str = key_text(first)
+        last = key_text(items[self.count - 1])
         if self.key != last:
             self.key += f" … {last}"
         texts = {value_text(item) for item in items}
-        self.text = texts.pop() if len(texts) == 1 else _form(first)
+        self.text: str = texts.pop() if len(texts) == 1 else _form(first)
         self.boxes: list[Box] = []
 
     @property

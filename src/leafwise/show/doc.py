@@ -83,11 +83,11 @@ class Part(Displayable):
         label: str = "",
         comment: str = "",
     ) -> None:
-        self.opening = opening
-        self.parts = parts
-        self.closing = closing
-        self.label = label
-        self.comment = comment
+        self.opening: str = opening
+        self.parts: Sequence[Part] = parts
+        self.closing: str = closing
+        self.label: str = label
+        self.comment: str = comment
 
     def _leafwise_sketch(self) -> Sketch:
         inside = [Child(part.label, None, part) for part in self.parts]

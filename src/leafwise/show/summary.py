@@ -210,8 +210,13 @@ class TreeSummary:
         by: str | None = None,
     ) -> None:
         self.rows = rows
-        self.leaves, self.count, self.bytes = _total(kinds.values())
-        self.kinds = {kind: Amount(*amount) for kind, amount in kinds.items()}
+        total = _total(kinds.values())
+        self.leaves: int = total.leaves
+        self.count: int = total.count
+        self.bytes: int = total.bytes
+        self.kinds: dict[str, Amount] = {
+            kind: Amount(*amount) for kind, amount in kinds.items()
+        }
         self.shared = shared
         self._by = by
 

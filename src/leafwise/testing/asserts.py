@@ -243,6 +243,7 @@ def assert_same_structure(
         ...
         AssertionError: the structures differ:
           at ['a']: expected list of length 1, got list of length 2
+          at ['a'][0]: expected None, got a leaf
     """
     __tracebackhide__ = True
     context = context_of(is_leaf, namespace=namespace)

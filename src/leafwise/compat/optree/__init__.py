@@ -28,7 +28,7 @@ from .typing import *
 
 __version__ = "0.20.0"
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
+__all__ = [
     *typing.__all__,
     *accessors.__all__,
     *ops.__all__,

@@ -1,46 +1,51 @@
-"""Path entries and accessors: how the place of a child is written down.
-
-Owns the classes of entries, each with the way in which it reads a child and prints
-as code, and `PyTreeAccessor`, a tuple of them. Which class a node's children have is
-decided in `kinds`.
-"""
+"""Path entries and accessors: how the place of a child is written down."""
 
 from __future__ import annotations
 
 import builtins
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from enum import IntEnum, nonmember
+from collections.abc import Iterable, Mapping, Sequence
 from types import GenericAlias
 from typing import Any, ClassVar, Final, Self
 
-from . import forms
+from ...core.keys import DictKey, GetAttrKey, SequenceKey
+from ...core.node import Rule
+from ...core.treedef import PyTreeDef, code_of
+from ...core.walk import iter_steps
+from ._nodes import (
+    UNNAMED,
+    PyTreeKind,
+    is_namedtuple_class,
+    is_structseq_class,
+    kind_of,
+    namedtuple_fields,
+    structseq_fields,
+)
 
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    *("AutoEntry", "DataclassEntry", "FlattenedEntry", "GetAttrEntry", "GetItemEntry"),
-    *("MappingEntry", "NamedTupleEntry", "PyTreeAccessor", "PyTreeEntry"),
-    *("SequenceEntry", "StructSequenceEntry"),
+__all__ = [
+    "AutoEntry",
+    "DataclassEntry",
+    "FlattenedEntry",
+    "GetAttrEntry",
+    "GetItemEntry",
+    "MappingEntry",
+    "NamedTupleEntry",
+    "PyTreeAccessor",
+    "PyTreeEntry",
+    "SequenceEntry",
+    "StructSequenceEntry",
 ]
 
 FIELDS: Final = "__optree_dataclass_fields__"
 """Where a dataclass that is a node keeps its fields: two dicts, children and others."""
 
 
-class PyTreeKind(IntEnum):
-    """The kind of a node."""
-
-    CUSTOM, LEAF, NONE, TUPLE, LIST, DICT, NAMEDTUPLE, ORDEREDDICT = range(8)
-    DEFAULTDICT, DEQUE, STRUCTSEQUENCE, FROZENDICT = range(8, 12)
-
-    NUM_KINDS = nonmember(12)
-
-
 # ---------------------------------------------------------------------------- entries
 
 
-@dataclasses.dataclass(repr=False, eq=False, frozen=True, slots=True)
+@dataclasses.dataclass(repr=False, frozen=True, slots=True)
 class PyTreeEntry:
     """The place of a child in a node.
 
@@ -67,35 +72,22 @@ class PyTreeEntry:
     def __post_init__(self) -> None:
         """Refuse what has no children."""
         if self.kind in (PyTreeKind.LEAF, PyTreeKind.NONE):
-            is_leaf = self.kind is PyTreeKind.LEAF
-            told = "leaf path entry" if is_leaf else "path entry for None"
-            raise ValueError(f"Cannot create a {told}.")
+            raise ValueError(f"a {self.kind.name} has no children, and no path entries")
 
     def __call__(self, obj: Any, /) -> Any:
         """Return the child of a node."""
         try:
             return obj[self.entry]
         except TypeError as error:
-            told = f"cannot access through {self!r} via entry {self.entry!r}"
-            raise TypeError(f"{obj.__class__!r} {told}") from error
+            message = f"{type(obj)!r} cannot be read by {self!r}"
+            raise TypeError(message) from error
 
-    def __add__(self, other: Any, /) -> PyTreeAccessor:
-        made: PyTreeAccessor = PyTreeAccessor((self,)) + other
-        return made
-
-    def _identity(self) -> tuple[Any, ...]:
-        cls = self.__class__
-        return self.entry, self.type, self.kind, cls.__call__, cls.codify
-
-    def __eq__(self, other: object, /) -> bool:
-        return isinstance(other, PyTreeEntry) and self._identity() == other._identity()
-
-    def __hash__(self) -> int:
-        return hash(self._identity())
+    def __add__(self, other: Any, /) -> Any:
+        return PyTreeAccessor((self,)) + other
 
     def __repr__(self) -> str:
         value = getattr(self, self.shown)
-        return f"{self.__class__.__name__}({self.shown}={value!r}, type={self.type!r})"
+        return f"{type(self).__name__}({self.shown}={value!r}, type={self.type!r})"
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the child.
@@ -122,9 +114,7 @@ class AutoEntry(PyTreeEntry):
         if cls is not AutoEntry:
             return super().__new__(cls)
         if kind != PyTreeKind.CUSTOM:
-            raise ValueError(
-                f"Cannot create an automatic path entry for PyTreeKind {kind}."
-            )
+            raise ValueError(f"AutoEntry is for nodes of kind CUSTOM, got {kind}")
         return auto_class(type)(entry, type, kind)
 
 
@@ -143,7 +133,10 @@ class GetAttrEntry(PyTreeEntry):
 
     __slots__ = ()
 
-    name = property(lambda self: self.entry, doc="The name of the attribute.")
+    @property
+    def name(self) -> str:
+        """The name of the attribute."""
+        return self.entry  # type: ignore[no-any-return]  # a name
 
     def __call__(self, obj: Any, /) -> Any:
         """Return the attribute of a node."""
@@ -152,8 +145,10 @@ class GetAttrEntry(PyTreeEntry):
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the attribute."""
         for name in self.name.split("."):
-            plain = name.isidentifier()
-            node = f"{node}.{name}" if plain else f"getattr({node}, {name!r})"
+            if name.isidentifier():
+                node = f"{node}.{name}"
+            else:
+                node = f"getattr({node}, {name!r})"
         return node
 
 
@@ -169,7 +164,11 @@ class SequenceEntry(GetItemEntry):
     __slots__ = ()
 
     shown = "index"
-    index = property(lambda self: self.entry, doc="The position.")
+
+    @property
+    def index(self) -> int:
+        """The position."""
+        return self.entry  # type: ignore[no-any-return]  # a position
 
 
 class MappingEntry(GetItemEntry):
@@ -178,7 +177,11 @@ class MappingEntry(GetItemEntry):
     __slots__ = ()
 
     shown = "key"
-    key = property(lambda self: self.entry, doc="The key.")
+
+    @property
+    def key(self) -> Any:
+        """The key."""
+        return self.entry
 
 
 class NamedTupleEntry(SequenceEntry):
@@ -187,8 +190,16 @@ class NamedTupleEntry(SequenceEntry):
     __slots__ = ()
 
     shown = "field"
-    fields = property(lambda self: forms.namedtuple_fields(self.type), doc="All names.")
-    field = property(lambda self: self.fields[self.index], doc="The field name.")
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of all fields."""
+        return namedtuple_fields(self.type)
+
+    @property
+    def field(self) -> str:
+        """The name of the field."""
+        return self.fields[self.index]
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the field."""
@@ -200,13 +211,26 @@ class StructSequenceEntry(NamedTupleEntry):
 
     __slots__ = ()
 
-    fields = property(lambda self: forms.structseq_fields(self.type), doc="All names.")
-    is_unnamed = property(lambda self: self.field == forms.UNNAMED, doc="If nameless.")
-    shown = property(lambda self: "entry" if self.is_unnamed else "field")
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of all fields."""
+        return structseq_fields(self.type)
+
+    @property
+    def is_unnamed(self) -> bool:
+        """Whether the field has no name."""
+        return self.field == UNNAMED
+
+    @property
+    def shown(self) -> str:  # type: ignore[override]  # read of instances only
+        """The attribute that is printed."""
+        return "entry" if self.is_unnamed else "field"
 
     def codify(self, /, node: str = "") -> str:
         """Return the code that reads the field."""
-        return f"{node}[{self.entry!r}]" if self.is_unnamed else super().codify(node)
+        if self.is_unnamed:
+            return f"{node}[{self.entry!r}]"
+        return super().codify(node)
 
 
 class DataclassEntry(GetAttrEntry):
@@ -219,39 +243,89 @@ class DataclassEntry(GetAttrEntry):
     __slots__ = ()
 
     shown = "field"
-    fields = property(lambda self: _names(self.type), doc="The names of all fields.")
-    init_fields = property(
-        lambda self: _names(self.type, lambda one: one.init),
-        doc="The names of the fields that `__init__` takes.",
-    )
-    children_fields = property(
-        lambda self: tuple(vars(self.type).get(FIELDS, [self.fields])[0]),
-        doc="The names of the fields that are counted by positions.",
-    )
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of all fields."""
+        return tuple(field.name for field in dataclasses.fields(self.type))
+
+    @property
+    def init_fields(self) -> tuple[str, ...]:
+        """The names of the fields that `__init__` takes."""
+        fields = dataclasses.fields(self.type)
+        return tuple(field.name for field in fields if field.init)
+
+    @property
+    def children_fields(self) -> tuple[str, ...]:
+        """The names of the fields that are counted by positions."""
+        if FIELDS not in vars(self.type):
+            return self.fields
+        children, _ = vars(self.type)[FIELDS]
+        return tuple(children)
 
     @property
     def field(self) -> str:
         """The name of the field."""
-        is_index = isinstance(self.entry, int)
-        return str(self.children_fields[self.entry] if is_index else self.entry)
+        if isinstance(self.entry, int):
+            return self.children_fields[self.entry]
+        return str(self.entry)
 
     name = field
 
 
-def _names(cls: Any, test: Callable[[Any], bool] = bool) -> tuple[str, ...]:
-    return tuple(one.name for one in dataclasses.fields(cls) if test(one))
-
-
 def auto_class(cls: type) -> type[PyTreeEntry]:
     """Return the class of entries that `AutoEntry` chooses for a class of nodes."""
-    tests: dict[type[PyTreeEntry], bool] = {
-        StructSequenceEntry: forms.is_structseq_class(cls),
-        NamedTupleEntry: forms.is_namedtuple_class(cls),
-        DataclassEntry: dataclasses.is_dataclass(cls),
-        MappingEntry: issubclass(cls, Mapping),
-        SequenceEntry: issubclass(cls, Sequence),
-    }
-    return next((entry for entry, fits in tests.items() if fits), FlattenedEntry)
+    if is_structseq_class(cls):
+        return StructSequenceEntry
+    if is_namedtuple_class(cls):
+        return NamedTupleEntry
+    if dataclasses.is_dataclass(cls):
+        return DataclassEntry
+    if issubclass(cls, Mapping):
+        return MappingEntry
+    if issubclass(cls, Sequence):
+        return SequenceEntry
+    return FlattenedEntry
+
+
+_OF_KINDS: Final[dict[PyTreeKind, type[PyTreeEntry]]] = {
+    PyTreeKind.NONE: PyTreeEntry,
+    PyTreeKind.TUPLE: SequenceEntry,
+    PyTreeKind.LIST: SequenceEntry,
+    PyTreeKind.DICT: MappingEntry,
+    PyTreeKind.NAMEDTUPLE: NamedTupleEntry,
+    PyTreeKind.ORDEREDDICT: MappingEntry,
+    PyTreeKind.DEFAULTDICT: MappingEntry,
+    PyTreeKind.DEQUE: SequenceEntry,
+    PyTreeKind.STRUCTSEQUENCE: StructSequenceEntry,
+}
+
+_OF_KEYS: Final[dict[type, type[PyTreeEntry]]] = {
+    GetAttrKey: GetAttrEntry,
+    DictKey: MappingEntry,
+    SequenceKey: SequenceEntry,
+}
+
+
+def registered_entry_class(rule: Rule) -> type[PyTreeEntry] | None:
+    """Return the class of entries that the kind or the registration of a node says."""
+    by_registration = getattr(rule, "path_entry_type", None)
+    return _OF_KINDS.get(kind_of(rule), by_registration)
+
+
+def entry_class(rule: Rule, aux: Any, arity: int) -> type[PyTreeEntry]:
+    """Return the class of the entries of the children of a node."""
+    cls = registered_entry_class(rule)
+    if cls is not None:
+        return cls
+    # A class registered with leafwise: its entries follow from its keys.
+    key_classes = {type(key) for key in rule.keys(aux, arity)}
+    if len(key_classes) != 1:
+        return FlattenedEntry
+    of_keys = _OF_KEYS.get(key_classes.pop(), FlattenedEntry)
+    if of_keys is GetAttrEntry and dataclasses.is_dataclass(rule.cls):
+        return DataclassEntry
+    return of_keys
 
 
 # -------------------------------------------------------------------------- accessors
@@ -280,7 +354,7 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
         """Make an accessor of entries."""
         entries = tuple(path)
         if not all(isinstance(entry, PyTreeEntry) for entry in entries):
-            raise TypeError(f"Expected a path of PyTreeEntry, got {path!r}.")
+            raise TypeError(f"an accessor consists of PyTreeEntry, got {entries!r}")
         return super().__new__(cls, entries)
 
     @property
@@ -295,8 +369,10 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
         return obj
 
     def __getitem__(self, index: Any, /) -> Any:
-        found = super().__getitem__(index)
-        return self.__class__(found) if isinstance(index, slice) else found
+        item = super().__getitem__(index)
+        if isinstance(index, slice):
+            return self.__class__(item)
+        return item
 
     def __add__(self, other: object, /) -> Self:
         if isinstance(other, PyTreeEntry):
@@ -319,7 +395,7 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
     __hash__ = tuple.__hash__
 
     def __repr__(self) -> str:
-        return f"{self.__class__.__name__}({self.codify()}, {super().__repr__()})"
+        return f"{type(self).__name__}({self.codify()}, {super().__repr__()})"
 
     def codify(self, /, root: str = "*") -> str:
         """Return the code that reads the value at the path.
@@ -327,4 +403,32 @@ class PyTreeAccessor(tuple[PyTreeEntry, ...]):
         Args:
             root: The code for the tree.
         """
-        return functools.reduce(lambda code, entry: entry.codify(code), self, root)
+        code = root
+        for entry in self:
+            code = entry.codify(code)
+        return code
+
+
+def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
+    """Return the accessor of each leaf of a structure."""
+    accessors: list[PyTreeAccessor] = []
+    # Read backwards, a node comes before its children, and the last child first.
+    pending: list[tuple[PyTreeEntry, ...]] = [()]
+    for step in iter_steps(code_of(treedef), backwards=True):
+        path = pending.pop()
+        if step is None:
+            accessors.append(PyTreeAccessor(path))
+            continue
+        rule, arity, aux = step
+        make_entry = entry_class(rule, aux, arity)
+        cls = rule.class_of(aux)
+        for key in rule.bare_keys(aux, arity):
+            child_path = (*path, make_entry(key, cls, kind_of(rule)))
+            pending.append(child_path)
+    accessors.reverse()
+    return accessors
+
+
+def paths_of(treedef: PyTreeDef) -> list[tuple[Any, ...]]:
+    """Return the path of each leaf of a structure: the entries, as plain values."""
+    return [accessor.path for accessor in accessors_of(treedef)]

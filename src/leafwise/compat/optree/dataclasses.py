@@ -11,8 +11,20 @@ import functools
 import inspect
 import sys
 from collections.abc import Iterable
+from dataclasses import (
+    KW_ONLY,
+    MISSING,
+    Field,
+    FrozenInstanceError,
+    InitVar,
+    asdict,
+    astuple,
+    fields,
+    is_dataclass,
+    replace,
+)
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from typing_extensions import dataclass_transform
 
@@ -20,28 +32,43 @@ from . import registry
 from .accessors import FIELDS, DataclassEntry
 
 
-globals().update({name: getattr(dataclasses, name) for name in dataclasses.__all__})
-__all__ = [*dataclasses.__all__, "DataclassEntry", "register_node"]  # pyright: ignore[reportUnsupportedDunderAll]
-
-_DECORATOR = "@optree.dataclasses.dataclass()"
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
+__all__ = [
+    "KW_ONLY",
+    "MISSING",
+    "DataclassEntry",
+    "Field",
+    "FrozenInstanceError",
+    "InitVar",
+    "asdict",
+    "astuple",
+    "dataclass",
+    "field",
+    "fields",
+    "is_dataclass",
+    "make_dataclass",
+    "register_node",
+    "replace",
+]
 
 
 def field(
     *,
+    default: Any = MISSING,
+    default_factory: Any = MISSING,
     init: bool = True,
+    repr: bool = True,
+    hash: bool | None = None,
+    compare: bool = True,
     metadata: dict[Any, Any] | None = None,
+    kw_only: Any = MISSING,
     doc: str | None = None,
     pytree_node: bool | None = None,
-    **options: Any,
 ) -> Any:
     """Declare a field, and whether it is a child.
 
     Args:
-        init, metadata, doc, **options: As `dataclasses.field` takes them.
+        default, default_factory, init, repr, hash, compare, metadata, kw_only, doc: As
+            `dataclasses.field` takes them.
         pytree_node: Whether it is a child, which the metadata may say as well; by
             default, it is one. A child must be an argument of the constructor.
 
@@ -57,20 +84,26 @@ def field(
         >>> optree.tree_map(lambda w: w * 2, Layer(0.5, "a"), namespace="doc-layers")
         Layer(weight=1.0, name='a')
     """
-    data = {**(metadata or {})}
+    data = dict(metadata or {})
     if pytree_node is None:
         pytree_node = data.get("pytree_node", True)
     data["pytree_node"] = pytree_node
     if not init and pytree_node:
-        raise TypeError("`pytree_node=True` is not allowed for non-init fields.")
+        raise TypeError("a field with init=False cannot have pytree_node=True")
+    options: dict[str, Any] = {}
     if doc is not None:
-        options["doc"] = doc
-    return dataclasses.field(init=init, metadata=data, **options)
-
-
-_own, _theirs = [inspect.signature(f).parameters for f in (field, dataclasses.field)]
-_last = {name: _own[name] for name in ("doc", "pytree_node")}
-vars(field)["__signature__"] = inspect.Signature([*{**_theirs, **_last}.values()])
+        options["doc"] = doc  # Python 3.14 has this option
+    return dataclasses.field(
+        default=default,
+        default_factory=default_factory,
+        init=init,
+        repr=repr,
+        hash=hash,
+        compare=compare,
+        metadata=data,
+        kw_only=kw_only,
+        **options,
+    )
 
 
 @dataclass_transform(field_specifiers=(field,))
@@ -89,7 +122,7 @@ def dataclass(cls: Any = None, /, *, namespace: str, **options: Any) -> Any:
     if cls is None:
         return functools.partial(dataclass, namespace=namespace, **options)
     if not isinstance(cls, type):
-        raise TypeError(f"{_DECORATOR} can only be used with classes, not {cls!r}.")
+        raise TypeError(f"expected a class, got {cls!r}")
     return register_node(dataclasses.dataclass(cls, **options), namespace=namespace)
 
 
@@ -117,12 +150,13 @@ def make_dataclass(
     """
     attributes: Any = ns
     if namespace is None or isinstance(namespace, dict):
-        attributes, namespace = namespace, attributes
-    if sys.version_info >= (3, 12):
-        options.setdefault("module", sys._getframe(1).f_globals.get("__name__"))
-    options["namespace"] = attributes
-    made = dataclasses.make_dataclass(cls_name, fields, **options)
-    return register_node(made, namespace=namespace)
+        attributes = namespace
+        namespace = ns  # it is checked when the class is registered
+    if sys.version_info >= (3, 12) and "module" not in options:
+        caller = sys._getframe(1).f_globals  # noqa: SLF001  # as `dataclasses` does
+        options["module"] = caller.get("__name__")
+    cls = dataclasses.make_dataclass(cls_name, fields, namespace=attributes, **options)
+    return register_node(cls, namespace=namespace)
 
 
 def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
@@ -141,34 +175,60 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
     cls, where = registry.class_and_namespace(cls, namespace)
     if cls is None:
         return functools.partial(register_node, namespace=where)
-    if not dataclasses.is_dataclass(cls):
-        raise TypeError(f"{cls!r} is not a dataclass.")
+    return _register_dataclass(cls, registry.name_or_global(where))
+
+
+def _register_dataclass(cls: Any, name: str) -> Any:
+    is_dataclass: bool = dataclasses.is_dataclass(cls)
+    if not is_dataclass:
+        raise TypeError(f"{cls!r} is not a dataclass")
     if FIELDS in vars(cls):
-        raise TypeError(f"{_DECORATOR} cannot be applied to {cls!r} more than once.")
-    declared = vars(cls)["__dataclass_fields__"].values()
-    if any(one._field_type.name == "_FIELD_INITVAR" for one in declared):
-        use = "`optree.register_pytree_node()` or `optree.register_pytree_node_class()`"
-        told = f"has `InitVar` field(s) and cannot round-trip. Use {use}."
-        raise TypeError(f"{cls!r} {told}")
-    name = registry.name_or_global(where)
-    marked: Any = cls
-    registry.check_new(marked, name)
-    children: dict[str, Any] = {}
-    others: dict[str, Any] = {}
-    for one in dataclasses.fields(cls):
-        is_child = one.metadata.get("pytree_node", True)
-        if one.init:
-            (children if is_child else others)[one.name] = one
-        elif is_child:
-            told = f"PyTree node field {one.name!r} must be included in `__init__()`."
-            raise TypeError(told)
-    setattr(marked, FIELDS, tuple(map(MappingProxyType, (children, others))))
+        raise TypeError(f"{cls!r} is registered already")
+    registry.check_new(cls, name)
+    children, others = _children_and_others(cls)
+    setattr(cls, FIELDS, (MappingProxyType(children), MappingProxyType(others)))
 
     def flatten(node: Any) -> Any:
-        values = tuple([getattr(node, name) for name in children])
-        return values, tuple([(name, getattr(node, name)) for name in others])
+        values = [getattr(node, name) for name in children]
+        static_values = [(name, getattr(node, name)) for name in others]
+        return tuple(values), tuple(static_values)
 
-    def unflatten(data: Any, values: Any) -> Any:
-        return marked(**dict(zip(children, values, strict=True)), **dict(data))
+    def unflatten(static_values: Any, values: Any) -> Any:
+        child_values = zip(children, values, strict=True)
+        return cls(**dict(child_values), **dict(static_values))
 
-    return registry.put(cls, name, flatten, unflatten, DataclassEntry, tuple(children))
+    registry.put_rule(
+        cls,
+        name,
+        flatten,
+        unflatten,
+        path_entry_type=DataclassEntry,
+        names=tuple(children),
+    )
+    return cls
+
+
+def _children_and_others(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the fields that are children, and the others of the constructor.
+
+    Raises:
+        TypeError: The constructor does not take a child, or takes what is no field.
+    """
+    children: dict[str, Any] = {}
+    others: dict[str, Any] = {}
+    all_fields = dataclasses.fields(cls)
+    for one in all_fields:
+        is_child = one.metadata.get("pytree_node", True)
+        if is_child and not one.init:
+            raise TypeError(f"`__init__` of {cls!r} must take the child {one.name!r}")
+        if is_child:
+            children[one.name] = one
+        elif one.init:
+            others[one.name] = one
+    # An `InitVar` cannot be read from a node, so the node could not be rebuilt.
+    pseudo_fields = vars(cls)["__dataclass_fields__"].keys() - {
+        one.name for one in all_fields
+    }
+    if not pseudo_fields.isdisjoint(inspect.signature(cls).parameters):
+        raise TypeError(f"{cls!r} has an InitVar, and cannot be rebuilt")
+    return children, others

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
@@ -13,11 +14,16 @@ from .registry import GLOBAL_NAMESPACE, register_pytree_node_class
 from .typing import CustomTreeNode, T
 
 
-__all__ = ["partial", "reduce"]
+if sys.version_info >= (3, 14):
+    from functools import Placeholder
+
+    __all__ = ["Placeholder", "partial", "reduce"]
+else:
+    __all__ = ["partial", "reduce"]
 
 
 @register_pytree_node_class(namespace=GLOBAL_NAMESPACE)
-class partial(functools.partial[Any], CustomTreeNode[T]):  # its name
+class partial(functools.partial[Any], CustomTreeNode[T]):  # noqa: N801  # its name in optree
     """A `functools.partial` whose arguments are leaves and whose function is not.
 
     Args:

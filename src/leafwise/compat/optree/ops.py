@@ -1,6 +1,6 @@
-"""The functions on trees, by optree's names and arguments.
+"""The functions on trees and on structures, by optree's names and arguments.
 
-The functions on structures are in `treespecs`. The options that most functions share:
+The options that most functions share:
 
     is_leaf: A predicate that is called on each node, from the root down; nodes for
         which it is true are leaves.
@@ -13,23 +13,102 @@ from __future__ import annotations
 
 import builtins
 import functools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple
 
 from ..._records import MISSING
 from ..._text import short_repr
-from ...core.context import Context
 from ...core.matching import Difference, differences
-from ...core.treedef import PyTreeDef
-from ...core.walk import iter_leaves, map_leaves
+from ...core.treedef import PyTreeDef, code_of
 from ...ops.reshape import common_columns, common_trees
-from .accessors import PyTreeAccessor, PyTreeEntry, PyTreeKind
-from .context import Walk, options, options_by_name
-from .kinds import accessors_of, entry_class, kind_of, metadata, paths_of
-from .registry import unflatten_by
-from .spec import PyTreeSpec, joined
-from .treespecs import *
+from ._context import Function, Walk, options, options_by_name
+from ._makers import (
+    treespec_defaultdict,
+    treespec_deque,
+    treespec_dict,
+    treespec_from_collection,
+    treespec_frozendict,
+    treespec_leaf,
+    treespec_list,
+    treespec_namedtuple,
+    treespec_none,
+    treespec_ordereddict,
+    treespec_structseq,
+    treespec_tuple,
+)
+from ._nodes import PyTreeKind, Unflatten, kind_of, metadata
+from ._treespec import PyTreeSpec, joined_namespace
+from .accessors import PyTreeAccessor, PyTreeEntry, accessors_of, entry_class, paths_of
 
+
+__all__ = [
+    "MAX_RECURSION_DEPTH",
+    "NONE_IS_LEAF",
+    "NONE_IS_NODE",
+    "all_leaves",
+    "broadcast_common",
+    "broadcast_prefix",
+    "prefix_errors",
+    "tree_accessors",
+    "tree_all",
+    "tree_any",
+    "tree_broadcast_common",
+    "tree_broadcast_map",
+    "tree_broadcast_map_with_accessor",
+    "tree_broadcast_map_with_path",
+    "tree_broadcast_prefix",
+    "tree_flatten",
+    "tree_flatten_one_level",
+    "tree_flatten_with_accessor",
+    "tree_flatten_with_path",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
+    "tree_map",
+    "tree_map_",
+    "tree_map_with_accessor",
+    "tree_map_with_accessor_",
+    "tree_map_with_path",
+    "tree_map_with_path_",
+    "tree_max",
+    "tree_min",
+    "tree_partition",
+    "tree_paths",
+    "tree_reduce",
+    "tree_replace_nones",
+    "tree_structure",
+    "tree_sum",
+    "tree_transpose",
+    "tree_transpose_map",
+    "tree_transpose_map_with_accessor",
+    "tree_transpose_map_with_path",
+    "tree_unflatten",
+    "treespec_accessors",
+    "treespec_child",
+    "treespec_children",
+    "treespec_defaultdict",
+    "treespec_deque",
+    "treespec_dict",
+    "treespec_entries",
+    "treespec_entry",
+    "treespec_from_collection",
+    "treespec_frozendict",
+    "treespec_is_leaf",
+    "treespec_is_one_level",
+    "treespec_is_prefix",
+    "treespec_is_strict_leaf",
+    "treespec_is_suffix",
+    "treespec_leaf",
+    "treespec_list",
+    "treespec_namedtuple",
+    "treespec_none",
+    "treespec_one_level",
+    "treespec_ordereddict",
+    "treespec_paths",
+    "treespec_structseq",
+    "treespec_transform",
+    "treespec_tuple",
+]
 
 MAX_RECURSION_DEPTH: Final = 1000
 """How deep optree goes. Here there is no such limit."""
@@ -82,33 +161,36 @@ def tree_unflatten(treespec: PyTreeSpec, leaves: Iterable[Any]) -> Any:
 
 
 @options
-def tree_iter(walk: Walk, tree: Any, /) -> Iterator[Any]:
+def tree_iter(walk: Walk, tree: Any, /) -> Iterable[Any]:
     """Return an iterator over the leaves that walks the tree only as far as needed."""
-    return iter_leaves(tree, walk.context.view, walk.context.stop)
+    return walk.iter_leaves(tree)
 
 
 @options
 def tree_leaves(walk: Walk, tree: Any, /) -> list[Any]:
     """Return the leaves of a tree."""
-    return walk.context.flatten(tree)[0]
+    return walk.leaves(tree)
 
 
 @options
 def tree_structure(walk: Walk, tree: Any, /) -> PyTreeSpec:
     """Return the structure of a tree."""
-    return walk.flatten(tree)[1]
+    _, spec = walk.flatten(tree)
+    return spec
 
 
 @options
 def tree_paths(walk: Walk, tree: Any, /) -> list[tuple[Any, ...]]:
     """Return the path to each leaf."""
-    return walk.flatten(tree)[1].paths()
+    _, treedef = walk.context.flatten(tree)
+    return paths_of(treedef)
 
 
 @options
 def tree_accessors(walk: Walk, tree: Any, /) -> list[PyTreeAccessor]:
     """Return the accessor of each leaf."""
-    return walk.flatten(tree)[1].accessors()
+    _, treedef = walk.context.flatten(tree)
+    return accessors_of(treedef)
 
 
 @options
@@ -125,53 +207,73 @@ def all_leaves(walk: Walk, iterable: Iterable[Any], /) -> bool:
 
 # ------------------------------------------------------------------------------- map
 
-Lead = Callable[[PyTreeDef], list[Any]] | None
+
+@options_by_name
+def tree_map(walk: Walk, func: Function, tree: Any, /, *rests: Any) -> Any:
+    """Call a function on the leaves at each place of trees."""
+    results, treedef = walk.map(func, tree, rests, None)
+    return treedef.unflatten(results)
 
 
-def _results(
-    func: Callable[..., Any], columns: list[list[Any]], treedef: PyTreeDef, lead: Lead
-) -> list[Any]:
-    columns = columns if lead is None else [lead(treedef), *columns]
-    return map_leaves(func, columns, treedef._code)
+@options_by_name
+def tree_map_(walk: Walk, func: Function, tree: Any, /, *rests: Any) -> Any:
+    """The same as `tree_map`; returns the tree."""
+    walk.map(func, tree, rests, None)
+    return tree
 
 
-def _mapper(name: str) -> Callable[..., Any]:
-    """Return the function of a name that maps over the leaves of trees.
-
-    Its name tells whether the mapped function takes paths or accessors first, whether
-    all trees are broadcast, and whether the first tree is returned.
-    """
-    lead, first = _lead(name)
-
-    def mapper(walk: Walk, func: Callable[..., Any], tree: Any, /, *rests: Any) -> Any:
-        if "broadcast" in name:
-            found, treedef = common_columns((tree, *rests), walk.context)
-        else:
-            found, treedef = walk.context.columns(tree, rests)
-        results = _results(func, found, treedef, lead)
-        return tree if name.endswith("_") else treedef.unflatten(results)
-
-    mapper.__name__ = mapper.__qualname__ = name
-    mapper.__doc__ = f"Call a function on {first}the leaves of trees, side by side."
-    return options_by_name(mapper)
+@options_by_name
+def tree_map_with_path(walk: Walk, func: Function, tree: Any, /, *rests: Any) -> Any:
+    """Call a function on the path and the leaves at each place."""
+    results, treedef = walk.map(func, tree, rests, paths_of)
+    return treedef.unflatten(results)
 
 
-def _lead(name: str) -> tuple[Lead, str]:
-    """Return what the mapped function takes first, and that in words."""
-    if "_with_path" in name:
-        return paths_of, "the path and "
-    return (accessors_of, "the accessor and ") if "_with_a" in name else (None, "")
+@options_by_name
+def tree_map_with_path_(walk: Walk, func: Function, tree: Any, /, *rests: Any) -> Any:
+    """The same as `tree_map_with_path`; returns the tree."""
+    walk.map(func, tree, rests, paths_of)
+    return tree
 
 
-tree_map = _mapper("tree_map")
-tree_map_ = _mapper("tree_map_")
-tree_map_with_path = _mapper("tree_map_with_path")
-tree_map_with_path_ = _mapper("tree_map_with_path_")
-tree_map_with_accessor = _mapper("tree_map_with_accessor")
-tree_map_with_accessor_ = _mapper("tree_map_with_accessor_")
-tree_broadcast_map = _mapper("tree_broadcast_map")
-tree_broadcast_map_with_path = _mapper("tree_broadcast_map_with_path")
-tree_broadcast_map_with_accessor = _mapper("tree_broadcast_map_with_accessor")
+@options_by_name
+def tree_map_with_accessor(
+    walk: Walk, func: Function, tree: Any, /, *rests: Any
+) -> Any:
+    """Call a function on the accessor and the leaves at each place."""
+    results, treedef = walk.map(func, tree, rests, accessors_of)
+    return treedef.unflatten(results)
+
+
+@options_by_name
+def tree_map_with_accessor_(
+    walk: Walk, func: Function, tree: Any, /, *rests: Any
+) -> Any:
+    """The same as `tree_map_with_accessor`; returns the tree."""
+    walk.map(func, tree, rests, accessors_of)
+    return tree
+
+
+@options_by_name
+def tree_broadcast_map(walk: Walk, func: Function, tree: Any, /, *rests: Any) -> Any:
+    """Broadcast trees; call a function on the leaves at each place."""
+    return walk.broadcast_map(func, (tree, *rests), None)
+
+
+@options_by_name
+def tree_broadcast_map_with_path(
+    walk: Walk, func: Function, tree: Any, /, *rests: Any
+) -> Any:
+    """Broadcast trees; call a function on the path and the leaves at each place."""
+    return walk.broadcast_map(func, (tree, *rests), paths_of)
+
+
+@options_by_name
+def tree_broadcast_map_with_accessor(
+    walk: Walk, func: Function, tree: Any, /, *rests: Any
+) -> Any:
+    """Broadcast trees; call a function on the accessor and the leaves at each place."""
+    return walk.broadcast_map(func, (tree, *rests), accessors_of)
 
 
 def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
@@ -182,8 +284,11 @@ def tree_replace_nones(sentinel: Any, tree: Any, /, namespace: str = "") -> Any:
         >>> optree.tree_replace_nones(0, {"a": None, "b": [1, None]})
         {'a': 0, 'b': [1, 0]}
     """
-    options: Any = {"none_is_leaf": True, "namespace": namespace}
-    return tree_map(lambda x: sentinel if x is None else x, tree, **options)
+
+    def replace(leaf: Any) -> Any:
+        return sentinel if leaf is None else leaf
+
+    return tree_map(replace, tree, none_is_leaf=True, namespace=namespace)
 
 
 @options
@@ -203,11 +308,14 @@ def tree_partition(
         >>> optree.tree_partition(lambda x: x > 1, {"a": 1, "b": [2]})
         ({'a': None, 'b': [2]}, {'a': 1, 'b': [None]})
     """
-    leaves, spec = walk.flatten(tree)
-    pairs = [(leaf, bool(predicate(leaf))) for leaf in leaves]
-    first = [leaf if passes else fillvalue for leaf, passes in pairs]
-    other = [fillvalue if passes else leaf for leaf, passes in pairs]
-    return spec.unflatten(first), spec.unflatten(other)
+    leaves, treedef = walk.context.flatten(tree)
+    passing: list[Any] = []
+    others: list[Any] = []
+    for leaf in leaves:
+        passes = predicate(leaf)
+        passing.append(leaf if passes else fillvalue)
+        others.append(fillvalue if passes else leaf)
+    return treedef.unflatten(passing), treedef.unflatten(others)
 
 
 # ------------------------------------------------------------------------- transpose
@@ -229,67 +337,80 @@ def tree_transpose(
         TypeError: The tree has a different number of leaves.
         ValueError: The structures cannot be nested, or one has no leaves.
     """
-    none_is_leaf = outer_treespec.none_is_leaf
-    namespace = joined((outer_treespec, inner_treespec), "Tree structures")
-    outer_size, inner_size = outer_treespec.num_leaves, inner_treespec.num_leaves
+    namespace = joined_namespace((outer_treespec, inner_treespec))
+    outer_size = outer_treespec.num_leaves
+    inner_size = inner_treespec.num_leaves
     if not outer_size or not inner_size:
-        raise ValueError("Tree structures must have at least one leaf.")
-    leaves = tree_leaves(tree, is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
+        raise ValueError("the structures must have at least one leaf")
+    leaves = Walk(is_leaf, outer_treespec.none_is_leaf, namespace).leaves(tree)
     if len(leaves) != outer_size * inner_size:
         expected = short_repr(outer_treespec.compose(inner_treespec))
-        told = f"expected {expected}, got {len(leaves)} leaves"
-        raise TypeError(f"Tree structure mismatch: {told}.")
-    columns = (leaves[index::inner_size] for index in range(inner_size))
+        raise TypeError(f"the tree has {len(leaves)} leaves; expected {expected}")
+    columns = [leaves[index::inner_size] for index in range(inner_size)]
     return inner_treespec.unflatten(map(outer_treespec.unflatten, columns))
 
 
-def _transposing(name: str) -> Callable[..., Any]:
-    """Return a function that maps over the leaves and transposes the results."""
-    lead, first = _lead(name)
-
-    def mapper(
-        walk: Walk,
-        func: Callable[..., Any],
-        tree: Any,
-        /,
-        *rests: Any,
-        inner_treespec: PyTreeSpec | None = None,
-    ) -> Any:
-        columns, outer = walk.context.columns(tree, rests)
-        results = _results(func, columns, outer, lead)
-        if inner_treespec is None and not results:
-            raise ValueError(f"The outer structure must have a leaf, got {outer!r}.")
-        if (inner := inner_treespec) is None:
-            inner = walk.flatten(results[0])[1]
-        if not inner.num_leaves:
-            raise ValueError(f"The inner structure must have a leaf, got {inner!r}.")
-        rows = [inner.flatten_up_to(result) for result in results]
-        parts = zip(*rows, strict=True) if rows else [()] * inner.num_leaves
-        return inner.unflatten(map(outer.unflatten, parts))
-
-    mapper.__name__ = mapper.__qualname__ = name
-    mapper.__doc__ = f"""Call a function on {first}the leaves; transpose the results.
+@options_by_name
+def tree_transpose_map(
+    walk: Walk,
+    func: Function,
+    tree: Any,
+    /,
+    *rests: Any,
+    inner_treespec: PyTreeSpec | None = None,
+) -> Any:
+    """Call a function on the leaves at each place; transpose the results.
 
     `inner_treespec` is the structure of the results, by default that of the first one.
     """
-    return options_by_name(mapper)
+    return walk.transpose_map(func, tree, rests, inner_treespec, None)
 
 
-tree_transpose_map = _transposing("tree_transpose_map")
-tree_transpose_map_with_path = _transposing("tree_transpose_map_with_path")
-tree_transpose_map_with_accessor = _transposing("tree_transpose_map_with_accessor")
+@options_by_name
+def tree_transpose_map_with_path(
+    walk: Walk,
+    func: Function,
+    tree: Any,
+    /,
+    *rests: Any,
+    inner_treespec: PyTreeSpec | None = None,
+) -> Any:
+    """Call a function on the path and the leaves at each place; transpose the results.
+
+    `inner_treespec` is the structure of the results, by default that of the first one.
+    """
+    return walk.transpose_map(func, tree, rests, inner_treespec, paths_of)
+
+
+@options_by_name
+def tree_transpose_map_with_accessor(
+    walk: Walk,
+    func: Function,
+    tree: Any,
+    /,
+    *rests: Any,
+    inner_treespec: PyTreeSpec | None = None,
+) -> Any:
+    """Call a function on accessor and leaves at each place; transpose the results.
+
+    `inner_treespec` is the structure of the results, by default that of the first one.
+    """
+    return walk.transpose_map(func, tree, rests, inner_treespec, accessors_of)
 
 
 # ------------------------------------------------------------------------- broadcast
 
 
-def _covered(
-    context: Context, prefix_tree: Any, full_tree: Any
+def _prefix_parts(
+    walk: Walk, prefix_tree: Any, full_tree: Any
 ) -> tuple[list[tuple[Any, PyTreeDef]], PyTreeDef]:
-    """Return the leaves of a prefix, with what they cover, and its structure."""
-    (leaves, parts), treedef = context.columns(prefix_tree, (full_tree,))
-    below = [context.flatten(part)[1] for part in parts]
-    return [*zip(leaves, below, strict=True)], treedef
+    """Return each leaf of a prefix with the structure below it, and its structure."""
+    (leaves, subtrees), treedef = walk.context.columns(prefix_tree, (full_tree,))
+    parts = []
+    for leaf, subtree in zip(leaves, subtrees, strict=True):
+        _, part = walk.context.flatten(subtree)
+        parts.append((leaf, part))
+    return parts, treedef
 
 
 @options
@@ -302,16 +423,16 @@ def tree_broadcast_prefix(walk: Walk, prefix_tree: Any, full_tree: Any, /) -> An
     Raises:
         ValueError: The tree is not a prefix.
     """
-    pairs, treedef = _covered(walk.context, prefix_tree, full_tree)
-    parts = [part.unflatten([leaf] * part.num_leaves) for leaf, part in pairs]
-    return treedef.unflatten(parts)
+    parts, treedef = _prefix_parts(walk, prefix_tree, full_tree)
+    subtrees = [part.unflatten([leaf] * part.num_leaves) for leaf, part in parts]
+    return treedef.unflatten(subtrees)
 
 
 @options
 def broadcast_prefix(walk: Walk, prefix_tree: Any, full_tree: Any, /) -> list[Any]:
     """Return the leaves of `tree_broadcast_prefix`."""
-    pairs, _ = _covered(walk.context, prefix_tree, full_tree)
-    return [leaf for leaf, part in pairs for _ in range(part.num_leaves)]
+    parts, _ = _prefix_parts(walk, prefix_tree, full_tree)
+    return [leaf for leaf, part in parts for _ in range(part.num_leaves)]
 
 
 @options
@@ -333,8 +454,8 @@ def broadcast_common(
     Raises:
         ValueError: Both have nodes at one place that do not pair.
     """
-    (first, other), _ = common_columns((tree, other_tree), walk.context)
-    return first, other
+    (leaves, other_leaves), _ = common_columns((tree, other_tree), walk.context)
+    return leaves, other_leaves
 
 
 # ------------------------------------------------------------------------------ folds
@@ -342,55 +463,69 @@ def broadcast_common(
 
 @options_by_name
 def tree_reduce(
-    walk: Walk, func: Callable[[Any, Any], Any], tree: Any, /, initial: Any = MISSING
+    walk: Walk, func: Function, tree: Any, /, initial: Any = MISSING
 ) -> Any:
     """Fold the leaves from left to right.
 
     Raises:
         TypeError: There are no leaves and no initial value.
     """
-    start = () if initial is MISSING else (initial,)
-    return functools.reduce(func, walk.context.flatten(tree)[0], *start)
+    leaves = walk.leaves(tree)
+    if initial is MISSING:
+        return functools.reduce(func, leaves)
+    return functools.reduce(func, leaves, initial)
 
 
 @options_by_name
 def tree_sum(walk: Walk, tree: Any, /, start: Any = 0) -> Any:
     """Sum the leaves; a str or bytes as the start concatenates them."""
-    leaves, _ = walk.context.flatten(tree)
+    leaves = walk.leaves(tree)
     if isinstance(start, str | bytes | bytearray):
         empty: Any = type(start)()
         return start + empty.join(leaves)
     return builtins.sum(leaves, start)
 
 
-def _extreme(choose: Callable[..., Any], name: str) -> Callable[..., Any]:
-    """Return a function that returns the largest or the smallest leaf."""
+@options_by_name
+def tree_max(
+    walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
+) -> Any:
+    """Return the largest leaf.
 
-    def extreme(
-        walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
-    ) -> Any:
-        given = {} if default is MISSING else {"default": default}
-        return choose(walk.context.flatten(tree)[0], key=key, **given)
-
-    extreme.__name__ = extreme.__qualname__ = name
-    extreme.__doc__ = f"Return the {choose.__name__} of the leaves."
-    return options_by_name(extreme)
+    Raises:
+        ValueError: There are no leaves and no default.
+    """
+    leaves = walk.leaves(tree)
+    if default is MISSING:
+        return builtins.max(leaves, key=key)
+    return builtins.max(leaves, key=key, default=default)
 
 
-tree_max = _extreme(builtins.max, "tree_max")
-tree_min = _extreme(builtins.min, "tree_min")
+@options_by_name
+def tree_min(
+    walk: Walk, tree: Any, /, *, default: Any = MISSING, key: Any = None
+) -> Any:
+    """Return the smallest leaf.
+
+    Raises:
+        ValueError: There are no leaves and no default.
+    """
+    leaves = walk.leaves(tree)
+    if default is MISSING:
+        return builtins.min(leaves, key=key)
+    return builtins.min(leaves, key=key, default=default)
 
 
 @options_by_name
 def tree_all(walk: Walk, tree: Any, /) -> bool:
     """Return whether all leaves are true."""
-    return builtins.all(iter_leaves(tree, walk.context.view, walk.context.stop))
+    return builtins.all(walk.iter_leaves(tree))
 
 
 @options_by_name
 def tree_any(walk: Walk, tree: Any, /) -> bool:
     """Return whether any leaf is true."""
-    return builtins.any(iter_leaves(tree, walk.context.view, walk.context.stop))
+    return builtins.any(walk.iter_leaves(tree))
 
 
 # -------------------------------------------------------------------------- one level
@@ -430,19 +565,19 @@ def tree_flatten_one_level(walk: Walk, tree: Any, /) -> FlattenOneLevelOutputEx:
     """
     rule = walk.context.rule_of(tree)
     if rule is None:
-        raise ValueError(f"Cannot flatten leaf-type: {type(tree)} (node: {tree!r}).")
+        raise ValueError(f"a leaf has no children: {short_repr(tree)}")
     children, aux = rule.flatten(tree)
     arity = len(children)
-    found = FlattenOneLevelOutputEx(
-        [*children],
+    node = FlattenOneLevelOutputEx(
+        list(children),
         metadata(rule, aux),
         tuple(rule.bare_keys(aux, arity)),
-        unflatten_by(rule, aux),
+        Unflatten(rule),
     )
-    found.type, found.kind = type(tree), kind_of(rule)
-    entry = PyTreeEntry if tree is None else entry_class(rule, aux, arity)
-    found.path_entry_type = entry
-    return found
+    node.type = type(tree)
+    node.kind = kind_of(rule)
+    node.path_entry_type = entry_class(rule, aux, arity)
+    return node
 
 
 @options
@@ -458,35 +593,48 @@ def prefix_errors(
         >>> from leafwise.compat import optree
         >>> (make,) = optree.prefix_errors({"a": [0]}, {"a": (0,)})
         >>> print(make("in_axes"))
-        pytree structure error: different types at key path
-            in_axes['a']
-        prefix: list of length 1
-        full tree: tuple of length 1
+        pytree structure error at in_axes['a']
+        expected: list of length 1
+        got: tuple of length 1
     """
-    treedef = walk.context.flatten(prefix_tree)[1]
-    found = differences(treedef._code, full_tree, walk.context.view)
-    given = walk, prefix_tree, full_tree
-    return [functools.partial(_prefix_error, *given, one) for one in found]
+    _, treedef = walk.context.flatten(prefix_tree)
+    mismatches = differences(code_of(treedef), full_tree, walk.context.view)
+    return [functools.partial(_prefix_error, one) for one in _topmost(mismatches)]
 
 
-def _prefix_error(
-    walk: Walk, prefix_tree: Any, full_tree: Any, difference: Difference, name: str
-) -> ValueError:
-    path, where = difference.path, walk.context.view.mode.namespace
-    nodes = [path(tree, namespace=where) for tree in (prefix_tree, full_tree)]
-    rule, other = [walk.context.rule_of(node) for node in nodes]
-    what = "types"
-    if rule and other and rule.pairs_by_key and other.pairs_by_key:
-        what = "pytree keys"
-    elif rule and rule is other:
-        sizes = {len(rule.flatten(node)[0]) for node in nodes}
-        what = "pytree metadata" if len(sizes) == 1 else "numbers of pytree children"
-    at = f"{name}{path}" if path else f"{name} tree root"
+def _topmost(mismatches: list[Difference]) -> list[Difference]:
+    """Return the differences that are in no other one: optree looks no further."""
+    topmost: list[Difference] = []
+    for one in mismatches:  # those in a node come right after it
+        last = topmost[-1].path if topmost else None
+        if last is None or one.path[: len(last)] != last:
+            topmost.append(one)
+    return topmost
+
+
+def _prefix_error(difference: Difference, name: str) -> ValueError:
     return ValueError(
-        f"pytree structure error: different {what} at key path\n    {at}\n"
-        f"prefix: {difference.expected}\nfull tree: {difference.actual}"
+        f"pytree structure error at {name}{difference.path}\n"
+        f"expected: {difference.expected}\ngot: {difference.actual}"
     )
 
 
-_PUBLIC = ("tree_", "treespec_", "broadcast_", "prefix_", "all_", "MAX_", "NONE_")
-__all__ = [*sorted(name for name in globals() if name.startswith(_PUBLIC))]  # pyright: ignore[reportUnsupportedDunderAll]
+# ------------------------------------------------------------------------- structures
+
+treespec_paths = PyTreeSpec.paths
+treespec_accessors = PyTreeSpec.accessors
+treespec_entries = PyTreeSpec.entries
+treespec_entry = PyTreeSpec.entry
+treespec_children = PyTreeSpec.children
+treespec_child = PyTreeSpec.child
+treespec_one_level = PyTreeSpec.one_level
+treespec_transform = PyTreeSpec.transform
+treespec_is_leaf = PyTreeSpec.is_leaf
+treespec_is_one_level = PyTreeSpec.is_one_level
+treespec_is_prefix = PyTreeSpec.is_prefix
+treespec_is_suffix = PyTreeSpec.is_suffix
+
+
+def treespec_is_strict_leaf(treespec: PyTreeSpec, /) -> bool:
+    """Return whether this is a leaf."""
+    return treespec.is_leaf(strict=True)

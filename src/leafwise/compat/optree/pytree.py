@@ -2,33 +2,101 @@
 
 from __future__ import annotations
 
-import functools as _functools
+import builtins
 import inspect
 import sys
+from functools import partial
 from types import FunctionType, ModuleType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any
 
-from . import accessors, dataclasses, functools, ops, registry
-from .spec import PyTreeSpec
+from . import dataclasses, functools
+from ._nodes import PyTreeKind
+from ._treespec import PyTreeSpec
+from .accessors import PyTreeEntry
+from .ops import tree_accessors as accessors
+from .ops import tree_all as all
+from .ops import tree_any as any
+from .ops import tree_broadcast_common as broadcast_common
+from .ops import tree_broadcast_map as broadcast_map
+from .ops import tree_broadcast_map_with_accessor as broadcast_map_with_accessor
+from .ops import tree_broadcast_map_with_path as broadcast_map_with_path
+from .ops import tree_broadcast_prefix as broadcast_prefix
+from .ops import tree_flatten as flatten
+from .ops import tree_flatten_one_level as flatten_one_level
+from .ops import tree_flatten_with_accessor as flatten_with_accessor
+from .ops import tree_flatten_with_path as flatten_with_path
+from .ops import tree_is_leaf as is_leaf
+from .ops import tree_iter as iter
+from .ops import tree_leaves as leaves
+from .ops import tree_map as map
+from .ops import tree_map_ as map_
+from .ops import tree_map_with_accessor as map_with_accessor
+from .ops import tree_map_with_accessor_ as map_with_accessor_
+from .ops import tree_map_with_path as map_with_path
+from .ops import tree_map_with_path_ as map_with_path_
+from .ops import tree_max as max
+from .ops import tree_min as min
+from .ops import tree_partition as partition
+from .ops import tree_paths as paths
+from .ops import tree_reduce as reduce
+from .ops import tree_replace_nones as replace_nones
+from .ops import tree_structure as structure
+from .ops import tree_sum as sum
+from .ops import tree_transpose as transpose
+from .ops import tree_transpose_map as transpose_map
+from .ops import tree_transpose_map_with_accessor as transpose_map_with_accessor
+from .ops import tree_transpose_map_with_path as transpose_map_with_path
+from .ops import tree_unflatten as unflatten
+from .registry import dict_insertion_ordered, name_or_global
+from .registry import register_pytree_node as register_node
+from .registry import register_pytree_node_class as register_node_class
+from .registry import unregister_pytree_node as unregister_node
 
 
-_TREES: Final = tuple(name for name in ops.__all__ if name.startswith("tree_"))
-_NAMES: Final = {
-    "PyTreeEntry": accessors.PyTreeEntry,
-    "PyTreeKind": accessors.PyTreeKind,
-    "PyTreeSpec": PyTreeSpec,
-    "dict_insertion_ordered": registry.dict_insertion_ordered,
-    "register_node": registry.register_pytree_node,
-    "register_node_class": registry.register_pytree_node_class,
-    "unregister_node": registry.unregister_pytree_node,
-    **{name.removeprefix("tree_"): getattr(ops, name) for name in _TREES},
-}
-globals().update(_NAMES)
-__all__ = [*_NAMES, "reexport"]  # pyright: ignore[reportUnsupportedDunderAll]
-
-if TYPE_CHECKING:
-
-    def __getattr__(name: str) -> Any: ...
+__all__ = [
+    "PyTreeEntry",
+    "PyTreeKind",
+    "PyTreeSpec",
+    "accessors",
+    "all",
+    "any",
+    "broadcast_common",
+    "broadcast_map",
+    "broadcast_map_with_accessor",
+    "broadcast_map_with_path",
+    "broadcast_prefix",
+    "dict_insertion_ordered",
+    "flatten",
+    "flatten_one_level",
+    "flatten_with_accessor",
+    "flatten_with_path",
+    "is_leaf",
+    "iter",
+    "leaves",
+    "map",
+    "map_",
+    "map_with_accessor",
+    "map_with_accessor_",
+    "map_with_path",
+    "map_with_path_",
+    "max",
+    "min",
+    "partition",
+    "paths",
+    "reduce",
+    "reexport",
+    "register_node",
+    "register_node_class",
+    "replace_nones",
+    "structure",
+    "sum",
+    "transpose",
+    "transpose_map",
+    "transpose_map_with_accessor",
+    "transpose_map_with_path",
+    "unflatten",
+    "unregister_node",
+]
 
 
 def reexport(*, namespace: str, module: str | None = None) -> Any:
@@ -57,35 +125,39 @@ def reexport(*, namespace: str, module: str | None = None) -> Any:
         >>> tree.structure(State("dna"))
         PyTreeSpec(CustomTreeNode(State[()], [*]), namespace='doc-app')
     """
-    registry.name_or_global(namespace)
+    name_or_global(namespace)
     if module is None:
-        module = f"{sys._getframe(1).f_globals.get('__name__', '__main__')}.pytree"
-    if not all(map(str.isidentifier, module.split("."))):
-        raise ValueError(f"invalid module name: {module!r}")
+        caller = sys._getframe(1).f_globals  # noqa: SLF001  # as `namedtuple` does
+        module = f"{caller.get('__name__', '__main__')}.pytree"
+    if not builtins.all(part.isidentifier() for part in module.split(".")):
+        raise ValueError(f"no module can have the name {module!r}")
     if module in sys.modules:
-        raise ValueError(f"module {module!r} already exists")
-    parts = {"": sys.modules[__name__], "dataclasses": dataclasses}
-    parts["functools"] = functools
-    whole: Any = None
-    for part, original in parts.items():
-        made: Any = ModuleType(f"{module}.{part}".rstrip("."))
-        made.__all__ = [name for name in original.__all__ if name != "reexport"]
-        for name in made.__all__:
-            setattr(made, name, _bound(getattr(original, name), namespace))
-        sys.modules[made.__name__] = made
-        whole = whole or made
-        if part:
-            setattr(whole, part, made)
-    return whole
+        raise ValueError(f"the module {module!r} exists already")
+    bound: Any = _bound_module(sys.modules[__name__], module, namespace)
+    bound.dataclasses = _bound_module(dataclasses, f"{module}.dataclasses", namespace)
+    bound.functools = _bound_module(functools, f"{module}.functools", namespace)
+    return bound
+
+
+def _bound_module(original: ModuleType, name: str, namespace: str) -> ModuleType:
+    """Make a module whose functions have another default for their namespace."""
+    module: Any = ModuleType(name)
+    module.__all__ = [public for public in original.__all__ if public != "reexport"]
+    for public_name in module.__all__:
+        value = getattr(original, public_name)
+        setattr(module, public_name, _bound(value, namespace))
+    sys.modules[name] = module
+    return module  # type: ignore[no-any-return]  # a module
 
 
 def _bound(value: Any, namespace: str) -> Any:
     """Return a function with another default for its namespace."""
-    is_function = isinstance(value, FunctionType)
-    if not is_function or "namespace" not in inspect.signature(value).parameters:
+    if not isinstance(value, FunctionType):
         return value
-    made: Any = _functools.partial(value, namespace=namespace)
-    made.__doc__ = value.__doc__
-    if value is registry.register_pytree_node:
-        made.get = _bound(vars(value)["get"], namespace)
-    return made
+    if "namespace" not in inspect.signature(value).parameters:
+        return value
+    bound: Any = partial(value, namespace=namespace)
+    bound.__doc__ = value.__doc__
+    if value is register_node:
+        bound.get = _bound(vars(value)["get"], namespace)
+    return bound

@@ -1,9 +1,4 @@
-"""Registration by optree's names, in the registry of leafwise.
-
-Owns how a class is registered with a flatten function of optree's kind, what that may
-return, what is told of a registered class, and the context manager that changes the
-order of dicts.
-"""
+"""Registration by optree's names, in the registry of leafwise."""
 
 from __future__ import annotations
 
@@ -13,7 +8,7 @@ import functools
 import inspect
 import warnings
 from collections import namedtuple
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from operator import methodcaller
 from typing import Any, Final
@@ -23,14 +18,27 @@ from ...core.builtins import BUILTINS, BY_NAME
 from ...core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
 from ...core.node import Rule
 from ...core.register import FunctionRule
-from ...core.registry import EMPTY, GLOBAL, current, install
+from ...core.registry import EMPTY, GLOBAL, current, install, is_built_in_leaf
 from ...core.registry import unregister_pytree_node as unregister
-from . import accessors
-from .accessors import AutoEntry, PyTreeEntry, PyTreeKind, auto_class
-from .context import ordered, view
-from .forms import is_namedtuple_class, is_structseq_class
-from .kinds import ENTRIES, UNFLATTEN, kind_of, metadata
-from .kinds import DictMetaData as DictMetaData
+from ._context import ordered, view
+from ._nodes import DictMetaData as DictMetaData
+from ._nodes import (
+    PyTreeKind,
+    Unflatten,
+    is_namedtuple_class,
+    is_structseq_class,
+    kind_of,
+    metadata,
+)
+from .accessors import (
+    AutoEntry,
+    GetAttrEntry,
+    GetItemEntry,
+    PyTreeEntry,
+    auto_class,
+    registered_entry_class,
+)
+from .typing import StructSequence
 
 
 __all__ = [
@@ -41,8 +49,9 @@ __all__ = [
 ]
 
 
-GLOBAL_NAMESPACE: Final[Any] = object()
-globals()["__GLOBAL_NAMESPACE"] = GLOBAL_NAMESPACE  # its name in optree
+__GLOBAL_NAMESPACE: Final[Any] = object()
+GLOBAL_NAMESPACE: Final = __GLOBAL_NAMESPACE
+"""What is passed as the namespace to register a class globally."""
 
 
 # ------------------------------------------------------------------------------- rules
@@ -57,40 +66,21 @@ class OptreeRule(FunctionRule):
             the flatten function does not return them.
     """
 
-    path_entry_type: type[PyTreeEntry]
-    names: tuple[str, ...] | None
-
-    def __init__(
-        self,
-        cls: type,
-        flatten: Any,
-        unflatten: Any,
-        path_entry_type: type[PyTreeEntry],
-        names: tuple[str, ...] | None = None,
-        **given: Any,
-    ) -> None:
-        object.__setattr__(self, "path_entry_type", path_entry_type)
-        object.__setattr__(self, "names", names)
-        super().__init__(cls, flatten, unflatten, **given)
+    path_entry_type: type[PyTreeEntry] = AutoEntry
+    names: tuple[str, ...] | None = None
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
         """Return the keys that leafwise has for the entries."""
-        entries = aux[1]
+        _, entries = aux
         if entries is None:
             entries = range(arity) if self.names is None else self.names
-        return [*map(self._key, entries)]
-
-    def _key(self, entry: Any) -> Any:
-        chosen = self.path_entry_type
-        chosen = auto_class(self.cls) if chosen is AutoEntry else chosen
-        if issubclass(chosen, accessors.GetAttrEntry) and type(entry) is str:
-            return GetAttrKey(entry)
-        if issubclass(chosen, accessors.GetItemEntry):
-            return SequenceKey(entry) if type(entry) is int else DictKey(entry)
-        return FlattenedIndexKey(entry)
+        cls = self.path_entry_type
+        if cls is AutoEntry:
+            cls = auto_class(self.cls)
+        return [_key_of(cls, entry) for entry in entries]
 
     def checked(self, result: Any) -> tuple[Sequence[Any], Any]:
-        """Return children, metadata and keys of what the flatten function returned.
+        """Return children, metadata and entries of what the flatten function returned.
 
         Raises:
             RuntimeError: They are not two or three things, or not as many entries as
@@ -98,15 +88,29 @@ class OptreeRule(FunctionRule):
         """
         parts = tuple(result)
         if len(parts) not in (2, 3):
-            told = f"{self.cls!r} should return a 2- or 3-tuple, got {len(parts)}."
-            raise RuntimeError(f"PyTree custom flatten function for type {told}")
-        children, given = tuple(parts[0]), parts[2] if len(parts) == 3 else None
-        keys = None if given is None else tuple(given)
-        if keys is not None and len(keys) != len(children):
-            told = f"children ({len(children)}) and number of entries ({len(keys)})"
-            told = f"{self.cls!r} returned inconsistent number of {told}."
-            raise RuntimeError(f"PyTree custom flatten function for type {told}")
-        return children, (parts[1], keys)
+            raise RuntimeError(
+                f"the flatten function of {self.cls!r} must return children, metadata "
+                f"and optionally entries, got {len(parts)} things"
+            )
+        children = tuple(parts[0])
+        if len(parts) == 2 or parts[2] is None:
+            return children, (parts[1], None)
+        entries = tuple(parts[2])
+        if len(entries) != len(children):
+            raise RuntimeError(
+                f"the flatten function of {self.cls!r} returned {len(children)} "
+                f"children, but {len(entries)} entries"
+            )
+        return children, (parts[1], entries)
+
+
+def _key_of(cls: type[PyTreeEntry], entry: Any) -> Any:
+    """Return the key that leafwise has for an entry of a class."""
+    if issubclass(cls, GetAttrEntry) and type(entry) is str:
+        return GetAttrKey(entry)
+    if not issubclass(cls, GetItemEntry):
+        return FlattenedIndexKey(entry)
+    return SequenceKey(entry) if type(entry) is int else DictKey(entry)
 
 
 # ------------------------------------------------------------------------------ entries
@@ -134,54 +138,34 @@ class PyTreeNodeRegistryEntry:
     namespace: str = ""
 
 
-@dataclasses.dataclass(frozen=True)
-class _FlattenBy:
-    """Flattens nodes by a rule, as a flatten function of optree does."""
-
-    rule: Rule
-
-    def __call__(self, node: Any) -> tuple[Any, Any, Any]:
-        children, aux = self.rule.flatten(node)
-        keys = self.rule.bare_keys(aux, len(children))
-        return children, metadata(self.rule, aux), tuple(keys)
+def _flatten_by(rule: Rule, node: Any) -> tuple[Any, Any, Any]:
+    """Flatten a node by its rule, as a flatten function of optree does."""
+    children, aux = rule.flatten(node)
+    entries = rule.bare_keys(aux, len(children))
+    return children, metadata(rule, aux), tuple(entries)
 
 
-@dataclasses.dataclass(frozen=True)
-class _UnflattenBy:
-    """Rebuilds nodes by a rule, with this aux data if metadata does not suffice."""
-
-    rule: Rule
-    aux: Any = None
-
-    def __call__(self, data: Any, children: Iterable[Any]) -> Any:
-        return self.rule.unflatten(data if self.aux is None else self.aux, [*children])
+_FORMS: Final[dict[Any, Rule]] = {
+    namedtuple: BY_NAME["namedtuple"],
+    StructSequence: BY_NAME["structseq"],
+}
+"""What optree looks nodes up by that have no class of their own."""
 
 
-def unflatten_by(rule: Rule, aux: Any = None) -> Callable[[Any, Any], Any]:
-    """Return a function from metadata and children to a node.
-
-    Args:
-        rule: The rule.
-        aux: The aux data of a node, which is used where metadata is not enough.
-    """
-    if isinstance(rule, FunctionRule):
-        return rule.form.unflatten  # type: ignore[no-any-return]  # a function
-    return UNFLATTEN.get(kind_of(rule)) or _UnflattenBy(rule, aux)
-
-
-def _entry_of(rule: Rule) -> PyTreeNodeRegistryEntry:
-    """Return what optree tells of a rule."""
-    kind = kind_of(rule)
-    is_custom = kind is PyTreeKind.CUSTOM
-    is_given = isinstance(rule, FunctionRule) and getattr(rule, "names", None) is None
-    default: Any = AutoEntry if is_custom else ENTRIES.get(kind, PyTreeEntry)
+def _entry_of(rule: Rule, cls: Any) -> PyTreeNodeRegistryEntry:
+    """Return the registration that optree shows for the rule of a class."""
+    flatten: Callable[[Any], Any] = functools.partial(_flatten_by, rule)
+    unflatten: Callable[[Any, Any], Any] = Unflatten(rule)
+    if isinstance(rule, OptreeRule) and rule.names is None:
+        flatten = rule.form.flatten
+        unflatten = rule.form.unflatten
     return PyTreeNodeRegistryEntry(
-        rule.cls,
-        rule.form.flatten if is_given else _FlattenBy(rule),
-        unflatten_by(rule),
-        path_entry_type=getattr(rule, "path_entry_type", default),
-        kind=kind,
-        namespace=rule.namespace if is_custom else "",
+        cls,
+        flatten,
+        unflatten,
+        path_entry_type=registered_entry_class(rule) or AutoEntry,
+        kind=kind_of(rule),
+        namespace=rule.namespace,
     )
 
 
@@ -197,14 +181,16 @@ def _get(
     Returns:
         An entry, None for a class of leaves; or all entries by their classes.
     """
-    by_form = BY_NAME["namedtuple"] if cls is namedtuple else None
+    node_types = view(False, namespace)
     if cls is not None:
-        rule = by_form or view(False, namespace).resolve(cls)
-        return None if rule is None else _entry_of(rule)
-    rules = [one for one in BUILTINS.values() if kind_of(one) is not PyTreeKind.CUSTOM]
-    for name in dict.fromkeys((GLOBAL, namespace)):
-        rules += filter(None, _rules(name).values())
-    return {rule.cls: _entry_of(rule) for rule in rules}
+        rule = _FORMS.get(cls) or node_types.resolve(cls)
+        return None if rule is None else _entry_of(rule, cls)
+    rules = dict(_FORMS)
+    for node_class in (*BUILTINS, *_rules(GLOBAL), *_rules(namespace)):
+        rule = node_types.resolve(node_class)
+        if rule is not None:
+            rules[node_class] = rule
+    return {key: _entry_of(rule, key) for key, rule in rules.items()}
 
 
 # ------------------------------------------------------------------------- registration
@@ -220,9 +206,9 @@ def name_of(namespace: Any) -> str:
     if namespace is GLOBAL_NAMESPACE:
         return GLOBAL
     if not isinstance(namespace, str):
-        raise TypeError(f"The namespace must be a string, got {namespace!r}.")
+        raise TypeError(f"the namespace must be a string, got {namespace!r}")
     if namespace == "":
-        raise ValueError("The namespace cannot be an empty string.")
+        raise ValueError("the namespace must not be empty")
     return namespace
 
 
@@ -244,22 +230,24 @@ def class_and_namespace(cls: Any, namespace: Any) -> tuple[Any, Any]:
     """
     if cls is GLOBAL_NAMESPACE or isinstance(cls, str):
         if namespace is not None:
-            told = "Cannot specify `namespace` when the first argument is a string."
-            raise ValueError(told)
+            raise ValueError("the namespace is given twice")
         name_of(cls)
         return None, cls
     if namespace is None:
-        raise ValueError("Must specify `namespace` when the first argument is a class.")
+        raise ValueError("the namespace is missing")
     if cls is not None:
         check_class(cls)
     return cls, namespace
 
 
 def check_class(cls: object, base: type = object) -> None:
-    """Refuse what is not a class, or not one derived from `base`."""
+    """Raise an error for what is not a class, or not one derived from `base`.
+
+    Raises:
+        TypeError: It is not.
+    """
     if not isinstance(cls, type) or not issubclass(cls, base):
-        what = "class" if base is object else f"subclass of {base.__name__}"
-        raise TypeError(f"Expected a {what}, got {cls!r}.")
+        raise TypeError(f"expected a subclass of {base.__name__}, got {cls!r}")
 
 
 def register_pytree_node(
@@ -304,28 +292,39 @@ def register_pytree_node(
     name = name_of(namespace)
     for function in (flatten_func, unflatten_func):
         if not callable(function):
-            raise TypeError(f"Expected a function, got {typed_repr(function)}")
-
+            raise TypeError(f"expected a function, got {typed_repr(function)}")
     check_new(cls, name)
     if is_namedtuple_class(cls) or is_structseq_class(cls):
-        told = "is a subclass of `collections.namedtuple` or `PyStructSequence`"
-        warnings.warn(f"{cls!r} {told}, a node already.", UserWarning, stacklevel=2)
-    return put(cls, name, flatten_func, unflatten_func, path_entry_type)
+        message = f"{cls!r} is a node already, as a named tuple or struct sequence"
+        warnings.warn(message, UserWarning, stacklevel=2)
+    put_rule(cls, name, flatten_func, unflatten_func, path_entry_type=path_entry_type)
+    return cls
 
 
-def put(cls: Any, name: str, *how: Any) -> Any:
+def put_rule(
+    cls: type,
+    name: str,
+    flatten_func: Callable[[Any], Any],
+    unflatten_func: Callable[[Any, Any], Any],
+    **attributes: Any,
+) -> None:
     """Put the rule of a class into the registry.
 
     Args:
         cls: The class.
         name: The namespace.
-        *how: What `OptreeRule` takes beside the class.
+        flatten_func: Takes a node, returns children, metadata and optionally entries.
+        unflatten_func: Takes metadata and a tuple of children, returns a node.
+        **attributes: Attributes of the `OptreeRule`.
     """
 
-    def make(of: type, **given: Any) -> Rule:
-        return OptreeRule(of, *how, **given)
+    def make_rule(cls: type, **registration: Any) -> Rule:
+        return OptreeRule(
+            cls, flatten_func, unflatten_func, **attributes, **registration
+        )
 
-    return install(cls, make, name)
+    # optree lets one register a built-in leaf, as any class that is new to it
+    install(cls, make_rule, name, exist_ok=is_built_in_leaf(cls))
 
 
 def check_new(cls: type, name: str) -> None:
@@ -335,19 +334,10 @@ def check_new(cls: type, name: str) -> None:
         ValueError: It is a node already.
     """
     if cls in BUILTINS:
-        raise _error(cls, "is a built-in type and cannot be re-registered")
+        raise ValueError(f"{cls!r} is a built-in node type")
     rule = _rules(name).get(cls)
     if rule is not None:
-        told = f"is already registered in {_place(name)}. It was {rule.origin()}"
-        raise _error(cls, told)
-
-
-def _error(cls: type, told: str) -> ValueError:
-    return ValueError(f"PyTree type {cls!r} {told}.")
-
-
-def _place(name: str) -> str:
-    return f"namespace {name!r}" if name else "the global namespace"
+        raise ValueError(f"{cls!r} is registered already: it was {rule.origin()}")
 
 
 def _rules(name: str) -> Mapping[type, Rule | None]:
@@ -355,7 +345,7 @@ def _rules(name: str) -> Mapping[type, Rule | None]:
     return current.state.layers.get(name, EMPTY).rules
 
 
-register_pytree_node.get = _get  # type: ignore[attr-defined]  # as optree's has
+register_pytree_node.get = _get  # type: ignore[attr-defined]  # as in optree
 
 
 def register_pytree_node_class(
@@ -394,19 +384,19 @@ def register_pytree_node_class(
         return functools.partial(
             register_pytree_node_class, path_entry_type=path_entry_type, namespace=where
         )
-    chosen: Any = path_entry_type or getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
-    names = ("tree_flatten", "tree_unflatten")
-    if not all(hasattr(cls, f"__{name}__") for name in names):
-        if not all(hasattr(cls, name) for name in names):
-            wanted = "both `__tree_flatten__` and `__tree_unflatten__` methods"
-            raise TypeError(f"{cls!r} must define {wanted}.")
-        for name in names:
-            setattr(cls, f"__{name}__", inspect.getattr_static(cls, name))
+    if path_entry_type is None:
+        path_entry_type = getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
+    for name in ("tree_flatten", "tree_unflatten"):
+        if hasattr(cls, f"__{name}__"):
+            continue
+        if not hasattr(cls, name):
+            raise TypeError(f"{cls!r} has no method `__{name}__`")
+        setattr(cls, f"__{name}__", inspect.getattr_static(cls, name))
     return register_pytree_node(
         cls,
         methodcaller("__tree_flatten__"),
         cls.__tree_unflatten__,
-        path_entry_type=chosen,
+        path_entry_type=path_entry_type,
         namespace=where,
     )
 
@@ -429,13 +419,11 @@ def unregister_pytree_node(cls: type, /, *, namespace: str) -> PyTreeNodeRegistr
     """
     check_class(cls)
     name = name_of(namespace)
-    if cls in BUILTINS:
-        raise _error(cls, "is a built-in type and cannot be unregistered")
     rule = _rules(name).get(cls)
     if rule is None:
-        raise _error(cls, f"is not registered in {_place(name)}")
+        raise ValueError(f"{cls!r} is not registered in the namespace {name!r}")
     unregister(cls, namespace=name)
-    return _entry_of(rule)
+    return _entry_of(rule, cls)
 
 
 # --------------------------------------------------------------------- order of dicts
@@ -461,9 +449,16 @@ def dict_insertion_ordered(mode: bool, /, *, namespace: str) -> Generator[None]:
         [1, 2]
     """
     name = name_of(namespace)
-    before = name in ordered
-    (ordered.add if mode else ordered.discard)(name)
+    was_ordered = name in ordered
+    _set_ordered(name, mode)
     try:
         yield
     finally:
-        (ordered.add if before else ordered.discard)(name)
+        _set_ordered(name, was_ordered)
+
+
+def _set_ordered(name: str, mode: bool) -> None:
+    if mode:
+        ordered.add(name)
+    else:
+        ordered.discard(name)

@@ -4,15 +4,37 @@ from __future__ import annotations
 
 from typing import Any, Generic, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
-from . import forms
-from .accessors import PyTreeKind as PyTreeKind
-from .forms import *
-from .spec import PyTreeSpec
+from ._nodes import (
+    PyTreeKind,
+    is_namedtuple,
+    is_namedtuple_class,
+    is_namedtuple_instance,
+    is_structseq,
+    is_structseq_class,
+    is_structseq_instance,
+    namedtuple_fields,
+    structseq_fields,
+)
+from ._treespec import PyTreeSpec
 
 
-__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
-    *("CustomTreeNode", "FlattenFunc", "PyTree", "PyTreeDef", "PyTreeKind"),
-    *("PyTreeSpec", "PyTreeTypeVar", "UnflattenFunc", *forms.__all__),
+__all__ = [
+    "CustomTreeNode",
+    "FlattenFunc",
+    "PyTree",
+    "PyTreeDef",
+    "PyTreeKind",
+    "PyTreeSpec",
+    "PyTreeTypeVar",
+    "UnflattenFunc",
+    "is_namedtuple",
+    "is_namedtuple_class",
+    "is_namedtuple_instance",
+    "is_structseq",
+    "is_structseq_class",
+    "is_structseq_instance",
+    "namedtuple_fields",
+    "structseq_fields",
 ]
 
 PyTreeDef: TypeAlias = PyTreeSpec
@@ -48,14 +70,14 @@ class UnflattenFunc(Protocol[T]):  # type: ignore[misc]  # as optree's
 
 class _StructSequences(type):
     def __instancecheck__(cls, instance: object) -> bool:
-        return forms.is_structseq_instance(instance)
+        return is_structseq_instance(instance)
 
     def __subclasscheck__(cls, subclass: type) -> bool:
-        return forms.is_structseq_class(subclass)
+        return is_structseq_class(subclass)
 
 
 class StructSequence(tuple[T, ...], metaclass=_StructSequences):
-    """What struct sequences such as `time.struct_time` count as instances of."""
+    """The abstract class of struct sequences such as `time.struct_time`."""
 
     __slots__ = ()
 
@@ -74,10 +96,11 @@ class PyTree(Generic[T]):
 
     def __class_getitem__(cls, param: Any) -> Any:
         """Return the annotation of trees; trees of trees are trees."""
-        is_tree = getattr(param, "__origin__", None) is cls
-        return param if is_tree else super().__class_getitem__(param)  # type: ignore[misc]
+        if getattr(param, "__origin__", None) is cls:
+            return param
+        return super().__class_getitem__(param)  # type: ignore[misc]
 
 
-def PyTreeTypeVar(name: str, param: Any) -> Any:  # its name in optree
+def PyTreeTypeVar(name: str, param: Any) -> Any:  # noqa: N802  # its name
     """Return `PyTree[param]`; the name is that of the annotation in optree."""
     return PyTree[param]

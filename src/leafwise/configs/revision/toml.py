@@ -1,162 +1,399 @@
-"""A TOML text with another tree: tomlkit reads it, holds its entries and writes it.
+"""A TOML text with another tree: its statements as spans, and edits of these spans.
 
-A comment directly above a deleted key goes with it; what else tomlkit would lose or
-write in another form is refused.
+A statement is a header or a pair with its lines, and the comments directly above it.
+Each knows its path in the tree, so that tables may be in any order, in several parts,
+or there by dotted keys alone.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+import tomllib
+from collections import defaultdict
+from functools import cached_property
+from typing import Any, Final, NamedTuple
 
 from .. import formats
-from . import editor
-from .editor import GONE, Editor, RevisionError, same, scan, steps
+from ..documents import RevisionError
+from .changes import GONE, same, steps
+from .editor import Editor, Part, scan, start_of
 
 
 _STRING: Final = r'"""[\s\S]*?"""|\'\'\'[\s\S]*?\'\'\'|"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\''
 _COMMENT: Final = re.compile(rf"{_STRING}|(#[^\n]*)")
-_LAST_LINES: Final = re.compile(r"(?<=\n)(?:[ \t]*(?:#[^\n]*)?\n)*\Z")
-"""Comments at the end of a table, which are rather about the next one."""
 _TOKEN: Final = re.compile(
     r"(?:[\s,]|#[^\n]*)*((?P<open>[{\[])|(?P<close>[}\]])"
     rf"|(?:{_STRING}|\d[\d:-]+ \d[\d:.]+|[^\s,={{}}\[\]#]+)(?P<colon>\s*=)?)"
 )
+_NAME: Final = re.compile(r'"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'|[A-Za-z0-9_-]+')
+_NAMES: Final = rf"(?P<names>(?:{_NAME.pattern}|[ \t]*\.[ \t]*)+)"
+_HEADER: Final = re.compile(rf"[ \t]*(?P<brackets>\[\[?)[ \t]*{_NAMES}[ \t]*\]")
+_PAIR: Final = re.compile(rf"[ \t]*{_NAMES}[ \t]*=")
+_BARE: Final = re.compile(r"[A-Za-z0-9_-]+")
+_BLANK_LINES: Final = re.compile(r"(?:[ \t]*\n)*")
+
+Path = tuple[Any, ...]
+"""Keys, and positions in arrays of tables."""
 
 
-def remade(text: str, document: formats.Document, tree: Any) -> str:
-    """Return a TOML text with another tree; see `revise`."""
-    end = "" if text.endswith("\n") else "\n"
-    root = formats.toml_writer().parse(text + end)
-    if root.as_string() != text + end:
-        raise RevisionError("tomlkit does not reproduce its layout")
-    writer = _Editor(root.body)
-    writer.change_table([root.body], document.tree, tree)
-    made: str = root.as_string().removesuffix(end)
-    editor.check_values(formats.load(made, "toml").tree, tree)
-    writer.check_comments(_COMMENT, text, made)
-    return made
+class Statement(NamedTuple):
+    """A header, or a pair of a key and a value.
+
+    Attributes:
+        path: The path of the table or value.
+        section: For a pair, the path of the table whose header is above it.
+        names: The spans of the names in it.
+        start: Where it begins, with the comments directly above it.
+        end: Where its last line ends.
+        value: The value of a pair; None for a header.
+    """
+
+    path: Path
+    section: Path
+    names: list[tuple[int, int]]
+    start: int
+    end: int
+    value: Part | None
 
 
-class _Editor(Editor):
-    """Changes tables in place, and writes the values behind `=`.
+class TomlEditor(Editor):
+    """Writes a TOML text with another tree.
 
-    The body of a table is a list of keys and items; the key of comments and of blank
-    lines is None.
+    Args:
+        text: The text.
+
+    Attributes:
+        statements: The statements of the text.
+        below: By path, the statements that say something about it or what it holds.
+        last_pairs: By path of a header, the last pair below that header.
+        last_dotted: By path of a table, the last pair that names it in a dotted key.
+        edits: Spans, and what takes their place.
+        deleted: The statements that are deleted.
+        first_lines: By path of a table that has no header, its new pairs.
     """
 
     colon = " = "
 
-    def __init__(self, root: list[Any]) -> None:
-        super().__init__("")
-        self.root, self.kit = root, formats.toml_writer()
-        self.kinds = self.kit.items
+    def __init__(self, text: str) -> None:
+        self.ending = "" if text.endswith("\n") else "\n"
+        super().__init__(text + self.ending)
+        self.statements: list[Statement] = []
+        self.below: defaultdict[Path, list[Statement]] = defaultdict(list)
+        self.headers: dict[Path, Statement] = {}
+        self.pairs: dict[Path, Statement] = {}
+        self.last_pairs: dict[Path, Statement] = {}
+        self.last_dotted: dict[Path, Statement] = {}
+        self.edits: list[tuple[int, int, str]] = []
+        self.deleted: list[Statement] = []
+        self.first_lines: dict[Path, list[str]] = {}
+        self.read()
 
-    def change_table(self, bodies: list[list[Any]], old: Any, new: Any) -> None:
-        """Change a table, which may have several parts."""
-        for name, value in old.items():
-            places = [(body, n) for body in bodies for n, (key, _) in enumerate(body)
-                      if key is not None and key.key == name]  # fmt: skip
-            if name not in new:
-                for body, n in reversed(places):
-                    self.remove_key(body, n, value)
-            elif not same(value, new[name]):
-                self.change(places, value, new[name])
-        for name in new:
-            if name not in old:
-                self.add(bodies[-1], name, new[name])
+    # ------------------------------------------------------------------------- reading
 
-    def remove_key(self, body: list[Any], stop: int, value: Any) -> None:
-        """Remove an entry; comments at the top are rather about the file."""
-        start = stop
-        while start and isinstance(body[start - 1][1], self.kinds.Comment):
-            start -= 1
-        if start == 0 and body is self.root:
-            start = stop
-        rest = self.drop(body[start : stop + 1], value)
-        body[start : stop + 1] = [(None, self.kinds.Whitespace(rest, fixed=True))]
-
-    def drop(self, pairs: list[Any], value: Any) -> str:
-        """Note that entries are removed; return the comments behind that stay."""
-        removed = self.kit.container.Container()
-        removed.body.extend(pairs)
-        text = removed.as_string()
-        rest = "".join(_LAST_LINES.findall(text)[:1])
-        self.removed.append((text.removesuffix(rest), value))
-        return rest if "#" in rest else ""
-
-    def change(self, places: list[tuple[list[Any], int]], old: Any, new: Any) -> None:
-        """Change the value of an entry of a table."""
-        pairs = [body[n] for body, n in places]
-        key, item = pairs[0]
-        are_tables = type(new) is list and {*map(type, new)} == {dict}
-        if isinstance(item, self.kinds.Table) and type(new) is dict:
-            # entries are added to the last part: not to one that only names tables
-            pairs.sort(key=lambda x: x[0].is_dotted() or not x[1].is_super_table())
-            self.change_table([table.value.body for _, table in pairs], old, new)
-        elif isinstance(item, self.kinds.AoT) and are_tables:
-            self.change_tables(item.body, old, new)
-        elif len(pairs) > 1 or isinstance(item, self.kinds.Table | self.kinds.AoT):
-            raise RevisionError(f"the table {key.key} would have another form")
-        else:
-            self.text = self.plain = item.as_string()
-            made = self.kit.value(self.edited(scan(self.text, _TOKEN), old, new))
-            made._trivia = item.trivia
-            body, n = places[0]
-            body[n] = key, made
-
-    def change_tables(self, tables: list[Any], old: Any, new: Any) -> None:
-        """Change an array of tables."""
-        made: list[Any] = []
-        above = ""
-        for was, now in steps(old, new):
-            if now is GONE:
-                pair = self.kit.key("item"), tables[was]
-                above = self.drop([pair], old[was]).lstrip("\n")
-            elif was is None:
-                made.append(self.table(new[now], made[-1:]))
+    def read(self) -> None:
+        """Find the statements of the text."""
+        text = self.text
+        place = least = 0
+        section: Path = ()
+        counts: dict[Path, int] = {}  # of the items of arrays of tables
+        while place < len(text):
+            value = None
+            match = _HEADER.match(text, place)
+            if match is not None:
+                names = _names(match)
+                path = self.table_path(names, counts, match["brackets"] == "[[")
+                section = path
+                end = match.end()
             else:
-                made.append(tables[was])
-                made[-1].trivia.indent = above + made[-1].trivia.indent
-                above = ""
-                self.change_table([tables[was].value.body], old[was], new[now])
-        tables[:] = made
+                match = _PAIR.match(text, place)
+                if match is None:  # a comment or a blank line
+                    place = text.index("\n", place) + 1
+                    continue
+                names = _names(match)
+                value = scan(text, _TOKEN, match.end())
+                path = (*section, *[self.name_at(span) for span in names])
+                end = value.end
+            end = text.index("\n", end) + 1
+            start = start_of(text, place, least)
+            statement = Statement(path, section, names, start, end, value)
+            self.add_statement(statement)
+            place = least = end
 
-    def table(self, value: Any, above: list[Any]) -> Any:
-        """Return a new table, with a blank line between it and the items above."""
-        made = self.kit.item(value)
-        if above and not "".join(x.as_string() for x in above).endswith("\n\n"):
-            made.trivia.indent = "\n"
+    def table_path(
+        self, names: list[tuple[int, int]], counts: dict[Path, int], is_array: bool
+    ) -> Path:
+        """Return the path of a header; the last item of an array is meant."""
+        path: Path = ()
+        for span in names:
+            path = (*path, self.name_at(span))
+            if is_array and span == names[-1]:
+                counts[path] = counts.get(path, -1) + 1
+            if path in counts:
+                path = (*path, counts[path])
+        return path
+
+    def add_statement(self, statement: Statement) -> None:
+        """Note a statement under all paths that it is about."""
+        path, section = statement.path, statement.section
+        self.statements.append(statement)
+        for depth in range(len(path) + 1):
+            self.below[path[:depth]].append(statement)
+        if statement.value is None:
+            self.headers[path] = statement
+            return
+        self.pairs[path] = statement
+        self.last_pairs[section] = statement
+        for depth in range(len(section) + 1, len(path)):
+            self.last_dotted[path[:depth]] = statement
+
+    def name_at(self, span: tuple[int, int]) -> str:
+        """Return the name that is written in a span."""
+        text = self.text[span[0] : span[1]]
+        if text[0] in "\"'":
+            return str(tomllib.loads(f"name = {text}")["name"])
+        return text
+
+    # ------------------------------------------------------------------------- editing
+
+    def revised(self, old: Any, new: Any) -> str:
+        """Return the text with another tree; see `revise`."""
+        self.change_table((), old, new)
+        for path, lines in self.first_lines.items():
+            self.insert_first_lines(path, lines)
+        self.drop_deleted()
+        pieces = []
+        place = 0
+        for start, end, piece in sorted(self.edits, key=lambda edit: edit[:2]):
+            pieces += [self.text[place:start], piece]
+            place = end
+        pieces.append(self.text[place:])
+        return "".join(pieces).removesuffix(self.ending)
+
+    def check_all_comments(self, text: str) -> None:
+        """Raise `RevisionError` if a new text lacks a comment."""
+        self.check_comments(_COMMENT, text)
+
+    def change_table(self, path: Path, old: dict[str, Any], new: Any) -> None:
+        """Change the entries of a table."""
+        names = list(old)
+        for index, key in steps(old, new):
+            if index is None:
+                self.add(path, key, new[key])
+                continue
+            name = names[index]
+            below = (*path, name)
+            if key is GONE:
+                self.delete(below, old[name])
+                continue
+            if key != name:
+                self.rename(below, key)
+            if not same(old[name], new[key]):
+                self.change(below, old[name], new[key])
+        if path and not new and path not in self.headers:
+            self.keep_empty(path)
+
+    def change(self, path: Path, old: Any, new: Any) -> None:
+        """Change the value at a path."""
+        pair = self.pairs.get(path)
+        if pair is not None and pair.value is not None:
+            value = pair.value
+            self.edits.append((value.start, value.end, self.edited(value, old, new)))
+        elif isinstance(old, dict) and isinstance(new, dict):
+            self.change_table(path, old, new)
+        elif isinstance(old, list) and new == []:  # no item of an array of tables
+            self.delete(path, old)
+            self.add(path[:-1], path[-1], new)
+        elif isinstance(old, list) and _is_tables(new):
+            self.change_tables(path, old, new)
         else:
-            made.value.body.append((None, self.kinds.Whitespace("\n")))
+            raise RevisionError(f"the table {_names_of(path)} would have another form")
+
+    def change_tables(self, path: Path, old: list[Any], new: list[Any]) -> None:
+        """Change an array of tables."""
+        end = None
+        for index, key in steps(old, new):
+            if index is None:
+                text = self.section((*path, 0), new[key])
+                self.added.append(new[key])
+                if end is None:
+                    start = self.below[path][0].start
+                    self.edits.append((start, start, f"{text}\n"))
+                else:
+                    self.edits.append((end, end, f"\n{text}"))
+                continue
+            item = (*path, index)
+            end = max(statement.end for statement in self.below[item])
+            if key is GONE:
+                self.delete(item, old[index])
+            elif not same(old[index], new[key]):
+                self.change_table(item, old[index], new[key])
+
+    def delete(self, path: Path, value: Any) -> None:
+        """Delete what is about a path, with the comments directly above it."""
+        for statement in self.below[path]:
+            self.deleted.append(statement)
+            self.removed.append((statement.start, statement.end, value))
+
+    def drop_deleted(self) -> None:
+        """Note the spans of what is deleted, with the blank lines that would double."""
+        text = self.text
+        inserted = {start for start, end, _ in self.edits if start == end}
+        runs: list[tuple[int, int]] = []
+        for statement in sorted(self.deleted, key=lambda statement: statement.start):
+            start = statement.start
+            is_next = runs and self.blanks_behind(runs[-1][1]) == start
+            if is_next and not inserted & {runs[-1][1], start}:
+                start, _ = runs.pop()
+            runs.append((start, statement.end))
+        for start, end in runs:
+            blank_end = self.blanks_behind(end)
+            above = text[:start].rstrip("\n")
+            has_blank_above = not above or start - len(above) > 1
+            if not has_blank_above or inserted & {start, end, blank_end}:
+                self.edits.append((start, end, ""))
+            elif blank_end < len(text):
+                self.edits.append((start, blank_end, ""))
+            else:
+                above_end = len(above) + 1 if above else 0
+                self.edits.append((above_end, blank_end, ""))
+
+    def blanks_behind(self, place: int) -> int:
+        """Return where the blank lines at a place end."""
+        match = _BLANK_LINES.match(self.text, place)
+        return match.end() if match else place
+
+    def rename(self, path: Path, key: str) -> None:
+        """Rename the last key of a path, wherever it is written."""
+        depth = len(_only_names(path))
+        for statement in self.below[path]:
+            above = 0
+            if statement.value is not None:
+                above = len(_only_names(statement.section))
+            if depth > above:
+                start, end = statement.names[depth - above - 1]
+                self.edits.append((start, end, self.key(key)))
+
+    def keep_empty(self, path: Path) -> None:
+        """Write an empty table in place of its last entry."""
+        first = self.below[path][0]
+        if first.value is None:
+            text = f"[{self.dotted(path)}]\n"
+        else:
+            text = f"{self.dotted(path[len(first.section) :])} = {{}}\n"
+        self.edits.append((first.start, first.start, text))
+
+    # -------------------------------------------------------------------------- adding
+
+    def add(self, path: Path, key: str, value: Any) -> None:
+        """Add an entry to a table: a table behind all, a value behind all values."""
         self.added.append(value)
-        return made
-
-    def add(self, body: list[Any], name: Any, value: Any) -> None:
-        """Add an entry: a table behind all others, a value behind all values."""
-        is_table = isinstance(value, dict) and bool(value)
-        sections = self.kinds.Table | self.kinds.AoT
-        places = [n for n, (key, item) in enumerate(body) if key is not None and (
-            is_table or key.is_dotted() or not isinstance(item, sections))]  # fmt: skip
-        at = max(places, default=len(body) - 1 if is_table else -1) + 1
-        items = [item for _, item in body]
-        if is_table:
-            made = self.table(value, items[:at])
+        is_section = (isinstance(value, dict) and bool(value)) or _is_tables(value)
+        dotted = self.last_dotted.get(path)
+        has_header = not path or path in self.headers
+        if is_section and (has_header or dotted is None):
+            self.add_section(path, key, value)
+            return
+        if has_header or dotted is None:
+            quotes = self.quotes.get(path, set())
+            quote = next(iter(quotes)) if len(quotes) == 1 else ""
+            line = f"{self.key(key)} = {self.inline(value, None, quote)}\n"
+            last = self.last_pairs.get(path, self.headers.get(path))
+            if last is None:
+                self.first_lines.setdefault(path, []).append(line)
+                return
         else:
-            texts = [x for x in items if isinstance(x, self.kinds.String)]
-            quotes = {text.as_string()[0] for text in texts}
-            like = quotes.pop() if len(quotes) == 1 else ""
-            made = self.kit.value(self.inline(value, None, like))
-            made.trivia.trail = "\n" if places or at == len(body) else "\n\n"
-            self.added.append(value)
-        body.insert(at, (self.kit.key([name]), made))
+            last = dotted
+            names = self.dotted((*path[len(last.section) :], key))
+            line = f"{names} = {self.inline(value, None)}\n"
+        first_name, _ = last.names[0]
+        indent = self.indent_at(first_name) if last.value else ""
+        self.edits.append((last.end, last.end, indent + line))
+
+    @cached_property
+    def quotes(self) -> dict[Path, set[str]]:
+        """By path of a header, the quotes of the strings below it."""
+        quotes: dict[Path, set[str]] = {}
+        for pair in self.pairs.values():
+            letter = self.text[pair.value.start] if pair.value else ""
+            if letter in ("'", '"'):
+                quotes.setdefault(pair.section, set()).add(letter)
+        return quotes
+
+    def add_section(self, path: Path, key: str, value: Any) -> None:
+        """Add a table or an array of tables, behind what is in its table already."""
+        if isinstance(value, dict):
+            text = self.section((*path, key), value)
+        else:
+            text = "\n".join(self.section((*path, key, 0), item) for item in value)
+        statements = self.below[path]
+        end = max((statement.end for statement in statements), default=len(self.text))
+        if self.text[:end].strip():
+            text = f"\n{text}"
+        self.edits.append((end, end, text))
+
+    def insert_first_lines(self, path: Path, lines: list[str]) -> None:
+        """Insert the first pairs of a table that has no header."""
+        text = "".join(lines)
+        if path:
+            text = f"[{self.dotted(path)}]\n{text}"
+        if self.below[path]:
+            place = self.below[path][0].start
+            text += "\n"
+        else:
+            place = len(self.text)
+        self.edits.append((place, place, text))
+
+    def section(self, path: Path, table: dict[str, Any]) -> str:
+        """Return the text of a table; a position in its path makes it an item."""
+        pairs = []
+        sections = []
+        for key, value in table.items():
+            below = (*path, key)
+            if isinstance(value, dict) and value:
+                sections.append(self.section(below, value))
+            elif _is_tables(value):
+                sections += [self.section((*below, 0), item) for item in value]
+            else:
+                pairs.append(f"{self.key(key)} = {self.inline(value, None)}\n")
+        is_item = type(path[-1]) is int
+        if is_item or pairs or not sections:
+            names = self.dotted(path)
+            header = f"[[{names}]]\n" if is_item else f"[{names}]\n"
+            sections.insert(0, header + "".join(pairs))
+        return "\n".join(sections)
+
+    def dotted(self, path: Path) -> str:
+        """Return the names of a path as a dotted key."""
+        return ".".join(self.key(name) for name in _only_names(path))
 
     def key(self, key: Any) -> str:
         """Return the text of a key."""
-        return str(self.kit.key([key]).as_string())
+        return key if _BARE.fullmatch(key) else self.leaf(key, "")
 
-    def leaf(self, value: Any, like: str) -> str:
+    def leaf(self, value: Any, quote: str) -> str:
         """Return the text of a scalar."""
-        if like == "'" and isinstance(value, str) and re.fullmatch("[ -&(-~]*", value):
+        if hasattr(value, "plain"):
+            return str(value.text)
+        if quote == "'" and isinstance(value, str) and re.fullmatch("[ -&(-~]*", value):
             return f"'{value}'"
-        return str(self.kit.item(value).as_string())
+        return str(formats.toml_writer().item(value).as_string())
+
+
+def _names(match: re.Match[str]) -> list[tuple[int, int]]:
+    """Return the spans of the names in a header or a key."""
+    start, end = match.span("names")
+    return [name.span() for name in _NAME.finditer(match.string, start, end)]
+
+
+def _only_names(path: Path) -> list[str]:
+    """Return a path without the positions in arrays of tables."""
+    return [key for key in path if type(key) is not int]
+
+
+def _names_of(path: Path) -> str:
+    return ".".join(_only_names(path))
+
+
+def _is_tables(value: Any) -> bool:
+    """Return whether a value is written as an array of tables."""
+    return isinstance(value, list) and bool(value) and set(map(type, value)) == {dict}

@@ -1,289 +1,587 @@
-"""Where the values of a YAML text stand, and how new ones are written there.
+"""A YAML text with another tree: block entries, scalars, and brackets on one line.
 
-Owns what the marks of ruamel.yaml's nodes mean: which lines are those of an entry, with
-comments. Owns lines, and what an edit means where aliases and merge keys stand.
+Nodes of ruamel.yaml have marks, which say where values stand. What an edit would change
+elsewhere, by an alias or a merge key, is refused, and so are new and removed entries
+between brackets that go over several lines.
 """
 
 from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Sequence
-from functools import reduce
-from operator import getitem
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import Any, Final, NamedTuple
 
-from .. import formats
-from ..formats import MERGE, Document, FormatError
-from . import editor
-from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, same, start_of, steps
+from ...core.keys import DictKey, SequenceKey
+from ...selection.names import name_of
+from ..documents import Document, RevisionError, Tagged
+from ..yaml_reader import MERGE, is_tagged, quoted, yaml_dumper, yaml_loader, yaml_text
+from .changes import GONE, same, steps
+from .editor import BLOCK, FLOW, LEAF, Editor, Entry, Part, start_of
 
+
+ALIAS: Final = "alias"
+"""An alias, which is never changed."""
+ODD: Final = "odd"
+"""A collection in a form that is not edited, such as keys behind `?`."""
 
 _PLAIN: Final = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _PROPERTIES: Final = re.compile(r"(?:[&!]\S*[ \t]*)*")
+_ANCHOR: Final = re.compile(r"&\S+")
 _COLON: Final = re.compile(r"[ \t]*:")
 _DASH: Final = re.compile(r"(?:\s|#[^\n]*+)*+-")
-_INDENTS: Final = [
-    rf"(?m)^( *)[^\s#-][^\n]*:(?:[ \t]+[#&][^\n]*)?\n\1( {least})(?={begin})"
-    for least, begin in (("+", "[^\\s#-]"), ("*", "- "))
-]
-"""How mappings are indented in others, and dashes in mappings; as the second group."""
 _SEPARATOR: Final = re.compile(r"^(?:%.*\n)*---(?!\S)", re.MULTILINE)
 _COMMENTS: Final = re.compile(r"(?:^|[ \t])(?=(#.*))", re.MULTILINE)
+_COMMENT_BEHIND: Final = re.compile(r"[ \t]+#.*")
+_NESTED_MAPPING: Final = re.compile(
+    r"^( *)[^\s#-][^\n]*:(?:[ \t]+[#&][^\n]*)?\n\1( +)(?=[^\s#-])", re.MULTILINE
+)
+_NESTED_LIST: Final = re.compile(
+    r"^( *)[^\s#-][^\n]*:(?:[ \t]+[#&][^\n]*)?\n\1( *)(?=- )", re.MULTILINE
+)
+
+Path = tuple[Any, ...]
+"""The keys and positions of a value."""
 
 
-def remade(text: str, document: Document, tree: Any) -> str:
-    """Return a YAML text with another tree; see `revise`."""
-    lines = text if text.endswith("\n") else f"{text}\n"
-    scanner = _Scanner(lines)
-    roots = scanner.roots
-    if not roots:
-        return text + formats.dump(document._replace(tree=tree))
-    old, new = (x if document.is_stream else [x] for x in (document.tree, tree))
-    if type(new) is not list or not new:
-        raise editor.RevisionError("no document would be left, delete the file instead")
-    plan = steps(old, new) if len(new) != len(old) else [*enumerate(range(len(new)))]
-    if any(place is None for place, _ in plan):
-        raise editor.RevisionError("a document would be added")
-    plain, has_aliases, wanted = scanner.plain, "*" in text or "<<" in text, []
-    writer, intent = _Editor(lines, plain), _Intent()
-    begins = [found.start() for found in _SEPARATOR.finditer(plain)]
-    begins = [*[roots[0][0].start] * (len(begins) < len(roots)), *begins, len(lines)]
-    parts, at = [], 0
-    for place, key in plan:
-        (root, raw), was = roots[place], old[place]
-        if key is editor.GONE and len(begins) != len(roots) + 1:
-            raise editor.RevisionError("a document has no --- above it")
-        if key is editor.GONE:
-            start, end = begins[place : place + 2]
-            if not _SEPARATOR.match(plain, start) and plain.startswith("---\n", end):
-                end += 4  # the next document is the first one now
-            writer.removed.append((plain[start:end], was))
-            parts.append(lines[at:start])
-            at = end
-            continue
-        raw = raw if has_aliases else was
-        now = intent.of(raw, was, new[key], (key,)) if has_aliases else new[key]
-        wanted.append(now)
-        parts += [lines[at : root.start], writer.edited(root, raw, now)]
-        if root.kind is BLOCK and not root.fits(raw, now):
-            parts.append("\n")
-        at = root.end
-    whole = "".join([*parts, lines[at:]])
-    if not text.endswith("\n") and plan[-1][1] is not editor.GONE:
-        whole = whole.removesuffix("\n")
-    try:
-        made = formats.load(whole, "yaml")
-        found = made.tree if made.is_stream else [made.tree]
-        if has_aliases:
-            for path, key in intent.deleted:
-                if key in reduce(getitem, path, found):
-                    why = f"the merge key << also gives the key {key!r}"
-                    raise editor.RevisionError(why)
-            found = [raw for _, raw in _Scanner(f"{whole}\n").roots]
-        editor.check_values(found, wanted)
-    except FormatError as error:  # an alias without its anchor
-        raise editor.RevisionError(f"the new text would be {error}") from error
-    writer.added += [raw for raw, was in intent.gone
-                     if any(same(was, value) for value in writer.added)]  # fmt: skip
-    writer.check_comments(_COMMENTS, plain, whole)
-    return whole
-
-
-class _Intent:
-    """Says what the text itself is to have for an edit, where aliases stay.
+class YamlPart(Part):
+    """A value in a YAML text.
 
     Attributes:
-        anchored: By the ids of old dicts and lists, what has become of them.
-        deleted: The paths of mappings with `<<`, and the keys that they lose.
-        gone: What the text had for values that are gone, and the values.
+        path: Where it is in the tree.
+        anchor: The name of its anchor, or of the one that it is an alias of; or "".
+        node_start: Where it begins, with its anchor, also if it is a block.
+        column: That of the entries of a block.
     """
 
-    def __init__(self) -> None:
-        self.anchored: dict[int, Any] = {}
-        self.deleted: list[tuple[Sequence[Any], Any]] = []
-        self.gone: list[tuple[Any, Any]] = []
+    path: Path = ()
+    anchor = ""
+    node_start = 0
+    column = 0
 
-    def of(self, raw: Any, old: Any, new: Any, path: Sequence[Any]) -> Any:
-        """Return what the text is to have.
+    def fits(self, old: Any, new: Any) -> bool:
+        """Return whether a value can be written by changes of the entries.
 
-        Args:
-            raw: What the text has: an `Alias` for an alias, `MERGE` for `<<`.
-            old, new: The value before and after the edit, as it is parsed.
-            path: Where the new value is.
+        A block is never empty, unless the line with `<<` stays.
         """
-        if self.is_given(old, new):
-            return raw
-        if isinstance(raw, dict | list):
-            self.anchored[id(old)] = new
-        if type(raw) is not type(new) or not isinstance(new, dict | list):
-            return new
-        whole: Any = dict(enumerate(raw)) if isinstance(raw, list) else raw
-        names = range(len(old)) if isinstance(old, list) else [*old]
-        items: list[tuple[Any, Any]] = []
-        for place, key in steps(old, new):
-            name: Any = editor.GONE if place is None else names[place]
-            if name in whole and key is editor.GONE:
-                self.gone.append((whole[name], old[name]))
-            elif name in whole:
-                below = self.of(whole[name], old[name], new[key], (*path, key))
-                items.append((key, below))
-            elif key is not editor.GONE and not (
-                name == key and self.is_given(old[key], new[key])
-            ):
-                items.append((key, new[key]))  # and not by `<<`
-        if isinstance(new, list):
-            return [value for _, value in items]
-        if MERGE in whole:
-            items.insert([*whole].index(MERGE), (MERGE, whole[MERGE]))
-            self.deleted += [(path, key) for key in old if key not in new]
-        return dict(items)
-
-    def is_given(self, old: Any, new: Any) -> bool:
-        """Return whether a value stays, or becomes what its anchor becomes."""
-        return same(old, new) or (
-            id(old) in self.anchored and same(self.anchored[id(old)], new)
-        )
+        if self.kind is not BLOCK:
+            return super().fits(old, new)
+        has_merge = any(entry.key is MERGE for entry in self.entries)
+        return type(old) is type(new) and (bool(new) or has_merge)
 
 
-class _Scanner:
-    """Turns nodes into parts.
+class Alias(NamedTuple):
+    """An alias in a text.
 
     Attributes:
-        roots: The parts of the documents, and what the text itself has for them.
-        plain: The text with others in place of its scalars, without number signs.
+        name: The name of the anchor.
+        path: Where it is in the tree; if `<<` names it, where that mapping is.
+        start: Where it is in the text.
+        target: Where the value with the anchor is in the text.
+        is_merge: Whether `<<` names it.
+    """
+
+    name: str
+    path: Path
+    start: int
+    target: int
+    is_merge: bool
+
+
+def _place(path: Path) -> str:
+    """Return a path as one types it."""
+    keys = [SequenceKey(key) if type(key) is int else DictKey(key) for key in path]
+    return name_of(keys) or "the root"
+
+
+class YamlStream:
+    """The documents of a text.
+
+    Attributes:
+        roots: Their values.
     """
 
     def __init__(self, text: str) -> None:
         self.text = text
-        self.scalars: list[tuple[int, int]] = []
-        loader = formats.yaml_loader(written=True, raw=True)
-        self.roots = [
-            (self.part(node, 0, node.start_mark.index),
-             loader.constructor.construct_document(node))
-            for node in loader.compose_all(self.text)
-        ]  # fmt: skip
-        parts, place = [], 0
-        for start, end in sorted(self.scalars):
-            parts += [text[place:start], re.sub(r"[^\n]", "x", text[start:end])]
-            place = end
-        self.plain = "".join([*parts, text[place:]])
+        lines = text if text.endswith("\n") else f"{text}\n"
+        scanner = _Scanner(lines)
+        self.roots: list[YamlPart] = scanner.read()
+        self.editor = _YamlEditor(lines, scanner.plain())
+        self.aliases = scanner.aliases
 
-    def part(self, node: Any, least: int, empty_at: int) -> Part:
+    def revised(self, document: Document, tree: Any) -> str:
+        """Return the text with another tree; see `revise`."""
+        old = document.tree if document.is_stream else [document.tree]
+        new = tree if document.is_stream else [tree]
+        if type(new) is not list or not new:
+            raise RevisionError("no document would be left, delete the file instead")
+        edits: list[tuple[int, int, str]] = []
+        last_is_deleted = False
+        for index, key in self._plan(old, new):
+            last_is_deleted = key is GONE
+            if last_is_deleted:
+                edits.append(self._delete(index, old[index]))
+            elif not same(old[index], new[key]):
+                edits.append(self._replace(index, old[index], new[key]))
+        self._check_anchors()
+        text = _spliced(self.editor.text, edits)
+        if not self.text.endswith("\n") and not last_is_deleted:
+            text = text.removesuffix("\n")
+        return text
+
+    def _plan(self, old: list[Any], new: list[Any]) -> list[tuple[int, Any]]:
+        """Return what becomes of each document."""
+        if len(old) == len(new):
+            return [(index, index) for index in range(len(new))]
+        plan = []
+        for index, key in steps(old, new):
+            if index is None:
+                raise RevisionError("a document would be added")
+            plan.append((index, key))
+        return plan
+
+    def _delete(self, index: int, value: Any) -> tuple[int, int, str]:
+        """Return the edit that deletes a document."""
+        plain = self.editor.plain
+        starts = [match.start() for match in _SEPARATOR.finditer(plain)]
+        if len(starts) < len(self.roots):  # the first one may have no `---` above it
+            starts.insert(0, self.roots[0].start)
+        if len(starts) != len(self.roots):
+            raise RevisionError("a document has no --- above it")
+        start, end = list(pairwise([*starts, len(plain)]))[index]
+        if not _SEPARATOR.match(plain, start) and plain.startswith("---\n", end):
+            end += len("---\n")  # the next document is the first one now
+        self.editor.removed.append((start, end, value))
+        return start, end, ""
+
+    def _replace(self, index: int, old: Any, new: Any) -> tuple[int, int, str]:
+        """Return the edit that changes a document."""
+        root = self.roots[index]
+        if root.kind is BLOCK and not root.fits(old, new):
+            self.editor.drop_entries(root, old, new)
+            lines = "\n".join(self.editor.lines(new))
+            return root.entries[0].head, root.end, f"{lines}\n"
+        return root.start, root.end, self.editor.edited(root, old, new)
+
+    def _check_anchors(self) -> None:
+        """Raise `RevisionError` if an anchor is deleted that an alias uses."""
+        editor = self.editor
+        spans = [(start, end) for start, end, _ in editor.removed] + editor.replaced_at
+
+        def is_gone(place: int) -> bool:
+            return any(start <= place < end for start, end in spans)
+
+        for alias in self.aliases:
+            if is_gone(alias.target) and not is_gone(alias.start):
+                raise RevisionError(
+                    f"{_place(alias.path)} uses the anchor &{alias.name} of the "
+                    "deleted part"
+                )
+
+    def reason(self) -> str:
+        """Return why a new text has other values than the edit, "" if unknown."""
+        editor = self.editor
+        anchors = {part.node_start: value for part, value in editor.changed_anchors}
+        targets = {alias.start: alias.target for alias in self.aliases}
+        for part, value in editor.changed_aliases:
+            target = targets[part.start]
+            if target not in anchors or not same(anchors[target], value):
+                return (
+                    f"{_place(part.path)} is the alias *{part.anchor}, which cannot "
+                    "change alone"
+                )
+        for path in editor.changed_by_merge:
+            names = [f"&{x.name}" for x in self.aliases if x.path == path[:-1]]
+            source = f"comes from {', '.join(names)} by" if names else "comes from"
+            return f"{_place(path)} {source} <<"
+        for part, _ in editor.changed_anchors:
+            for alias in self.aliases:
+                if alias.target == part.node_start:
+                    return (
+                        f"{_place(alias.path)} uses the anchor &{alias.name} of "
+                        f"{_place(part.path)} and would change with it"
+                    )
+        return ""
+
+    def check_all_comments(self, text: str) -> None:
+        """Raise `RevisionError` if a new text lacks a comment."""
+        self.editor.check_comments(_COMMENTS, text)
+
+
+def _spliced(text: str, edits: Iterable[tuple[int, int, str]]) -> str:
+    """Return a text in which spans have other texts."""
+    pieces = []
+    place = 0
+    for start, end, piece in edits:
+        pieces += [text[place:start], piece]
+        place = end
+    return "".join([*pieces, text[place:]])
+
+
+class _Scanner:
+    """Turns the nodes of a text into parts.
+
+    Attributes:
+        aliases: The aliases in the text.
+        scalars: The spans of its scalars.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.aliases: list[Alias] = []
+        self.scalars: list[tuple[int, int]] = []
+        self.loader = yaml_loader(aliases=True)
+
+    def read(self) -> list[YamlPart]:
+        """Return the parts of the documents."""
+        return [
+            self.part(node, (), 0, node.start_mark.index)
+            for node in self.loader.compose_all(self.text)
+        ]
+
+    def plain(self) -> str:
+        """Return the text with others in place of its scalars, without number signs."""
+        edits = [
+            (start, end, re.sub(r"[^\n]", "x", self.text[start:end]))
+            for start, end in sorted(self.scalars)
+        ]
+        return _spliced(self.text, edits)
+
+    def part(self, node: Any, path: Path, least: int, empty_at: int) -> YamlPart:
         """Return the part of a node.
 
         Args:
             node: The node.
+            path: Where it is in the tree.
             least: Where its first entry may begin at the earliest, comments included.
             empty_at: Where it is if it has no text of its own.
         """
-        start, end = node.start_mark.index, node.end_mark.index
-        found = _PROPERTIES.match(self.text, start)
-        bare = found.end() if found else start
-        if node.id != "scalar":
-            return self.collection(node, bare, least)
-        if node.style in ("|", ">"):
-            end = bare + len(self.text[bare:end].rstrip())
-            self.scalars.append((self.text.index("\n", bare), end))
+        text = self.text
+        start = node.start_mark.index
+        end = node.end_mark.index
+        if node.id == "alias":
+            part = YamlPart(ALIAS, start, end, start)
+            part.anchor = node.value
+            self.add_alias(node, path)
         else:
-            if not self.text[start:end].strip():
-                start = end = bare = empty_at
-            self.scalars.append((start, end))
-        return Part(LEAF, start, end, min(bare, end))
-
-    def collection(self, node: Any, bare: int, least: int) -> Part:
-        """Return the part of a collection, `LEAF` if its form cannot be changed."""
-        start, is_flow, text = node.start_mark.index, node.flow_style, self.text
-        is_list = node.id == "sequence"
-        is_known = str(node.tag) in _PLAIN and (not is_flow or text[bare] in "[{")
-        entries: list[Entry] = []
-        place, column = least, 0
-        for child in node.value:
-            item = child
-            if is_list and is_flow:
-                head = after = item.start_mark.index
-            elif is_list:
-                found = _DASH.match(text, place if entries else bare)
-                after = found.end() if found else place
-                head = after - 1
+            match = _PROPERTIES.match(text, start)
+            bare = match.end() if match else start
+            if node.id != "scalar":
+                part = self.collection(node, path, bare, least)
+            elif node.style in ("|", ">"):
+                end = bare + len(text[bare:end].rstrip())
+                self.scalars.append((text.index("\n", bare), end))
+                part = YamlPart(LEAF, start, end, bare)
             else:
-                key, item = child
-                name = self.part(key, place, key.start_mark.index)
-                head, colon = name.start, _COLON.match(text, name.end)
-                after = colon.end() if colon else name.end
-                is_known &= colon is not None
-                is_known &= not text[place:head].rstrip(" \t").endswith("?")
-            column = column if entries else head - text.rfind("\n", 0, head) - 1
-            first = head if is_flow else start_of(text, head, place)
-            value = self.part(item, after, after)
-            end = value.end
-            if value.kind is not BLOCK and not is_flow:
-                end = text.index("\n", end) + 1
-            entries.append(Entry(first, head, after, value, end))
-            place = end
-        if not is_known:
-            last = node.end_mark.index if is_flow else place - 1
-            return Part(LEAF, start, last, bare)
+                if not text[start:end].strip():
+                    start = end = bare = empty_at
+                self.scalars.append((min(bare, end), end))
+                part = YamlPart(LEAF, start, end, min(bare, end))
+            part.anchor = node.anchor or ""
+        part.path = path
+        part.node_start = node.start_mark.index
+        return part
+
+    def add_alias(self, node: Any, path: Path, *, is_merge: bool = False) -> None:
+        """Note an alias, or those that `<<` names."""
+        if is_merge and node.id == "sequence":
+            for item in node.value:
+                self.add_alias(item, path, is_merge=True)
+        elif node.id == "alias":
+            start = node.start_mark.index
+            target = node.target.start_mark.index
+            self.aliases.append(Alias(node.value, path, start, target, is_merge))
+
+    def collection(self, node: Any, path: Path, bare: int, least: int) -> YamlPart:
+        """Return the part of a collection."""
+        text = self.text
+        start = node.start_mark.index
+        is_flow = bool(node.flow_style)
+        is_list = node.id == "sequence"
+        entries: list[Entry] = []
+        is_odd = False
+        place = least
+        for index, child in enumerate(node.value):
+            if not is_list:
+                entry = self.pair(child, path, place, is_flow=is_flow)
+                is_odd |= entry is None or (is_flow and entry.key is MERGE)
+                if entry is None:
+                    entry = self.odd_pair(child, path, place)
+            elif is_flow:
+                head = child.start_mark.index
+                value = self.part(child, (*path, index), head, head)
+                entry = Entry(head, head, head, value, value.end)
+            else:
+                first = bare if not entries else place
+                entry = self.item(child, (*path, index), place, first)
+            entries.append(entry)
+            place = entry.end
+        end = node.end_mark.index if is_flow else place
+        if is_tagged(node):
+            return YamlPart(LEAF, start, end if is_flow else end - 1, bare)
         if is_flow:
-            return Part(FLOW, start, node.end_mark.index, bare, entries, is_list)
+            is_odd |= text[bare] not in "[{"
+        if is_odd or str(node.tag) not in _PLAIN:
+            return YamlPart(ODD, start, end if is_flow else end - 1, bare)
+        if is_flow:
+            return YamlPart(FLOW, start, end, bare, entries, is_list=is_list)
         first = entries[0].start
-        return Part(BLOCK, first, place, first, entries, is_list, column)
+        part = YamlPart(BLOCK, first, end, first, entries, is_list=is_list)
+        head = entries[0].head
+        part.column = head - text.rfind("\n", 0, head) - 1
+        return part
+
+    def item(self, node: Any, path: Path, least: int, dash_from: int) -> Entry:
+        """Return an item of a block."""
+        match = _DASH.match(self.text, dash_from)
+        assert match is not None
+        after = match.end()
+        value = self.part(node, path, after, after)
+        start = start_of(self.text, after - 1, least)
+        return Entry(start, after - 1, after, value, self.line_end(value))
+
+    def pair(
+        self, child: tuple[Any, Any], path: Path, least: int, *, is_flow: bool
+    ) -> Entry | None:
+        """Return a pair of a mapping, None if it is not written as `key: value`."""
+        key_node, value_node = child
+        text = self.text
+        name = self.part(key_node, path, least, key_node.start_mark.index)
+        colon = _COLON.match(text, name.end)
+        if colon is None or text[least : name.start].rstrip(" \t").endswith("?"):
+            return None
+        key_node = key_node.target if key_node.id == "alias" else key_node
+        is_merge = key_node.tag == MERGE
+        if is_merge:
+            key = MERGE
+            self.add_alias(value_node, path, is_merge=True)
+            path_of_value = path
+        else:
+            key = self.loader.constructor.construct_object(key_node)
+            path_of_value = (*path, key)
+        after = colon.end()
+        count = len(self.aliases)
+        value = self.part(value_node, path_of_value, after, after)
+        if is_merge:
+            del self.aliases[count:]  # they are known as those of `<<`
+        if is_flow:
+            return Entry(name.start, name.start, after, value, value.end, key)
+        start = start_of(text, name.start, least)
+        return Entry(start, name.start, after, value, self.line_end(value), key)
+
+    def odd_pair(self, child: tuple[Any, Any], path: Path, least: int) -> Entry:
+        """Return a pair of a mapping that is not edited, but for its end."""
+        key_node, value_node = child
+        head = key_node.start_mark.index
+        end = key_node.end_mark.index
+        value = self.part(value_node, path, end, end)
+        return Entry(head, head, end, value, self.line_end(value))
+
+    def line_end(self, value: YamlPart) -> int:
+        """Return where an entry of a block ends with its value."""
+        return (
+            value.end if value.kind is BLOCK else self.text.index("\n", value.end) + 1
+        )
 
 
-class _Editor(Editor):
-    """Writes lines."""
+class _YamlEditor(Editor):
+    """Writes lines.
+
+    Attributes:
+        replaced_at: The spans of values that are replaced in one piece.
+        changed_aliases: Aliases whose values change, with the new values.
+        changed_anchors: Values with anchors that change, with the new values.
+        changed_by_merge: The paths of values that `<<` brings, and that change.
+    """
 
     def __init__(self, text: str, plain: str) -> None:
         """Look at a text for what it does."""
         super().__init__(text, plain)
-        self.dumper, self.liner = formats.yaml_dumper(), formats.yaml_dumper()
-        self.dumper.width = self.liner.width = sys.maxsize
-        inner, dash = (re.search(indent, text) for indent in _INDENTS)
-        step, offset = len(inner[2]) if inner else 2, len(dash[2]) if dash else 0
-        self.dumper.indent(step, offset + 2, offset)
-        self.liner.default_flow_style = True
+        self.replaced_at: list[tuple[int, int]] = []
+        self.changed_aliases: list[tuple[YamlPart, Any]] = []
+        self.changed_anchors: list[tuple[YamlPart, Any]] = []
+        self.changed_by_merge: list[Path] = []
+        mapping = _NESTED_MAPPING.search(text)
+        dash = _NESTED_LIST.search(text)
+        step = len(mapping[2]) if mapping else 2
+        offset = len(dash[2]) if dash else 0
+        self.block_dumper = yaml_dumper(is_part=True)
+        self.block_dumper.width = sys.maxsize
+        self.block_dumper.indent(step, offset + 2, offset)
+        self.line_dumper = yaml_dumper(is_part=True)
+        self.line_dumper.width = sys.maxsize
+        self.line_dumper.default_flow_style = True
 
-    def leaf(self, value: Any, like: str) -> str:
+    def leaf(self, value: Any, quote: str) -> str:
         """Return the text of a scalar, in one line."""
-        text = formats.yaml_text(self.liner, [[formats.quoted(value, like)]])
+        text = yaml_text(self.line_dumper, [[quoted(value, quote)]])
         return text.split("\n")[0][1:-1]
 
     def lines(self, value: Any) -> list[str]:
         """Return the lines of a value as a block, the first one without indentation."""
-        text = formats.yaml_text(self.dumper, [value])
+        text = yaml_text(self.block_dumper, [value])
         lines = text.removesuffix("\n").split("\n")
-        by = len(lines[0]) - len(lines[0].lstrip(" "))
-        return [line[by:] for line in lines]
+        indent = len(lines[0]) - len(lines[0].lstrip(" "))
+        return [line[indent:] for line in lines]
 
-    def behind(self, part: Part, entry: Entry, old: Any, new: Any) -> str:
-        """Return an entry from its value on; that on lines may become another block."""
-        value, text = entry.value, self.text
-        is_scalar = not isinstance(new, dict | list) or not new
-        if part.kind is FLOW or value.fits(old, new) or same(old, new) or (
-            value.kind is FLOW and not is_scalar
-        ):  # fmt: skip
-            return super().behind(part, entry, old, new)
-        self.drop_entries(value, old, new)
-        between, behind = text[entry.after : value.start], text[value.end : entry.end]
-        like, header = text[value.bare : value.bare + 1], text[entry.after : entry.end]
-        if value.kind is BLOCK or like in ("|", ">"):
-            behind = "".join(re.findall(r"\A.*?([ \t]+#.*)", header))
-        anchor = re.findall(r"\A[ \t]*(&\S+)", header)
-        new = formats.quoted(new, like)
-        first, *lines = self.lines([new] if part.is_list else {"k": new})
-        first = first[1 if part.is_list else 2 :].lstrip(" ")
-        first = " ".join([*anchor, first]).rstrip(" ")
-        between = " " if lines or value.kind is BLOCK else between or " "
-        first = (between if first else "") + first + behind.removesuffix("\n")
+    def edited(self, part: Part, old: Any, new: Any) -> str:
+        """Return the text of a value that becomes another one."""
+        assert isinstance(part, YamlPart)
+        if same(old, new):
+            return self.text[part.start : part.end]
+        if part.kind is ALIAS:
+            # it may be that what it names becomes the same; the new text is parsed
+            self.changed_aliases.append((part, new))
+            return self.text[part.start : part.end]
+        if part.anchor:
+            self.changed_anchors.append((part, new))
+        if part.kind is BLOCK and part.fits(old, new):
+            return self.block(part, old, new)
+        return super().edited(part, old, new)
+
+    def replaced(self, part: Part, old: Any, new: Any) -> str:
+        """Return the text of a value that is replaced in one piece."""
+        assert isinstance(part, YamlPart)
+        self.check_form(part)
+        self.drop_entries(part, old, new)
+        self.replaced_at.append((part.bare, part.end))
+        quote = self.text[part.bare : part.bare + 1]
+        return self.anchor_of(part) + self.inline(new, None, quote)
+
+    def put_together(
+        self, part: Part, bodies: Sequence[tuple[int | None, str | None]]
+    ) -> str:
+        """Return a collection in brackets, from or to which entries go or come."""
+        assert isinstance(part, YamlPart)
+        self.check_form(part)
+        return super().put_together(part, bodies)
+
+    def check_form(self, part: YamlPart) -> None:
+        """Raise `RevisionError` if a collection is in a form that is not edited."""
+        line = f"line {self.text.count(chr(10), 0, part.start) + 1}"
+        if part.kind is ODD:
+            raise RevisionError(
+                f"{_place(part.path)} is written in a form that cannot be edited "
+                f"({line})"
+            )
+        if part.kind is FLOW and "\n" in self.text[part.start : part.end]:
+            raise RevisionError(
+                f"the brackets of {_place(part.path)} go over several lines ({line})"
+            )
+
+    def anchor_of(self, part: Part) -> str:
+        """Return the anchor of a value, with a blank behind it."""
+        match = _ANCHOR.search(self.text, part.start, part.bare)
+        return f"{match[0]} " if match else ""
+
+    # --------------------------------------------------------------------------- blocks
+
+    def block(self, part: YamlPart, old: Any, new: Any) -> str:
+        """Return a block with other entries; the line with `<<` stays."""
+        entries = [entry for entry in part.entries if entry.key is not MERGE]
+        if len(entries) != len(part.entries):
+            old, new = self.without_merged(part, old, new)
+        names = range(len(old)) if part.is_list else list(old)
+        text = self.text
         indent = " " * part.column
-        lines = [f"{indent}{line}" if line else "" for line in lines]
-        return "\n".join([first, *lines, ""])
+        is_behind_dash = text[part.start - 1 : part.start] not in ("", "\n")
+        pieces = []
+        place = part.start
+        for index, key in steps(old, new):
+            if index is None:
+                self.added.append(new[key])
+                pieces.append(self.new_lines(part, key, new[key]))
+                continue
+            entry = entries[index]
+            name = names[index]
+            pieces.append(text[place : entry.start])
+            place = entry.end
+            if key is GONE:
+                self.remove(entry, old[name])
+                continue
+            if is_behind_dash and entry.start == part.start:
+                pieces.append(indent)
+            pieces.append(self.head(part, entry, name, key))
+            pieces.append(self.block_value(part, entry, old[name], new[key]))
+        pieces.append(text[place : part.end])
+        block = "".join(pieces)
+        return block.removeprefix(indent) if is_behind_dash else block
 
-    def fresh(self, part: Part, key: Any, value: Any) -> str:
-        """Return a new entry."""
-        if part.kind is FLOW:
-            return super().fresh(part, key, value)
-        value = formats.quoted(value, self.quote(part))
+    def without_merged(
+        self, part: YamlPart, old: dict[Any, Any], new: dict[Any, Any]
+    ) -> tuple[dict[Any, Any], dict[Any, Any]]:
+        """Return two dicts without the keys that only `<<` brings."""
+        own = {entry.key: old[entry.key] for entry in part.entries if entry.key in old}
+        merged = {key: value for key, value in old.items() if key not in own}
+        for key, value in merged.items():
+            if key not in new or not same(value, new[key]):
+                self.changed_by_merge.append((*part.path, key))
+        for key in own:
+            if key not in new:  # perhaps `<<` brings it, too
+                self.changed_by_merge.append((*part.path, key))
+        return own, {key: value for key, value in new.items() if key not in merged}
+
+    def block_value(self, part: YamlPart, entry: Entry, old: Any, new: Any) -> str:
+        """Return an entry of a block from its value on."""
+        value = entry.value
+        if same(old, new) or value.kind in (ALIAS, ODD) or value.fits(old, new):
+            return self.behind(entry, old, new)
+        was_on_lines = value.kind is BLOCK or self.text[value.bare] in "|>"
+        if was_on_lines or (value.kind is LEAF and _takes_lines(new)):
+            return self.rewritten(part, entry, old, new)
+        before = self.text[entry.after : value.start] or " "
+        return before + self.edited(value, old, new) + self.text[value.end : entry.end]
+
+    def rewritten(self, part: YamlPart, entry: Entry, old: Any, new: Any) -> str:
+        """Return an entry from its value on, with a value on lines of its own."""
+        text = self.text
+        value = entry.value
+        assert isinstance(value, YamlPart)
+        if value.anchor:
+            self.changed_anchors.append((value, new))
+        self.drop_entries(value, old, new)
+        self.replaced_at.append((value.bare, value.end))
+        comment = self.comment_behind(entry)
+        quote = text[value.bare : value.bare + 1]
+        new = quoted(new, quote)
+        lines = self.lines([new] if part.is_list else {"k": new})
+        first = lines[0].removeprefix("-" if part.is_list else "k:").strip(" ")
+        header = self.text[entry.after : entry.end].partition("\n")[0]
+        anchor = _ANCHOR.match(header.lstrip(" \t")) if value.anchor else None
+        words = [anchor[0]] if anchor else []
+        if first:
+            words.append(first)
+        first = " ".join(["", *words]) + comment
+        indent = " " * part.column
+        rest = [f"{indent}{line}" if line else "" for line in lines[1:]]
+        return "\n".join([first, *rest, ""])
+
+    def comment_behind(self, entry: Entry) -> str:
+        """Return the comment at the end of the line on which a value begins."""
+        value = entry.value
+        line_end = self.text.index("\n", entry.after)
+        if value.kind is BLOCK and value.entries[0].head < line_end:
+            return ""  # that of its first entry
+        start = entry.after
+        if value.kind is not BLOCK and self.text[value.bare] not in "|>":
+            start = value.end
+            line_end = entry.end - 1
+        match = _COMMENT_BEHIND.search(self.plain, start, line_end)
+        return self.text[match.start() : match.end()] if match else ""
+
+    def new_lines(self, part: YamlPart, key: Any, value: Any) -> str:
+        """Return a new entry of a block."""
+        value = quoted(value, self.quote(part))
         lines = self.lines([value] if part.is_list else {key: value})
         indent = " " * part.column
         return "".join(f"{indent}{line}\n" if line else "\n" for line in lines)
+
+
+def _takes_lines(value: Any) -> bool:
+    """Return whether a block is written for a value."""
+    if isinstance(value, Tagged):
+        return not isinstance(value.value, str)
+    if isinstance(value, str):
+        return "\n" in value
+    return isinstance(value, dict | list) and bool(value)

@@ -117,8 +117,8 @@ class ArgumentSelection:
         numbers = options.pop(f"{word}_argnums", None)
         names = options.pop(f"{word}_argnames", None)
         several: Any = (numbers,) if hasattr(numbers, "__index__") else numbers or ()
-        self.numbers = {*map(operator.index, several)}
-        self.names = {*((names,) if isinstance(names, str) else names or ())}
+        self.numbers: set[int] = {*map(operator.index, several)}
+        self.names: set[Any] = {*((names,) if isinstance(names, str) else names or ())}
         if not self:
             return
         try:
@@ -182,9 +182,9 @@ class CallKey:
     __slots__ = ("donated", "static", "whole")
 
     def __init__(self, donated: tuple[int, ...], static: Static, whole: bool) -> None:
-        self.donated = donated
-        self.static = static
-        self.whole = whole
+        self.donated: tuple[int, ...] = donated
+        self.static: Static = static
+        self.whole: bool = whole
 
     def _compared(self) -> Any:
         return self.donated, self.static, self.whole
@@ -1093,10 +1093,10 @@ class AxisGroups(Groups):
     def __init__(self, args: Any, out: Any) -> None:
         self._args = args
         self._out = out
-        self.inputs = [leaf for _, leaf in prefix_leaves("in_axes", args)]
+        self.inputs: list[Any] = [leaf for _, leaf in prefix_leaves("in_axes", args)]
         self.inputs += [0, None]  # of keyword arguments, and of what is bound
-        self.outputs = [leaf for _, leaf in prefix_leaves("out_axes", out)]
-        self.count = len(self.inputs) + len(self.outputs)
+        self.outputs: list[Any] = [leaf for _, leaf in prefix_leaves("out_axes", out)]
+        self.count: int = len(self.inputs) + len(self.outputs)
 
     def of_call(self, roots: Any, /) -> Places:
         """Return which list each value of a call is put into.

@@ -1,0 +1,293 @@
+"""How optree describes nodes: their kinds, metadata and text; named tuples by form."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from enum import IntEnum, nonmember
+from typing import Any, Final, TypeVar
+
+from ...core import builtins
+from ...core.builtins import BY_NAME, MappingRule, structseq_names
+from ...core.keys import DictKeys
+from ...core.node import Brackets, Rule
+from ...core.register import FunctionRule
+
+
+# --------------------------------------------------------------------------- kinds
+
+
+class PyTreeKind(IntEnum):
+    """The kind of a node."""
+
+    CUSTOM = 0
+    LEAF = 1
+    NONE = 2
+    TUPLE = 3
+    LIST = 4
+    DICT = 5
+    NAMEDTUPLE = 6
+    ORDEREDDICT = 7
+    DEFAULTDICT = 8
+    DEQUE = 9
+    STRUCTSEQUENCE = 10
+    FROZENDICT = 11
+
+    NUM_KINDS = nonmember(12)
+
+
+_KINDS: Final[dict[Rule, PyTreeKind]] = {
+    BY_NAME["None"]: PyTreeKind.NONE,
+    BY_NAME["tuple"]: PyTreeKind.TUPLE,
+    BY_NAME["list"]: PyTreeKind.LIST,
+    BY_NAME["dict"]: PyTreeKind.DICT,
+    BY_NAME["dict as given"]: PyTreeKind.DICT,
+    BY_NAME["namedtuple"]: PyTreeKind.NAMEDTUPLE,
+    BY_NAME["OrderedDict"]: PyTreeKind.ORDEREDDICT,
+    BY_NAME["defaultdict"]: PyTreeKind.DEFAULTDICT,
+    BY_NAME["defaultdict as given"]: PyTreeKind.DEFAULTDICT,
+    BY_NAME["deque"]: PyTreeKind.DEQUE,
+    BY_NAME["structseq"]: PyTreeKind.STRUCTSEQUENCE,
+}
+"""The built-in nodes that optree has, and their kinds."""
+
+
+def kind_of(rule: Rule | None) -> PyTreeKind:
+    """Return the kind of the nodes of a rule, None for leaves."""
+    if rule is None:
+        return PyTreeKind.LEAF
+    return _KINDS.get(rule, PyTreeKind.CUSTOM)
+
+
+def is_node(rule: Rule, cls: type) -> bool:
+    """Return whether the instances of a built-in node type are nodes in optree."""
+    if rule is BY_NAME["namedtuple"]:
+        return is_namedtuple_class(cls)
+    # Programs have no `Partial` unless they use leafwise beside optree.
+    return rule in _KINDS or rule is BY_NAME["Partial"]
+
+
+# ---------------------------------------------------- named tuples, struct sequences
+
+UNNAMED = "unnamed field"
+"""The name of a field of a struct sequence that has none."""
+
+
+def _class_of(obj: object) -> type:
+    return obj if isinstance(obj, type) else type(obj)
+
+
+def is_namedtuple(obj: object) -> bool:
+    """Return whether a value is a named tuple or a named tuple class."""
+    return is_namedtuple_class(_class_of(obj))
+
+
+def is_namedtuple_class(cls: object) -> bool:
+    """Return whether a value is a named tuple class."""
+    if not isinstance(cls, type) or not builtins.is_namedtuple_class(cls):
+        return False
+    # A tuple class that only has `_fields` is no named tuple for optree.
+    return callable(getattr(cls, "_make", None)) and hasattr(cls, "_asdict")
+
+
+def is_namedtuple_instance(obj: object) -> bool:
+    """Return whether a value is a named tuple."""
+    return is_namedtuple_class(type(obj))
+
+
+def namedtuple_fields(obj: Any, /) -> tuple[str, ...]:
+    """Return the field names of a named tuple or a named tuple class.
+
+    Raises:
+        TypeError: It is neither.
+
+    Example:
+        >>> from collections import namedtuple
+        >>> from leafwise.compat import optree
+        >>> optree.namedtuple_fields(namedtuple("Point", "x y"))
+        ('x', 'y')
+    """
+    cls: Any = _class_of(obj)
+    if not is_namedtuple_class(cls):
+        raise TypeError(f"Expected a named tuple, or its class, got {obj!r}.")
+    return cls._fields  # type: ignore[no-any-return]  # of strings
+
+
+def is_structseq(obj: object) -> bool:
+    """Return whether a value is a struct sequence or a struct sequence class."""
+    return is_structseq_class(_class_of(obj))
+
+
+def is_structseq_class(cls: object) -> bool:
+    """Return whether a value is a struct sequence class whose instances are nodes."""
+    return isinstance(cls, type) and builtins.is_structseq_class(cls)
+
+
+def is_structseq_instance(obj: object) -> bool:
+    """Return whether a value is a struct sequence."""
+    return is_structseq_class(type(obj))
+
+
+def structseq_fields(obj: Any, /) -> tuple[str, ...]:
+    """Return the item names of a struct sequence or a struct sequence class.
+
+    Raises:
+        TypeError: It is neither.
+
+    Example:
+        >>> import time
+        >>> from leafwise.compat import optree
+        >>> optree.structseq_fields(time.struct_time)[:3]
+        ('tm_year', 'tm_mon', 'tm_mday')
+    """
+    cls: Any = _class_of(obj)
+    if not is_structseq_class(cls):
+        raise TypeError(f"Expected a struct sequence, or its class, got {obj!r}.")
+    unnamed_count: int = cls.n_unnamed_fields
+    named_count = cls.n_sequence_fields - unnamed_count
+    return structseq_names(cls)[:named_count] + (UNNAMED,) * unnamed_count
+
+
+# ------------------------------------------------------------------------ metadata
+
+_KT = TypeVar("_KT")
+
+
+class DictMetaData(list[_KT]):
+    """The keys of a dict, in the order of its children.
+
+    Attributes:
+        original_keys: The keys in the order of insertion.
+    """
+
+    __slots__ = ("original_keys",)
+
+    original_keys: dict[_KT, None]
+
+    def __init__(
+        self, keys: Iterable[_KT] = (), /, *, original_keys: Iterable[_KT] | None = None
+    ) -> None:
+        super().__init__(keys)
+        if original_keys is None:
+            original_keys = self
+        self.original_keys = dict.fromkeys(original_keys)
+
+
+def dict_metadata(keys: DictKeys) -> DictMetaData[Any]:
+    """Return the metadata of a dict with these keys."""
+    return DictMetaData(keys.ordered, original_keys=keys.inserted)
+
+
+def metadata(
+    rule: Rule, aux: Any, of_keys: Callable[[DictKeys], list[Any]] = dict_metadata
+) -> Any:
+    """Return the metadata of a node.
+
+    Args:
+        rule: The rule of the node.
+        aux: Its aux data.
+        of_keys: Takes the keys of a dict, returns what the metadata has of them.
+    """
+    data = rule.node_data(aux)
+    if not isinstance(rule, MappingRule):
+        return data
+    if rule.cls is OrderedDict:
+        return list(data)
+    keys = of_keys(rule.keys_in(aux))
+    if rule.cls is defaultdict:
+        default_factory, _ = data
+        return default_factory, keys
+    return keys
+
+
+@dataclasses.dataclass(frozen=True)
+class Unflatten:
+    """Makes a node of metadata and children, as unflatten functions of optree do.
+
+    Attributes:
+        rule: The rule of the node.
+    """
+
+    rule: Rule
+
+    def __call__(self, data: Any, children: Iterable[Any]) -> Any:
+        """Return the node."""
+        values = list(children)
+        if kind_of(self.rule) is PyTreeKind.DICT:
+            return _make_dict(data, values)
+        if kind_of(self.rule) is PyTreeKind.DEFAULTDICT:
+            default_factory, keys = data
+            return defaultdict(default_factory, _make_dict(keys, values))
+        if isinstance(self.rule, FunctionRule):
+            return self.rule.form.unflatten(data, tuple(values))
+        is_family = self.rule in (BY_NAME["namedtuple"], BY_NAME["structseq"])
+        cls = data if is_family else self.rule.cls
+        return self.rule.node_from(cls, data, values)
+
+
+def _make_dict(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
+    """Return a dict in the order of insertion, if the keys know that order."""
+    node = dict.fromkeys(getattr(keys, "original_keys", ()))
+    node.update(zip(keys, values, strict=True))
+    return node
+
+
+# ---------------------------------------------------------------------------- text
+
+
+def brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
+    """Return the text around the children of a node in the text of a structure."""
+    kind = kind_of(rule)
+    if kind in _BRACKETS:
+        return _BRACKETS[kind](metadata(rule, aux), arity)
+    if kind is PyTreeKind.CUSTOM:
+        name = rule.cls.__name__
+        return f"CustomTreeNode({name}[{metadata(rule, aux)!r}], [", None, "])"
+    return rule.brackets(aux, arity)
+
+
+def _key_labels(keys: Iterable[Any]) -> list[str]:
+    return [f"{key!r}: " for key in keys]
+
+
+def _ordereddict(keys: list[Any], _arity: int) -> Brackets:
+    if not keys:
+        return "OrderedDict()", None, ""
+    return "OrderedDict({", _key_labels(keys), "})"
+
+
+def _defaultdict(data: tuple[Any, list[Any]], _arity: int) -> Brackets:
+    default_factory, keys = data
+    return f"defaultdict({default_factory!r}, {{", _key_labels(keys), "})"
+
+
+def _deque(maxlen: int | None, arity: int) -> Brackets:
+    option = "" if maxlen is None else f"maxlen={maxlen}"
+    if not arity:
+        return f"deque({option})", None, ""
+    if not option:
+        return "deque([", None, "])"
+    return "deque([", None, f"], {option})"
+
+
+def _namedtuple(cls: Any, _arity: int) -> Brackets:
+    labels = [f"{name}=" for name in namedtuple_fields(cls)]
+    return f"{cls.__name__}(", labels, ")"
+
+
+def _structseq(cls: type, _arity: int) -> Brackets:
+    labels = []
+    for position, name in enumerate(structseq_fields(cls)):
+        label = f"<unnamed@{position}>" if name == UNNAMED else name
+        labels.append(f"{label}=")
+    return f"{cls.__module__}.{cls.__qualname__}(", labels, ")"
+
+
+_BRACKETS: Final[dict[PyTreeKind, Callable[[Any, int], Brackets]]] = {
+    PyTreeKind.ORDEREDDICT: _ordereddict,
+    PyTreeKind.DEFAULTDICT: _defaultdict,
+    PyTreeKind.DEQUE: _deque,
+    PyTreeKind.NAMEDTUPLE: _namedtuple,
+    PyTreeKind.STRUCTSEQUENCE: _structseq,
+}

@@ -1,0 +1,238 @@
+"""What an edited file keeps: each case was once lost, misplaced or refused."""
+
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+import leafwise as lw
+from leafwise.configs import Tagged
+from leafwise.configs.formats import load
+from leafwise.configs.revision import RevisionError, revise
+
+
+pytest.importorskip("ruamel.yaml")
+pytest.importorskip("tomlkit")
+
+
+def edited(text, kind, change):
+    """Return a text with a changed tree."""
+    document = load(text, kind)
+    return revise(text, document, change(document.tree))
+
+
+def overridden(text, kind, *changes):
+    """Return a text with overrides."""
+    return edited(text, kind, lambda tree: lw.override(tree, changes))
+
+
+def test_entries_whose_key_is_an_alias_stay():
+    """They are entries like others."""
+    text = "name: &web web\nports:\n  *web : 80\n  db: 5432\n"
+    assert overridden(text, "yaml", "ports.db=1") == text.replace("5432", "1")
+    assert overridden(text, "yaml", "ports.web=8080") == text.replace("80\n", "8080\n")
+
+
+def test_comments_stay_with_their_items():
+    """Where one item of a list goes and another changes."""
+    text = "- {n: a, x: 1}  # one\n- {n: b, x: 2}  # two\n- {n: c}  # three\n"
+    new = [{"n": "b", "x": 5}, {"n": "c"}]
+    expected = "- {n: b, x: 5}  # two\n- {n: c}  # three\n"
+    assert edited(text, "yaml", lambda _: new) == expected
+    toml = "a = [\n  {n = 1, x = 1}, # one\n  {n = 2, x = 2}, # two\n]\n"
+    expected = "a = [\n  {n = 2, x = 5}, # two\n]\n"
+    assert edited(toml, "toml", lambda _: {"a": [{"n": 2, "x": 5}]}) == expected
+
+
+def test_the_comment_of_a_deleted_first_key_goes_with_it():
+    """What is about the file stays."""
+    assert overridden("# on a\na: 1\n# on b\nb: 2\n", "yaml", "~a") == "# on b\nb: 2\n"
+    head = "# about the file\n\n"
+    assert overridden(f"{head}# on a\na: 1\nb: 2\n", "yaml", "~a") == f"{head}b: 2\n"
+    schema = "# yaml-language-server: $schema=x.json\n"
+    assert overridden(f"{schema}a: 1\nb: 2\n", "yaml", "~a") == f"{schema}b: 2\n"
+    assert overridden("# on a\na = 1\nb = 2\n", "toml", "~a") == "b = 2\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "expected"),
+    [
+        pytest.param(
+            "[a]\nx = 1\n\n# on b\n[b]\ny = 2\n", "+a.s={p: 1}",
+            "[a]\nx = 1\n\n[a.s]\np = 1\n\n# on b\n[b]\ny = 2\n",
+            id="a new sub-table stands above the comment of the next table",
+        ),
+        pytest.param(
+            "# licence\n\n[a]\nx = 1\n", "+q=1",
+            "# licence\n\nq = 1\n\n[a]\nx = 1\n",
+            id="a new key stands below the header of the file",
+        ),
+        pytest.param(
+            "[b]\nnet.a = 1\nz = 2\n", "~b.net.a",
+            "[b]\nnet = {}\nz = 2\n", id="the only dotted key of a table",
+        ),
+        pytest.param(
+            "net.a = 1\nnet.b = 2  # two\n", "~net.a",
+            "net.b = 2  # two\n", id="a dotted key",
+        ),
+        pytest.param(
+            "x = 1\n\n[[l]]\nn = 1\n\n[z]\n", "~l[0]",
+            "x = 1\nl = []\n\n[z]\n", id="the last item of an array of tables",
+        ),
+        pytest.param(
+            "[[fruit]]\nname = 'a'\n[potato]\nx = 1\n[fruit.apple.texture]\ns = 1\n",
+            "**.s=2",
+            "[[fruit]]\nname = 'a'\n[potato]\nx = 1\n[fruit.apple.texture]\ns = 2\n",
+            id="tables out of order",
+        ),
+        pytest.param(
+            "a = 1\n\nb = 2\n\n[t]\n", "~b", "a = 1\n\n[t]\n",
+            id="the blank line of a deleted key goes",
+        ),
+        pytest.param(
+            "# licence\n\n[a]\nx = 1\n", "~a", "# licence\n",
+            id="nothing is left behind the last table",
+        ),
+        pytest.param(
+            "[c.d]\nz = 1\n", "+c.w=1", "[c]\nw = 1\n\n[c.d]\nz = 1\n",
+            id="a table that only its sub-tables name",
+        ),
+    ],
+)  # fmt: skip
+def test_edits_of_toml(text, change, expected):
+    """Tables, dotted keys, arrays of tables."""
+    assert overridden(text, "toml", change) == expected
+
+
+def test_a_renamed_table_stays_where_it_is():
+    """With its sub-tables and comments."""
+    text = "[a]\nx = 1 # c\n\n# on b\n[b]\ny = 2\n[b.s]\nz = 1\n[c]\n"
+    expected = text.replace("[b", '["d.e"', 1).replace("[b.", '["d.e".')
+    renamed = edited(
+        text, "toml", lambda tree: lw.selection.tree_rename(tree, "b", "d.e")
+    )
+    assert renamed == expected
+
+
+def test_wide_tables_are_edited_in_linear_time():
+    """Twice as many keys take about twice as long."""
+    times = []
+    for count in (1000, 4000):
+        text = "[t]\n" + "".join(f"k{n} = {n}\n" for n in range(count))
+        document = load(text, "toml")
+        table = {f"k{n}": n + 1 for n in range(0, count, 2)}
+        new = {"t": table | {f"new{n}": n for n in range(count)}}
+        start = time.process_time()
+        revise(text, document, new)
+        times.append(time.process_time() - start)
+    assert times[1] < 10 * times[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "change", "reason"),
+    [
+        ("a: &x {b: 1}\nc: [1, *x]\n", "~a",
+         "c[1] uses the anchor &x of the deleted part"),
+        ("a: &x {b: 1}\nc: {e: *x}\n", "a.b=2",
+         "c.e uses the anchor &x of a and would change with it"),
+        ("a: &x {b: 1}\nc: *x\n", "c.b=2", "c is the alias *x, which cannot change al"),
+        ("a: &x {b: 1}\nc:\n  <<: *x\n  d: 1\n", "c.b=2", "c.b comes from &x by <<"),
+        ("a: &x {b: 1}\nc:\n  <<: *x\n  d: 1\n", "~c.b", "c.b comes from &x by <<"),
+        ("a: &x {b: 1}\nc:\n  <<: *x\n  b: 5\n", "~c.b", "c.b comes from &x by <<"),
+        ("a:\n  [1,\n   2]\n", "a=[1]",
+         "the brackets of a go over several lines (line 2)"),
+        ("a: {x: 1,\n  y: 2}\n", "~a.x",
+         "the brackets of a go over several lines (line 1)"),
+        ("a:\n  ? b\n  : 1\n", "a.b=2", "a is written in a form that cannot be edit"),
+        ("a: &x {b: 1}\nc: {<<: *x, d: 1}\n", "c.d=2",
+         "c is written in a form that cannot be edited (line 2)"),
+    ],
+)  # fmt: skip
+def test_what_is_refused_in_yaml(text, change, reason):
+    """The reason is in the words of the file."""
+    with pytest.raises(RevisionError, match=f"^{re.escape(reason)}"):
+        overridden(text, "yaml", change)
+
+
+def test_what_shares_an_anchor_changes_together():
+    """The alias stays, and so does `<<`."""
+    text = "a: &x {b: 1}\nc:\n  <<: *x\n  d: 1\ne: *x\n"
+    assert overridden(text, "yaml", "**.b=2") == text.replace("b: 1", "b: 2")
+
+
+def test_tags_that_only_their_program_knows():
+    """They stay, change and are written anew."""
+    text = "a: !Ref X  # x\nb: !If [c, !Ref Y, 1]\nc: !!python/name:m.f\nd: 1\n"
+    tree = load(text, "yaml").tree
+    assert tree["b"] == Tagged("!If", ["c", Tagged("!Ref", "Y"), 1])
+    assert tree["c"] == Tagged("!!python/name:m.f", "")
+    assert overridden(text, "yaml", "d=2") == text.replace("d: 1", "d: 2")
+    new = tree | {"a": Tagged("!Ref", "Z"), "d": Tagged("!Sub", "${A}")}
+    expected = text.replace("X", "Z").replace("d: 1", "d: !Sub '${A}'")
+    assert revise(text, load(text, "yaml"), new) == expected
+
+
+# ------------------------------------------------------------------------------- write
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    """Go to an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "expected"),
+    [
+        ("a.yaml", "a: 1  # c\nb:\n- x\n", "a: 2  # c\nb:\n- x\n- y\n"),
+        ("a.toml", "a = 1 # c\nb = ['x']\n", "a = 2 # c\nb = ['x', 'y']\n"),
+        ("a.json", '{"a": 1, "b": ["x"]}', '{"a": 2, "b": ["x", "y"]}'),
+        ("a.lock", "a = 1 # c\nb = ['x']\n", "a = 2 # c\nb = ['x', 'y']\n"),
+    ],
+)
+def test_a_file_that_exists_is_edited(name, text, expected):
+    """Tuples are lists; nothing else changes."""
+    Path(name).write_text(text)
+    lw.write(name, {"a": 2, "b": ("x", "y")})
+    assert Path(name).read_text() == expected
+    lw.write(name, {"a": 2, "b": ["x", "y"]})
+    assert Path(name).read_text() == expected
+
+
+def test_numbers_keep_their_notation():
+    """Those that `read` gave, and that were not changed."""
+    text = "mode: 0644\nsteps: 1_000\nlr: 3e-4\nn: 1\n"
+    Path("a.yaml").write_text(text)
+    lw.write("a.yaml", lw.read("a.yaml") | {"n": 2})
+    assert Path("a.yaml").read_text() == text.replace("n: 1", "n: 2")
+
+
+def test_a_file_is_written_anew():
+    """If there is none, or if nothing of it is to be kept."""
+    for name in ("a.yaml", "a.toml", "a.json"):
+        lw.write(name, {"a": [1, {"b": "x"}]})
+        assert lw.read(name) == {"a": [1, {"b": "x"}]}
+    Path("a.yaml").write_text("# top\na: &x 1\nb: *x\n")
+    with pytest.raises(lw.errors.FileError, match="not written: b uses the anchor &x"):
+        lw.write("a.yaml", {"a": 2, "b": 1})
+    assert Path("a.yaml").read_text() == "# top\na: &x 1\nb: *x\n"
+    lw.write("a.yaml", {"a": 2, "b": 1}, keep=False)
+    assert Path("a.yaml").read_text() == "a: 2\nb: 1\n"
+
+
+def test_what_cannot_be_written():
+    """The error names the file, and it stays."""
+    Path("a.json").write_text('{"a": 1}')
+    for name, tree, reason in (
+        ("a.json", {"a": {1, 2}}, "a.json: cannot be written as JSON: the value at"),
+        ("a.toml", {"a": None}, "a.toml: cannot be written as TOML: the value at"),
+        ("a.txt", {}, "a.txt: unknown format, expected json, toml or yaml"),
+        ("a.npz", {}, "a.npz: unknown format, expected json, toml or yaml; leafwise."),
+    ):
+        with pytest.raises(lw.errors.FileError, match=f"^{re.escape(reason)}"):
+            lw.write(name, tree)
+    assert [path.name for path in Path().iterdir()] == ["a.json"]
+    assert Path("a.json").read_text() == '{"a": 1}'
+    with pytest.raises(lw.errors.FileError, match="write are for YAML"):
+        lw.save("x.yaml", {})

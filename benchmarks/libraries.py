@@ -30,6 +30,7 @@ class Library:
         name: How the table names it.
         flatten: Takes a tree, returns leaves and structure; also takes `is_leaf`, as
             `map` does, but for dm-tree.
+        leaves: Takes a tree.
         unflatten: Returns a function without arguments that rebuilds a tree.
         map: Takes a function and one or two trees.
         flatten_with_path: Takes a tree.
@@ -41,6 +42,7 @@ class Library:
 
     name: str
     flatten: Callable[..., Any]
+    leaves: Callable[[Any], Any]
     unflatten: Prepare
     map: Callable[..., Any]
     flatten_with_path: Callable[[Any], Any]
@@ -84,6 +86,7 @@ def leafwise() -> Library:
     return Library(
         name="leafwise",
         flatten=lw.tree_flatten,
+        leaves=lw.tree_leaves,
         unflatten=treedef_first(lw.tree_unflatten),
         map=lw.tree_map,
         flatten_with_path=lw.tree_flatten_with_path,
@@ -102,6 +105,7 @@ def jax() -> Library:
     return Library(
         name="jax",
         flatten=tree_util.tree_flatten,
+        leaves=tree_util.tree_leaves,
         unflatten=treedef_first(tree_util.tree_unflatten),
         map=tree_util.tree_map,
         flatten_with_path=tree_util.tree_flatten_with_path,
@@ -125,6 +129,7 @@ def optree() -> Library:
     return Library(
         name="optree",
         flatten=partial(optree.tree_flatten, namespace="bench"),
+        leaves=partial(optree.tree_leaves, namespace="bench"),
         unflatten=treedef_first(optree.tree_unflatten),
         map=partial(optree.tree_map, namespace="bench"),
         flatten_with_path=partial(optree.tree_flatten_with_path, namespace="bench"),
@@ -155,6 +160,7 @@ def torch() -> Library:
     return Library(
         name="torch",
         flatten=_pytree.tree_flatten,
+        leaves=_pytree.tree_leaves,
         unflatten=leaves_first(_pytree.tree_unflatten),
         map=_pytree.tree_map,
         flatten_with_path=_pytree.tree_flatten_with_path,
@@ -171,6 +177,7 @@ def dm_tree() -> Library:
     return Library(
         name="dm-tree",
         flatten=dm.flatten,
+        leaves=dm.flatten,
         unflatten=lambda leaves, tree: lambda: dm.unflatten_as(tree, leaves),
         map=dm.map_structure,
         flatten_with_path=dm.flatten_with_path,

@@ -102,8 +102,26 @@ def pytest_collection_finish():
 
 
 if hasattr(leafwise, "engine"):
+    DEFAULT_SETTINGS = leafwise.engine.configure()
     # Compile structures after a few uses, so that tests need not repeat calls.
     leafwise.engine.configure(min_uses=3, max_uses=3, sample_every=1)
+
+
+@pytest.fixture(scope="module", params=["each walk is noted", "few walks are noted"])
+def sampling(request):
+    """Run a test twice: as usual, and with the settings that users have.
+
+    A walk that the engine notes makes a treedef first. So only with these settings
+    trees are mapped while they are read, and leaves are read without their nodes.
+    """
+    if request.param == "each walk is noted":
+        yield
+        return
+    if not hasattr(leafwise, "engine"):
+        pytest.skip("no engine: no walk is ever noted")
+    previous = leafwise.engine.configure(**DEFAULT_SETTINGS)
+    yield
+    leafwise.engine.configure(**previous)
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ who fills it, and what happens while it is empty.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any, Final
@@ -18,9 +19,12 @@ class Hooks:
     Attributes:
         runner: The runner of new treedefs: how they build and match trees. Filled by
             `core.walk` with the reference walk, replaced by the engine.
-        observe: Called with each tree that was walked: the tree, its leaves, its
-            treedef, the view, and the predicate or None. Filled by the engine, which
-            counts structures. Without it, nothing is compiled.
+        observe: Called with a tree that was walked: the tree, its leaves, its treedef,
+            the view, and the predicate or None. Filled by the engine, which counts
+            structures. Without it, nothing is compiled.
+        skip: How many walks to let pass before `observe` is called. Counted down by
+            the caller, since a call takes as long as walking a node or two. Set by the
+            engine; without it, the number is infinite.
         reader: Called with the shape of an object of `nn` and the name of the attribute
             that caches its aux data; returns a compiled function that flattens such
             objects, or None. Filled by the engine. Without it, `nn` reads objects
@@ -57,7 +61,8 @@ class Hooks:
     """
 
     runner: Any = None
-    observe: Callable[..., None] | None = None
+    observe: Callable[..., None]
+    skip: float = math.inf
     reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
     trace_level: Callable[[], Any] | None = None
     outer_level: Any = None

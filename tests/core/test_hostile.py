@@ -12,6 +12,9 @@ import leafwise as lw
 from leafwise._text import safe_repr, safe_str
 
 
+pytestmark = pytest.mark.usefixtures("sampling")
+
+
 class ReprError(Exception):
     """Raised where nothing but a text was wanted; nobody may see it."""
 

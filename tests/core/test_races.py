@@ -120,7 +120,7 @@ def hold():
         for guard in _runtime._guards:
             stack.enter_context(guard.lock)
         if hasattr(lw, "engine"):
-            stack.enter_context(sys.modules["leafwise.engine.cache"].engine._lock)
+            stack.enter_context(sys.modules["leafwise.engine.dispatch"].engine._lock)
         reached.set()
         go.wait()
 
@@ -135,7 +135,7 @@ def work():
         with lw.engine.eager():
             for _ in range(4):
                 lw.tree_leaves([1, 2])
-            assert lw.engine.stats()["plans"] > 0
+            assert lw.engine.stats()["structures"] > 0
 
 thread = threading.Thread(target=hold, daemon=True)
 thread.start()

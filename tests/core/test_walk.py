@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from helpers.random_trees import every_tree
+from leafwise.core import reference
 from leafwise.core.builtins import LIST
 from leafwise.core.registry import current
-from leafwise.core.walk import (
-    _long_leaf_paths,
-    flatten,
-    leaf_path,
-    leaf_paths,
-)
+from leafwise.core.walk import flatten, leaf_path, leaf_paths
+
+
+pytestmark = pytest.mark.usefixtures("sampling")
 
 
 DEPTH = 100_000
@@ -206,12 +205,20 @@ def nests(below):
     )
 
 
-@given(lw.testing.trees(st.just(0), nodes=[nests]))
-def test_paths_with_and_without_what_is_between(tree):
-    """The two ways to the paths give the same paths."""
+@given(lw.testing.trees(st.just(0), nodes=[nests]), st.integers(0, 300))
+def test_paths_in_a_wide_tree_and_below_a_deep_one(tree, depth):
+    """They are those of the reference, below as many keys as the tree is deep."""
     leaves, code = flatten(tree, current.view)
-    if code:
-        assert leaf_paths(code, len(leaves)) == _long_leaf_paths(code)
+    paths = reference.leaf_paths(reference.structure_of(code))
+    assert leaf_paths(code, len(leaves)) == paths
+    for _ in range(depth):
+        tree = [0, tree]
+    leaves, code = flatten(tree, current.view)
+    above = lw.KeyPath([lw.SequenceKey(1)] * depth)
+    deep_paths = leaf_paths(code, len(leaves))
+    assert deep_paths[depth:] == [above + path for path in paths]
+    for index, path in enumerate(deep_paths[:depth]):
+        assert path == (*above[:index], lw.SequenceKey(0))
 
 
 def test_notes_do_not_pile_up_on_one_exception():

@@ -262,4 +262,4 @@ def test_neither_predicates_nor_trees_are_kept(eager):
         use(event)
     gc.collect()
     assert [ref() for ref in watched] == [None] * len(watched)
-    assert lw.engine.stats()["plans"] == 2
+    assert lw.engine.stats()["structures"] == 2

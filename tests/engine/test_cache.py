@@ -39,8 +39,8 @@ def test_the_number_of_structures_is_bounded():
                 leaves, treedef = lw.tree_flatten(tree)
                 assert treedef.unflatten(leaves) == tree
         stats = lw.engine.stats()
-        assert stats["plans"] <= 256
-        assert stats["evicted"] >= 300
+        assert stats["structures"] <= 256
+        assert stats["dropped"] >= 300
         assert len(generated_files()) <= 2_000
         first = stranger(0)
         assert lw.tree_map(lambda x: x, first) == first
@@ -55,7 +55,7 @@ def test_forgetting_leaves_no_lines(eager):
     assert generated_files()
     lw.engine.forget()
     assert generated_files() == set()
-    assert lw.engine.stats()["plans"] == 0
+    assert lw.engine.stats()["structures"] == 0
     assert treedef.unflatten([3, 4]) == [3, {"a": 4}]
 
 
@@ -81,7 +81,7 @@ def test_nothing_of_the_user_is_kept(eager):
     del tree, node, leaf, aux, leaves, treedef, things
     gc.collect()
     assert [ref() for ref in watched] == [None] * 6
-    assert lw.engine.stats()["plans"] >= 1
+    assert lw.engine.stats()["structures"] >= 1
 
 
 # ------------------------------------------------------------------------- switching
@@ -194,7 +194,7 @@ def test_a_structure_is_compiled_when_it_pays(configure_engine, tree, fewest, mo
     configure_engine(min_uses=32, max_uses=256, sample_every=16)
     with lw.engine.enabled():
         uses = 0
-        while not lw.engine.stats()["plans"]:
+        while not lw.engine.stats()["structures"]:
             lw.tree_map(lambda x: x, tree)
             uses += 1
         assert fewest <= uses <= most
@@ -208,7 +208,7 @@ def test_the_number_of_uses_can_be_configured(configure_engine, uses):
         treedef = lw.tree_structure([1, 2])
         plans = []
         for _ in range(uses + 1):
-            plans.append(lw.engine.stats()["plans"])
+            plans.append(lw.engine.stats()["structures"])
             treedef.unflatten([1, 2])
         assert plans[-1] == 1
         assert plans[:-1] == [0] * uses or uses == 1
@@ -219,9 +219,9 @@ def test_settings_that_change_drop_what_was_compiled(configure_engine, eager):
     lw.tree_leaves([1, [2]])
     settings = configure_engine()
     assert configure_engine(**settings) == settings
-    assert lw.engine.stats()["plans"] == 1
+    assert lw.engine.stats()["structures"] == 1
     configure_engine(min_uses=2)
-    assert lw.engine.stats()["plans"] == 0
+    assert lw.engine.stats()["structures"] == 0
     assert configure_engine() == {**settings, "min_uses": 2}
 
 

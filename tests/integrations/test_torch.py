@@ -18,7 +18,7 @@ def test_flattening_and_unflattening(tree):
     expected, structure = lw.tree_flatten(tree)
     assert [*map(id, leaves)] == [*map(id, expected)]
     assert treedef == structure
-    again = torch._build(treedef, range(len(leaves)))
+    again = torch._tree_unflatten(treedef, range(len(leaves)))
     assert repr(again) == repr(lw.tree_unflatten(structure, range(len(leaves))))
 
 

@@ -5,11 +5,15 @@ import pickle
 from collections import OrderedDict, defaultdict
 from typing import Any
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
 from helpers.random_trees import Box, Color, Layer, common_trees, keys, leaves, trees
+
+
+pytestmark = pytest.mark.usefixtures("sampling")
 
 
 both_modes = st.booleans()

@@ -1,11 +1,15 @@
 """Laws of prefixes, suffixes, broadcasting, transposing and visiting."""
 
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import leafwise as lw
 from helpers import confusable_trees
 from helpers.random_trees import common_trees, every_tree, trees
+
+
+pytestmark = pytest.mark.usefixtures("sampling")
 
 
 structures = trees(8).map(lw.tree_structure)

@@ -7,6 +7,9 @@ import pytest
 import leafwise as lw
 
 
+pytestmark = pytest.mark.usefixtures("sampling")
+
+
 TREE = {"c": 3, "a": [1, (2,)], "b": None}
 
 

@@ -43,6 +43,10 @@ _NAMESPACE: Final = "leafwise.cli"
 declare_namespace(_NAMESPACE, none_is_leaf=True)
 
 
+_PLAIN: Final = {str, int, float, bool, type(None)}
+"""The types that most values of a file have."""
+
+
 class ReadError(ValueError):
     """Raised if a file cannot be read or written; the message is for the user."""
 
@@ -91,10 +95,11 @@ def _short(value: Any) -> str:
 
     Others are JSON, or their `repr` if JSON has no form for them.
     """
-    if hasattr(value, "plain"):
-        return str(value.text)
-    if is_array(value):
-        return f"{value.dtype}{list(value.shape)}"
+    if type(value) not in _PLAIN:
+        if hasattr(value, "plain"):
+            return str(value.text)
+        if is_array(value):
+            return f"{value.dtype}{list(value.shape)}"
     try:
         text = _encoder()(value)
     except TypeError:
@@ -241,7 +246,8 @@ def _leaves(tree: Any) -> Iterable[tuple[str, Any]]:
     hold: dicts and lists.
     """
     leaves = tree_leaves(tree, namespace=_NAMESPACE)  # or it contains itself
-    if any(is_array(leaf) for leaf in leaves):
+    types = set(map(type, leaves))
+    if not types <= _PLAIN and any(is_array(leaf) for leaf in leaves):
         return selection.to_flat(tree, strict=False).items()
     return _plain_leaves(tree)
 

@@ -44,7 +44,6 @@ from ..core.registry import (
     lookup,
 )
 from ..core.treedef import PyTreeDef as LeafwiseTreeDef
-from ..core.treedef import code_of
 from ..core.walk import map_leaves
 from ..dataclasses import register_dataclass as register_fields
 from ..errors import FlattenError
@@ -353,7 +352,7 @@ def tree_map(
     context = _context(is_leaf)
     columns, treedef = context.columns(tree, rest)
     _warn_of_iterables(columns[0], context)
-    return treedef.unflatten(map_leaves(f, columns, code_of(treedef)))
+    return treedef.unflatten(map_leaves(f, columns, treedef))
 
 
 def tree_map_with_path(
@@ -368,7 +367,7 @@ def tree_map_with_path(
     columns, treedef = context.columns(tree, rest)
     _warn_of_iterables(columns[0], context)
     paths = [tuple(path) for path in treedef.paths()]
-    return treedef.unflatten(map_leaves(f, [paths, *columns], code_of(treedef)))
+    return treedef.unflatten(map_leaves(f, [paths, *columns], treedef))
 
 
 def tree_reduce(
@@ -627,7 +626,9 @@ def register_dataclass(
     meta_names = list(meta_fields or ())
     if data_fields is None:
         if not is_dataclass:
-            raise TypeError(f"{cls.__qualname__} is not a dataclass, and has no fields")
+            raise TypeError(
+                f"{nodetype.__qualname__} is not a dataclass, and has no fields"
+            )
         for field in fields:
             if field.name not in drop_fields:
                 is_static = field.metadata.get("static", False)
@@ -637,9 +638,9 @@ def register_dataclass(
     expected = {field.name for field in fields if field.init}.difference(drop_fields)
     if is_dataclass and expected != used:
         raise ValueError(
-            f"data_fields and meta_fields of {cls.__qualname__} must be all fields "
-            f"with init=True; missing fields: {sorted(expected - used)}, to be added "
-            f"to drop_fields; unexpected fields: {sorted(used - expected)}"
+            f"data_fields and meta_fields of {nodetype.__qualname__} must be all "
+            f"fields with init=True; missing fields: {sorted(expected - used)}, to be "
+            f"added to drop_fields; unexpected fields: {sorted(used - expected)}"
         )
     unused = [field.name for field in fields if field.name not in used]
     register_fields(nodetype, data_names, meta_names, unused, init=True, bridge=True)

@@ -97,10 +97,13 @@ class _Resolver(BaseResolver):
     """Tells plain scalars apart; the dumper has it, too."""
 
     yaml_implicit_resolvers: ClassVar[dict[Any, Any]] = {}  # type: ignore[misc]
-    processing_version = (1, 2)
 
     def __init__(self, version: Any = None, loader: Any = None) -> None:
         super().__init__(loader)
+
+    @property
+    def processing_version(self) -> tuple[int, int]:
+        return (1, 2)
 
 
 for _versions, _tag, _pattern, _first in implicit_resolvers:

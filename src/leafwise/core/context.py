@@ -1,9 +1,8 @@
-"""Contexts: what one operation walks by.
+"""Contexts: what is a node for one operation, and the fastest way through a tree.
 
-Owns the reading of the arguments that operations share (`is_leaf`, `namespace`, and in
-some `is_leaf_takes_path` and `none_is_leaf`) and what operations ask of them: the
-leaves and the structure of a tree, and which rule a node has. Trees are handed to the
-engine first, to the walk if the engine does not know them.
+A context is made of the arguments that operations share: `is_leaf`, `namespace`, and in
+some `is_leaf_takes_path` and `none_is_leaf`. `flatten_by`, `leaves_by` and `map_by`
+choose the way: a function that the engine compiled, if one knows the tree, or the walk.
 """
 
 from __future__ import annotations
@@ -20,7 +19,15 @@ from .matching import Difference, differences, mismatch_error
 from .node import Rule
 from .registry import GLOBAL, View, current, view_of
 from .treedef import PyTreeDef, make_treedef
-from .walk import ROOT, PathPredicate, Predicate, flatten
+from .walk import (
+    ROOT,
+    Entry,
+    PathPredicate,
+    Predicate,
+    map_leaves,
+    map_tree,
+    read,
+)
 
 
 if TYPE_CHECKING:
@@ -40,8 +47,8 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
     ):
         return lambda node: isinstance(node, is_leaf)
     if callable(is_leaf) and not hasattr(is_leaf, "__origin__"):
-        asked: Any = is_leaf  # of the value, or of the path and the value
-        return PathPredicate(asked) if takes_path else asked
+        function: Any = is_leaf  # of the value, or of the path and the value
+        return PathPredicate(function) if takes_path else function
     raise TypeError(
         "is_leaf must be a predicate, a type or a tuple of types, "
         f"got {typed_repr(is_leaf)}"
@@ -49,7 +56,7 @@ def predicate(is_leaf: IsLeaf, takes_path: bool = False) -> Predicate:
 
 
 def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
-    """Return leaves and treedef of a tree, by the fastest way that is known.
+    """Return leaves and treedef of a tree, by the fastest way that there is.
 
     Args:
         tree: The tree.
@@ -57,28 +64,77 @@ def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
         stop: A predicate, a narrower view or None.
     """
     cls = type(tree)
+    compiled: Any
     if stop is None:
-        hot = view.hot.get(cls)
-        if hot is not None:
-            found = hot(tree)
-            if found is not None:
-                return found
-        elif cls in view.leaf_types:
+        if cls in view.leaf_types:
             return [tree], view.leaf_treedef or make_treedef((), 1, view)
+        compiled = view.hot.get(cls)
+        result = None if compiled is None else compiled(tree)
     elif type(stop) is View:
         return flatten_by(tree, stop, None)
+    elif type(stop) is PathPredicate:
+        return read_tree(tree, view, stop)
+    else:
+        compiled = view.asked.get(cls)
+        result = None if compiled is None else compiled(tree, stop)
+    if result is None:
+        return read_tree(tree, view, stop)
+    return result  # type: ignore[no-any-return]  # of a compiled function
+
+
+def read_tree(
+    tree: Any,
+    view: View,
+    stop: Predicate,
+) -> tuple[list[Any], PyTreeDef]:
+    """Return leaves and treedef of a tree by the walk, which the engine may note."""
+    nodes: list[Entry] = []
+    leaves = read(tree, view, nodes, stop)
+    if not nodes:
+        return leaves, make_treedef((), 1, view)
+    treedef = PyTreeDef._make(nodes, len(leaves), view.mode)
+    if hooks.skip > 0:  # counted here: to call the engine each time would take time
+        hooks.skip -= 1
     elif type(stop) is not PathPredicate:
-        asked = view.asked.get(cls)
-        if asked is not None:
-            found = asked(tree, stop)
-            if found is not None:
-                return found
-    leaves, code = flatten(tree, view, stop)
-    treedef = make_treedef(code, len(leaves), view)
-    observe = hooks.observe
-    if observe is not None and code and type(stop) is not PathPredicate:
-        observe(tree, leaves, treedef, view, stop)
+        hooks.observe(tree, leaves, treedef, view, stop)
     return leaves, treedef
+
+
+def leaves_by(tree: Any, view: View) -> list[Any]:
+    """Return the leaves of a tree, by the fastest way that there is."""
+    cls = type(tree)
+    compiled = view.hot.get(cls)
+    result = None if compiled is None else compiled(tree)
+    if result is not None:
+        return result[0]
+    if cls in view.leaf_types:
+        return [tree]
+    if hooks.skip > 0:
+        hooks.skip -= 1
+        return read(tree, view)
+    leaves, _ = read_tree(tree, view, None)
+    return leaves
+
+
+def map_by(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
+    """Call a function on each leaf of one tree, by the fastest way that there is.
+
+    Returns:
+        The results in the same structure.
+    """
+    cls = type(tree)
+    compiled = view.hot.get(cls)
+    result = None if compiled is None else compiled(tree)
+    if result is None:
+        if cls in view.leaf_types:
+            return map_tree(function, tree, view)
+        if hooks.skip > 0:
+            hooks.skip -= 1
+            return map_tree(function, tree, view)
+        result = read_tree(tree, view, None)
+    leaves, treedef = result
+    unflatten = treedef._runner.unflatten
+    return unflatten(treedef, map_leaves(function, (leaves,), treedef))
 
 
 class Context:
@@ -93,15 +149,33 @@ class Context:
     __slots__ = ("root", "stop", "view")
 
     def __init__(
-        self, view: View, stop: Any = None, root: KeyPath | None = None
+        self,
+        view: View,
+        stop: Any = None,
+        root: KeyPath | None = None,
     ) -> None:
         self.view: View = view
         self.stop: Predicate = stop
         self.root: KeyPath = ROOT if root is None else root
 
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
-        """Return leaves and treedef of a tree, by the fastest way that is known."""
+        """Return leaves and treedef of a tree, by the fastest way that there is."""
         return flatten_by(tree, self.view, self.stop)
+
+    def leaves(self, tree: Any) -> list[Any]:
+        """Return the leaves of a tree, by the fastest way that there is."""
+        if self.stop is None:
+            return leaves_by(tree, self.view)
+        leaves, _ = flatten_by(tree, self.view, self.stop)
+        return leaves
+
+    def map(self, function: Callable[[Any], Any], tree: Any) -> Any:
+        """Call a function on each leaf of one tree; return the results as a tree."""
+        if self.stop is None:
+            return map_by(function, tree, self.view)
+        leaves, treedef = flatten_by(tree, self.view, self.stop)
+        unflatten = treedef._runner.unflatten
+        return unflatten(treedef, map_leaves(function, (leaves,), treedef))
 
     def columns(
         self,
@@ -120,7 +194,7 @@ class Context:
             StructureError: A further tree does not have the structure of the first.
         """
         leaves, treedef = flatten_by(tree, self.view, self.stop)
-        columns: list[list[Any]] = [leaves]
+        columns = [leaves]
         for other in rest:
             column = treedef._match(other)
             if column is None or strict:
@@ -131,7 +205,11 @@ class Context:
         return columns, treedef
 
     def _check_column(
-        self, column: list[Any] | None, treedef: PyTreeDef, other: Any, index: int
+        self,
+        column: list[Any] | None,
+        treedef: PyTreeDef,
+        other: Any,
+        index: int,
     ) -> None:
         """Raise an error for a further tree that differs or goes deeper than the first.
 
@@ -139,20 +217,28 @@ class Context:
             StructureError: A further tree differs or goes deeper.
         """
         if column is None:
-            found = differences(treedef._code, other, self.view)
+            places = differences(treedef._code, other, self.view)
         elif self.view.leaf_types.issuperset(map(type, column)):
             return
         else:
             hint = "strict=True accepts no tree that is deeper than the first"
-            found = self.deeper(treedef, other, hint)
-        if column is None or found:
+            places = self.deeper(treedef, other, hint)
+        if column is None or places:
             subject = f"tree {index} does not have the structure of the first tree"
-            raise mismatch_error(found, subject=subject, tree_index=index)
+            raise mismatch_error(places, subject=subject, tree_index=index)
 
-    def deeper(self, treedef: PyTreeDef, tree: Any, hint: str) -> list[Difference]:
+    def deeper(
+        self,
+        treedef: PyTreeDef,
+        tree: Any,
+        hint: str,
+    ) -> list[Difference]:
         """Return where a tree goes deeper than a structure that it has."""
-        stops = lambda path, node: self.stops_at(node, path)  # noqa: E731
-        return differences(treedef._code, tree, self.view, stops, hint)
+
+        def is_leaf(path: KeyPath, node: Any) -> bool:
+            return self.stops_at(node, path)
+
+        return differences(treedef._code, tree, self.view, is_leaf, hint)
 
     def stops_at(self, node: Any, link: Any = ROOT) -> bool:
         """Return whether the predicate makes a leaf of a value.
@@ -180,14 +266,19 @@ class Context:
     def also_stopping(self, test: Callable[[Any], bool]) -> Context:
         """Return the context in which values that pass a test are leaves as well."""
         stop: Any = self.stop
-        either = lambda node: test(node) or stop(node)  # noqa: E731
-        return type(self)(self.view, test if stop is None else either, self.root)
+        if stop is None:
+            return Context(self.view, test, self.root)
+
+        def stops(node: Any) -> bool:
+            return test(node) or stop(node)
+
+        return Context(self.view, stops, self.root)
 
     def below(self, path: KeyPath) -> Context:
         """Return the context for the subtree at a path, whose paths begin there."""
         if not path:
             return self
-        return type(self)(self.view, self.stop, self.root + path)
+        return Context(self.view, self.stop, self.root + path)
 
 
 def path_of(link: Any) -> KeyPath:
@@ -200,12 +291,14 @@ def path_of(link: Any) -> KeyPath:
     keys: list[Any] = []
     while link:
         link, key = link
-        cls: Any = _CLASSES.get(type(key))
-        keys.append(key if cls is None else cls(key))
-    return KeyPath(keys[::-1])
+        cls = _CLASSES.get(type(key))
+        if cls is not None:
+            key = cls(key)
+        keys.append(key)
+    return KeyPath(reversed(keys))
 
 
-_CLASSES: Final[dict[type, type]] = {str: DictKey, int: SequenceKey}
+_CLASSES: Final[dict[type, Any]] = {str: DictKey, int: SequenceKey}
 """The classes of keys that are bare in a linked list."""
 
 
@@ -224,8 +317,8 @@ def context_of(
     if namespace is GLOBAL and none_is_leaf is False:
         view = current.view
     else:
-        key = namespace, none_is_leaf
-        view = current.state.views.get(key) or view_of(namespace, none_is_leaf)
+        key = (namespace, none_is_leaf)
+        view = current.state.views.get(key) or view_of(*key)
     if is_leaf is None:
         return view.context or plain_context(view)
     if type(is_leaf) is FunctionType and not takes_path:
@@ -233,8 +326,12 @@ def context_of(
     return stopping_context(view, is_leaf, takes_path)
 
 
-def flattened(
-    tree: Any, is_leaf: IsLeaf, takes_path: bool, none_is_leaf: bool, namespace: str
+def flatten_tree(
+    tree: Any,
+    is_leaf: IsLeaf,
+    takes_path: bool,
+    none_is_leaf: bool,
+    namespace: str,
 ) -> tuple[list[Any], PyTreeDef]:
     """Return leaves and treedef of a tree, by the arguments of an operation."""
     is_plain = is_leaf is None or (type(is_leaf) is FunctionType and not takes_path)
@@ -259,7 +356,9 @@ def stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> C
     Raises:
         TypeError: `is_leaf` is neither a predicate, nor a type, nor types.
     """
-    stops: Any = is_leaf if type(is_leaf) is tuple else (is_leaf,)
+    stops: Any = (is_leaf,)
+    if type(is_leaf) is tuple:
+        stops = is_leaf
     if is_leaf is None or not all(type(cls) is type for cls in stops):
         return Context(view, predicate(is_leaf, takes_path))
     narrowed = view.narrowed(stops)

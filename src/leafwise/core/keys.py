@@ -18,7 +18,6 @@ import enum
 from collections.abc import Callable, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
-from operator import itemgetter
 from typing import Any, ClassVar, Final, Literal, TypeVar
 
 from .._lazy import is_traced
@@ -116,6 +115,17 @@ class DictKey(Key):
             LookupError: There is no such child.
         """
         return node[self.key]
+
+
+_set_key: Final = vars(DictKey)["key"].__set__
+
+
+@lru_cache(maxsize=4096)
+def _shared_key(key: Any) -> DictKey:
+    """Return the `DictKey` of an exact string or int, shared."""
+    dict_key = object.__new__(DictKey)
+    _set_key(dict_key, key)  # takes half the time of a call of the class
+    return dict_key
 
 
 class GetAttrKey(Key):
@@ -231,8 +241,18 @@ def _positions(key: Callable[[int], T], length: int) -> tuple[T, ...]:
     return (_shared if is_shared else _shared.__wrapped__)(key, length)
 
 
-sequence_keys: Final = partial(_positions, SequenceKey)
 flat_keys: Final = partial(_positions, FlattenedIndexKey)
+
+
+_SHORTEST: Final = tuple([_positions(SequenceKey, length) for length in range(17)])
+"""The keys of sequences by length: most have few items."""
+
+
+def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
+    """Return the keys of the children of a sequence."""
+    if length < len(_SHORTEST):
+        return _SHORTEST[length]
+    return _positions(SequenceKey, length)
 
 
 _known_attributes: dict[tuple[str, ...], tuple[GetAttrKey, ...]] = {}
@@ -258,16 +278,13 @@ class DictKeys:
         ordered: The keys in leaf order; the same tuple if that is the same order.
         is_structure: Whether the insertion order is part of the structure, because it
             was asked for or because the keys have no order.
-        read: Takes a mapping and returns the values of these keys in leaf order, read
-            in one step: where a key is gone there is a `KeyError`.
     """
 
-    __slots__ = ("_gather", "_objects", "inserted", "is_structure", "ordered", "read")
+    __slots__ = ("_objects", "inserted", "is_structure", "ordered")
 
     inserted: tuple[Any, ...]
     ordered: tuple[Any, ...]
     is_structure: bool
-    read: Callable[[Any], tuple[Any, ...]]
 
     def __init__(
         self,
@@ -279,41 +296,39 @@ class DictKeys:
         self.inserted = inserted
         self.ordered = inserted if ordered is None else ordered
         self.is_structure = is_structure
-        self.read = _reader(self.ordered)
-        self._gather: Any = None
         self._objects: tuple[DictKey, ...] | None = None
 
     @property
     def objects(self) -> tuple[DictKey, ...]:
         """A `DictKey` for each key, in leaf order."""
         if self._objects is None:
-            self._objects = tuple(map(DictKey, self.ordered))
+            is_shared = are_plain(map(type, self.ordered)) and not is_traced()
+            key_of: Any = _shared_key if is_shared else DictKey
+            self._objects = tuple(map(key_of, self.ordered))
         return self._objects
+
+    def read(self, node: Any) -> tuple[Any, ...]:
+        """Return the values of these keys in leaf order.
+
+        Raises:
+            KeyError: A key is gone.
+        """
+        return tuple(map(node.__getitem__, self.ordered))
 
     def build(self, values: Sequence[Any]) -> dict[Any, Any]:
         """Return a dict, in insertion order, of values in leaf order."""
-        if self.ordered is not self.inserted:
-            if self._gather is None:
-                index = {key: i for i, key in enumerate(self.ordered)}
-                self._gather = itemgetter(*[index[key] for key in self.inserted])
-            values = self._gather(values)
-        return dict(zip(self.inserted, values))  # noqa: B905  # as many
+        pairs = zip(self.ordered, values)  # noqa: B905  # as many
+        if self.ordered is self.inserted:
+            return dict(pairs)
+        node: dict[Any, Any] = dict.fromkeys(self.inserted)
+        node.update(pairs)
+        return node
 
     def __reduce__(self) -> Any:
         return (given_keys if self.is_structure else dict_keys), (self.inserted,)
 
     def __repr__(self) -> str:
         return safe_repr(self.inserted)
-
-
-def _reader(keys: tuple[Any, ...]) -> Callable[[Any], tuple[Any, ...]]:
-    """Return a function that reads the values of these keys into a tuple."""
-    if len(keys) > 1:
-        return itemgetter(*keys)
-    if not keys:
-        return lambda _node: ()
-    (key,) = keys
-    return lambda node: (node[key],)
 
 
 _MAX_KNOWN = 4096
@@ -345,6 +360,27 @@ def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
             made = DictKeys(keys, None if ordered == keys else ordered)
         _remembered(known_dicts, keys, made)
     return made
+
+
+FEW: Final = 8
+"""So many keys are sorted in the time that it takes to find them in a table, and so
+many children are looked at one by one in the time of a call that looks at all."""
+
+
+def leaf_order(keys: tuple[Any, ...]) -> Sequence[Any] | None:
+    """Return the keys of a dict in leaf order, None unless all are plain.
+
+    Plain are exact strings, or exact ints; for others see `dict_keys`.
+    """
+    if len(keys) > FEW:
+        return dict_keys(keys).ordered if are_plain(map(type, keys)) else None
+    for key in keys:
+        if type(key) is not str and type(key) is not int:
+            return None
+    try:
+        return sorted(keys)
+    except TypeError:  # strings and ints
+        return None
 
 
 def given_keys(keys: tuple[Any, ...]) -> DictKeys:

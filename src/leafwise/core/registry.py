@@ -102,6 +102,8 @@ class View:
         rules: Node types seen so far and their rules.
         leaf_types: Leaf types seen so far; those that may go are held weakly.
         context: What an operation walks by under this view, once made.
+        read_node: Reads nodes by recursion under this view; made by `walk`.
+        map_node: Maps nodes by recursion under this view; made by `walk`.
         leaf_treedef: The treedef of a bare leaf, once one was made.
         hot: For types of roots that were met often, a function that flattens a
             tree faster than the walk, or returns None to leave it to the walk.
@@ -133,6 +135,8 @@ class View:
         self.rules: dict[type, Rule] = dict(fixed)
         self.leaf_types: set[type] = set()
         self.context: Any = None
+        self.read_node: Any = None
+        self.map_node: Any = None
         self.leaf_treedef: Any = None
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
         self.asked: dict[type, Callable[[Any, Any], tuple[list[Any], Any] | None]] = {}

@@ -10,7 +10,7 @@ not change it.
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice, repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
 
@@ -35,6 +35,7 @@ from .node import Rule
 from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,
+    Entry,
     Runner,
     Step,
     flatten,
@@ -43,6 +44,7 @@ from .walk import (
     map_leaves,
     pack,
     reference,
+    settle,
 )
 
 
@@ -72,13 +74,22 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         {'b': ('y', None), 'a': 'x'}
     """
 
-    __slots__ = ("__weakref__", "_code", "_count", "_hash", "_mode", "_runner")
+    __slots__ = (
+        "__weakref__",
+        "_count",
+        "_hash",
+        "_mode",
+        "_nodes",
+        "_runner",
+        "_uses",
+    )
 
-    _code: Code
     _count: int
     _hash: int | None
     _mode: Mode
+    _nodes: Sequence[Entry]  # a list that a walk noted, or the code: a tuple
     _runner: Runner
+    _uses: int  # counted by the engine's runner of structures that are not compiled
 
     def __init__(self) -> None:
         raise TypeError(
@@ -86,14 +97,26 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         )
 
     @classmethod
-    def _make(cls, code: Code, count: int, mode: Mode) -> PyTreeDef:
-        made = object.__new__(cls)
-        made._code = code
-        made._count = count
-        made._mode = mode
-        made._hash = None
-        made._runner = hooks.runner if code else leaf
-        return made
+    def _make(cls, nodes: Sequence[Entry], count: int, mode: Mode) -> PyTreeDef:
+        """Return the treedef of a code, or of a list of nodes that a walk noted."""
+        treedef = object.__new__(cls)
+        treedef._nodes = nodes
+        treedef._count = count
+        treedef._mode = mode
+        treedef._hash = None
+        treedef._runner = hooks.runner if nodes else leaf
+        treedef._uses = 0
+        return treedef
+
+    @property
+    def _code(self) -> Code:
+        """The code, settled when somebody first asks for it."""
+        nodes = self._nodes
+        if type(nodes) is list:
+            # One slot, written in one step: of two threads each settles the same.
+            nodes = settle(nodes)
+            self._nodes = nodes
+        return nodes
 
     @classmethod
     def _of(cls, steps: Iterable[Step], mode: Mode) -> PyTreeDef:
@@ -325,7 +348,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     ) -> Any:
         given = self._checked(leaves)
         if f_leaf is not None:
-            given = map_leaves(f_leaf, [given], self._code)
+            given = map_leaves(f_leaf, [given], self)
         stack: list[Any] = []
         rest = iter(given)
         for step in iter_steps(self._code):
@@ -605,13 +628,19 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         return _load, (dump(self._code, self._count, self._mode),)
 
 
-def make_treedef(code: Code, count: int, view: View) -> PyTreeDef:
-    """Return the treedef of a code with that many leaves."""
-    if not code:
+def make_treedef(nodes: Sequence[Entry], count: int, view: View) -> PyTreeDef:
+    """Return the treedef of a code, or of the nodes that a walk noted.
+
+    Args:
+        nodes: The code, or the list of nodes; nobody may change the list later.
+        count: The number of leaves.
+        view: The view that the tree was read under.
+    """
+    if not nodes:
         if view.leaf_treedef is None:
-            view.leaf_treedef = PyTreeDef._make(code, 1, view.mode)
+            view.leaf_treedef = PyTreeDef._make((), 1, view.mode)
         return view.leaf_treedef  # type: ignore[no-any-return]  # set just above
-    return PyTreeDef._make(tuple(code), count, view.mode)
+    return PyTreeDef._make(nodes, count, view.mode)
 
 
 def _load(state: Any) -> PyTreeDef:

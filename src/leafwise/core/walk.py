@@ -1,19 +1,20 @@
-"""The reference walk: how trees are flattened, rebuilt and mapped.
+"""How trees are read, matched, rebuilt and mapped, whatever their depth.
 
-This is the executable specification; whatever is faster elsewhere must agree with it.
+`reference` says what that means; here it is done fast, and errors have paths.
 
 The structure of a tree is one flat list, its *code*, with one entry for each node in
 post-order, `(run, rule, arity, aux_data)`, where `run` is the number of leaves that
 stand between the node before and this one. So it says everything in one list, whatever
 the depth, and holds nothing for a leaf.
 
-Trees are walked with an explicit stack, which has no limit of depth. The path in an
-error, and the one that a predicate wants, is read off that stack, and cycles are looked
-for in it when it gets deep, so that other walks pay nothing for these.
+The first 64 levels of a tree are walked by recursion, which takes half the time, and
+what lies deeper with an explicit stack, which has no limit of depth. Two functions
+recur: one reads a tree (`_make_reader`), one maps it (`_make_mapper`). Cycles are
+looked for in the explicit stack only, since a cycle always gets deep.
 
 A treedef is walked through its `Runner`. The reference runner does so by the code.
-The engine fills in slots of `_hooks`, and gives single treedefs runners of their
-own; nothing here knows who that is, and without anybody everything works, slower.
+The engine fills in slots of `_hooks`, and gives single treedefs runners of their own;
+nothing here knows who that is, and without anybody everything works, slower.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from .._text import add_note
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, TUPLE
 from .keypath import KeyPath
-from .keys import dict_keys, known_dicts
+from .keys import FEW, DictKey, dict_keys, known_dicts, leaf_order, sequence_keys
 from .node import Rule
 from .registry import View
 
@@ -47,20 +48,32 @@ Step: TypeAlias = "tuple[Rule, int, Any] | None"
 def rebuild(code: Code, leaves: list[Any]) -> Any:
     """Build a tree from its code and as many leaves as the code has.
 
-    The commonest nodes are written out, because a call for each is what costs.
-
     Args:
         code: The code.
         leaves: The leaves, left to right; the number is not checked.
+    """
+    trail: list[Any] = []
+    try:
+        return _rebuild(code, leaves, trail)
+    except Exception as error:
+        locate(error, trail)
+        raise
+
+
+def _rebuild(code: Code, leaves: list[Any], trail: list[Any]) -> Any:
+    """Build a tree; put the keys of the place of a failure on a trail, from there up.
+
+    The commonest nodes are written out, because a call for each is what costs.
     """
     if not code:
         return leaves[0]
     stack: list[Any] = []
     end = 0
-    rest = iter(code)
+    entries = iter(code)
     try:
-        for run, rule, arity, aux in rest:
-            start, end = end, end + run
+        for run, rule, arity, aux in entries:
+            start = end
+            end += run
             if run == arity:
                 children = leaves[start:end]
             elif run > arity:
@@ -72,11 +85,13 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
                 children = stack[-arity:]
                 del stack[-arity:]
             if rule is DICT:
-                is_sorted = aux.ordered is aux.inserted
                 if arity == 2:
-                    (a, b), (p, q) = aux.inserted, children
-                    stack.append({a: p, b: q} if is_sorted else {a: q, b: p})
-                elif is_sorted:
+                    first, second = children
+                    if aux.ordered is not aux.inserted:
+                        second, first = children
+                    first_key, second_key = aux.inserted
+                    stack.append({first_key: first, second_key: second})
+                elif aux.ordered is aux.inserted:
                     stack.append(dict(zip(aux.ordered, children)))  # noqa: B905
                 else:
                     stack.append(aux.build(children))
@@ -86,8 +101,9 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
                 stack.append(tuple(children))
             else:
                 stack.append(rule.unflatten(aux, children))
-    except Exception as error:
-        locate(error, [*reversed(node_path(code, len(code) - length_hint(rest) - 1))])
+    except Exception:
+        position = len(code) - length_hint(entries) - 1
+        trail += reversed(node_path(code, position))
         raise
     return stack[0]
 
@@ -106,33 +122,32 @@ def flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
         tree: The tree.
     """
     stack = [tree]
-    found: list[Any] = []
+    subtrees: list[Any] = []
     children: Sequence[Any] | None
     for run, rule, arity, aux in reversed(code):
         node = stack.pop()
-        children = None
         if rule is DICT and type(node) is dict and len(node) == arity:
             try:
-                children = aux.read(node)
+                children = list(map(node.__getitem__, aux.ordered))
             except KeyError:
                 return None
         else:
             children = rule.match(aux, arity, node)
-        if children is None:
-            return None
-        left = run - arity
-        if left >= 0:  # all of them stand at leaves
-            found += children[::-1]
+            if children is None:
+                return None
+        leaves_left = run - arity
+        if leaves_left >= 0:  # all of them stand at leaves
+            subtrees += children[::-1]
         else:
             stack += children
-            left = run
-        if left:
-            found += stack[: -left - 1 : -1]
-            del stack[-left:]
+            leaves_left = run
+        if leaves_left:
+            subtrees += stack[: -leaves_left - 1 : -1]
+            del stack[-leaves_left:]
     if not code:
         return stack
-    found.reverse()
-    return found
+    subtrees.reverse()
+    return subtrees
 
 
 # ----------------------------------------------------------- steps of a structure
@@ -167,10 +182,20 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 
 # ----------------------------------------------------------------------- paths
 
-ROOT = KeyPath()
-Links: TypeAlias = list[tuple[int, Any]]
-"""The index of the node above, and the key; no chain, which WebAssembly cannot drop.
-The root stands first."""
+ROOT: Final = KeyPath()
+
+
+class _Above:
+    """The first keys of a path, in place of which it stands at the beginning."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: tuple[Any, ...]) -> None:
+        self.path = path
+
+
+_PIECE: Final = 32
+"""How many keys a path has before it is continued in another piece."""
 
 
 def leaf_paths(code: Code, count: int) -> list[KeyPath]:
@@ -182,55 +207,57 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     """
     if not code:
         return [ROOT] * count
+    keys: Sequence[Any]
     paths: list[tuple[Any, ...]] = []
+    # The paths of the nodes and leaves that are still to come, the leftmost first. They
+    # are in pieces: whole paths of all nodes would take quadratic time in deep trees.
     stack: list[tuple[Any, ...]] = [()]
+    has_pieces = False
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
-        keys = aux.objects if rule is DICT else rule.keys(aux, arity)
-        left = run - arity
-        if left >= 0:
+        if len(path) > _PIECE:
+            path = (_Above(path),)
+            has_pieces = True
+        if rule is DICT:
+            keys = aux.objects
+        elif rule is LIST or rule is TUPLE:
+            keys = sequence_keys(arity)
+        else:
+            keys = rule.keys(aux, arity)
+        leaves_left = run - arity
+        if leaves_left >= 0:  # all children are leaves
             for key in reversed(keys):
                 paths.append(path + (key,))  # noqa: RUF005, PERF401  # takes less time
         else:
-            if len(path) > _LONG:
-                return _long_leaf_paths(code)
             for key in keys:
                 stack.append(path + (key,))  # noqa: RUF005, PERF401
-            left = run
-        if left:
-            paths += stack[: -left - 1 : -1]
-            del stack[-left:]
+            leaves_left = run
+        if leaves_left:
+            paths += stack[: -leaves_left - 1 : -1]
+            del stack[-leaves_left:]
     paths.reverse()
-    return [*map(KeyPath, paths)]
+    if has_pieces:
+        paths = [_joined(path) for path in paths]
+    return list(map(KeyPath, paths))
 
 
-def _long_leaf_paths(code: Code) -> list[KeyPath]:
-    """Return the key path of each leaf, with nothing built for the nodes between."""
-    paths: list[KeyPath] = []
-    links: Links = [(0, None)]
-    stack = [0]
-    parent = -1
-    prefix: tuple[Any, ...] = ()
-    for run, rule, arity, aux in reversed(code):
-        index = stack.pop()
-        stack += range(len(links), len(links) + arity)
-        links += [(index, key) for key in rule.keys(aux, arity)]
-        if run:
-            for below in stack[: -run - 1 : -1]:
-                above, key = links[below]
-                if above != parent:
-                    parent, prefix = above, unlink(above, links)
-                paths.append(KeyPath((*prefix, key)))
-            del stack[-run:]
-    paths.reverse()
-    return paths
+def _joined(path: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return a path in one piece."""
+    pieces: list[tuple[Any, ...]] = []
+    while path and type(path[0]) is _Above:
+        pieces.append(path[1:])
+        path = path[0].path
+    keys = list(path)
+    for piece in reversed(pieces):
+        keys += piece
+    return tuple(keys)
 
 
-def unlink(slot: Any, links: Links | None = None) -> tuple[Any, ...]:
-    """Return the keys from the root down to a slot `(above, key)`, or an index."""
+def unlink(slot: Any) -> tuple[Any, ...]:
+    """Return the keys from the root down to a slot `(above, key)`."""
     keys: list[Any] = []
     while slot:
-        slot, key = slot if links is None else links[slot]
+        slot, key = slot
         keys.append(key)
     return tuple(reversed(keys))
 
@@ -271,18 +298,23 @@ def _path_of_subtree(code: Code, right: int) -> KeyPath:
 # -------------------------------------------------------------------- failures
 
 
-def locate(error: Exception, trail: list[Any]) -> None:
-    """Tell an error where it happened: its path, or one note."""
+def locate(error: Exception, trail: Sequence[Any]) -> None:
+    """Add where an error happened to it: its path, or one note.
+
+    Args:
+        error: The error.
+        trail: The keys of the place, from there up to the root.
+    """
     path = KeyPath(reversed(trail))
     if isinstance(error, FlattenError) and error.path is None:
         error.path = path
     note = f"at key path {path}" if path else "at the root of the tree"
-    notes = [*getattr(error, "__notes__", ())]
+    notes = getattr(error, "__notes__", ())
     if note not in notes and len(notes) < _MOST_NOTES:
         add_note(error, note)
 
 
-# ------------------------------------------------------------------------------ walking
+# --------------------------------------------------------------------- reading
 
 
 class PathPredicate:
@@ -294,16 +326,16 @@ class PathPredicate:
 
 Predicate: TypeAlias = "Callable[[Any], object] | PathPredicate | None"
 
-_LONG = 50
-_MOST_NOTES = 16  # of an exception object that is raised again and again
-_SUSPICIOUS = 1_000
+_LEVELS: Final = 64
+"""How many levels are walked by recursion."""
+_MOST_NOTES: Final = 16
+"""Notes with paths on one exception object, which may be raised again and again."""
+_SUSPICIOUS: Final = 1_000
+"""The depth at which cycles are looked for."""
 
 Frame: TypeAlias = "tuple[Iterator[Any], Rule, int, Any, Any]"
 """An open node: its children that are left, its rule, their number, its aux data, the
 node itself."""
-
-
-# --------------------------------------------------------------------- flatten
 
 
 class Failed(Exception):
@@ -311,16 +343,30 @@ class Failed(Exception):
 
 
 def flatten(
-    tree: Any, view: View, is_leaf: Predicate = None, calls: list[Any] | None = None
-) -> tuple[list[Any], list[Entry]]:
-    """Return the leaves of a tree, left to right, and its code.
+    tree: Any,
+    view: View,
+    is_leaf: Predicate = None,
+    calls: list[Any] | None = None,
+) -> tuple[list[Any], Code]:
+    """Return the leaves of a tree, left to right, and its code; see `read`."""
+    nodes: list[Entry] = []
+    leaves = read(tree, view, nodes, is_leaf, calls)
+    return leaves, settle(nodes)
 
-    The commonest nodes are written out, because a call for each node is what a walk
-    costs. Children whose types are all known leaves are taken in one go.
+
+def read(
+    tree: Any,
+    view: View,
+    nodes: list[Entry] | None = None,
+    is_leaf: Predicate = None,
+    calls: list[Any] | None = None,
+) -> list[Any]:
+    """Return the leaves of a tree, left to right.
 
     Args:
         tree: The tree.
         view: The view to look types up in.
+        nodes: Where to note the nodes, for `settle`; None if only leaves are wanted.
         is_leaf: Says of each node, from the root down, whether to stop there.
         calls: The calls of flatten functions that were made already, in order: a node,
             and what the function returned for it, or a `Failed`.
@@ -329,89 +375,220 @@ def flatten(
         CycleError: The tree contains itself.
         FlattenError: A registered flatten function returned the wrong thing.
     """
-    stack: list[Frame] = []
     leaves: list[Any] = []
+    trail: list[Any] = []
+    try:
+        if is_leaf is None and not calls:
+            read_node = view.read_node or _make_reader(view)
+            try:
+                read_node(tree, leaves, nodes, _LEVELS, trail)
+                return leaves
+            except (CycleError, RecursionError):
+                # Read again with the explicit stack: the paths of a cycle begin at
+                # the root, and a caller who is deep in Python's stack gets an answer.
+                leaves.clear()
+                trail.clear()
+                if nodes is not None:
+                    nodes.clear()
+        _read_deep(tree, leaves, nodes, view, trail, is_leaf, calls)
+    except CycleError:
+        raise
+    except Exception as error:
+        locate(error, trail)
+        raise
+    return leaves
+
+
+def settle(nodes: Iterable[Entry]) -> Code:
+    """Return the code of the nodes that a walk noted.
+
+    A walk notes how many leaves there are so far instead of a run, and the bare keys of
+    a dict, as inserted: making their `DictKeys` takes longer than the walk, and most
+    treedefs are never asked for them.
+    """
     code: list[Entry] = []
-    stop = _asking(is_leaf, stack)
-    again = _replayed(calls) if calls else None
-    rules, leaf_types = view.rules, view.leaf_types
-    rest: Iterator[Any] = iter((tree,))
-    mark, limit = 0, _SUSPICIOUS
+    start = 0
+    for end, rule, arity, aux in nodes:
+        settled_aux = aux
+        if rule is DICT and type(aux) is tuple:
+            settled_aux = known_dicts.get(aux) or dict_keys(aux)
+        code.append((end - start, rule, arity, settled_aux))
+        start = end
+    return tuple(code)
+
+
+def _make_reader(view: View) -> Callable[..., None]:
+    """Return the function that reads a node, and those below it, under a view.
+
+    Most structures occur a few times only, and most trees are shallow, so this is what
+    most calls take time for. Therefore dicts, lists, tuples and None are written out,
+    and keys are made only for a failure: they are put on the trail on the way up.
+    """
+    rules = view.rules
+    leaf_types = view.leaf_types
+    resolve = view.resolve
+
+    def read_node(
+        node: Any,
+        leaves: list[Any],
+        nodes: list[Entry] | None,
+        levels: int,
+        trail: list[Any],
+    ) -> None:
+        rule: Any = rules.get(type(node)) or resolve(type(node))
+        if rule is None:
+            leaves.append(node)
+            return
+        if not levels:
+            _read_deep(node, leaves, nodes, view, trail)
+            return
+        children: Any
+        aux: Any = None
+        if rule is DICT:
+            items = node.copy()  # in one step: others may change the dict meanwhile
+            aux = tuple(items)
+            order = leaf_order(aux)
+            if order is not None:
+                key = None
+                try:
+                    for key in order:
+                        child = items[key]
+                        if type(child) in leaf_types:
+                            leaves.append(child)
+                        else:
+                            read_node(child, leaves, nodes, levels - 1, trail)
+                except Exception:
+                    trail.append(DictKey(key))
+                    raise
+                if nodes is not None:
+                    nodes.append((len(leaves), rule, len(aux), aux))
+                return
+            children, aux = rule.flatten(items)
+        elif rule is LIST:
+            children = node.copy()
+        elif rule is TUPLE:
+            children = node
+        elif node is None:
+            children = ()
+        else:
+            children, aux = rule.flatten(node)
+        arity = len(children)
+        if arity > FEW and leaf_types.issuperset(map(type, children)):
+            leaves += children
+        else:
+            children_left = iter(children)
+            try:
+                for child in children_left:
+                    if type(child) in leaf_types:
+                        leaves.append(child)
+                    else:
+                        read_node(child, leaves, nodes, levels - 1, trail)
+            except Exception:
+                index = arity - length_hint(children_left) - 1
+                trail.append(rule.keys(aux, arity)[index])
+                raise
+        if nodes is not None:
+            nodes.append((len(leaves), rule, arity, aux))
+
+    view.read_node = read_node
+    return read_node
+
+
+def _read_deep(
+    tree: Any,
+    leaves: list[Any],
+    nodes: list[Entry] | None,
+    view: View,
+    trail: list[Any],
+    is_leaf: Predicate = None,
+    calls: list[Any] | None = None,
+) -> None:
+    """Read a tree of any depth with an explicit stack.
+
+    Children whose types are all known leaves are taken in one go.
+
+    Args:
+        tree: The tree.
+        leaves: Where to put the leaves.
+        nodes: Where to note the nodes, or None.
+        view: The view to look types up in.
+        trail: Where to put the keys of the place of a failure, from there up.
+        is_leaf: See `read`.
+        calls: See `read`.
+    """
+    stack: list[Frame] = []
+    asks = _asking(is_leaf, stack)
+    flatten_again = _replayed(calls) if calls else None
+    rules = view.rules
+    leaf_types = view.leaf_types
+    children_left: Iterator[Any] = iter((tree,))
+    limit = _SUSPICIOUS
     try:
         while True:
-            for node in rest:
+            for node in children_left:
                 cls = type(node)
-                if (stop is not None and stop(node)) or cls in leaf_types:
+                if (asks is not None and asks(node)) or cls in leaf_types:
                     leaves.append(node)
                     continue
                 rule: Any = rules.get(cls) or view.resolve(cls)
-                aux: Any = None
-                if rule is DICT:
-                    keys = tuple(node)
-                    try:
-                        for key in keys:
-                            if type(key) is not str and type(key) is not int:
-                                raise KeyError
-                        aux = known_dicts.get(keys) or dict_keys(keys)
-                        children: Any = aux.read(node)
-                    except KeyError:  # other keys, or another thread took one away
-                        children, aux = rule.flatten(node)
-                elif rule is LIST or rule is TUPLE:
-                    children = node[:]
-                elif rule is None:
+                if rule is None:
                     leaves.append(node)
                     continue
-                elif again is None:
+                children: Any
+                aux: Any = None
+                if rule is DICT:
+                    items = node.copy()
+                    aux = tuple(items)
+                    order = leaf_order(aux)
+                    if order is not None:
+                        children = [items[key] for key in order]
+                    else:
+                        children, aux = rule.flatten(items)
+                elif rule is LIST or rule is TUPLE:
+                    children = node[:]
+                elif flatten_again is None:
                     children, aux = rule.flatten(node)
                 else:
-                    children, aux = again(rule, node)
+                    children, aux = flatten_again(rule, node)
                 arity = len(children)
-                if arity == 2:
-                    first, second = children
-                    flat = type(first) in leaf_types and type(second) in leaf_types
-                else:
-                    flat = leaf_types.issuperset(map(type, children))
-                if flat and stop is None:
+                if asks is None and leaf_types.issuperset(map(type, children)):
                     leaves += children
-                    count = len(leaves)
-                    code.append((count - mark, rule, arity, aux))
-                    mark = count
+                    if nodes is not None:
+                        nodes.append((len(leaves), rule, arity, aux))
                     continue
-                rest = iter(children)
-                stack.append((rest, rule, arity, aux, node))
+                children_left = iter(children)
+                stack.append((children_left, rule, arity, aux, node))
                 if len(stack) > limit:
                     _check_cycle(stack)
                     limit *= 2
                 break
             else:
                 if not stack:
-                    return leaves, code
+                    return
                 _, rule, arity, aux, _ = stack.pop()
-                count = len(leaves)
-                code.append((count - mark, rule, arity, aux))
-                mark = count
+                if nodes is not None:
+                    nodes.append((len(leaves), rule, arity, aux))
                 if stack:
-                    rest = stack[-1][0]
-    except CycleError:
-        raise
-    except Exception as error:
-        locate(error, [*reversed(_keys(stack))])
+                    children_left = stack[-1][0]
+    except Exception:
+        trail += reversed(_keys(stack))
         raise
 
 
 def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
     """Return a function that flattens nodes, each that was flattened before as then."""
-    left = [*reversed(calls)]
+    calls_left = calls[::-1]
 
-    def read(rule: Rule, node: Any) -> Any:
-        if not left or left[-1] is not node:
+    def flatten_again(rule: Rule, node: Any) -> Any:
+        if not calls_left or calls_left[-1] is not node:
             return rule.flatten(node)
-        _, result = left.pop(), left.pop()
+        calls_left.pop()
+        result = calls_left.pop()
         if isinstance(result, Failed):
             raise result.__cause__  # type: ignore[misc]  # it has one
         return rule.form.checked(result)
 
-    return read
+    return flatten_again
 
 
 def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[Any]:
@@ -421,21 +598,21 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
         CycleError: The tree contains itself; raised when the walk gets there.
     """
     stack: list[Frame] = []
-    stop = _asking(is_leaf, stack)
-    rest: Iterator[Any] = iter((tree,))
+    asks = _asking(is_leaf, stack)
+    children_left: Iterator[Any] = iter((tree,))
     limit = _SUSPICIOUS
     try:
         while True:
-            for node in rest:
+            for node in children_left:
                 rule = None
-                if stop is None or not stop(node):
+                if asks is None or not asks(node):
                     rule = view.resolve(type(node))
                 if rule is None:
                     yield node
                     continue
                 children, aux = rule.flatten(node)
-                rest = iter(children)
-                stack.append((rest, rule, len(children), aux, node))
+                children_left = iter(children)
+                stack.append((children_left, rule, len(children), aux, node))
                 if len(stack) > limit:
                     _check_cycle(stack)
                     limit *= 2
@@ -445,11 +622,11 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
                     return
                 stack.pop()
                 if stack:
-                    rest = stack[-1][0]
+                    children_left = stack[-1][0]
     except CycleError:
         raise
     except Exception as error:
-        locate(error, [*reversed(_keys(stack))])
+        locate(error, _keys(stack)[::-1])
         raise
 
 
@@ -464,9 +641,14 @@ def _asking(is_leaf: Predicate, stack: list[Frame]) -> Any:
 def _keys(stack: list[Frame]) -> list[Any]:
     """Return the keys from the root down to where a walk is."""
     keys: list[Any] = []
-    for rest, rule, arity, aux, _ in stack:
-        taken = arity - length_hint(rest)
-        keys += rule.keys(aux, arity)[taken - 1 : taken]  # none before the first child
+    for children_left, rule, arity, aux, _ in stack:
+        started = arity - length_hint(children_left)
+        if not started:  # the walk is not at a child yet
+            continue
+        settled_aux = aux
+        if rule is DICT and type(aux) is tuple:
+            settled_aux = dict_keys(aux)
+        keys.append(rule.keys(settled_aux, arity)[started - 1])
     return keys
 
 
@@ -479,10 +661,10 @@ def _check_cycle(stack: list[Frame]) -> None:
     depths: dict[int, int] = {}
     for depth, frame in enumerate(stack):
         node = frame[-1]
-        known = depths.setdefault(id(node), depth)
-        if known != depth:
+        first_depth = depths.setdefault(id(node), depth)
+        if first_depth != depth:
             again = KeyPath(_keys(stack[:depth]))
-            first = KeyPath(again[:known])
+            first = KeyPath(again[:first_depth])
             raise CycleError(
                 f"the tree contains itself: the {type(node).__name__} at "
                 f"{first.where()} "
@@ -496,11 +678,13 @@ def _check_cycle(stack: list[Frame]) -> None:
 
 
 def map_leaves(
-    function: Callable[..., Any], columns: Sequence[list[Any]], code: Code
+    function: Callable[..., Any],
+    columns: Sequence[list[Any]],
+    treedef: Any,
 ) -> list[Any]:
     """Call a function on the first leaves of all columns, the second, and so on.
 
-    An exception gains a note with the path of the leaf.
+    An exception gains a note with the path of the leaf in the treedef.
     """
     first = iter(columns[0])
     try:
@@ -510,13 +694,128 @@ def map_leaves(
             second = columns[1]
             return [function(a, b) for a, b in zip(first, second)]  # noqa: B905  # as many
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
-    except Exception as error:  # of the function; or it is none
-        if not callable(function):
-            add_note(error, "the first argument is the function, the tree comes after")
-        failed = len(columns[0]) - length_hint(first) - 1
-        if failed >= 0:
-            locate(error, [*reversed(leaf_path(code, failed))])
+    except Exception as error:
+        _note_argument_order(error, function)
+        index = len(columns[0]) - length_hint(first) - 1
+        if index >= 0:
+            locate(error, leaf_path(treedef._code, index)[::-1])
         raise
+
+
+def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
+    """Call a function on each leaf and return the results in the same structure.
+
+    Each node is read when the walk gets there and rebuilt on the way up, so there is
+    neither a list of leaves nor a code. The function is called while the tree is read:
+    what it changes in nodes that are not reached yet is seen. What lies below the first
+    levels is read before the function is called there, so that a cycle is found after
+    a bounded number of calls.
+
+    Raises:
+        CycleError: The tree contains itself.
+        FlattenError: A registered flatten function returned the wrong thing.
+    """
+    trail: list[Any] = []
+    try:
+        map_node = view.map_node or _make_mapper(view)
+        return map_node(tree, function, _LEVELS, trail)
+    except Exception as error:
+        if isinstance(error, CycleError):
+            read(tree, view)  # raises one whose paths begin at the root
+        _note_argument_order(error, function)
+        locate(error, trail)
+        raise
+
+
+def _make_mapper(view: View) -> Callable[..., Any]:
+    """Return the function that maps a node, and those below it; see `_make_reader`."""
+    rules = view.rules
+    leaf_types = view.leaf_types
+    resolve = view.resolve
+
+    def map_node(
+        node: Any,
+        function: Callable[[Any], Any],
+        levels: int,
+        trail: list[Any],
+    ) -> Any:
+        rule: Any = rules.get(type(node)) or resolve(type(node))
+        if rule is None:
+            return function(node)
+        if not levels:
+            return _map_deep(node, function, view, trail)
+        children: Any
+        aux: Any = None
+        if rule is DICT:
+            result = node.copy()  # in the order of insertion, with the values of now
+            order = leaf_order(tuple(result))
+            if order is not None:
+                key = None
+                try:
+                    for key in order:
+                        child = result[key]
+                        if type(child) in leaf_types:
+                            result[key] = function(child)
+                        else:
+                            result[key] = map_node(child, function, levels - 1, trail)
+                except Exception:
+                    trail.append(DictKey(key))
+                    raise
+                return result
+            children, aux = rule.flatten(result)
+        elif rule is LIST:
+            children = node.copy()
+        elif rule is TUPLE:
+            children = node
+        elif node is None:
+            return None
+        else:
+            children, aux = rule.flatten(node)
+        results: list[Any] = []
+        try:
+            for child in children:
+                if type(child) in leaf_types:
+                    results.append(function(child))
+                else:
+                    results.append(map_node(child, function, levels - 1, trail))
+        except Exception:
+            trail.append(rule.keys(aux, len(children))[len(results)])
+            raise
+        if rule is LIST:
+            return results
+        if rule is TUPLE:
+            return tuple(results)
+        return rule.unflatten(aux, results)
+
+    view.map_node = map_node
+    return map_node
+
+
+def _map_deep(
+    node: Any,
+    function: Callable[[Any], Any],
+    view: View,
+    trail: list[Any],
+) -> Any:
+    """Map a node of any depth, which is read before the first call of the function."""
+    leaves: list[Any] = []
+    nodes: list[Entry] = []
+    _read_deep(node, leaves, nodes, view, trail)
+    code = settle(nodes)
+    results: list[Any] = []
+    try:
+        for leaf in leaves:
+            results.append(function(leaf))  # noqa: PERF401  # says where it failed
+    except Exception:
+        trail += reversed(leaf_path(code, len(results)))
+        raise
+    return _rebuild(code, results, trail)
+
+
+def _note_argument_order(error: Exception, function: Any) -> None:
+    """Note on an error that what was called is no function, if so."""
+    if not callable(function):
+        add_note(error, "the first argument is the function, the tree comes after")
 
 
 # ------------------------------------------------------------------------- runners

@@ -5,52 +5,58 @@ faster, and changes nothing else. It is on unless the environment variable
 `LEAFWISE_ENGINE` is `0`; with `eager` it compiles each structure when it first occurs.
 Without this package leafwise gives the same results, but slower.
 
-Owns the functions that inspect the engine, configure it, and switch it on and off.
+This module has the functions that inspect the engine, configure it, and switch it on
+and off. `dispatch` says when a structure is compiled; `read`, `build` and `predicates`
+say what is generated.
 """
 
 from __future__ import annotations
 
 import os
-from _thread import get_ident
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Final
 
 from .._hooks import hooks
 from .._text import short_repr, typed_repr
 from ..core.treedef import PyTreeDef
 from ..errors import TreeDefError
-from .cache import engine
-from .text import Builder, Reader, make_plan
+from .build import Builder
+from .dispatch import engine
+from .plan import make_plan
+from .predicates import flatten_text
+from .read import Reader
+from .settings import settings as _settings
 
 
 __all__ = ["configure", "disabled", "eager", "enabled", "forget", "source", "stats"]
 
-_MODES = {"0": "off", "off": "off", "eager": "eager"}
+_MODES: Final = {"0": "off", "off": "off", "eager": "eager"}
+"""The modes by the value of `LEAFWISE_ENGINE`; any other value means `on`."""
 
 
 def stats() -> dict[str, Any]:
-    """Return statistics of the engine: its mode, and how much it has compiled.
+    """Return what the engine has compiled and what it counts.
 
     Returns:
-        A dict: `mode` is `"on"`, `"off"` or `"eager"`. `plans` is the number of
-        structures that are compiled now, `roots` the number of root types that are
-        watched. `compiled` and `evicted` count the structures that were compiled since
-        the start, and those that were forgotten since there were too many.
+        A dict: `mode` is `"on"`, `"off"` or `"eager"`. `structures` is the number of
+        structures that are compiled now, `counted` the number of those that occurred
+        and are not compiled yet. `compiled` and `dropped` are totals since the start:
+        the structures that were compiled, and those of them that were dropped because
+        there were too many.
 
     Example:
         >>> import leafwise as lw
-        >>> sorted(lw.engine.stats())
-        ['compiled', 'evicted', 'mode', 'plans', 'roots']
+        >>> list(lw.engine.stats())
+        ['mode', 'structures', 'counted', 'compiled', 'dropped']
     """
-    engine.repair()
+    engine.apply_mode()
     memory = engine.memory
     return {
         "mode": engine.mode,
-        "plans": len(memory.structures),
-        "roots": len(memory.roots),
+        "structures": len(memory.structures),
+        "counted": len(memory.counter.uses_left),
         "compiled": engine.compiled,
-        "evicted": engine.evicted,
+        "dropped": engine.dropped,
     }
 
 
@@ -110,11 +116,13 @@ def source(treedef: PyTreeDef) -> str:
     plan = make_plan(treedef._code)
     if plan is None:
         return ""
-    texts = [Reader(plan), Builder(plan)]
+    texts = [flatten_text(plan).explained()]
     if not plan.varying:
-        texts.insert(1, Reader(plan, exact=False))
-    shown = [text.explained() for text in texts]
-    return "\n".join([f"# {short_repr(treedef)}", "", *shown])
+        flatten_up_to = Reader(plan, is_exact=False)
+        flatten_up_to.write()
+        texts.append(flatten_up_to.explained())
+    texts.append(Builder(plan).explained())
+    return "\n".join([f"# {short_repr(treedef)}", "", *texts])
 
 
 def forget() -> None:
@@ -123,7 +131,7 @@ def forget() -> None:
     Example:
         >>> import leafwise as lw
         >>> lw.engine.forget()
-        >>> lw.engine.stats()["plans"]
+        >>> lw.engine.stats()["structures"]
         0
     """
     engine.forget()
@@ -145,8 +153,8 @@ def configure(
             is cheap, compared with walking it. The default is 32.
         max_uses: The number of uses if compiling it is expensive. The default is 256.
         sample_every: How many of the trees that are walked the engine counts: one of
-            this many, as so many uses. The default is 16; with 1 it counts each tree,
-            which is exact and slower.
+            this many, as so many uses, and fewer while no structure recurs. The default
+            is 17; with 1 it counts each tree, which is exact and slower.
 
     Returns:
         The previous settings, as keyword arguments of this function.
@@ -161,17 +169,13 @@ def configure(
         >>> lw.engine.configure(**previous)
         {'min_uses': 2, 'max_uses': 2, 'sample_every': 1}
     """
-    previous = {
-        "min_uses": engine.min_uses,
-        "max_uses": engine.max_uses,
-        "sample_every": engine.sample_every,
-    }
     changes = {
         "min_uses": min_uses,
         "max_uses": max_uses,
         "sample_every": sample_every,
     }
-    settings = dict(previous)
+    previous: dict[str, int] = {name: getattr(_settings, name) for name in changes}
+    new = dict(previous)
     for name, value in changes.items():
         if value is None:
             continue
@@ -179,28 +183,20 @@ def configure(
             raise TypeError(f"{name} must be an int, got {typed_repr(value)}")
         if value < 1:
             raise ValueError(f"{name} must be at least 1, got {value}")
-        settings[name] = value
-    if settings["min_uses"] > settings["max_uses"]:
+        new[name] = value
+    if new["min_uses"] > new["max_uses"]:
         raise ValueError(
             f"min_uses must not be more than max_uses, got "
-            f"{settings['min_uses']} and {settings['max_uses']}"
+            f"{new['min_uses']} and {new['max_uses']}"
         )
-    if settings != previous:
-        engine.configure(**settings)
+    if new != previous:
+        for name, value in new.items():
+            setattr(_settings, name, value)
+        engine.forget()
     return previous
 
 
-@contextmanager
-def _switched(mode: str) -> Iterator[None]:
-    """Ask for a mode while somebody is inside."""
-    request = engine.request(mode, get_ident())
-    try:
-        yield
-    finally:
-        engine.withdraw(request)
-
-
-def disabled() -> Any:
+def disabled() -> AbstractContextManager[None]:
     """Return a context manager that switches the engine off in all threads.
 
     If several of these context managers overlap, nested or in several threads, the last
@@ -212,10 +208,10 @@ def disabled() -> Any:
         ...     lw.engine.stats()["mode"]
         'off'
     """
-    return _switched("off")
+    return engine.switched("off")
 
 
-def enabled() -> Any:
+def enabled() -> AbstractContextManager[None]:
     """Return a context manager that switches the engine on in all threads.
 
     Example:
@@ -224,10 +220,10 @@ def enabled() -> Any:
         ...     lw.engine.stats()["mode"]
         'on'
     """
-    return _switched("on")
+    return engine.switched("on")
 
 
-def eager() -> Any:
+def eager() -> AbstractContextManager[None]:
     """Return a context manager that compiles each structure when it first occurs.
 
     Use it in tests: the second tree of the same structure already goes through compiled
@@ -239,10 +235,9 @@ def eager() -> Any:
         ...     lw.engine.stats()["mode"]
         'eager'
     """
-    return _switched("eager")
+    return engine.switched("eager")
 
 
-_mode = _MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on")
-_always: Final = engine.request(_mode, None)
+engine.start(_MODES.get(os.environ.get("LEAFWISE_ENGINE", ""), "on"))
 hooks.registry_changed.append(engine.outdate)
 hooks.types_forgotten.append(engine.forget)

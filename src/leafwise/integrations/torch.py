@@ -1,8 +1,8 @@
 """torch: registration of classes, support for its compiler, and `ravel`.
 
-The compiler looks into the functions that it compiles. What the engine does, to count,
-to compile and to keep, is nothing that it could trace or should guard; so it is given
-the walk in its place, in plain Python that remembers nothing. Functions that write to
+The compiler looks into the functions that it compiles. It cannot trace how the engine
+counts and compiles structures, and should not guard it; so it is given the functions of
+`core/reference.py` in its place, which remember nothing. Functions that write to
 objects, and the one that reads selectors by their signatures, are left to Python: the
 compiler breaks the graph there.
 """
@@ -18,21 +18,21 @@ from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptor
 from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import real
-from ..core.context import Context, context_of, flatten_by, predicate, stopping_context
+from ..core import reference, walk
+from ..core.context import (
+    Context,
+    context_of,
+    flatten_by,
+    leaves_by,
+    map_by,
+    predicate,
+    stopping_context,
+)
 from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, SequenceKey, arranged, dict_keys
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
-from ..core.walk import (
-    Code,
-    PathPredicate,
-    Step,
-    flatten_up_to,
-    leaf_paths,
-    rebuild,
-    reference,
-)
-from ..core.walk import leaf as leaf_runner
+from ..core.walk import Code, flatten_up_to, leaf_paths
 from ..errors import StructureError
 from ..ops.map import tree_flatten_with_path, tree_unflatten
 
@@ -184,7 +184,7 @@ def tell_compiler(name: str) -> None:
         warnings.warn(f"torch's compiler cannot trace trees: {error}", stacklevel=2)
 
 
-def _substitute(_ops: ModuleType) -> None:
+def _substitute(ops_map: ModuleType) -> None:
     replace = sys.modules["torch"].compiler.substitute_in_graph
     replace(dict_keys)(arranged)
     replace(leaf_paths)(_leaf_paths)
@@ -192,7 +192,10 @@ def _substitute(_ops: ModuleType) -> None:
     replace(context_of)(_context_of)
     replace(stopping_context)(_stopping_context)
     replace(flatten_by)(_flatten_by)
-    replace(tree_unflatten)(_build)
+    replace(leaves_by)(_leaves_by)
+    replace(map_by)(reference.map_tree)
+    replace(ops_map.tree_flatten)(_tree_flatten)
+    replace(tree_unflatten)(_tree_unflatten)
 
 
 def _skip(functions: Iterable[Any]) -> None:
@@ -244,28 +247,32 @@ def _writers(module: ModuleType) -> Iterator[FunctionType]:
 
 
 def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
-    takes_path = isinstance(stop, PathPredicate)
     context = Context(view, stop)
-    leaves: list[Any] = []
-    steps: list[Step] = []
 
-    def visit(node: Any, keys: tuple[Any, ...]) -> None:
-        path = KeyPath(keys) if takes_path else None
-        rule = None if context.stops_at(node, path) else view.find(type(node))
-        if rule is None:
-            leaves.append(node)
-            steps.append(None)
-            return
-        children, aux = rule.flatten(node)
-        below = rule.keys(aux, len(children)) if takes_path else children
-        for key, child in zip(below, children, strict=True):
-            visit(child, (*keys, key))
-        steps.append((rule, len(children), aux))
+    def is_leaf(path: KeyPath, node: Any) -> bool:
+        return context.stops_at(node, path)
 
-    visit(tree, ())
-    treedef = PyTreeDef._of(steps, view.mode)
-    treedef._runner = reference if treedef._code else leaf_runner
+    leaves, structure = reference.flatten(tree, view, None if stop is None else is_leaf)
+    treedef = PyTreeDef._of(reference.steps_of(structure), view.mode)
+    treedef._runner = walk.leaf if structure is None else walk.reference
     return leaves, treedef
+
+
+def _leaves_by(tree: Any, view: View) -> list[Any]:
+    leaves, _ = reference.flatten(tree, view)
+    return leaves
+
+
+def _tree_flatten(
+    tree: Any,
+    is_leaf: IsLeaf = None,
+    *,
+    is_leaf_takes_path: bool = False,
+    none_is_leaf: bool = False,
+    namespace: str = GLOBAL,
+) -> tuple[list[Any], PyTreeDef]:
+    context = _context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return _flatten_by(tree, context.view, context.stop)
 
 
 def _context_of(
@@ -281,28 +288,14 @@ def _stopping_context(view: View, is_leaf: IsLeaf, takes_path: bool = False) -> 
     return Context(view, predicate(is_leaf, takes_path))
 
 
-def _build(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
-    return rebuild(treedef._code, treedef._checked(leaves))
+def _tree_unflatten(treedef: PyTreeDef, leaves: Iterable[Any]) -> Any:
+    structure = reference.structure_of(treedef._code)
+    return reference.unflatten(structure, iter(treedef._checked(leaves)))
 
 
 def _leaf_paths(code: Code, count: int) -> list[KeyPath]:
-    stack: list[tuple[Any, ...]] = [()]
-    found = []
-    for run, rule, arity, aux in reversed(code):
-        above = stack.pop()
-        stack += [(*above, key) for key in rule.keys(aux, arity)]
-        found += [stack.pop() for _ in range(run)]
-    return [KeyPath(keys) for keys in (reversed(found) if code else stack)]
+    return reference.leaf_paths(reference.structure_of(code))
 
 
 def _flatten_up_to(code: Code, tree: Any) -> list[Any] | None:
-    stack = [tree]
-    found: list[Any] = []
-    for run, rule, arity, aux in reversed(code):
-        node = stack.pop()
-        children = rule.match(aux, arity, node)
-        if children is None:
-            return None
-        stack += children
-        found += [stack.pop() for _ in range(run)]
-    return found[::-1] if code else stack
+    return reference.flatten_up_to(reference.structure_of(code), tree)

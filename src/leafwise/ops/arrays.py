@@ -195,7 +195,7 @@ def _joined(
         subject = f"the trees cannot be {done}"
         raise mismatch_error(found, subject=subject, tree_index=indices[0])
     one_of = lambda row, one: row[0] if one is None else join(row, one)  # noqa: E731
-    return treedef.unflatten(map_leaves(one_of, [rows, axes], treedef._code))
+    return treedef.unflatten(map_leaves(one_of, [rows, axes], treedef))
 
 
 def _misfits(

@@ -140,7 +140,7 @@ def tree_flatten_one_level(
         )
     children, aux = rule.flatten(tree)
     arity = len(children)
-    treedef = make_treedef([(arity, rule, arity, aux)], arity, context.view)
+    treedef = make_treedef(((arity, rule, arity, aux),), arity, context.view)
     data = treedef.node_data()
     return OneLevel(
         children=[*children],

@@ -27,9 +27,18 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, Unpack, overload
 
 from .._text import typed_repr
 from ..core.builtins import TUPLE
-from ..core.context import context_of, flattened, predicate
+from ..core.context import (
+    context_of,
+    flatten_by,
+    flatten_tree,
+    leaves_by,
+    map_by,
+    plain_context,
+    predicate,
+    read_tree,
+)
 from ..core.keypath import KeyPath
-from ..core.registry import GLOBAL, Mode
+from ..core.registry import GLOBAL, Mode, current
 from ..core.treedef import PyTreeDef, joined_mode
 from ..core.walk import ROOT, Step, iter_leaves, iter_steps, locate, map_leaves, unlink
 from ..errors import CycleError
@@ -122,7 +131,14 @@ def tree_flatten(
         >>> lw.tree_flatten({"lr": 0.1, "betas": (0.9, 0.99)})
         ([0.9, 0.99, 0.1], PyTreeDef({'betas': (*, *), 'lr': *}))
     """
-    return flattened(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+        view = current.view
+        compiled = view.hot.get(type(tree))
+        if compiled is None:
+            return flatten_by(tree, view, None)
+        result = compiled(tree)
+        return read_tree(tree, view, None) if result is None else result
+    return flatten_tree(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
 
 
 @overload
@@ -160,7 +176,10 @@ def tree_leaves(
         >>> lw.tree_leaves([1, (2, 3)], is_leaf=tuple)
         [1, (2, 3)]
     """
-    return flattened(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)[0]
+    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+        return leaves_by(tree, current.view)
+    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    return context.leaves(tree)
 
 
 @overload
@@ -194,7 +213,10 @@ def tree_structure(
         >>> lw.tree_structure([1, (2, None)])
         PyTreeDef([*, (*, None)])
     """
-    return flattened(tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace)[1]
+    _, treedef = flatten_tree(
+        tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace
+    )
+    return treedef
 
 
 def tree_iter(
@@ -320,7 +342,8 @@ def tree_map(
 
     Args:
         f: Called in leaf order, with a leaf of `tree` and the corresponding value of
-            each further tree.
+            each further tree. It must not change `tree`: whether a change of a part
+            that is still to come is seen is not defined.
         tree: The tree that gives the structure.
         *rest: Further trees that have the structure of `tree`. If they go deeper,
             `f` receives the whole subtree.
@@ -347,10 +370,18 @@ def tree_map(
         >>> lw.tree_map(lambda x, y: x + y, [1, 2], [10, 20])
         [11, 22]
     """
-    context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+        view = current.view
+        if not rest:
+            return map_by(f, tree, view)
+        context = view.context or plain_context(view)
+    else:
+        context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
+        if not rest:
+            return context.map(f, tree)
     columns, treedef = context.columns(tree, rest, strict)
     build = treedef._runner.unflatten
-    return build(treedef, map_leaves(f, columns, treedef._code))
+    return build(treedef, map_leaves(f, columns, treedef))
 
 
 def tree_map_(
@@ -394,7 +425,7 @@ def tree_map_(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, treedef = context.columns(tree, rest, strict=strict)
-    map_leaves(f, columns, treedef._code)
+    map_leaves(f, columns, treedef)
     return tree
 
 
@@ -440,9 +471,11 @@ def tree_map_only(
     """
     chosen = chooser(type_or_types)
     context = context_of(is_leaf, namespace=namespace)
-    leaves, treedef = context.flatten(tree)
-    change = lambda leaf: f(leaf) if chosen(leaf) else leaf  # noqa: E731
-    return treedef.unflatten(map_leaves(change, [leaves], treedef._code))
+
+    def change(leaf: Any) -> Any:
+        return f(leaf) if chosen(leaf) else leaf
+
+    return context.map(change, tree)
 
 
 def chooser(chosen: Any) -> Any:
@@ -486,7 +519,7 @@ def tree_replace_nones(
         >>> lw.tree.replace_nones(0, {"a": None, "b": [1, None]})
         {'a': 0, 'b': [1, 0]}
     """
-    leaves, treedef = flattened(tree, is_leaf, False, True, namespace)
+    leaves, treedef = flatten_tree(tree, is_leaf, False, True, namespace)
     return treedef.unflatten([sentinel if x is None else x for x in leaves])
 
 
@@ -534,10 +567,13 @@ def tree_flatten_with_path(
         >>> [(str(path), leaf) for path, leaf in pairs]
         [("['a'][0]", 1), ("['a'][1]", 2)]
     """
-    leaves, treedef = flattened(
-        tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace
-    )
-    if not treedef._code:
+    if is_leaf is None and namespace is GLOBAL and none_is_leaf is False:
+        leaves, treedef = flatten_by(tree, current.view, None)
+    else:
+        leaves, treedef = flatten_tree(
+            tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace
+        )
+    if not treedef._nodes:
         return [(ROOT, tree)], treedef
     runner = treedef._runner
     paths = runner.known_paths or runner.paths(treedef)
@@ -693,7 +729,7 @@ def tree_map_with_path(
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, treedef = context.columns(tree, rest, strict, True)
     build = treedef._runner.unflatten
-    return build(treedef, map_leaves(f, columns, treedef._code))
+    return build(treedef, map_leaves(f, columns, treedef))
 
 
 # ----------------------------------------------------------- maps that keep sharing

@@ -345,7 +345,7 @@ class Parallel:
         chosen = chooser(type_or_types)
         context = context_of(is_leaf, namespace=namespace)
         leaves, treedef = context.flatten(tree)
-        marks = map_leaves(chosen, [leaves], treedef._code)
+        marks = map_leaves(chosen, [leaves], treedef)
         picked = [*compress(leaves, marks)]
         paths = lambda: [*compress(treedef.paths(), marks)]  # noqa: E731
         found = iter(self._run(f, [picked], paths))

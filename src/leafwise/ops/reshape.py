@@ -319,7 +319,7 @@ def tree_broadcast_map(
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, common = common_columns((tree, *rest), context)
-    return common.unflatten(map_leaves(f, columns, common._code))
+    return common.unflatten(map_leaves(f, columns, common))
 
 
 def tree_broadcast_map_with_path(
@@ -357,7 +357,7 @@ def tree_broadcast_map_with_path(
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, common = common_columns((tree, *rest), context)
     paths: list[Any] = common.paths()
-    return common.unflatten(map_leaves(f, [paths, *columns], common._code))
+    return common.unflatten(map_leaves(f, [paths, *columns], common))
 
 
 # ---------------------------------------------------------------------- reports
@@ -590,7 +590,7 @@ def tree_transpose_map(
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, outer = context.columns(tree, rest)
     _check_inner("tree_transpose_map", outer, inner_treedef)
-    values = map_leaves(f, columns, outer._code)
+    values = map_leaves(f, columns, outer)
     return _transposed(outer, inner_treedef, values, outer.paths(), context)
 
 
@@ -634,7 +634,7 @@ def tree_transpose_map_with_path(
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, outer = context.columns(tree, rest, with_paths=True)
     _check_inner("tree_transpose_map_with_path", outer, inner_treedef)
-    values = map_leaves(f, columns, outer._code)
+    values = map_leaves(f, columns, outer)
     return _transposed(outer, inner_treedef, values, columns[0], context)
 
 

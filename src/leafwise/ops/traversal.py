@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final, overload
 
 from .._records import MISSING, Missing
-from ..core.context import Context, context_of, flatten_by, flattened
+from ..core.context import Context, context_of, flatten_by
 from ..core.keypath import KeyPath
 from ..core.node import Rule
 from ..core.registry import GLOBAL
@@ -100,7 +100,7 @@ def tree_reduce(
 def _leaves(
     tree: Any, is_leaf: IsLeaf, none_is_leaf: bool, namespace: str
 ) -> list[Any]:
-    return flattened(tree, is_leaf, False, none_is_leaf, namespace)[0]
+    return context_of(is_leaf, False, none_is_leaf, namespace).leaves(tree)
 
 
 def tree_all(

@@ -28,7 +28,7 @@ from .typing import *
 
 __version__ = "0.20.0"
 
-__all__ = [
+__all__ = [  # pyright: ignore[reportUnsupportedDunderAll]
     *typing.__all__,
     *accessors.__all__,
     *ops.__all__,

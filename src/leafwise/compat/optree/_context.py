@@ -153,7 +153,7 @@ def _results(
 ) -> list[Any]:
     if places is not None:
         columns = [places(treedef), *columns]
-    return map_leaves(func, columns, code_of(treedef))
+    return map_leaves(func, columns, treedef)
 
 
 # ------------------------------------------------------------------- shared options

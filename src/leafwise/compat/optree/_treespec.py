@@ -233,7 +233,7 @@ class PyTreeSpec:
             ValueError: It cannot stand there.
         """
         steps: list[Step] = []
-        specs = [self]
+        specs: list[PyTreeSpec] = [self]
         for step in iter_steps(code_of(self.treedef)):
             function = f_leaf if step is None else f_node
             if function is None:

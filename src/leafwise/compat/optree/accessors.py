@@ -270,7 +270,10 @@ class DataclassEntry(GetAttrEntry):
             return self.children_fields[self.entry]
         return str(self.entry)
 
-    name = field
+    @property
+    def name(self) -> str:
+        """The name of the attribute, which is that of the field."""
+        return self.field
 
 
 def auto_class(cls: type) -> type[PyTreeEntry]:

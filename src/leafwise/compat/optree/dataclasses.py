@@ -131,7 +131,7 @@ def make_dataclass(
     fields: Iterable[Any],
     *,
     ns: dict[str, Any] | None = None,
-    namespace: str,
+    namespace: Any,
     **options: Any,
 ) -> Any:
     """Make a dataclass from a list of fields, and its instances nodes in a namespace.
@@ -151,7 +151,7 @@ def make_dataclass(
     attributes: Any = ns
     if namespace is None or isinstance(namespace, dict):
         attributes = namespace
-        namespace = ns  # it is checked when the class is registered
+        namespace = ns
     if sys.version_info >= (3, 12) and "module" not in options:
         caller = sys._getframe(1).f_globals  # noqa: SLF001  # as `dataclasses` does
         options["module"] = caller.get("__name__")
@@ -179,8 +179,7 @@ def register_node(cls: Any = None, /, *, namespace: str | None = None) -> Any:
 
 
 def _register_dataclass(cls: Any, name: str) -> Any:
-    is_dataclass: bool = dataclasses.is_dataclass(cls)
-    if not is_dataclass:
+    if not hasattr(cls, "__dataclass_fields__"):
         raise TypeError(f"{cls!r} is not a dataclass")
     if FIELDS in vars(cls):
         raise TypeError(f"{cls!r} is registered already")
@@ -226,9 +225,8 @@ def _children_and_others(cls: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         elif one.init:
             others[one.name] = one
     # An `InitVar` cannot be read from a node, so the node could not be rebuilt.
-    pseudo_fields = vars(cls)["__dataclass_fields__"].keys() - {
-        one.name for one in all_fields
-    }
+    pseudo_fields = {*cls.__dataclass_fields__}
+    pseudo_fields.difference_update(one.name for one in all_fields)
     if not pseudo_fields.isdisjoint(inspect.signature(cls).parameters):
         raise TypeError(f"{cls!r} has an InitVar, and cannot be rebuilt")
     return children, others

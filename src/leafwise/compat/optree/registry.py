@@ -384,8 +384,9 @@ def register_pytree_node_class(
         return functools.partial(
             register_pytree_node_class, path_entry_type=path_entry_type, namespace=where
         )
-    if path_entry_type is None:
-        path_entry_type = getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
+    entry_type: Any = path_entry_type
+    if entry_type is None:
+        entry_type = getattr(cls, "TREE_PATH_ENTRY_TYPE", AutoEntry)
     for name in ("tree_flatten", "tree_unflatten"):
         if hasattr(cls, f"__{name}__"):
             continue
@@ -396,7 +397,7 @@ def register_pytree_node_class(
         cls,
         methodcaller("__tree_flatten__"),
         cls.__tree_unflatten__,
-        path_entry_type=path_entry_type,
+        path_entry_type=entry_type,
         namespace=where,
     )
 

@@ -1,0 +1,287 @@
+"""Plans: what functions are generated from.
+
+A plan is a graph of `Part`s, one for each kind of subtree: equal subtrees are one part,
+and equal neighbours are one run of it. So the size of a plan is that of what differs in
+a structure: a model of a hundred equal layers has the plan of one layer.
+"""
+
+from __future__ import annotations
+
+import enum
+import keyword
+from collections.abc import Hashable, Iterator
+from itertools import chain, groupby, repeat
+from typing import Any, Final, NamedTuple
+
+from ..core import builtins, keys
+from ..core import node as nodes
+from ..core.builtins import DICT, MappingRule
+from ..core.walk import Code
+
+
+# --------------------------------------------------- what the generated text may cost
+
+_MAX_ENTRIES: Final = 1_000_000
+"""Nodes of a structure: planning larger ones would take seconds."""
+_MAX_DEPTH: Final = 250
+"""Nodes on the longest way down: the compiler recurses into nested expressions."""
+_MAX_LOOPS: Final = 16
+"""Nested loops: CPython allows 20 nested blocks."""
+_MAX_WEIGHT: Final = 2_000
+"""About how many lines: compiling more takes longer than most programs would gain."""
+UNROLLED: Final = 80
+"""About how many lines equal neighbours may take if each is written out."""
+
+
+# --------------------------------------------------- which aux data is the very same
+
+_KEYS: Final = (keys.DictKey, keys.FlattenedIndexKey, keys.GetAttrKey, keys.SequenceKey)
+_ALL_STR: Final = frozenset({str}).issuperset
+SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
+"""Types whose values are the same if they are equal and of one type."""
+
+
+class _NotInertError(Exception):
+    """A value is mutable, is compared by its class's own rules, or is not known."""
+
+
+def _exact_key(value: Any) -> Hashable:
+    """Return a key that two values share only if one can stand for the other.
+
+    Raises:
+        _NotInertError: The value is not inert.
+    """
+    cls = type(value)
+    if cls in SCALARS:
+        return cls, value
+    if cls is float and value == value:
+        return cls, value.hex()
+    if cls is tuple:
+        return cls, tuple(map(_exact_key, value))
+    if cls in _KEYS:
+        return cls, tuple(map(_exact_key, value._values()))
+    if issubclass(cls, type | enum.Enum):
+        return cls, id(value)
+    raise _NotInertError
+
+
+def is_exactly(value: Any, expected: Any) -> bool:
+    """Return whether a value can stand for an inert one.
+
+    Example:
+        >>> from leafwise.engine.plan import is_exactly
+        >>> is_exactly((1, 2.0), (1, 2.0)), is_exactly((1, 2), (1, 2.0))
+        (True, False)
+        >>> is_exactly(-0.0, 0.0)
+        False
+    """
+    if value is expected:
+        return True
+    try:
+        return _exact_key(value) == _exact_key(expected)
+    except _NotInertError:
+        return False
+
+
+# ------------------------------------------------------------------------- plans
+
+_WITHOUT_RULE: Final = frozenset(
+    {builtins.LIST, builtins.TUPLE, builtins.NONE, builtins.NAMEDTUPLE}
+)
+"""The rules of nodes that are read and built without their rule; and all mappings."""
+MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
+"""The kinds of mappings."""
+
+
+class _Varies(tuple[Any, ...]):
+    """Stands for aux data that is read anew; holds what of it does not vary."""
+
+    __slots__ = ()
+
+
+class Part:
+    """One kind of subtree.
+
+    Attributes:
+        kind: How the node is read: `list`, `tuple`, `None`, `dict`, `defaultdict`,
+            `OrderedDict`, `namedtuple`, `record` (attributes), `shaped`
+            (attributes that the node tells), `custom` (two functions), `keyed` (two
+            functions, which give keys as well) or `called` (the rule itself).
+        rule: The rule of the node.
+        cls: The class that a node must have.
+        aux: Its aux data, None where it varies.
+        shape: The shape of a `shaped` node, None for all others.
+        runs: Its children, equal neighbours together.
+        arity: The number of its children.
+        varies: Whether its aux data is read anew each time.
+        leaves: How many leaves are below it.
+        weight: How much text it takes.
+        depth: How many nodes are on the longest way down.
+        loops: How many loops are in one another.
+        calls_flatten: Whether reading it calls a flatten function of the user.
+        calls_user: Whether reading it, or something below it, does.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        rule: nodes.Rule,
+        aux: Any,
+        runs: tuple[tuple[Part | None, int], ...],
+        *,
+        varies: bool,
+    ) -> None:
+        self.kind = kind
+        self.rule = rule
+        self.cls: type = rule.class_of(aux)
+        self.aux: Any = None if varies else aux
+        self.shape: Any = aux.fields if kind == "shaped" else None
+        self.runs = runs
+        self.arity = sum(count for _, count in runs)
+        self.varies = varies
+        self.leaves = 0
+        self.weight = 1
+        self.depth = 1
+        self.loops = 0
+        self.calls_flatten = isinstance(rule.form, nodes.Functions)
+        self.calls_user = self.calls_flatten
+        for part, count in runs:
+            if part is None:
+                self.leaves += count
+                self.weight += min(count, 4)
+                continue
+            loops = part.loops
+            if is_loop(part, count):
+                loops += 1
+                self.weight += 2 + part.weight
+            else:
+                self.weight += count * part.weight
+            self.leaves += count * part.leaves
+            self.depth = max(self.depth, 1 + part.depth)
+            self.loops = max(self.loops, loops)
+            self.calls_user |= part.calls_user
+
+    def children(self) -> Iterator[Part | None]:
+        """Return an iterator over the children."""
+        return chain.from_iterable(repeat(part, count) for part, count in self.runs)
+
+    @property
+    def keys(self) -> keys.DictKeys:
+        """The keys of a mapping."""
+        return self.rule.keys_in(self.aux)  # type: ignore[attr-defined,no-any-return]
+
+
+class Plan(NamedTuple):
+    """What the engine knows about one structure.
+
+    Attributes:
+        root: The part of the root.
+        parts: All parts, children before parents.
+        varying: For each node whose aux data varies, its index in the code.
+    """
+
+    root: Part
+    parts: tuple[Part, ...]
+    varying: tuple[int, ...]
+
+
+def is_loop(part: Part | None, count: int) -> bool:
+    """Return whether a run is a loop, rather than the same text again and again."""
+    return part is not None and count > 1 and part.weight * count > UNROLLED
+
+
+def _kind_of(rule: nodes.Rule, aux: Any) -> str:
+    form = rule.form
+    if isinstance(form, nodes.Fields) and all(map(is_plain, (*form.data, *form.meta))):
+        return "record"
+    if isinstance(form, nodes.Shaped):
+        return "shaped"
+    if isinstance(form, nodes.Functions):
+        return "custom" if aux[1] is None else "keyed"
+    if rule in _WITHOUT_RULE or isinstance(rule, MappingRule):
+        return rule.name.partition(" ")[0]
+    return "called"
+
+
+def is_plain(name: str) -> bool:
+    """Return whether an attribute may be written out."""
+    reserved = keyword.iskeyword(name) or name == "__debug__"
+    return name.isascii() and name.isidentifier() and not reserved
+
+
+def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
+    """Return the kind of a node, and a key for its aux data."""
+    if rule is DICT and _ALL_STR(map(type, aux.inserted)):
+        return "dict", aux.inserted  # the commonest, with fewer calls
+    kind = _kind_of(rule, aux)
+    try:
+        if kind == "shaped":
+            return kind, (aux.fields, _exact_key(aux.values))
+        if kind == "defaultdict":  # the order follows from the keys
+            return kind, _exact_key((aux[0].inserted, aux[1]))
+        if kind in MAPPINGS:
+            return kind, _exact_key(aux.inserted)
+        return kind, _exact_key(aux)
+    except (_NotInertError, RecursionError):
+        if kind == "shaped":
+            return kind, _Varies((_Varies, aux.fields))
+        if kind not in ("record", "custom"):
+            kind = "called"
+        return kind, _Varies((_Varies, rule.class_of(aux)))
+
+
+def structure_key(code: Code) -> tuple[Any, ...]:
+    """Return a key that structures share only if one plan serves all of them.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.engine.plan import structure_key
+        >>> one, other = lw.tree_structure({1: 0}), lw.tree_structure({True: 0})
+        >>> one == other, structure_key(one._code) == structure_key(other._code)
+        (True, False)
+    """
+    return tuple(
+        [
+            (run, rule, arity, None if aux is None else _identify(rule, aux)[1])
+            for run, rule, arity, aux in code
+        ]
+    )
+
+
+def make_plan(code: Code) -> Plan | None:
+    """Return the plan of a structure, None if it is best left to the walk.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.engine.plan import make_plan
+        >>> treedef = lw.tree_structure({"layers": [(0, 0)] * 100, "step": 0})
+        >>> [part.kind for part in make_plan(treedef._code).parts]
+        ['tuple', 'list', 'dict']
+    """
+    if not 0 < len(code) <= _MAX_ENTRIES:
+        return None
+    parts: dict[Hashable, Part] = {}
+    stack: list[Part | None] = []
+    varying: list[int] = []
+    for index, (run, rule, arity, aux) in enumerate(code):
+        stack += [None] * run
+        first = len(stack) - arity
+        children = stack[first:]
+        del stack[first:]
+        kind, identity = _identify(rule, aux)
+        varies = type(identity) is _Varies
+        if varies:
+            varying.append(index)
+        runs = tuple((part, len(list(equal))) for part, equal in groupby(children))
+        key = (rule, identity, runs)
+        part = parts.get(key)
+        if part is None:
+            part = Part(kind, rule, aux, runs, varies=varies)
+            if part.depth > _MAX_DEPTH or part.loops > _MAX_LOOPS:
+                return None
+            if part.weight > _MAX_WEIGHT:
+                return None
+            parts[key] = part
+        stack.append(part)
+    all_parts = tuple(parts.values())
+    return Plan(all_parts[-1], all_parts, tuple(varying))

@@ -1,0 +1,71 @@
+"""The numbers that say when structures are compiled and how many are remembered.
+
+`engine.configure` changes the first three. The others trade time against memory, or
+against the time of programs that the engine cannot help.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+
+class Settings:
+    """One number a line, each with the reason for its size. There is one object."""
+
+    # ---------------------------------------------------- when a structure is compiled
+
+    min_uses = 32
+    """No structure is compiled before: most structures occur only a few times."""
+    max_uses = 256
+    """Compiling takes as long as 10 to 250 walks, so no structure needs more uses."""
+    sample_every = 17
+    """One walk in 17 is noted, since a note takes about as long as the walk. A prime,
+    so that each of a few structures that take turns is noted."""
+    rare_factor = 7
+    """While no structure recurs, notes are rarer by this factor: they would take up to
+    a tenth of the time. One in 113 walks is noted then, again a prime."""
+    off_interval = 1_000
+    """While the engine is off, one walk in 1 000 looks whether it still is: an
+    interrupt may have kept a switch from being applied."""
+    max_new_structures = 16
+    """After 16 notes in a row of structures that were not noted before, none recurs."""
+    reader_uses = 16
+    """Reads of objects of one shape before a function is compiled that reads them."""
+
+    # -------------------------------------------- which compiled structures are tried
+
+    max_candidates = 16
+    """Structures behind one root key: each one that is tried in vain takes time."""
+    max_misses = 16
+    """After more than 16 misses in a row, guessing pauses."""
+    pause = 128
+    """How many trees are left to the walk in a pause."""
+    max_root_keys = 256
+    """Larger dicts are told apart by their length: hashing all keys takes time."""
+
+    # --------------------------------------------------------- how much is remembered
+    #
+    # At a limit everything of that kind is dropped. Programs rarely reach one, and
+    # keeping what was used last would take time in each call.
+
+    max_structures = 256
+    """Compiled structures: one of 50 different nodes takes about 60 kB."""
+    max_entries = 2_000_000
+    """Nodes of all compiled structures together."""
+    drop_penalty = 4
+    """Each time the structures are dropped, 4 times as many uses are needed on top."""
+    max_counts = 2_048
+    """Structures that are counted."""
+    max_root_groups = 256
+    """Root keys behind one type of root."""
+    max_cached_paths = 16_384
+    """The paths of structures with more leaves are not cached: they take memory."""
+
+    def note_interval(self, *, is_rare: bool) -> int:
+        """Return in how many walks one is noted."""
+        if is_rare:
+            return 1 + (self.sample_every - 1) * self.rare_factor
+        return self.sample_every
+
+
+settings: Final = Settings()

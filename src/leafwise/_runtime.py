@@ -110,7 +110,7 @@ class LateImports:
         thread = get_ident()
         self._lock = RLock()
         self._depths = {
-            known: depth for known, depth in self._depths.items() if known == thread
+            other: depth for other, depth in self._depths.items() if other == thread
         }
 
 

@@ -1,6 +1,6 @@
 """autoform, which imports optree by name, on the stand-in and on optree itself.
 
-What differs, and is seen by none of its programs, is told in `docs/start/migrating.md`:
+What differs, and is seen by none of its programs, is told in `docs/start/stand-ins.md`:
 texts of errors, the depth that trees may have, the order of dict keys of several types.
 """
 

@@ -1,4 +1,4 @@
-"""The table of what differs from jax in `docs/start/migrating.md`, row by row.
+"""The table of what differs from jax in `docs/start/stand-ins.md`, row by row.
 
 A case is named after the first column of its row.
 """
@@ -29,10 +29,9 @@ def case(what):
 
 def rows():
     """Return the first column of the table, without quotes."""
-    page = (DOCS / "start" / "migrating.md").read_text(encoding="utf-8")
-    section = page.partition("### jax.tree_util and jax.tree\n")[2].partition("\n### ")[
-        0
-    ]
+    page = (DOCS / "start" / "stand-ins.md").read_text(encoding="utf-8")
+    _, _, section = page.partition("## jax.tree_util and jax.tree\n")
+    section, _, _ = section.partition("\n## ")
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [line[2:].split(" | ")[0] for line in lines][1:]
 

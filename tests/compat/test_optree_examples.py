@@ -107,7 +107,7 @@ def test_named_tuples_have_one_registration():
         assert ours.register_pytree_node.get(key).kind is kind
 
 
-@pytest.mark.skipif(sys.version_info < (3, 14), reason="new in Python 3.14")
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="not on this Python")
 def test_partials_have_placeholders():
     """`optree.functools` has what `functools` has."""
     import functools

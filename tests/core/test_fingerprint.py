@@ -266,10 +266,15 @@ def test_aux_data_without_a_fingerprint():
     """Is an error with its path, for a tree and its structure."""
     box = fingerprint_trees.Box
     tree = {"x": [box((1, 2), Opaque())]}
-    for make in (lw.fingerprint, lambda tree: lw.fingerprint(lw.tree_structure(tree))):
+    note = "at key path ['x'][0]"
+    of_structure = lambda tree: lw.fingerprint(lw.tree_structure(tree))  # noqa: E731
+    for make, notes in (
+        (lw.fingerprint, [note]),
+        (of_structure, [note, "at the root of the tree"]),
+    ):
         with pytest.raises(TreeDefError, match="the aux data of Box has no") as caught:
             make(tree)
-        assert caught.value.__notes__[0] == "at key path ['x'][0]"
+        assert caught.value.__notes__ == notes
         with pytest.raises(TreeDefError, match="no module contains it under its name"):
             make(box((), lambda: 1))
         loop = []

@@ -417,6 +417,7 @@ def test_none_is_a_leaf_by_itself(name):
     assert call(namespace=NONES.name) == expected
 
 
+@pytest.mark.needs("threads")
 def test_none_is_a_leaf_in_maps_on_an_executor():
     """Those of `parallel` take the namespace as well."""
     maps = lw.parallel(EXECUTOR)

@@ -30,13 +30,13 @@ class Builder(Text):
     Example:
         >>> import leafwise as lw
         >>> from leafwise.engine.plan import make_plan
-        >>> treedef = lw.tree_structure({"b": [1, 2], "a": [(3, 4)] * 50})
+        >>> treedef = lw.tree_structure({"last": [1, 2], "all": [(3, 4)] * 50})
         >>> print(Builder(make_plan(treedef._code)))
         def unflatten(treedef, leaves):
             try:
                 leaf3, leaf4 = leaves[100:102]
                 node1 = [(leaf1, leaf2) for leaf1, leaf2 in zip(*[iter(leaves[0:100])] * 2)]
-                return {'b': [leaf3, leaf4], 'a': node1}
+                return {'last': [leaf3, leaf4], 'all': node1}
             except Exception as error:
                 failed = error
             return explain_failure(treedef, leaves, failed)

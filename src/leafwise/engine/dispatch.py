@@ -229,7 +229,7 @@ class Dispatcher:
     def __init__(self, memory: Memory, view: View, tree: Any, *, asks: bool) -> None:
         self.memory = memory
         self.view = view
-        self.cls = type(tree)
+        self.cls: type = type(tree)
         self.asks = asks
         self.functions: dict[Structure, Any] = {}
         self.candidates: dict[int, Candidates] = {}

@@ -5,7 +5,7 @@ import dataclasses
 import datetime
 import enum
 from collections.abc import Sequence
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any, Literal, Optional
 
 import numpy as np
@@ -122,49 +122,49 @@ def test_values_are_cast_to_declared_types(overlay, value):
 @pytest.mark.parametrize(
     ("overlay", "path", "message"),
     [
-        ({"steps": "fast"}, ".steps", "'fast' at .steps is not of the declared type "),
-        ({"steps": 0.5}, ".steps", "0.5 at .steps is not of the declared type int"),
-        ({"steps": True}, ".steps", "True at .steps is not of the declared type int"),
-        ({"steps": None}, ".steps", "None at .steps is not of the declared type int"),
+        ({"steps": "fast"}, ".steps", "'fast' at steps is not of the declared type "),
+        ({"steps": 0.5}, ".steps", "0.5 at steps is not of the declared type int"),
+        ({"steps": True}, ".steps", "True at steps is not of the declared type int"),
+        ({"steps": None}, ".steps", "None at steps is not of the declared type int"),
         (
             {"opt": {"lr": "fast"}}, ".opt.lr",
-            "'fast' at .opt.lr is not of the declared type float",
+            "'fast' at opt.lr is not of the declared type float",
         ),
-        ({"opt": {"name": 1}}, ".opt.name", "1 at .opt.name is not of the declared ty"),
-        ({"opt": {"rl": 1}}, ".opt.rl", "the Optim at .opt has no field 'rl'; it has "),
+        ({"opt": {"name": 1}}, ".opt.name", "1 at opt.name is not of the declared ty"),
+        ({"opt": {"rl": 1}}, ".opt.rl", "the Optim at opt has no field 'rl'; it has "),
         (
             {"other": {"lr": "x"}}, ".other.lr",
-            "'x' at .other.lr is not of the declared type float",
+            "'x' at other.lr is not of the declared type float",
         ),
         (
             {"other": {"rl": 1}}, ".other",
-            "{'rl': 1} at .other is not of the declared type Optim: it has no field",
+            "{'rl': 1} at other is not of the declared type Optim: it has no field",
         ),
         (
             {"optims": [{}, {"lr": "x"}]}, ".optims[1].lr",
-            "'x' at .optims[1].lr is not of the declared type float",
+            "'x' at optims[1].lr is not of the declared type float",
         ),
-        ({"optims": {"lr": 1}}, ".optims", "cannot merge a dict onto a list at .optim"),
-        ({"optims": [3]}, ".optims[0]", "3 at .optims[0] is not of the declared type "),
+        ({"optims": {"lr": 1}}, ".optims", "cannot merge a dict onto a list at optim"),
+        ({"optims": [3]}, ".optims[0]", "3 at optims[0] is not of the declared type "),
         (
             {"by_name": {"a": {"lr": "x"}}}, ".by_name['a'].lr",
-            "'x' at .by_name['a'].lr is not of the declared type float",
+            "'x' at by_name.a.lr is not of the declared type float",
         ),
         (
             {"by_rank": {"x": "b"}}, ".by_rank['x']",
-            "'x' at .by_rank['x'] is not of the declared type int",
+            "'x' at by_rank.x is not of the declared type int",
         ),
-        ({"sizes": {"a": "x"}}, ".sizes['a']", "'x' at .sizes['a'] is not of the decl"),
-        ({"pair": [1]}, ".pair", "[1] at .pair is not of the declared type tuple[int, s"
-                                 "tr]: it has 1 items, not 2"),
-        ({"pair": ["x", "a"]}, ".pair[0]", "'x' at .pair[0] is not of the declared ty"),
-        ({"floats": "x"}, ".floats", "cannot merge the leaf 'x' onto a tuple at .flo"),
-        ({"plain": {"size": "x"}}, ".plain.size", "'x' at .plain.size is not of the d"),
-        ({"plain": {"x": 1}}, ".plain.x", "the Plain at .plain has no field 'x'; it h"),
-        ({"mode": "slow"}, ".mode", "'slow' at .mode is not of the declared type Mo"),
-        ({"word": "b"}, ".word", "'b' at .word is not of the declared type typing.Lit"),
-        ({"day": "x"}, ".day", "'x' at .day is not of the declared type date | None"),
-        ({"flag": 1}, ".flag", "1 at .flag is not of the declared type bool"),
+        ({"sizes": {"a": "x"}}, ".sizes['a']", "'x' at sizes.a is not of the decl"),
+        ({"pair": [1]}, ".pair", "[1] at pair is not of the declared type tuple[int, s"
+                                 "tr]: it has 1 item, not 2"),
+        ({"pair": ["x", "a"]}, ".pair[0]", "'x' at pair[0] is not of the declared ty"),
+        ({"floats": "x"}, ".floats", "cannot merge the leaf 'x' onto a tuple at flo"),
+        ({"plain": {"size": "x"}}, ".plain.size", "'x' at plain.size is not of the d"),
+        ({"plain": {"x": 1}}, ".plain.x", "the Plain at plain has no field 'x'; it h"),
+        ({"mode": "slow"}, ".mode", "'slow' at mode is not of the declared type Mo"),
+        ({"word": "b"}, ".word", "'b' at word is not of the declared type typing.Lit"),
+        ({"day": "x"}, ".day", "'x' at day is not of the declared type date | None"),
+        ({"flag": 1}, ".flag", "1 at flag is not of the declared type bool"),
     ],
 )  # fmt: skip
 def test_what_is_not_of_the_declared_type(overlay, path, message):
@@ -172,14 +172,14 @@ def test_what_is_not_of_the_declared_type(overlay, path, message):
     with pytest.raises(EditError) as error:
         merge({"run": Config()}, {"run": overlay})
     assert str(error.value.path) == f"['run']{path}"
-    where = message.replace(" at .", " at ['run'].")
+    where = message.replace(" at ", " at run.", 1)
     assert str(error.value).startswith(where)
 
 
 def test_a_tuple_keeps_its_declared_length():
     """However lists are merged."""
     for lists in ("extend", "position"):
-        with pytest.raises(EditError, match=r"at \.pair .* items, not 2"):
+        with pytest.raises(EditError, match=r"at pair .* items, not 2"):
             merge(Config(), {"pair": [1, "b", 3]}, lists=lists)
     assert merge(Config(), {"pair": [3]}, lists="position").pair == (3, "a")
 
@@ -224,7 +224,7 @@ def test_the_base_wins_and_errors():
     config = Config()
     assert merge(config, {"steps": "x"}, conflict="base") is config
     assert merge(config, {"steps": "10"}, conflict="error") is config
-    with pytest.raises(EditError, match=r"10 and 11 differ at \.steps"):
+    with pytest.raises(EditError, match=r"10 and 11 differ at steps"):
         merge(config, {"steps": 11}, conflict="error")
 
 
@@ -272,3 +272,22 @@ def test_a_new_object_that_is_too_deep():
         overlay = {"below": overlay}
     with pytest.raises(EditError, match="it is nested too deeply"):
         merge(Tree(), overlay)
+
+
+def test_the_error_names_the_file(tmp_path, monkeypatch):
+    """Of the overlay that has the value, or of a part of it; a copy has no file."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.json").write_text('{"lr": 0.2}')
+    Path("b.json").write_text('{"opt": {"lr": "fast"}, "more": [1, "x"]}')
+    good = lw.read("a.json")
+    bad = lw.read("b.json")
+    problem = "'fast' at lr is not of the declared type float"
+    with pytest.raises(EditError) as error:
+        merge(Optim(), good, bad["opt"])
+    assert str(error.value) == f"b.json: {problem}"
+    assert str(error.value.path) == ".lr"
+    with pytest.raises(EditError, match=r"^b\.json: cannot merge a list onto the"):
+        merge({"more": 1}, bad)
+    with pytest.raises(EditError, match=f"^{problem}"):
+        merge(Optim(), dict(bad["opt"]))
+    merge(Optim(), good)

@@ -55,13 +55,13 @@ class Pair(NamedTuple):
 @pytest.mark.parametrize(
     ("overlay", "path", "said"),
     [
-        ({"optim": {"rl": 1}}, ".optim.rl", r"Optim at \.optim has no field 'rl'; it"),
+        ({"optim": {"rl": 1}}, ".optim.rl", r"Optim at optim has no field 'rl'; it"),
         ({3: 1}, "[3]", "the Run at the root has no field 3; it has "),
         ({"steps": DELETE}, "", "the Run at the root has a fixed number of children"),
         ({"scale": 2}, ".scale", "has no field 'scale'"),
-        ({"steps": {"a": 1}}, ".steps", r"a dict onto the leaf 10 at \.steps"),
-        ({"optim": 3}, ".optim", r"cannot merge the leaf 3 onto an Optim at \.optim"),
-        ({"optim": [3]}, ".optim", r"cannot merge a list onto an Optim at \.optim"),
+        ({"steps": {"a": 1}}, ".steps", r"a dict onto the leaf 10 at steps"),
+        ({"optim": 3}, ".optim", r"cannot merge the leaf 3 onto an Optim at optim"),
+        ({"optim": [3]}, ".optim", r"cannot merge a list onto an Optim at optim"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_merged(overlay, path, said):
@@ -85,7 +85,7 @@ def test_policies_apply_to_fields():
         assert merge(run, {"steps": 2}, join=join) == Run(steps=2)
     del overlay["unknown"]
     assert merge(run, overlay, conflict="base") is run
-    with pytest.raises(EditError, match=r"0\.1 and 9\.0 differ at \.optim\.lr"):
+    with pytest.raises(EditError, match=r"0\.1 and 9\.0 differ at optim\.lr"):
         merge(run, overlay, conflict="error")
     made = merge(run, overlay, rules={"steps": lambda a, b: a + b, "optim": "base"})
     assert made == Run(steps=3)

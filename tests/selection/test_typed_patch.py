@@ -94,20 +94,20 @@ def moved(operation):
 @pytest.mark.parametrize(
     ("operation", "message"),
     [
-        (op("replace", "/opt/rl", 1), "no value at .opt.rl; the Optim at .opt has lr, "
+        (op("replace", "/opt/rl", 1), "no value at opt.rl; the Optim at opt has lr, "
                                       "name"),
-        (op("add", "/opt/rl", 1), "no value at .opt.rl; the Optim at .opt has lr, nam"),
-        (op("remove", "/opt/lr"), "the Optim at .opt has a fixed number of children"),
-        (op("replace", "/opt/lr", "x"), "'x' at .opt.lr is not of the declared type f"),
-        (op("add", "/optims/-", {"lr": "x"}), "'x' at .optims[0].lr is not of the dec"),
+        (op("add", "/opt/rl", 1), "no value at opt.rl; the Optim at opt has lr, nam"),
+        (op("remove", "/opt/lr"), "the Optim at opt has a fixed number of children"),
+        (op("replace", "/opt/lr", "x"), "'x' at opt.lr is not of the declared type f"),
+        (op("add", "/optims/-", {"lr": "x"}), "'x' at optims[0].lr is not of the dec"),
         (op("add", "/optims/-", {"rl": 1}), "declared type Optim: it has no field 'rl"),
         (op("replace", "/opt", {"rl": 1}), "declared type Optim: it has no field 'r"),
-        (op("add", "/sizes/a", "x"), "'x' at .sizes['a'] is not of the declared typ"),
-        (op("remove", "/optims/0"), "no value at .optims[0]; the list at .optims is e"),
-        (op("remove", "/sizes/a"), "no value at .sizes['a']; the dict at .sizes is em"),
-        (op("add", "/opts/lr", 1), "no value at .opts; the Config at the root has opt"),
+        (op("add", "/sizes/a", "x"), "'x' at sizes.a is not of the declared typ"),
+        (op("remove", "/optims/0"), "no value at optims[0]; the list at optims is e"),
+        (op("remove", "/sizes/a"), "no value at sizes.a; the dict at sizes is em"),
+        (op("add", "/opts/lr", 1), "no value at opts; the Config at the root has opt"),
         (op("add", "/opt/lr/x", 1), "'x' goes into 0.1 (float), which has no members,"),
-        (op("test", "/opt/lr", 2), "expected 2 at .opt.lr, found 0.1"),
+        (op("test", "/opt/lr", 2), "expected 2 at opt.lr, found 0.1"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done(operation, message):
@@ -132,11 +132,11 @@ def test_all_operations_that_fail_are_listed():
         TreeDiff.from_json_patch(operations, tree)
     assert str(error.value) == (
         "4 of 5 operations cannot be made\n"
-        "  operation 0: no value at ['services'][0]['imag']; the dict at "
-        "['services'][0] has image, name\n"
-        "  operation 2: position 3 is beyond the end of the list at ['services'], "
+        "  operation 0: no value at services[0].imag; the dict at "
+        "services[0] has image, name\n"
+        "  operation 2: position 3 is beyond the end of the list at services, "
         "which has 1 item\n"
-        "  operation 3: 'fast' at ['opt'].lr is not of the declared type float\n"
+        "  operation 3: 'fast' at opt.lr is not of the declared type float\n"
         "  operation 4: unknown operation 'spam'"
     )
     assert str(error.value.path) == "['services'][0]['imag']"
@@ -191,3 +191,14 @@ def test_objects_are_written_as_dicts():
     diff = lw.tree_diff([Optim()], [Optim({1, 2})])
     with pytest.raises(EditError, match=r"cannot hold {1, 2} \(set\) at \[0\]\.lr"):
         diff.to_json_patch()
+
+
+def test_a_leaf_with_fields_says_how_it_becomes_a_node():
+    """It has no members that a pointer could lead to."""
+
+    @dataclasses.dataclass
+    class Plain:
+        size: int = 1
+
+    with pytest.raises(EditError, match=r"which has no members, at a; .* not register"):
+        TreeDiff.from_json_patch([op("replace", "/a/size", 2)], {"a": Plain()})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from .._records import MISSING
@@ -36,7 +36,7 @@ from ..selection.convert import (
     unknown_field,
 )
 from ..selection.edit import Delete, Insert, Set
-from ..selection.select import END, QUOTED, Place, Selector
+from ..selection.select import END, QUOTED, Place, Selector, place_text
 
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def override(
 
     A value without a type is read as in YAML: numbers, `true`, `false` and `null`,
     lists and dicts as in `[a, b]` and `{x: 2}`; anything else is a string, and so is
-    what stands in quotes.
+    what stands in quotes. Dates, numbers that begin with a zero, and nothing at all are
+    strings, too.
 
     Args:
         tree: Any tree; None counts as a leaf.
@@ -94,7 +95,7 @@ def override(
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \
-the value at ['widths'][0] is 64
+the value at widths[0] is 64
     """
     texts = [overrides] if isinstance(overrides, str) else overrides
     context = context_of(none_is_leaf=True, namespace=namespace)
@@ -228,14 +229,13 @@ class Overrides:
             if type(key) is DictKey and above.type is not MISSING:
                 key_type = self.converter.key_type(above.type)
                 key = DictKey(self.converter.convert_key(key.key, key_type))
-            value = change.value
-            if self.converter.is_readable(declared.type):
-                text = text_of(value) if text is None else text
-                value = self.converter.convert(value, text, declared.type)
         except TypeMismatch as error:
             if declared.converts:
                 return path, change
             raise error.at(path) from error
+        value = change.value
+        text = text_of(value) if text is None else text
+        value = self.converter.convert_at(Place(path, value), value, text, declared)
         new_path = path_below(path.parent, key)
         return new_path, Set(value) if type(change) is Set else Insert(value)
 
@@ -305,7 +305,7 @@ class Overrides:
         try:
             return tree_merge(replacement.old, replacement.value, namespace=namespace)
         except EditError as error:
-            where = replacement.path.where()
+            where = place_text(replacement.path)
             text = f"{short_repr(replacement.text)} does not fit {where}: {error}"
             raise EditError(text, path=replacement.path) from error
 
@@ -447,7 +447,7 @@ class _Replacement(NamedTuple):
                 names = [key.name for key in fields]
                 unknown = [name for name in self.value if name not in names]
                 problem += f": it {unknown_field(unknown[0], names)}"
-        where = f"the value at {self.path.where()} is {short_repr(self.old)}"
+        where = f"the value at {place_text(self.path)} is {short_repr(self.old)}"
         return EditError(f"{short_repr(text)} {problem}; {where}", path=self.path)
 
 
@@ -482,10 +482,10 @@ def guess(text: str) -> Any:
         >>> guess("1e-3"), guess("[a, {x: 2, y: 'b, c'}]"), guess("a b")
         (0.001, ['a', {'x': 2, 'y': 'b, c'}], 'a b')
     """
-    if _NAME.fullmatch(text) and text not in _CONSTANTS:
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _NAME.fullmatch(text):
         return text  # the usual case: none of the readers has to fail first
-    if text in _YAML_NUMBERS:
-        return _YAML_NUMBERS[text]
     for reader in (json.loads, _parse_python, _parse_words):
         try:
             return reader(text)
@@ -495,10 +495,18 @@ def guess(text: str) -> Any:
 
 
 _NAME: Final = re.compile(r"[^\W\d][\w.-]*")
-_CONSTANTS: Final = frozenset(
-    ("true", "false", "null", "NaN", "Infinity", "True", "False", "None")
+_SPELLINGS: Final[tuple[tuple[Any, str], ...]] = (
+    (None, "~ null Null NULL None"),
+    (True, "true True TRUE"),
+    (False, "false False FALSE"),
+    (math.inf, ".inf .Inf .INF +.inf +.Inf +.INF Infinity"),
+    (-math.inf, "-.inf -.Inf -.INF -Infinity"),
+    (math.nan, ".nan .NaN .NAN NaN"),
 )
-_YAML_NUMBERS: Final = {".inf": math.inf, "-.inf": -math.inf, ".nan": math.nan}
+_CONSTANTS: Final[Mapping[str, Any]] = {
+    text: value for value, texts in _SPELLINGS for text in texts.split()
+}
+"""The constants of YAML, JSON and Python."""
 _UNREADABLE: Final = (
     ValueError,
     TypeError,  # a key that is a list

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 from typing import Any, Final, NamedTuple
 
 from .. import files
+from .._hooks import hooks
 from .._runtime import late_imports
 from .._text import escape_controls
 from ..errors import FileError
@@ -36,6 +38,37 @@ class Source(NamedTuple):
     text: str
     document: Document
     charset: str
+
+
+# What was read is plain data, which cannot carry the name of its file. So that errors
+# can name it, the last files are kept here. They are few and small: data that nobody
+# else uses any more stays in memory until other files are read.
+_recent: Final[collections.deque[tuple[str, Any]]] = collections.deque(maxlen=16)
+_LONGEST_RECENT: Final = 50_000
+
+
+def file_of(value: Any) -> str | None:
+    """Return the file that a dict or list was read from, None if that is unknown.
+
+    Only the last files are known, and only small ones.
+    """
+    recent: list[tuple[str, Any]] = list(_recent)
+    for name, tree in reversed(recent):
+        nodes = [tree] if isinstance(tree, dict | list) else []
+        visited: set[int] = set()  # YAML's aliases lead to a node by many paths
+        while nodes:
+            node = nodes.pop()
+            if node is value:
+                return name
+            if id(node) in visited:
+                continue
+            visited.add(id(node))
+            children = node.values() if isinstance(node, dict) else node
+            nodes += [child for child in children if isinstance(child, dict | list)]
+    return None
+
+
+hooks.file_of = file_of
 
 
 def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> Any:
@@ -70,9 +103,13 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     name = os.fsdecode(path)
     kind = _kind_of(name, format)
     try:
-        return read_source(name, kind).document.tree
+        source = read_source(name, kind)
     except FormatError as error:
         raise FileError(f"{escape_controls(name)}: {error}") from error
+    tree = source.document.tree
+    if len(source.text) <= _LONGEST_RECENT:
+        _recent.append((name, tree))
+    return tree
 
 
 def write(

@@ -27,7 +27,8 @@ from ..core.serial import write_json
 from ..core.treedef import PyTreeDef
 from ..equality.arrays import dtype_name, instance_of, is_array
 from ..errors import FileError, TreeDefError
-from ..selection.names import Renaming, name_of, renaming
+from ..selection.names import Renaming, renaming
+from ..selection.select import name_of
 from . import arrays, header, npz, safetensors
 from .arrays import Part, Shared, Stored, form_of
 from .atomic import replace_file

@@ -24,7 +24,7 @@ from ..core.walk import ROOT, unlink
 from ..equality.arrays import Asked, as_numpy, is_array
 from ..equality.leaves import PLAIN
 from ..errors import EditError
-from .select import Place, Selector, children_of, read_selector
+from .select import Place, Selector, children_of, place_text, read_selector
 
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -199,16 +199,17 @@ class Numbering:
             if len(found) != 1:
                 has = f"{len(found)} values at" if found else "no"
                 raise EditError(
-                    f"the item at {where.where()} has {has} {key.text!r}, the key that "
-                    "pairs the items",
+                    f"the item at {place_text(where)} has {has} {key.text!r}, the key "
+                    "that pairs the items",
                     path=where,
                 )
             value = found[0].value
             first = known.setdefault(self.of(value), where)
             if first is not where:
                 raise EditError(
-                    f"the items at {first.where()} and {where.where()} have the same "
-                    f"{key.text!r}, {short_repr(value)}, the key that pairs the items",
+                    f"the items at {place_text(first)} and {place_text(where)} have "
+                    f"the same {key.text!r}, {short_repr(value)}, the key that pairs "
+                    "the items",
                     path=where,
                 )
         return [*known]

@@ -35,7 +35,7 @@ from ..core.keypath import KeyPath, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.registry import View
 from ..errors import EditError
-from .select import few
+from .select import few, place_text
 
 
 class Declared(NamedTuple):
@@ -94,7 +94,7 @@ class TypeMismatch(ValueError):  # noqa: N818  # it is no error of the user yet
     def at(self, place: KeyPath) -> EditError:
         """Return the error for a value that was to be at a place."""
         path = KeyPath((*place, *self.keys))
-        text = f"{short_repr(self.value)} at {path.where()} {self.problem}"
+        text = f"{short_repr(self.value)} at {place_text(path)} {self.problem}"
         return EditError(text, path=path)
 
 
@@ -118,6 +118,12 @@ def unknown_field(name: Any, names: Iterable[str]) -> str:
     """Return the part of a message that says which names there are instead of one."""
     nearest = nearest_names(safe_str(name), names)
     return f"has no field {short_repr(name)}; it has {few(nearest)}"
+
+
+def wrong_length(length: int, declared: int) -> str:
+    """Return the part of a message about a tuple that has not the declared length."""
+    items = "1 item" if length == 1 else f"{length} items"
+    return f"it has {items}, not {declared}"
 
 
 def text_of(item: Any) -> str | None:
@@ -347,6 +353,36 @@ float | None
             reason = "it is nested too deeply"
             raise TypeMismatch(value, hint, reason) from None
 
+    def convert_at(
+        self,
+        place: Any,
+        value: Any,
+        text: str | None,
+        declared: Declared,
+    ) -> Any:
+        """Return a value as one of the type that is declared for a place.
+
+        A value is returned as it is if its type is not known here, or if the class
+        converts values itself and this one does not fit.
+
+        Args:
+            place: Anything with a `path`.
+            value: What was read without knowing the type.
+            text: The text of the value, None if there is none.
+            declared: What is declared.
+
+        Raises:
+            EditError: There is no such value.
+        """
+        if not self.is_readable(declared.type):
+            return value
+        try:
+            return self.convert(value, text, declared.type)
+        except TypeMismatch as error:
+            if declared.converts:
+                return value
+            raise error.at(place.path) from error
+
     def _convert(
         self,
         value: Any,
@@ -458,7 +494,7 @@ float | None
         items: list[Any] = list(value)
         if types is not None:
             if len(types) != len(items):
-                reason = f"it has {len(items)} items, not {len(types)}"
+                reason = wrong_length(len(items), len(types))
                 raise TypeMismatch(value, member, reason)
             items = [
                 self._convert_item(item, hint, SequenceKey(position))

@@ -54,8 +54,9 @@ from ..equality.leaves import (
     type_names,
 )
 from ..errors import EditError
+from ..ops.inspect import how_to_register
 from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
-from .convert import Converter, TypeMismatch, text_of
+from .convert import Converter, Declared, text_of
 from .edit import (
     Delete,
     Edit,
@@ -70,10 +71,10 @@ from .edit import (
 from .select import (
     DEPTH_IN_DOUBT,
     check_cycles,
-    children_of,
     few,
     fields_of,
     keys_of,
+    place_text,
     selector,
 )
 
@@ -394,7 +395,7 @@ class Change(Frozen):
     Example:
         >>> import leafwise as lw
         >>> print(lw.tree_diff({"a": 1}, {"a": 2})[0])
-        ~ ['a']: 1 -> 2
+        ~ a: 1 -> 2
     """
 
     __slots__ = ("_asked", "_other_path", "after", "before", "index", "kind", "path")
@@ -479,8 +480,8 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         >>> import leafwise as lw
         >>> diff = lw.tree_diff({"lr": 0.1, "sizes": [1]}, {"lr": 0.2, "sizes": [1, 2]})
         >>> print(diff)
-        ~ ['lr']: 0.1 -> 0.2
-        + ['sizes'][1]: 2
+        ~ lr: 0.1 -> 0.2
+        + sizes[1]: 2
         >>> diff.apply({"lr": 0.1, "sizes": [1]})
         {'lr': 0.2, 'sizes': [1, 2]}
     """
@@ -530,7 +531,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         Example:
             >>> import leafwise as lw
             >>> lw.tree_diff({"a": 1}, {"a": 2}).show(color="never")
-            ~ ['a']: 1 -> 2
+            ~ a: 1 -> 2
         """
         lines = lines_of_all(self, most, paint=hooks.painter(color, file))
         print("\n".join(lines) or "no differences", file=file)
@@ -577,7 +578,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> diff.apply({"a": 1, "b": 9})
             Traceback (most recent call last):
             ...
-            leafwise.errors.EditError: expected 2 at ['b'], found 9
+            leafwise.errors.EditError: expected 2 at b, found 9
         """
         context = self._context
         namespace = context.view.mode.namespace
@@ -681,7 +682,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> patch = '[{"op": "move", "from": "/a/0", "path": "/a/1"}]'
             >>> diff = lw.selection.TreeDiff.from_json_patch(patch, tree)
             >>> print(diff)
-            > ['a'][0] -> [1]: 1
+            > a[0] -> [1]: 1
             >>> diff.apply(tree)
             {'a': [2, 1]}
         """
@@ -785,9 +786,9 @@ def tree_diff(
         >>> a = {"optim": {"lr": 0.1}, "sizes": (1, 2), "old": None}
         >>> b = {"optim": {"lr": 0.1 + 1e-12, "wd": 0}, "sizes": (1, 3)}
         >>> print(lw.tree_diff(a, b, rtol=1e-6))
-        + ['optim']['wd']: 0
-        ~ ['sizes'][1]: 2 -> 3
-        - ['old']: None
+        + optim.wd: 0
+        ~ sizes[1]: 2 -> 3
+        - old: None
         >>> print(lw.tree_diff(["a", "b", "c"], ["new", "c", "b"]))
         ~ [0]: 'a' -> 'new'
         > [1] -> [2]: 'b'
@@ -1141,7 +1142,7 @@ def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:
         paint: Adds colours.
     """
     sign, found = SIGNS[change.kind], told(change)
-    where = paint(escape_controls(change.path.where()), "path")
+    where = paint(place_text(change.path), "path")
     if change.kind == "moved":
         where += f" -> {paint(f'[{change.index}]', 'path')}"
     (_, old, new), *rows = found.rows
@@ -1314,28 +1315,30 @@ def operations(changes: Iterable[Change], view: View) -> list[dict[str, Any]]:
             steps.append(((*order, 1, change.index), "add", target, change.after))
     listed = []
     for _, word, path, value in sorted(steps, key=itemgetter(0)):
-        pointer = "".join(f"/{_token(key, path)}" for key in path)
-        operation = {"op": word, "path": pointer}
+        operation = {"op": word, "path": _pointer(path)}
         if value is not MISSING:
             operation["value"] = _json_value(value, path, view)
         listed.append(operation)
     return listed
 
 
-def _token(key: Any, path: KeyPath) -> str:
-    """Return a key of a path as JSON Pointers have it.
+def _pointer(path: KeyPath) -> str:
+    """Return the JSON Pointer of a path.
 
     Raises:
-        EditError: JSON has no such key.
+        EditError: JSON cannot hold one of the keys.
     """
-    entry = getattr(key, "entry", key)
-    if type(key) is SequenceKey:
-        return str(entry)
-    if type(key) in (DictKey, GetAttrKey) and type(entry) is str:
-        return entry.replace("~", "~0").replace("/", "~1")
-    place = path[: path.index(key) + 1]
-    text = f"JSON cannot hold the key {short_repr(entry)} at {place.where()}"
-    raise EditError(text, path=place)
+    pointer = ""
+    for depth, key in enumerate(path):
+        entry = getattr(key, "entry", key)
+        is_name = type(key) in (DictKey, GetAttrKey) and type(entry) is str
+        if not is_name and type(key) is not SequenceKey:
+            place = path[: depth + 1]
+            text = f"JSON cannot hold the key {short_repr(entry)} at"
+            raise EditError(f"{text} {place_text(place)}", path=place)
+        token = str(entry).replace("~", "~0").replace("/", "~1")
+        pointer += f"/{token}"
+    return pointer
 
 
 def _json_value(value: Any, path: KeyPath, view: View) -> Any:
@@ -1347,24 +1350,32 @@ def _json_value(value: Any, path: KeyPath, view: View) -> Any:
     cls = type(value)
     if cls in (str, bool, int, type(None)) or (cls is float and math.isfinite(value)):
         return value
-    if cls is list:
-        return [
-            _json_value(item, path_below(path, SequenceKey(position)), view)
-            for position, item in enumerate(value)
-        ]
-    rule = view.resolve(cls)
-    fields: dict[Any, Any] = {}
-    if rule is not None:
-        fields = children_of(value, rule) if cls is dict else fields_of(value, rule)
-    if not fields and cls is not dict:
-        text = f"{short_repr(value)} ({cls.__name__}) at {path.where()}"
-        raise EditError(f"JSON cannot hold {text}", path=path)
+    key_class, members = _members(value, view)
+    if cls is not list and cls is not dict and key_class is not GetAttrKey:
+        text = f"JSON cannot hold {short_repr(value)} ({cls.__name__}) at"
+        raise EditError(f"{text} {place_text(path)}", path=path)
     table = {}
-    for key, item in fields.items():
+    for key, item in members.items():
         place = path_below(path, key)
-        _token(key, place)
+        _pointer(place)  # refuses a key that is no string
         table[key.entry] = _json_value(item, place, view)
-    return table
+    return list(table.values()) if cls is list else table
+
+
+def _members(node: Any, view: View) -> tuple[Any, dict[Any, Any]]:
+    """Return the class of a node's keys, and its items or fields by key.
+
+    A leaf has none, and the class is None.
+    """
+    rule = view.resolve(type(node))
+    if rule is None:
+        return None, {}
+    key_class = item_key(node, rule)
+    if key_class is not None:
+        items = entries_of(node, rule)
+        return key_class, {key_class(key): item for key, item in items.items()}
+    fields = fields_of(node, rule)
+    return (GetAttrKey if fields else None), fields
 
 
 def patched(
@@ -1383,23 +1394,24 @@ def patched(
             has each of them; the other operations are tried as if these were not there.
         Exception: What the validation of a class raises, with a note of the path.
     """
-    listed = json.loads(patch) if isinstance(patch, str | bytes) else patch
-    if not isinstance(listed, Sequence):
-        text = short_repr(listed)
+    operations = json.loads(patch) if isinstance(patch, str | bytes) else patch
+    if not isinstance(operations, Sequence):
+        text = short_repr(operations)
         raise EditError(f"a JSON Patch is a list of operations, got {text}")
     patching = _Patching(context, same)
-    problems: list[str] = []
-    paths: list[Any] = []
-    for number, operation in enumerate(listed):
+    errors: list[EditError] = []
+    lines: list[str] = []
+    for number, operation in enumerate(operations):
         try:
             tree = patching.apply(tree, operation)
         except EditError as error:
-            problems.append(f"operation {number}: {error}")
-            paths.append(error.path)
-    if problems:
-        count = f"{len(problems)} of {len(listed)} operations cannot be made"
-        lines = problems if len(problems) == 1 else [count, *problems]
-        raise EditError("\n  ".join(lines), path=paths[0])
+            errors.append(error)
+            lines.append(f"operation {number}: {error}")
+    if len(errors) > 1:
+        count = f"{len(errors)} of {len(operations)} operations cannot be made"
+        lines.insert(0, count)
+    if errors:
+        raise EditError("\n  ".join(lines), path=errors[0].path)
     patching.record.validate()
     return tree
 
@@ -1410,12 +1422,26 @@ class _Target(NamedTuple):
     Attributes:
         path: The path.
         value: What is there, MISSING where something can be added.
+        siblings: The items or fields of the node above it, by key.
         parent: The node above it.
     """
 
     path: KeyPath
     value: Any
-    parent: Any = None
+    siblings: Mapping[Any, Any]
+    parent: Any
+
+    def missing(self) -> EditError:
+        """Return the error for a place where nothing is, with the keys that exist."""
+        path = self.path
+        names = [safe_str(key.entry) for key in self.siblings]
+        has = "is empty"
+        if names and type(path[-1]) is SequenceKey:
+            has = f"has {counted(len(names), 'item')}"
+        elif names:
+            has = f"has {few(nearest_names(safe_str(path[-1].entry), names))}"
+        where = f"the {type(self.parent).__name__} at {place_text(path.parent)}"
+        return EditError(f"no value at {place_text(path)}; {where} {has}", path=path)
 
 
 class _Patching:
@@ -1447,7 +1473,7 @@ class _Patching:
         start = operation.get("from") if word in ("copy", "move") else pointer
         source = self.find(tree, start)
         if source.value is MISSING:
-            raise self.no_value(source)
+            raise source.missing()
         if word == "copy":
             return self.add(tree, pointer, copy.deepcopy(source.value))
         if word == "test":
@@ -1473,36 +1499,28 @@ class _Patching:
         target = self.find(tree, pointer)
         path = target.path
         value = self.typed(tree, target, value)
-        if path and type(path[-1]) is SequenceKey:
-            return self.edit(tree, path, Insert(value, path[-1].idx))
+        key = path[-1] if path else None
+        if type(key) is SequenceKey:
+            return self.edit(tree, path, Insert(value, key.idx))
         if target.value is not MISSING:
             return self.edit(tree, path, Set(value))
         try:
             return self.edit(tree, path, Insert(value))
         except EditError:
-            if type(path[-1]) is DictKey:
+            if type(key) is DictKey:
                 raise
-            raise self.no_value(target) from None
+            raise target.missing() from None
 
     def typed(self, tree: Any, target: _Target, value: Any) -> Any:
-        """Return a value of JSON as the declared type, or the class there, asks.
-
-        Raises:
-            EditError: It is of another type.
-        """
+        """Return a value of JSON as the declared type, or the class there, asks."""
         declared = self.converter.declared_at(tree, target.path)
-        hint = declared.type
-        if hint is MISSING and isinstance(value, dict):
-            hint = type(target.value)
-        is_class = declared.type is MISSING and not self.converter.is_record(hint)
-        if is_class or not self.converter.is_readable(hint):
-            return value
-        try:
-            return self.converter.convert(value, text_of(value), hint)
-        except TypeMismatch as error:
-            if declared.converts or hasattr(target.value, "dtype"):
-                return value
-            raise error.at(target.path) from error
+        cls = type(target.value)
+        is_record = isinstance(value, dict) and self.converter.is_record(cls)
+        if declared.type is MISSING and is_record:
+            declared = Declared(cls)
+        if hasattr(target.value, "dtype"):
+            declared = declared._replace(converts=True)  # arrays take what they like
+        return self.converter.convert_at(target, value, text_of(value), declared)
 
     def find(self, tree: Any, pointer: Any) -> _Target:
         """Return where a JSON Pointer leads.
@@ -1512,70 +1530,48 @@ class _Patching:
         """
         if type(pointer) is not str or not re.fullmatch("(/([^~/]|~[01])*)*", pointer):
             raise EditError(f"not a JSON Pointer: {short_repr(pointer)}")
-        target = _Target(KeyPath(), tree)
+        target = _Target(KeyPath(), tree, {}, None)
         for part in pointer.split("/")[1:]:
             if target.value is MISSING:
-                raise self.no_value(target)
+                raise target.missing()
+            key_class, members = _members(target.value, self.context.view)
             token = part.replace("~1", "/").replace("~0", "~")
-            members = self.members(target.value)
-            key = self.key(target, members, token)
+            if key_class is None:
+                raise _no_members(target, token)
+            is_item = key_class is SequenceKey
+            key = _position(target, members, token) if is_item else key_class(token)
             path = path_below(target.path, key)
-            target = _Target(path, members.get(key, MISSING), target.value)
+            target = _Target(path, members.get(key, MISSING), members, target.value)
         return target
 
-    def members(self, node: Any) -> dict[Any, Any]:
-        """Return the items or fields of a node by key; none of a leaf."""
-        rule = self.context.rule_of(node)
-        if rule is None:
-            return {}
-        key_class = item_key(node, rule)
-        if key_class is None:
-            return fields_of(node, rule)
-        return {key_class(key): x for key, x in entries_of(node, rule).items()}
 
-    def key(self, target: _Target, members: Mapping[Any, Any], token: str) -> Any:
-        """Return the key that a part of a pointer stands for in a node.
+def _position(target: _Target, items: Mapping[Any, Any], token: str) -> SequenceKey:
+    """Return the position that a part of a pointer stands for in a list.
 
-        Raises:
-            EditError: The node has no such keys.
-        """
-        node = target.value
-        path = target.path
-        rule = self.context.rule_of(node)
-        key_class = None if rule is None else item_key(node, rule)
-        if key_class is DictKey:
-            return DictKey(token)
-        if key_class is None and members:
-            return GetAttrKey(token)
-        if key_class is None:
-            text = f"{short_repr(token)} goes into {short_repr(node)}"
-            text += f" ({type(node).__name__}), which has no members, at {path.where()}"
-            raise EditError(text, path=path)
-        if token != "-" and not re.fullmatch("0|[1-9][0-9]*", token):
-            raise EditError(
-                f"{token!r} is not a position, at {path.where()}", path=path
-            )
-        size = len(members)
-        key = SequenceKey(size if token == "-" else int(token))
-        if key.idx > size:
-            text = f"position {token} is beyond the end of the list at {path.where()}"
-            raise EditError(f"{text}, which has {counted(size, 'item')}", path=path)
-        return key
+    Raises:
+        EditError: There can be no such position.
+    """
+    where = place_text(target.path)
+    if token != "-" and not re.fullmatch("0|[1-9][0-9]*", token):
+        raise EditError(f"{token!r} is not a position, at {where}", path=target.path)
+    position = len(items) if token == "-" else int(token)
+    if position > len(items):
+        text = f"position {token} is beyond the end of the list at {where}"
+        text += f", which has {counted(len(items), 'item')}"
+        raise EditError(text, path=target.path)
+    return SequenceKey(position)
 
-    def no_value(self, target: _Target) -> EditError:
-        """Return the error for a place where nothing is, with the keys that exist."""
-        path = target.path
-        names = [safe_str(key.entry) for key in self.members(target.parent)]
-        has = "is empty"
-        if names and type(path[-1]) is SequenceKey:
-            has = f"has {counted(len(names), 'item')}"
-        elif names:
-            has = f"has {few(nearest_names(safe_str(path[-1].entry), names))}"
-        where = f"the {type(target.parent).__name__} at {path.parent.where()}"
-        return EditError(f"no value at {path.where()}; {where} {has}", path=path)
+
+def _no_members(target: _Target, token: str) -> EditError:
+    """Return the error for a pointer that goes on below a leaf."""
+    node = target.value
+    text = f"{short_repr(token)} goes into {short_repr(node)} ({type(node).__name__}),"
+    text += f" which has no members, at {place_text(target.path)}"
+    hint = how_to_register(type(node))
+    return EditError(text + (hint and f"; {hint}"), path=target.path)
 
 
 def mismatch(path: KeyPath, wanted: Any, found: Any) -> EditError:
     """Return the error about a value that is not there, but another one."""
-    text = f"expected {short_repr(wanted)} at {path.where()}, found {short_repr(found)}"
-    return EditError(text, path=path)
+    texts = f"expected {short_repr(wanted)} at {place_text(path)}"
+    return EditError(f"{texts}, found {short_repr(found)}", path=path)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import is_, itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, Unpack, overload
 
+from .._hooks import hooks
 from .._records import MISSING
 from .._runtime import late_imports
-from .._text import safe_str, short_repr
+from .._text import escape_controls, safe_str, short_repr
 from ..core.context import Context, context_of, path_of
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
@@ -33,6 +34,7 @@ from .convert import (
     fixed_length,
     text_of,
     unknown_field,
+    wrong_length,
 )
 from .diff import differ
 from .edit import (
@@ -55,6 +57,7 @@ from .select import (
     children_of,
     fields_of,
     keys_of,
+    place_text,
     selector,
     with_article,
 )
@@ -331,7 +334,7 @@ def tree_merge(
         >>> lw.tree_merge(base, {"optim": 3})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: cannot merge the leaf 3 onto a dict at ['optim']; \
+        leafwise.errors.EditError: cannot merge the leaf 3 onto a dict at optim; \
 add a rule for this path, "overlay" or "base", to choose which one wins
         >>> lw.tree_merge(base, {"optim": 3}, rules={"optim": "overlay"})
         {'optim': 3, 'tags': ['a']}
@@ -359,7 +362,14 @@ add a rule for this path, "overlay" or "base", to choose which one wins
             marks = mark_places(numbered, merged, context)
             other_marks = mark_places(numbered, overlay, context)
             place = place._replace(marks=(marks, other_marks))
-        merged = _build(merging.open, place, (merged, overlay), context)
+        try:
+            merged = _build(merging.open, place, (merged, overlay), context)
+        except EditError as error:
+            file = None if hooks.file_of is None else hooks.file_of(overlay)
+            if file is None:
+                raise
+            text = f"{escape_controls(file)}: {error}"
+            raise EditError(text, path=error.path) from error
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
     merging.record.validate()
@@ -527,7 +537,7 @@ class _Merging:
             node = call_at(remade, arguments, place)
             length = fixed_length(place.declared.type)
             if length is not None and length != len(children):
-                reason = f"it has {len(children)} items, not {length}"
+                reason = wrong_length(len(children), length)
                 raise TypeMismatch(node, place.declared.type, reason).at(place.path)
             return node
 
@@ -776,7 +786,7 @@ class _Merging:
         text = unknown_field(name, [key.name for key in fields])
         key = GetAttrKey(name) if isinstance(name, str) else DictKey(name)
         raise EditError(
-            f"the {type(place.below).__name__} at {place.path.where()} {text}",
+            f"the {type(place.below).__name__} at {place_text(place.path)} {text}",
             path=path_below(place.path, key),
         )
 
@@ -805,7 +815,7 @@ class _Merging:
         if not differ(below, value, self.context.below(path), Values()):
             return below
         texts = f"{short_repr(below)} and {short_repr(place.above)}"
-        raise EditError(f"{texts} differ at {path.where()}", path=path)
+        raise EditError(f"{texts} differ at {place_text(path)}", path=path)
 
     def taken(self, place: _Place) -> Any:
         """Return the value of the second tree, as one of the declared type.
@@ -816,13 +826,10 @@ class _Merging:
         value = self.without_deleted(place)
         if not self.is_checked(place, value):
             return value
-        hint = place.declared.type
-        try:
-            return self.converter.convert(value, text_of(value), hint)
-        except TypeMismatch as error:
-            if place.declared.converts or place.policy.decides:
-                return value
-            raise error.at(place.path) from error
+        declared = place.declared
+        if place.policy.decides:
+            declared = declared._replace(converts=True)
+        return self.converter.convert_at(place, value, text_of(value), declared)
 
     def is_checked(self, place: _Place, value: Any) -> bool:
         """Return whether a value has to be of the declared type; arrays need not."""
@@ -874,7 +881,7 @@ class _Merging:
         if hint:
             remedy = f"{hint}; {remedy}"
         return EditError(
-            f"cannot merge {over} onto {under} at {place.path.where()}; {remedy}",
+            f"cannot merge {over} onto {under} at {place_text(place.path)}; {remedy}",
             path=place.path,
         )
 
@@ -894,7 +901,7 @@ class _Merging:
             return rebuild(value, edits, self.context)
         except EditError as error:
             path = place.path
-            text = f"in {path.where()}: {safe_str(error)}"
+            text = f"in {place_text(path)}: {safe_str(error)}"
             raise EditError(text, path=path) from None
 
 

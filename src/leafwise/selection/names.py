@@ -6,19 +6,27 @@ ambiguous key quoted (trees whose names would still be ambiguous are refused).
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 from .._records import MISSING
 from .._text import short_repr
 from ..core.context import Context, context_of
-from ..core.keys import DictKey, GetAttrKey
+from ..core.keys import GetAttrKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from .edit import Set, rebuild
-from .select import DEPTH_IN_DOUBT, Place, check_cycles, children_of, few, parse
+from .select import (
+    DEPTH_IN_DOUBT,
+    Place,
+    check_cycles,
+    children_of,
+    few,
+    name_of,
+    parse,
+    place_text,
+)
 
 
 if TYPE_CHECKING:
@@ -42,32 +50,6 @@ def _checked(sep: str) -> str:
         rule = "a separator must not be empty or contain quotes or brackets"
         raise ValueError(f"{rule}, got {short_repr(sep)}")
     return sep
-
-
-def name_of(path: Iterable[Any], sep: str = ".") -> str:
-    """Return the name that flat tables have for a path: a pattern that leads there."""
-    texts = []
-    for key in path:
-        name = key.entry if type(key) in (DictKey, GetAttrKey) else None
-        if type(name) is not str:
-            texts.append(str(key))
-        elif _is_plain(name, sep):
-            texts.append(sep + name)
-        else:
-            texts.append(f"[{name!r}]" if type(key) is DictKey else f"{sep}{name!r}")
-    return "".join(texts).removeprefix(sep)
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_plain(name: str, sep: str) -> bool:
-    """Return whether a pattern, and an override, read a name without quotes."""
-    try:
-        keys = [step.key for step in parse(name, sep)]
-    except PathError:
-        return False
-    is_open = keys == [name] and (name + sep).find(sep) == len(name)
-    is_path = name.isprintable() and name == name.strip() and "=" not in name
-    return is_open and is_path and name[0] not in "+~"
 
 
 # ---------------------------------------------------------------------- to flat tables
@@ -112,14 +94,14 @@ def to_flat(
         >>> lw.selection.to_flat({"size": (1, 2)})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: from_flat could not restore the tuple at ['size']; \
+        leafwise.errors.EditError: from_flat could not restore the tuple at size; \
 pass strict=False if from_flat will get a tree like this one
     """
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     flat: dict[str, Any] = {}
     for name, place in _rows(tree, _checked(sep), context, strict=strict):
         if name in flat:
-            where = place.path.where()
+            where = place_text(place.path)
             raise EditError(
                 f"two leaves have the name {name!r}; one is at {where}", path=place.path
             )
@@ -178,7 +160,7 @@ def _check_restorable(place: Place) -> None:
     if type(node) is dict:
         what += " with keys that are no strings"
     raise EditError(
-        f"from_flat could not restore the {what} at {place.path.where()}; pass "
+        f"from_flat could not restore the {what} at {place_text(place.path)}; pass "
         "strict=False if from_flat will get a tree like this one",
         path=place.path,
     )

@@ -22,7 +22,7 @@ from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array
 from ..selection.diff import Change, TreeDiff, counted, form_of, lines_of
 from ..selection.edit import Selection
-from ..selection.select import read_selector
+from ..selection.select import place_text, read_selector
 from .colors import SIGNS, Paint
 from .doc import WIDTH
 from .outline import BRANCH, DEPTH, Item, label_of, outline
@@ -306,7 +306,7 @@ def _of_changes(diff: TreeDiff, depth: int, most: int) -> Item:
 
 def _of_change(item: Item, change: Change) -> Item:
     line = lines_of(change, Paint("never"))[0]
-    where = escape_controls(change.path.where())
+    where = place_text(change.path)
     item.value, item.kind = change, line[0]
     told = line.removeprefix(f"{line[0]} {where}").removeprefix(": ")
     item.opening = told.removeprefix(" ")  # where something moved, an arrow

@@ -19,6 +19,7 @@ from ..errors import PathError
 from ..selection.diff import SIGNS as KINDS
 from ..selection.diff import TreeDiff, counted, told
 from ..selection.edit import Selection
+from ..selection.select import place_text
 from .colors import SIGNS
 from .doc import Part
 from .outline import Arrays, Item, outline
@@ -239,7 +240,7 @@ def _of_diff(diff: TreeDiff, most: int) -> str:
         found, sign = told(change), KINDS[change.kind]
         note = f"to [{change.index}]" if change.kind == "moved" else found.note
         note += f" (and {found.more} more places)" if found.more else ""
-        path = safe(change.path.where(), _LONGEST_PATH)
+        path = safe(place_text(change.path), _LONGEST_PATH)
         parts.append(
             f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" '
             f'scope="rowgroup">{span("sign", sign)} <code>{path}</code> '

@@ -43,7 +43,7 @@ class Source(NamedTuple):
 # What was read is plain data, which cannot carry the name of its file. So that errors
 # can name it, the last files are kept here. They are few and small: data that nobody
 # else uses any more stays in memory until other files are read.
-_recent: Final[collections.deque[tuple[str, Any]]] = collections.deque(maxlen=16)
+_recent: Final[collections.deque[Source]] = collections.deque(maxlen=16)
 _LONGEST_RECENT: Final = 50_000
 
 
@@ -52,20 +52,25 @@ def file_of(value: Any) -> str | None:
 
     Only the last files are known, and only small ones.
     """
-    recent: list[tuple[str, Any]] = list(_recent)
-    for name, tree in reversed(recent):
-        nodes = [tree] if isinstance(tree, dict | list) else []
-        visited: set[int] = set()  # YAML's aliases lead to a node by many paths
-        while nodes:
-            node = nodes.pop()
-            if node is value:
-                return name
-            if id(node) in visited:
-                continue
-            visited.add(id(node))
-            children = node.values() if isinstance(node, dict) else node
-            nodes += [child for child in children if isinstance(child, dict | list)]
+    for source in reversed(list(_recent)):
+        if _has_node(source.document.tree, value):
+            return source.path
     return None
+
+
+def _has_node(tree: Any, value: Any) -> bool:
+    """Return whether a value is one of the dicts and lists of a tree."""
+    nodes = [tree]
+    visited: set[int] = set()  # aliases of YAML lead to a node by many paths
+    while nodes:
+        node = nodes.pop()
+        if not isinstance(node, dict | list) or id(node) in visited:
+            continue
+        if node is value:
+            return True
+        visited.add(id(node))
+        nodes += node.values() if isinstance(node, dict) else node
+    return False
 
 
 hooks.file_of = file_of
@@ -106,10 +111,9 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
         source = read_source(name, kind)
     except FormatError as error:
         raise FileError(f"{escape_controls(name)}: {error}") from error
-    tree = source.document.tree
     if len(source.text) <= _LONGEST_RECENT:
-        _recent.append((name, tree))
-    return tree
+        _recent.append(source)
+    return source.document.tree
 
 
 def write(

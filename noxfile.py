@@ -309,7 +309,7 @@ def fuzz(session: nox.Session) -> None:
 
 @nox.session(python=PYTHONS[0])
 def benchmarks(session: nox.Session) -> None:
-    """Run the two main benchmarks, briefly."""
+    """Run the main benchmarks, briefly."""
     install(session, "bench", "test")
-    for name in ("run", "objects"):
+    for name in ("run", "objects", "classes"):
         session.run("python", f"benchmarks/{name}.py", "--quick")

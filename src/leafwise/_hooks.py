@@ -26,9 +26,10 @@ class Hooks:
             the caller, since a call takes as long as walking a node or two. Set by the
             engine; without it, the number is infinite.
         reader: Called with the shape of an object of `nn` and the name of the attribute
-            that caches its aux data; returns a compiled function that flattens such
-            objects, or None. Filled by the engine. Without it, `nn` reads objects
-            attribute by attribute.
+            that caches its aux data; returns None, or two compiled functions: one that
+            flattens such objects, and one from their children and static values to
+            their `__dict__`. Filled by the engine. Without it, `nn` reads and builds
+            objects attribute by attribute.
         registry_changed: Functions to call after each change of the registry; several
             threads may call them at once. Filled by the engine and by `nn.checks`,
             which forget what they derived from the old registry.
@@ -65,7 +66,7 @@ class Hooks:
     runner: Any = None
     observe: Callable[..., None]
     skip: float = math.inf
-    reader: Callable[[Any, str], Callable[[Any], Any] | None] | None = None
+    reader: Callable[[Any, str], tuple[Any, Any] | None] | None = None
     trace_level: Callable[[], Any] | None = None
     outer_level: Any = None
     file_of: Callable[[Any], str | None] | None = None

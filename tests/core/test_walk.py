@@ -12,8 +12,9 @@ import leafwise as lw
 from helpers.random_trees import every_tree
 from leafwise.core import reference
 from leafwise.core.builtins import LIST
+from leafwise.core.keypath import Link
 from leafwise.core.registry import current
-from leafwise.core.walk import flatten, leaf_path, leaf_paths
+from leafwise.core.walk import Walk, flatten, leaf_path, leaf_paths
 
 
 pytestmark = pytest.mark.usefixtures("sampling")
@@ -258,3 +259,115 @@ def test_the_path_of_one_leaf_is_found_without_those_of_the_others(monkeypatch):
         lw.tree_map(lambda x: 1 / x, tree)
     assert caught.value.__notes__ == ["at key path [0][0][0]"]
     assert len(asked) <= 3
+
+
+# --------------------------------------------------------------------- every place
+
+
+def test_a_link_has_the_path_of_its_place():
+    """The path of the place where a walk began can stand before it."""
+    root = lw.KeyPath((lw.GetAttrKey("model"),))
+    below = Link(Link(Link(), lw.DictKey("a")), lw.SequenceKey(1))
+    assert below.path() == lw.KeyPath((lw.DictKey("a"), lw.SequenceKey(1)))
+    assert str(below.path(root)) == ".model['a'][1]"
+    assert Link().path() == ()
+    assert Link().path(root) is not root
+    assert Link().path(root) == root
+
+
+@given(every_tree())
+def test_a_walk_has_the_places_of_the_leaves(tree):
+    """Links and the walk itself name each place the same way."""
+    steps = Walk(tree, current.view)
+    places = []
+    for link, node, rule, is_leaving in steps:
+        assert not is_leaving
+        assert link.path() == steps.path()
+        if rule is None:
+            places.append((link.path(), node))
+    paths, leaves = zip(*places, strict=True) if places else ((), ())
+    assert list(paths) == lw.tree_paths(tree)
+    assert all(a is b for a, b in zip(leaves, lw.tree_leaves(tree), strict=True))
+
+
+@given(every_tree())
+def test_a_walk_can_rebuild_what_it_leaves(tree):
+    """A node comes before and after what is below it, with the same children."""
+    steps = Walk(tree, current.view, leaving=True)
+    results = []
+    for _, node, rule, is_leaving in steps:
+        if rule is None:
+            results.append(node)
+        elif is_leaving:
+            children, aux = steps.flatten()
+            start = len(results) - len(children)
+            results[start:] = [rule.unflatten(aux, results[start:])]
+    (copy_of_tree,) = results
+    assert lw.tree_structure(copy_of_tree) == lw.tree_structure(tree)
+
+
+def test_a_walk_skips_and_replaces():
+    """What is skipped is not flattened; what replaces a node is walked instead."""
+
+    def refuse(box):
+        raise AssertionError("flattened")
+
+    class Closed:
+        pass
+
+    lw.register_pytree_node(Closed, refuse, refuse)
+    steps = Walk([Closed(), "replace", [3]], current.view)
+    nodes = []
+    for link, node, rule, _ in steps:
+        nodes.append((str(link.path()), node))
+        if type(node) is Closed:
+            steps.skip()
+        if node == "replace":
+            assert rule is None
+            assert steps.replace((1, 2)) is not None
+    paths = ["", "[0]", "[1]", "[1][0]", "[1][1]", "[2]", "[2][0]"]
+    assert [path for path, _ in nodes] == paths
+
+
+def test_a_node_may_change_until_the_walk_goes_on():
+    """It is flattened late, unless somebody asks for its children."""
+    tree = {"a": [1], "b": [2]}
+    nodes = []
+    for _, node, _, _ in (steps := Walk(tree, current.view)):
+        nodes.append(node)
+        if node == [1]:
+            node.append(5)
+        if node == [2]:
+            assert steps.flatten()[0] == [2]
+            node.append(6)
+    assert nodes == [tree, [1, 5], 1, 5, [2, 6], 2]
+
+
+def test_a_walk_says_where_a_cycle_is_and_where_a_flatten_function_failed():
+    """A caller who skips what was there already meets no cycle."""
+    tree = {"a": [1]}
+    tree["a"].append(tree)
+    with pytest.raises(lw.errors.CycleError) as caught:
+        list(Walk(tree, current.view))
+    assert caught.value.again == lw.KeyPath.parse("['a'][1]")
+    ids = set()
+    for _, node, _, _ in (steps := Walk(tree, current.view)):
+        if id(node) in ids:
+            steps.skip()
+        ids.add(id(node))
+
+    class Broken:
+        pass
+
+    lw.register_pytree_node(Broken, lambda _: 1 / 0, lambda _, kids: Broken())
+    with pytest.raises(ZeroDivisionError) as failed:
+        list(Walk([0, Broken()], current.view))
+    assert failed.value.__notes__ == ["at key path [1]"]
+
+
+@pytest.mark.parametrize("leaving", [False, True])
+def test_a_walk_goes_to_any_depth(leaving):
+    """Links take no more time further down."""
+    for link, node, _, _ in Walk(nested(WRAPS[0]), current.view, leaving=leaving):
+        if node == 1:
+            assert len(link.path()) == DEPTH

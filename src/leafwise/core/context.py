@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._hooks import hooks
 from .._text import typed_repr
-from .keypath import KeyPath
+from .keypath import ROOT, KeyPath
 from .keys import DictKey, SequenceKey
 from .matching import Difference, differences, mismatch_error
 from .node import Rule
 from .registry import GLOBAL, View, current, view_of
 from .treedef import PyTreeDef, make_treedef
 from .walk import (
-    ROOT,
     Entry,
     PathPredicate,
     Predicate,

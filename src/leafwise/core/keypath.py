@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Any, SupportsIndex, overload
+from typing import Any, Final, SupportsIndex, overload
 
 from .._runtime import late_imports
 from .._text import (
@@ -202,6 +202,44 @@ class KeyPath(tuple[Any, ...]):
             keys.append(_read_key(text, found))
             start = found.end()
         return cls(keys)
+
+
+ROOT: Final = KeyPath()
+"""The path of a tree itself."""
+
+
+class Link:
+    """A place in a tree, as a walk gets there: the place above it, and one more key.
+
+    A new link takes the same time at any depth, but a path has to copy all keys. So
+    walks make links, and paths of the few places that somebody asks about.
+
+    Attributes:
+        above: The link of the parent; None at the place where the walk began.
+        key: The key in the parent; None where the walk began.
+    """
+
+    __slots__ = ("above", "key")
+
+    def __init__(self, above: Link | None = None, key: Any = None) -> None:
+        self.above: Link | None = above
+        self.key: Any = key
+
+    def path(self, root: KeyPath = ROOT) -> KeyPath:
+        """Return the path of the place.
+
+        Args:
+            root: The path of the place where the walk began.
+        """
+        keys: list[Any] = []
+        link = self
+        while link.above is not None:
+            keys.append(link.key)
+            link = link.above
+        keys.reverse()
+        if root:
+            keys[:0] = root
+        return KeyPath(keys)
 
 
 def path_below(path: KeyPath, key: Any) -> KeyPath:

@@ -11,6 +11,7 @@ namespace, global registry, classes registered with `inherit=True`, form, else l
 from __future__ import annotations
 
 import builtins
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -237,10 +238,15 @@ class View:
 # ------------------------------------------------------------------- the state
 
 
+_serials: Final = itertools.count()
+
+
 class _State:
     """One snapshot: the layers, and the views made of them so far.
 
     Attributes:
+        serial: A number that no other snapshot has. Who has to notice a change keeps
+            it, and not the snapshot, which holds classes.
         layers: The registrations, by namespace.
         views: The views that were made, by the namespace and the argument
             `none_is_leaf` of a call. Where None is a leaf by declaration, both values
@@ -248,6 +254,7 @@ class _State:
     """
 
     def __init__(self, layers: Mapping[str, Layer]) -> None:
+        self.serial = next(_serials)
         self.layers = layers
         modes = Mode(GLOBAL, False), Mode(GLOBAL, True)
         self.views: dict[tuple[str, bool], View] = {}

@@ -27,7 +27,7 @@ from .._hooks import hooks
 from .._text import add_note
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, TUPLE
-from .keypath import KeyPath
+from .keypath import ROOT, KeyPath, Link
 from .keys import FEW, DictKey, dict_keys, known_dicts, leaf_order, sequence_keys
 from .node import Rule
 from .registry import View
@@ -181,8 +181,6 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 
 
 # ----------------------------------------------------------------------- paths
-
-ROOT: Final = KeyPath()
 
 
 class _Above:
@@ -665,13 +663,172 @@ def _check_cycle(stack: list[Frame]) -> None:
         if first_depth != depth:
             again = KeyPath(_keys(stack[:depth]))
             first = KeyPath(again[:first_depth])
-            raise CycleError(
-                f"the tree contains itself: the {type(node).__name__} at "
-                f"{first.where()} "
-                f"occurs again at {again.where()}",
-                first=first,
-                again=again,
-            )
+            raise cycle_error(node, first, again)
+
+
+# --------------------------------------------------------------------- every place
+
+
+class Walk:
+    """A walk over a tree of any depth: a node, and then what is below it.
+
+    Iterate over it; each step is a tuple of
+
+    - the `Link` of a place,
+    - the node or leaf there,
+    - its rule (its node type), or None for a leaf,
+    - whether the walk is leaving the node, since all below it is done. Without
+      `leaving`, this is always False.
+
+    Children are in leaf order. A node is flattened only when the walk goes on from it,
+    so it may be changed before. Until then, the methods are about that node: the caller
+    may skip what is below it or put another node in its place, and learn its path or
+    its children.
+
+    Args:
+        tree: The tree.
+        view: The view to look types up in.
+        stop: Says of each node, from the root down, whether it is a leaf.
+        leaving: Whether each node comes a second time, after its children.
+
+    Raises:
+        CycleError: A node stands below itself; raised when the walk gets there again.
+
+    Example:
+        >>> from leafwise.core.registry import view_of
+        >>> from leafwise.core.walk import Walk
+        >>> steps = Walk({"a": [1, 2], "b": (3,)}, view_of(""))
+        >>> for link, node, rule, _ in steps:
+        ...     print(link.path().where(), node)
+        ...     if type(node) is list:
+        ...         steps.skip()
+        the root {'a': [1, 2], 'b': (3,)}
+        ['a'] [1, 2]
+        ['b'] (3,)
+        ['b'][0] 3
+    """
+
+    def __init__(
+        self,
+        tree: Any,
+        view: View,
+        stop: Predicate = None,
+        *,
+        leaving: bool = False,
+    ) -> None:
+        self._node: Any = tree
+        self._rule: Rule | None = None
+        self._flat: tuple[Sequence[Any], Any] | None = None
+        self._keys: list[Any] = []  # from the root down to where the walk is
+        self._view = view
+        self._stop = stop
+        self._leaving = leaving
+
+    def path(self) -> KeyPath:
+        """Return the path of the place where the walk is.
+
+        This takes less time than `link.path()`, since the keys are at hand. Where most
+        places need their paths, nothing is faster.
+        """
+        return KeyPath(self._keys)
+
+    def flatten(self) -> tuple[Sequence[Any], Any]:
+        """Return the children and the aux data of the node, which is no leaf.
+
+        The walk goes on to these very children, and the node is not flattened again.
+        """
+        if self._flat is None:
+            rule: Any = self._rule
+            try:
+                self._flat = rule.flatten(self._node)
+            except Exception as error:
+                locate(error, self._keys[::-1])
+                raise
+        return self._flat
+
+    def skip(self) -> None:
+        """Leave out what is below the node; without children, it comes only once."""
+        self._rule = None
+
+    def replace(self, node: Any) -> Rule | None:
+        """Walk another node in place of this one; return its rule, None for a leaf."""
+        self._node = node
+        self._rule = self._view.resolve(type(node))
+        self._flat = None
+        return self._rule
+
+    def __iter__(self) -> Iterator[tuple[Link, Any, Rule | None, bool]]:
+        try:
+            yield from self._iterate()
+        except CycleError:
+            raise
+        except Exception as error:  # of a predicate or a flatten function
+            locate(error, self._keys[::-1])
+            raise
+
+    def _iterate(self) -> Iterator[tuple[Link, Any, Rule | None, bool]]:
+        keys = self._keys
+        open_links: dict[int, Link] = {}  # of the nodes from the root down, by id
+        stack: list[tuple[Link, Any, Any, Any, zip[tuple[Any, Any]]]] = []
+        link = Link()
+        node = self._node
+        while True:
+            self._node = node
+            self._flat = None
+            if self._stop is not None and self._asks(node):
+                self._rule = None
+            else:
+                self._rule = self._view.resolve(type(node))
+            yield link, node, self._rule, False
+            if self._rule is not None:
+                node = self._node
+                first = open_links.setdefault(id(node), link)
+                if first is not link:
+                    raise cycle_error(node, first.path(), link.path())
+                flat = self._flat or self._rule.flatten(node)
+                children, aux = flat
+                node_keys = self._rule.keys(aux, len(children))
+                children_left = zip(node_keys, children, strict=True)
+                stack.append((link, node, self._rule, flat, children_left))
+            while stack:
+                above, node, rule, flat, children_left = stack[-1]
+                child = next(children_left, None)
+                if child is not None:
+                    break
+                stack.pop()
+                del open_links[id(node)]
+                if self._leaving:
+                    del keys[len(stack) :]
+                    self._flat = flat
+                    yield above, node, rule, True
+            else:
+                return
+            key, node = child
+            keys[len(stack) - 1 :] = [key]
+            link = Link(above, key)
+
+    def _asks(self, node: Any) -> bool:
+        """Return whether the predicate makes a leaf of the node."""
+        stop: Any = self._stop
+        if isinstance(stop, PathPredicate):
+            return bool(stop.function(self.path(), node))
+        return bool(stop(node))
+
+
+def cycle_error(node: Any, first: KeyPath, again: KeyPath) -> CycleError:
+    """Return the error for a node that stands below itself.
+
+    Args:
+        node: The node.
+        first: Its path.
+        again: The path below it where it occurs again.
+    """
+    return CycleError(
+        f"the tree contains itself: the {type(node).__name__} at {first.where()} "
+        f"occurs again at {again.where()}",
+        first=first,
+        again=again,
+    )
 
 
 # ------------------------------------------------------------------------- map

@@ -32,7 +32,7 @@ from ..core.treedef import PyTreeDef, make_treedef
 from ..core.walk import Runner, flatten, flatten_up_to, rebuild, reference
 from .plan import UNROLLED, Part, make_plan, structure_key
 from .predicates import replayed
-from .read import object_reader
+from .read import attribute_builder, object_reader
 from .settings import settings
 from .structure import Structure
 from .text import forget_files
@@ -664,7 +664,7 @@ def _is_current(part: Part) -> bool:
 
 
 def _offer_reader(shape: Any, memory: str) -> Any:
-    """Return a function that reads objects of a shape, if it was read often enough.
+    """Return functions that read and build objects, if a shape occurs often enough.
 
     Args:
         shape: The shape; see `core.node.Shaped`.
@@ -674,7 +674,7 @@ def _offer_reader(shape: Any, memory: str) -> Any:
     uses = 1 if engine.mode == "eager" else settings.reader_uses
     if shape.sights < uses:
         return None
-    return object_reader(shape, memory)
+    return object_reader(shape, memory), attribute_builder(shape)
 
 
 engine: Final = Engine()

@@ -555,3 +555,39 @@ def _object_text(fields: Any, memory: str) -> Text:
         "    return None",
     )
     return text
+
+
+def attribute_builder(fields: Any) -> Callable[[Any, tuple[Any, ...]], dict[Any, Any]]:
+    """Compile a function from children and static values to a `__dict__`.
+
+    Args:
+        fields: The field layout of the shape; see `Shaped`.
+    """
+    return _attributes_text(fields).compiled("attributes")
+
+
+def _attributes_text(fields: Any) -> Text:
+    """Return the text of `attributes`.
+
+    Example:
+        >>> from types import SimpleNamespace
+        >>> names = {"data": ("w",), "static": ("size",), "names": ("size", "w")}
+        >>> print(_attributes_text(SimpleNamespace(**names)))
+        def attributes(children, static_values):
+            (child1,) = children
+            (static1,) = static_values
+            return {'size': static1, 'w': child1}
+        <BLANKLINE>
+    """
+    text = Text()
+    children = [text.fresh("child") for _ in fields.data]
+    values = [text.fresh("static") for _ in fields.static]
+    variables = dict(zip(fields.data + fields.static, children + values, strict=True))
+    items = [f"{text.literal(name)}: {variables[name]}" for name in fields.names]
+    with text.block("def attributes(children, static_values):"):
+        text.add(
+            f"{tuple_of(children)} = children",
+            f"{tuple_of(values)} = static_values",
+            f"return {{{', '.join(items)}}}",
+        )
+    return text

@@ -25,14 +25,10 @@ from weakref import WeakKeyDictionary
 from .._hooks import hooks
 from .._lazy import is_loading, late_module, real
 from .._runtime import Guard, live_classes
-from .._text import safe_repr
-from ..core.node import Rule
 from ..core.registry import GLOBAL, current, lookup
 
 
 __all__ = [
-    "Aux",
-    "Node",
     "Status",
     "after_import",
     "enable",
@@ -157,73 +153,6 @@ def watch_compiler() -> None:
             ways.tell_compiler(name)
 
 
-# ------------------------------------------------------------- nodes, for a framework
-
-
-class Aux:
-    """Aux data as a framework may keep it: compared and hashed as its rule does."""
-
-    __slots__ = ("aux", "rule")
-
-    def __init__(self, rule: Rule, aux: Any) -> None:
-        self.rule: Rule = rule
-        self.aux: Any = aux
-
-    def __eq__(self, other: object) -> bool:
-        if type(other) is not Aux:
-            return NotImplemented
-        return self.rule is other.rule and self.rule.same_aux(self.aux, other.aux)
-
-    def __hash__(self) -> int:
-        return self.rule.hash_aux(self.aux)
-
-    def __repr__(self) -> str:
-        return safe_repr(self.rule.node_data(self.aux))
-
-
-class Node:
-    """A class as functions that a framework can register.
-
-    A framework keeps the functions that it was given first: neither jax nor torch has a
-    public way to replace or remove them. So `flatten` asks for the rule of the class at
-    each call. What was flattened is rebuilt by the rule that flattened it, which is in
-    the aux data.
-
-    Args:
-        cls: The class.
-        rule: Its rule.
-
-    Attributes:
-        rule: The rule; after `unregister_pytree_node`, the last one that was used.
-        flatten: Takes a node, returns its children and `Aux`.
-    """
-
-    __slots__ = ("flatten", "rule")
-
-    def __init__(self, cls: type, rule: Rule) -> None:
-        self.rule = rule
-
-        def flatten(node: Any) -> tuple[Sequence[Any], Aux]:
-            # what the view has learned first, since that is one step
-            current_rule = current.view.rules.get(cls) or lookup(cls)
-            if current_rule is None:
-                current_rule = self.rule
-            else:
-                self.rule = current_rule
-            children, aux = current_rule.flatten(node)
-            return children, Aux(current_rule, aux)
-
-        self.flatten = flatten
-
-    def unflatten(self, aux: Aux, children: Any) -> Any:
-        """Return a node with these children."""
-        return aux.rule.unflatten(aux.aux, [*children])
-
-    def keys(self, aux: Aux, count: int) -> Sequence[Any]:
-        """Return the keys of the children."""
-        return aux.rule.keys(aux.aux, count)
-
-
 # ---------------------------------------------------------------- telling frameworks
 
 _IS_LEAF: Final = "its instances are leaves"
@@ -233,8 +162,9 @@ class Framework:
     """A framework that classes are registered in.
 
     How it is done stands in a module of the same name beside this one, which is loaded
-    once the framework is: `register(framework, cls, node)`, and `begin(framework)` for
-    what comes before the first class.
+    once the framework is: `begin(framework)` for what comes before the first class,
+    `register(framework, cls, rule)`, and `register_again(cls, rule)` for a class that
+    is registered there, and here once more.
 
     Attributes:
         name: The name of the module that is waited for.
@@ -257,11 +187,16 @@ class Framework:
         return found
 
     def take(self, cls: type) -> None:
-        """Register a class, if the framework is loaded and does not know it."""
+        """Register a class, if the framework is loaded."""
         module = self.module()
-        if module is None or self.done.get(cls, _IS_LEAF) != _IS_LEAF:
+        if module is None:
             return
         ways = _module_of(self.name)
+        outcome = self.done.get(cls, _IS_LEAF)
+        if outcome == "":
+            ways.register_again(cls, lookup(cls))
+        if outcome != _IS_LEAF:
+            return
         if not self.begun:
             self.begun = True
             ways.begin(module)
@@ -274,7 +209,7 @@ class Framework:
             return
         self.done[cls] = ""
         try:
-            ways.register(module, cls, Node(cls, rule))
+            ways.register(module, cls, rule)
         except ValueError as error:  # so all of them say that they know a class
             self.done[cls] = f"registered there already: {error}"
 

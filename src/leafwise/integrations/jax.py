@@ -1,27 +1,29 @@
 """jax: registration of classes, trace levels, and `ravel`.
 
-A class is registered with key paths, and with aux data that jax can compare.
+A class is registered with key paths, and with aux data that jax can compare; as one of
+jax's own dataclass nodes where that makes no difference.
 """
 
 from __future__ import annotations
 
 import importlib
+import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from enum import EnumType
+from types import FunctionType, UnionType
+from typing import Any, Final, Literal, Union, get_args, get_origin
+from weakref import WeakKeyDictionary
 
 from .._lazy import real
 from .._runtime import late_imports
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey
+from ..core.node import Fields, Rule
 from ..ops.map import tree_flatten
+from .nodes import PLAIN_TYPES, key_converter, make_node
 
 
-if TYPE_CHECKING:
-    from .bridge import Node
-
-__all__ = ["begin", "ravel", "register"]
-
-Flatten = Callable[[Any], tuple[Sequence[Any], Any]]
+__all__ = ["begin", "ravel", "register", "register_again"]
 
 
 def begin(jax: Any) -> None:
@@ -46,43 +48,168 @@ def begin(jax: Any) -> None:
         )
 
 
-def register(jax: Any, cls: type, node: Node) -> None:
+def register(jax: Any, cls: type, rule: Rule) -> None:
     """Register a class in jax.
+
+    A class for which jax's own dataclass nodes give the same results becomes one: they
+    are read and rebuilt in C++.
 
     Args:
         jax: The module.
         cls: The class.
-        node: Its rule here, as functions.
+        rule: Its node type here.
 
     Raises:
         ValueError: jax knows the class already.
     """
     util = real("jax.tree_util") or jax.tree_util
-    makers = {
+    register_dataclass = getattr(util, "register_dataclass", None)  # since jax 0.4.26
+    if register_dataclass is not None and _is_rebuilt_by_jax(cls, rule.form):
+        register_dataclass(cls, rule.form.data, rule.form.meta)
+        _dataclasses[cls] = rule.form.data, rule.form.meta
+        return
+
+    flatten: Callable[[Any], tuple[Sequence[Any], Any]]
+    unflatten: Callable[[Any, Any], Any]
+    keys_of: Callable[[Any, int], Sequence[Any]]
+    if rule.unflatten_into is not None:
+        # An object of `nn`, whose aux data compares itself. It is flattened so often
+        # that looking for a newer node type would cost a quarter: jax keeps this one.
+        flatten = rule.flatten
+        unflatten = rule.unflatten
+        keys_of = rule.keys
+    else:
+        flatten, unflatten, keys_of = make_node(cls, rule)
+
+    key_classes = {
         GetAttrKey: util.GetAttrKey,
         DictKey: util.DictKey,
         SequenceKey: util.SequenceKey,
         FlattenedIndexKey: util.FlattenedIndexKey,
     }
 
-    flatten: Flatten = node.flatten
-    unflatten: Callable[[Any, Any], Any] = node.unflatten
-    keys_of: Callable[[Any, int], Sequence[Any]] = node.keys
-    if node.rule.unflatten_into is not None:
-        # An object of `nn`, whose aux data compares itself. It is flattened so often
-        # that asking for the current rule would cost a quarter: jax keeps this one.
-        flatten, unflatten = node.rule.flatten, node.rule.unflatten
-        keys_of = node.rule.keys
+    def jax_key(key: Any) -> Any:
+        key_class = key_classes.get(type(key))
+        return key if key_class is None else key_class(key.entry)
 
-    def flatten_with_keys(value: Any) -> tuple[list[Any], Any]:
+    jax_keys = key_converter(jax_key)
+
+    def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
         children, aux = flatten(value)
-        keys = keys_of(aux, len(children))
-        named = [
-            makers[type(key)](key.entry) if type(key) in makers else key for key in keys
-        ]
-        return [*zip(named, children, strict=True)], aux
+        keys = jax_keys(keys_of(aux, len(children)))
+        return list(zip(keys, children, strict=True)), aux
 
     util.register_pytree_with_keys(cls, flatten_with_keys, unflatten, flatten)
+
+
+def register_again(cls: type, rule: Rule | None) -> None:
+    """Warn of a class that jax goes on to flatten by its first registration.
+
+    The functions of `nodes` use the new node type by themselves; one of jax's own
+    dataclass nodes cannot.
+
+    Args:
+        cls: A class that jax knows from here.
+        rule: Its node type now, None if it is a leaf.
+    """
+    names = _dataclasses.get(cls)
+    form = None if rule is None else rule.form
+    if names is None or (isinstance(form, Fields) and (form.data, form.meta) == names):
+        return
+    warnings.warn(
+        f"jax keeps the first registration of {cls.__qualname__}, with the children "
+        f"{names[0]} and the static fields {names[1]}; it has no way to replace it",
+        stacklevel=2,
+    )
+
+
+# ----------------------------------------------------------- jax's own dataclass nodes
+
+_Names = tuple[tuple[str, ...], tuple[str, ...]]
+_dataclasses: Final[WeakKeyDictionary[type, _Names]] = WeakKeyDictionary()
+"""The classes that became dataclass nodes of jax, with their children and statics."""
+
+_TYPE_CHECKERS: Final = ("beartype", "typeguard")
+
+_GENERATED: Final = "__create_fn__.<locals>."
+"""The function of `dataclasses` inside which it defines methods. If that gets another
+name, classes are registered with functions of ours, which takes more time only."""
+
+
+def _is_rebuilt_by_jax(cls: Any, form: Any) -> bool:
+    """Return whether jax's dataclass nodes give the results of ours.
+
+    jax calls the class with all fields as keywords, and compares static values with
+    `==`. So the call must set the fields and do nothing else, whatever the values, and
+    no static value may need more than `==`.
+
+    A decorator above ours may still replace `__init__`, by one that checks types. Its
+    module is loaded by now, since decorators are evaluated before the class.
+    """
+    return (
+        isinstance(form, Fields)
+        and not any(name in sys.modules for name in _TYPE_CHECKERS)
+        and _is_init_generated(cls, form)
+        and not hasattr(cls, "__post_init__")
+        and cls.__new__ is object.__new__
+        and type(cls).__call__ is type.__call__
+        and all(_is_plain_field(cls, name) for name in form.meta)
+    )
+
+
+def _is_init_generated(cls: Any, form: Fields) -> bool:
+    """Return whether `dataclasses` wrote an `__init__` that takes these fields alone.
+
+    An `InitVar` is one argument more, and a field with `init=False` one less.
+    """
+    init = vars(cls).get("__init__")
+    if not isinstance(init, FunctionType):
+        return False
+    code = init.__code__
+    if not code.co_qualname.startswith(_GENERATED):
+        return False
+    names = form.data + form.meta
+    if not all(type(name) is str for name in names):
+        return False
+    arguments = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    if set(arguments) != set(names):
+        return False
+    # that of a frozen class does not ask `__setattr__`
+    is_frozen: bool = cls.__dataclass_params__.frozen
+    return is_frozen or cls.__setattr__ is object.__setattr__
+
+
+def _is_plain_field(cls: Any, name: str) -> bool:
+    """Return whether a field is annotated with a plain type."""
+    annotation = cls.__dataclass_fields__[name].type
+    if isinstance(annotation, str):
+        module = sys.modules.get(cls.__module__)
+        try:
+            annotation = eval(annotation, vars(module))  # as `typing` does
+        except (NameError, AttributeError, TypeError, SyntaxError):
+            return False  # a name of a function, or one for checkers only
+    return _is_plain_type(annotation)
+
+
+def _is_plain_type(annotation: Any) -> bool:
+    """Return whether `==` and `hash` are all that its values are compared by."""
+    origin = get_origin(annotation)
+    if origin is Literal:
+        return True
+    if origin in (Union, UnionType, tuple):
+        arguments = get_args(annotation)
+        return all(
+            argument is ... or _is_plain_type(argument) for argument in arguments
+        )
+    if isinstance(annotation, EnumType):
+        compare: Any = annotation.__eq__
+        return compare is object.__eq__
+    if annotation is None:
+        return True
+    return isinstance(annotation, type) and annotation in PLAIN_TYPES
+
+
+# ------------------------------------------------------------------------- ravel
 
 
 def ravel(tree: Any) -> tuple[Any, Callable[[Any], Any]]:

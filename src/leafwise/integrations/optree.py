@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
+
+from .nodes import key_converter, make_node
 
 
 if TYPE_CHECKING:
-    from .bridge import Aux, Node
+    from ..core.node import Rule
 
-__all__ = ["NAMESPACE", "begin", "register"]
+__all__ = ["NAMESPACE", "begin", "register", "register_again"]
 
 NAMESPACE: Final = "leafwise"
 """The namespace in which optree knows the classes."""
@@ -24,22 +27,24 @@ def begin(optree: Any) -> None:
     """Do nothing: optree needs no preparation."""
 
 
-def register(optree: Any, cls: type, node: Node) -> None:
+def register(optree: Any, cls: type, rule: Rule) -> None:
     """Register a class in optree.
 
     Args:
         optree: The module.
         cls: The class.
-        node: Its rule here, as functions.
+        rule: Its node type here.
 
     Raises:
         ValueError: optree knows the class in the namespace already.
     """
+    node = make_node(cls, rule)
+    entries_of = key_converter(attrgetter("entry"))
 
-    def flatten(value: Any) -> tuple[Sequence[Any], Aux, list[Any]]:
+    def flatten(value: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
         children, aux = node.flatten(value)
-        keys = node.keys(aux, len(children))
-        return children, aux, [key.entry for key in keys]
+        entries = entries_of(node.keys(aux, len(children)))
+        return children, aux, entries
 
     is_container = issubclass(cls, Mapping | Sequence)
     entry = optree.AutoEntry if is_container else optree.GetAttrEntry
@@ -48,3 +53,7 @@ def register(optree: Any, cls: type, node: Node) -> None:
         optree.register_pytree_node(
             cls, flatten, node.unflatten, path_entry_type=entry, namespace=NAMESPACE
         )
+
+
+def register_again(cls: type, rule: Rule | None) -> None:
+    """Do nothing: the functions of `nodes` use the new node type by themselves."""

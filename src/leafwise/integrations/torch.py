@@ -35,16 +35,18 @@ from ..core.treedef import PyTreeDef
 from ..core.walk import Code, flatten_up_to, leaf_paths
 from ..errors import StructureError
 from ..ops.map import tree_flatten_with_path, tree_unflatten
+from .nodes import key_converter, make_node
 
 
 if TYPE_CHECKING:
     from .._typing import IsLeaf
-    from .bridge import Aux, Node
+    from ..core.node import Rule
 
 __all__ = [
     "begin",
     "ravel",
     "register",
+    "register_again",
     "tell_compiler",
     "untold",
 ]
@@ -57,18 +59,19 @@ def begin(torch: Any) -> None:
     """Do nothing: torch needs no preparation."""
 
 
-def register(torch: Any, cls: type, node: Node) -> None:
+def register(torch: Any, cls: type, rule: Rule) -> None:
     """Register a class in torch's Python pytree module, with key paths.
 
     Args:
         torch: The module.
         cls: The class.
-        node: Its rule here, as functions.
+        rule: Its node type here.
 
     Raises:
         ValueError: torch knows the class already.
     """
     pytree = real("torch.utils._pytree") or torch.utils._pytree
+    node = make_node(cls, rule)
 
     def key_of(key: Any) -> Any:
         if isinstance(key, GetAttrKey):
@@ -77,21 +80,27 @@ def register(torch: Any, cls: type, node: Node) -> None:
             return pytree.SequenceKey(key.idx)
         return pytree.MappingKey(key.entry)
 
-    def flatten(value: Any) -> tuple[list[Any], Aux]:
-        children, aux = node.flatten(value)
-        return [*children], aux
+    torch_keys = key_converter(key_of)
 
-    def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Aux]:
+    def flatten(value: Any) -> tuple[list[Any], Any]:
         children, aux = node.flatten(value)
-        keys = map(key_of, node.keys(aux, len(children)))
-        return [*zip(keys, children, strict=True)], aux
+        return list(children), aux
 
-    def unflatten(children: Any, aux: Aux) -> Any:
+    def flatten_with_keys(value: Any) -> tuple[list[tuple[Any, Any]], Any]:
+        children, aux = node.flatten(value)
+        keys = torch_keys(node.keys(aux, len(children)))
+        return list(zip(keys, children, strict=True)), aux
+
+    def unflatten(children: Any, aux: Any) -> Any:
         return node.unflatten(aux, children)
 
     pytree.register_pytree_node(
         cls, flatten, unflatten, flatten_with_keys_fn=flatten_with_keys
     )
+
+
+def register_again(cls: type, rule: Rule | None) -> None:
+    """Do nothing: the functions of `nodes` use the new node type by themselves."""
 
 
 # ------------------------------------------------------------------------- ravel

@@ -89,8 +89,8 @@ class Fields:
             and the same static entries, in whatever order they came.
         children: Takes a table, returns the children.
         statics: Takes a table, returns the static values.
-        ordered: Takes children and static values, in one tuple; returns them in
-            the order of the names.
+        attributes: Takes the children and the static values, returns the `__dict__` of
+            an object. The engine may replace it by a compiled function.
         mapping: The kinds of the attributes, for others to read.
         last: The aux data of the object that was flattened last, if it can be kept.
         read: Takes an object, returns its children and aux data, or None if it cannot;
@@ -118,9 +118,8 @@ class Fields:
         self.signature: tuple[Any, ...] = (cls, self.data, values, self.static)
         self.children: Callable[[Any], tuple[Any, ...]] = picker(self.data)
         self.statics: Callable[[Any], tuple[Any, ...]] = picker(self.static)
-        places = {name: i for i, name in enumerate((*self.data, *self.static))}
-        self.ordered: Callable[[Any], tuple[Any, ...]] = picker(
-            [places[name] for name in self.names]
+        self.attributes: Callable[[Any, tuple[Any, ...]], dict[Any, Any]] = (
+            _attribute_maker(self.names, self.data + self.static)
         )
         self.last: Any = None
         self.read: Callable[[Any], tuple[tuple[Any, ...], Any] | None] | None = None
@@ -147,6 +146,24 @@ def _is_item(name: Any) -> bool:
 def _rank(name: Any) -> Any:
     """Return what names are sorted by; a class has items of one sort only."""
     return _is_item(name), name
+
+
+def _attribute_maker(
+    names: tuple[Any, ...], sources: tuple[Any, ...]
+) -> Callable[[Any, tuple[Any, ...]], dict[Any, Any]]:
+    """Return a function from children and static values to a dict of both.
+
+    Args:
+        names: The names of all entries, in the order of the dict.
+        sources: The names of the children, then those of the static values.
+    """
+    places = {name: place for place, name in enumerate(sources)}
+    in_order = picker([places[name] for name in names])
+
+    def attributes(children: Any, values: tuple[Any, ...]) -> dict[Any, Any]:
+        return dict(zip(names, in_order((*children, *values)), strict=True))
+
+    return attributes
 
 
 def fields_of(cls: Any, kinds: Kinds) -> Fields:
@@ -797,7 +814,9 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
         set_statics(node, aux)
     is_lasting = aux.seen is aux.values and len(fields.names) <= _MAX_SHARED
     if fields.read is None and hooks.reader is not None and is_lasting:
-        fields.read = hooks.reader(fields, "_leafwise_statics")
+        functions = hooks.reader(fields, "_leafwise_statics")
+        if functions is not None:
+            fields.read, fields.attributes = functions
     return fields.children(values), aux
 
 
@@ -827,8 +846,10 @@ class ObjectRule(BoundRule):
         fill: Callable[[Any, Statics, Any], Any],
         **given: Any,
     ) -> None:
+        new = object.__new__
+
         def unflatten(aux: Statics, children: Any) -> Any:
-            return fill(object.__new__(cls), aux, children)
+            return fill(new(cls), aux, children)
 
         super().__init__(
             cls,
@@ -892,9 +913,11 @@ def object_rule(cls: Any, **given: Any) -> Rule:
 
     def fill(node: Any, aux: Statics, children: Any) -> Any:
         fields = aux.fields
-        values = fields.ordered((*children, *aux.values))
-        put_table(node, dict(zip(fields.names, values, strict=True)))
-        put_fields(node, fields)
+        put_table(node, fields.attributes(children, aux.values))
+        set_fields(node, fields)
+        trace_level = hooks.trace_level
+        if trace_level is not None:  # as `put_fields`, without a call for each node
+            set_stamp(node, trace_level())
         set_statics(node, aux)
         return node
 

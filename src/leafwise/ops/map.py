@@ -37,11 +37,10 @@ from ..core.context import (
     predicate,
     read_tree,
 )
-from ..core.keypath import KeyPath
+from ..core.keypath import ROOT, KeyPath
 from ..core.registry import GLOBAL, Mode, current
 from ..core.treedef import PyTreeDef, joined_mode
-from ..core.walk import ROOT, Step, iter_leaves, iter_steps, locate, map_leaves, unlink
-from ..errors import CycleError
+from ..core.walk import Step, Walk, iter_leaves, iter_steps, locate, map_leaves
 
 
 if TYPE_CHECKING:
@@ -735,7 +734,6 @@ def tree_map_with_path(
 # ----------------------------------------------------------- maps that keep sharing
 
 _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
-_PENDING: Final = object()
 
 
 def tree_map_shared(
@@ -778,41 +776,40 @@ def tree_map_shared(
     """
     context = context_of(is_leaf, namespace=namespace)
     context.columns(tree, rest, strict=strict)  # the check that they pair
-    memo: dict[tuple[int, ...], Any] = {}  # results, `_PENDING` while they are made
-    kept: list[Any] = []  # all that was read, so that no id is reused
-    values: list[Any] = []  # results of children whose parent is not rebuilt yet
-    stack: list[Any] = [((tree, *rest), (), None)]
-    while stack:
-        row, link, node = stack.pop()
-        key = tuple(map(id, row))
-        if node is not None:
-            rule, aux, start = node
-            memo[key] = rule.unflatten(aux, values[start:])
-            values[start:] = [memo[key]]
+    memo: dict[tuple[int, ...], Any] = {}  # results, by the ids at a place
+    columns: list[Any] = []  # all that was read, so that no id is used again
+    rows = [rest]  # what further trees have at the places to come, the next one last
+    open_keys: list[tuple[int, ...]] = []  # in the memo, of the nodes down to here
+    results: list[Any] = []  # of children whose parents are not rebuilt yet
+    steps = Walk(tree, context.view, context.stop, leaving=True)
+    for link, node, rule, is_leaving in steps:
+        if is_leaving:
+            children, aux = steps.flatten()
+            start = len(results) - len(children)
+            result = rule.unflatten(aux, results[start:])  # type: ignore[union-attr]
+            results[start:] = [result]
+            memo[open_keys.pop()] = result
             continue
-        found = memo.get(key)
-        if found is _PENDING:
-            raise CycleError("the tree contains itself")
-        if found is not None:
-            values.append(found)
-            continue
-        rule = context.rule_of(row[0], link)
-        if rule is None:
+        row = rows.pop()
+        key = (id(node), *map(id, row))
+        if key in memo:
+            results.append(memo[key])
+            steps.skip()
+        elif rule is None:
             try:
-                value = f(*row)
+                result = f(node, *row)
             except Exception as error:  # of the function: it gains a note
-                locate(error, [*reversed(unlink(link))])
+                locate(error, link.path()[::-1])
                 raise
-            values.append(value)
-            if type(row[0]) not in _SCALARS and value is not None:
-                memo[key] = value
-            continue
-        children, aux = rule.flatten(row[0])
-        arity = len(children)
-        columns = [children, *(rule.match(aux, arity, other) for other in row[1:])]
-        kept.append(columns)
-        memo[key] = _PENDING
-        stack.append((row, link, (rule, aux, len(values))))
-        rows = zip(zip(*columns, strict=True), rule.keys(aux, arity), strict=True)
-        stack += reversed([(below, (link, part), None) for below, part in rows])
-    return values[0]
+            results.append(result)
+            if type(node) not in _SCALARS:
+                memo[key] = result
+        else:
+            open_keys.append(key)
+            children, aux = steps.flatten()
+            arity = len(children)
+            others: list[Any] = [rule.match(aux, arity, other) for other in row]
+            columns.append((children, others))
+            rows_below = list(zip(*others, strict=True)) if row else [()] * arity
+            rows += reversed(rows_below)
+    return results[0]

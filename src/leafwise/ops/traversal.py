@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final, overload
 
 from .._records import MISSING, Missing
 from ..core.context import Context, context_of, flatten_by
-from ..core.keypath import KeyPath
-from ..core.node import Rule
+from ..core.keypath import ROOT, KeyPath
 from ..core.registry import GLOBAL
+from ..core.walk import Walk
 from ..errors import CycleError, StructureError
 
 
@@ -314,37 +314,6 @@ DELETE: Final = Visit.DELETE
 Visitor = Callable[[Any, KeyPath, Any], Any]
 
 
-class _Frame:
-    """A node that is being visited: its children, and the results so far."""
-
-    def __init__(self, node: Any, rule: Rule, put: int) -> None:
-        self.put = put  # how many nodes on the way here `enter` has made
-        self.node, self.rule = node, rule
-        self.children, self.aux = rule.flatten(node)
-        self.keys = rule.keys(self.aux, len(self.children))
-        self.done: list[Any] = []
-
-    def rebuilt(self, trail: list[Any]) -> Any:
-        """Return the node with its visited children; itself if nothing changed."""
-        if [*map(id, self.done)] == [*map(id, self.children)]:
-            return self.node
-        if not any(child is DELETE for child in self.done):
-            return self.rule.unflatten(self.aux, self.done)
-        if self.rule.is_mapping or self.rule.is_sequence:
-            entries = self.rule.entries(self.node)
-            for key, child in zip(self.keys, self.done, strict=True):
-                entries[key.entry] = child
-            kept = {key: child for key, child in entries.items() if child is not DELETE}
-            return self.rule.remade(self.node, kept)
-        path = KeyPath(trail)
-        raise StructureError(
-            f"a child of the {type(self.node).__name__} at {path.where()} cannot be "
-            "deleted: only lists, tuples, deques and dicts can change their number of "
-            "children",
-            path=path,
-        )
-
-
 def tree_visit(
     tree: Tree,
     enter: Visitor | None = None,
@@ -392,11 +361,11 @@ def tree_visit(
     dm-tree.
     """
     context = context_of(is_leaf, namespace=namespace)
-    visited: Tree = Visiting(tree, enter, leave, context).run()
-    return visited
+    visit = _Visit(tree, enter, leave, context)
+    return visit.run()  # type: ignore[no-any-return]  # of the visitors
 
 
-class Visiting:
+class _Visit:
     """The state of one visit.
 
     Args:
@@ -404,104 +373,121 @@ class Visiting:
         context: What is a node.
     """
 
-    def __init__(self, tree: Any, enter: Any, leave: Any, context: Context) -> None:
-        self.tree: Any = tree
-        self.enter: Visitor | None = enter
-        self.leave: Visitor | None = leave
-        self.context: Context = context
-        self.frames: list[_Frame] = []
-        self.trail: list[Any] = []  # the keys of the current node
-        self.on_path: set[int] = set()
-        self.stopped: bool = False
+    def __init__(
+        self,
+        tree: Any,
+        enter: Visitor | None,
+        leave: Visitor | None,
+        context: Context,
+    ) -> None:
+        self.tree = tree
+        self.enter = enter
+        self.leave = leave
+        self.context = context
+        self.steps = Walk(tree, context.view, leaving=True)
+        self.is_stopped = False
+        # The nodes from the root down, each with the number of nodes from `enter` among
+        # them, and the results of children whose parents are not rebuilt yet.
+        self.open_nodes: list[tuple[Any, int]] = []
+        self.results: list[Any] = []
 
     def run(self) -> Any:
         """Visit the tree."""
-        result = self._arrive(self.tree)
-        while self.frames:
-            frame = self.frames[-1]
-            place = len(frame.done)
-            if self.stopped:
-                frame.done += frame.children[place:]
-                place = len(frame.children)
-            if place == len(frame.children):
-                result = self._depart(frame)
+        for _, node, rule, is_leaving in self.steps:
+            if is_leaving:
+                self.open_nodes.pop()
+                result = self._rebuild(node, rule)
             else:
-                self.trail.append(frame.keys[place])
-                result = self._arrive(frame.children[place])
-            if result is not _BELOW and self.frames:
-                self.frames[-1].done.append(result)
-                self.trail.pop()
+                result = self._call(self.enter, node)
+                if result is DELETE:
+                    self.steps.skip()
+                    self.results.append(DELETE)
+                    continue
+                if result is SKIP:
+                    self.steps.skip()
+                    result = node
+                elif self._opens(result, result is not node):
+                    continue
+            self.results.append(self._call(self.leave, result))
+        (result,) = self.results
         if result is DELETE:
-            raise StructureError("the root of a tree cannot be deleted", path=KeyPath())
+            raise StructureError("the root of a tree cannot be deleted", path=ROOT)
         return result
 
-    def _arrive(self, node: Any) -> Any:
-        """Enter a node: it is either done at once, or the next one to go through."""
-        put = self.frames[-1].put if self.frames else 0
-        answer = self._ask(self.enter, node)
-        if answer is DELETE:
-            return DELETE
-        if answer is not SKIP:
-            put += answer is not node
-            node = answer
-        is_done = self.stopped or answer is SKIP
-        rule = None if is_done else self.context.view.resolve(type(node))
+    def _call(self, visitor: Visitor | None, node: Any) -> Any:
+        """Call a visitor, and return its result; a node that is to stay, for `STOP`."""
+        if visitor is None or self.is_stopped:
+            return node
+        parent = self.open_nodes[-1][0] if self.open_nodes else None
+        result = visitor(node, self.steps.path(), parent)
+        if result is STOP:
+            self.is_stopped = True
+            return node
+        if visitor is self.leave and result is SKIP:
+            return node
+        return result
+
+    def _opens(self, node: Any, is_new: bool) -> bool:
+        """Return whether the walk goes on below a node, as `enter` returned it.
+
+        Raises:
+            CycleError: `enter` adds nodes without end.
+        """
+        rule = None if self.is_stopped else self.steps.replace(node)
         if rule is None or self.context.stops_at(node):
-            return self._ask(self.leave, node)
-        _enter(node, self.trail, self.on_path)
-        if put > _MOST_PUT and put > _MOST_PUT + self.depth:
-            where = KeyPath(self.trail[:_SHOWN]).where()
+            self.steps.skip()
+            return False
+        count = self.open_nodes[-1][1] if self.open_nodes else 0
+        count += is_new
+        if count > _MAX_NEW_NODES and count > _MAX_NEW_NODES + self.depth:
+            where = self.steps.path()[:_SHOWN].where()
             raise CycleError(
-                f"the visit would never end: below {where}, enter has nested {put} new "
-                "nodes, and what it returns is visited as well; to replace a node "
+                f"the visit would never end: below {where}, enter has nested {count} "
+                "new nodes, and what it returns is visited as well; to replace a node "
                 "without visiting what replaces it, use `leave`"
             )
-        self.frames.append(_Frame(node, rule, put))
-        return _BELOW
+        self.open_nodes.append((node, count))
+        return True
 
     @functools.cached_property
     def depth(self) -> int:
         """How deeply nodes are nested in the tree; as deep may new ones be."""
+
+        def depth_of(_cls: type, _data: Any, depths: tuple[int, ...]) -> int:
+            return 1 + max(depths, default=0)
+
         leaves, treedef = flatten_by(self.tree, self.context.view, None)
-        deeper = lambda _cls, _aux, depths: 1 + max(depths, default=0)  # noqa: E731
-        depth: int = treedef.walk(leaves, deeper, lambda _leaf: 0)
-        return depth
+        return treedef.walk(leaves, depth_of, lambda _leaf: 0)  # type: ignore[no-any-return]
 
-    def _depart(self, frame: _Frame) -> Any:
-        """Leave a node whose children are all done."""
-        self.frames.pop()
-        self.on_path.discard(id(frame.node))
-        return self._ask(self.leave, frame.rebuilt(self.trail))
-
-    def _ask(self, visitor: Visitor | None, node: Any) -> Any:
-        """Ask a visitor; `STOP` means that the node stays as it is."""
-        if visitor is None or self.stopped:
+    def _rebuild(self, node: Any, rule: Any) -> Any:
+        """Return a node with its visited children; itself if nothing changed."""
+        children, aux = self.steps.flatten()
+        start = len(self.results) - len(children)
+        results = self.results[start:]
+        del self.results[start:]
+        if list(map(id, results)) == list(map(id, children)):
             return node
-        parent = self.frames[-1].node if self.frames else None
-        answer = visitor(node, KeyPath(self.trail), parent)
-        if answer is STOP:
-            self.stopped = True
-            return node
-        if visitor is self.leave and answer is SKIP:
-            return node
-        return answer
+        if not any(result is DELETE for result in results):
+            return rule.unflatten(aux, results)
+        if rule.is_mapping or rule.is_sequence:
+            entries = rule.entries(node)
+            for key, result in zip(rule.keys(aux, len(children)), results, strict=True):
+                if result is DELETE:
+                    del entries[key.entry]
+                else:
+                    entries[key.entry] = result
+            return rule.remade(node, entries)
+        path = self.steps.path()
+        raise StructureError(
+            f"a child of the {type(node).__name__} at {path.where()} cannot be "
+            "deleted: only lists, tuples, deques and dicts can change their number of "
+            "children",
+            path=path,
+        )
 
 
-_BELOW = object()
-_MOST_PUT: Final = 1000
+_MAX_NEW_NODES: Final = 1000
 _SHOWN: Final = 3
-
-
-def _enter(node: Any, trail: list[Any], on_path: set[int]) -> None:
-    """Add a node to those between the root and where a walk is.
-
-    Raises:
-        CycleError: It is one of them already.
-    """
-    if id(node) in on_path:
-        where = KeyPath(trail).where()
-        raise CycleError(f"the tree contains itself: {where} is its own ancestor")
-    on_path.add(id(node))
 
 
 def tree_walk(
@@ -534,29 +520,7 @@ def tree_walk(
         ['a'][0] 1
     """
     context = context_of(is_leaf, namespace=namespace)
-    stack: list[tuple[int, Any, Any]] = [(0, None, tree)]  # (depth, key, node)
-    trail: list[Any] = []  # the keys of the current node
-    on_path: set[int] = set()
-    while stack:
-        depth, key, node = stack.pop()
-        if depth < 0:  # all children of the node are done
-            trail[-depth - 1 :] = []
-            on_path.discard(id(node))
-            if bottom_up:
-                yield KeyPath(trail), node
-            continue
-        if depth:
-            trail[depth - 1 :] = [key]
-        path = KeyPath(trail)
-        rule = context.rule_of(node)
-        if rule is None:
-            yield path, node
-            continue
-        _enter(node, trail, on_path)
-        if not bottom_up:
-            yield path, node
-        children, aux = rule.flatten(node)
-        keys = rule.keys(aux, len(children))
-        stack.append((-depth - 1, None, node))
-        below = [(depth + 1, *pair) for pair in zip(keys, children, strict=True)]
-        stack += reversed(below)
+    steps = Walk(tree, context.view, context.stop, leaving=bottom_up)
+    for _, node, rule, is_leaving in steps:
+        if rule is None or is_leaving == bottom_up:
+            yield steps.path(), node

@@ -17,10 +17,10 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._text import FAULTS, short_repr
-from ..core.context import Context, path_of
-from ..core.keypath import KeyPath, path_below
+from ..core.context import Context
+from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import SequenceKey
-from ..core.walk import ROOT, unlink
+from ..core.walk import unlink
 from ..equality.arrays import Asked, as_numpy, is_array
 from ..equality.leaves import PLAIN
 from ..errors import EditError

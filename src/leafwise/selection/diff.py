@@ -37,11 +37,10 @@ from .._text import (
     short_repr,
 )
 from ..core.context import Context, context_of
-from ..core.keypath import KeyPath, path_below
+from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View
-from ..core.walk import ROOT
 from ..equality import arrays, exact
 from ..equality.arrays import Asked, Undecided, is_array
 from ..equality.leaves import (

@@ -1,0 +1,329 @@
+"""Node types as functions that a framework can register.
+
+A framework calls these functions for each node, so they are as direct as the node type
+allows. For a class whose children and aux data are attributes they are generated, and
+read and set the attributes by name. The two functions of a user are called with one
+check around them.
+
+A framework compares aux data with `==` and hashes it. Where that gives the answers of
+`equality.exact`, it gets the aux data as it is, otherwise inside an `Aux`.
+
+A framework keeps the functions that it was given first: neither jax nor torch has a
+public way to replace them. So each call compares the serial number of the registry, and
+if the class has another node type by now, that one is used.
+"""
+
+from __future__ import annotations
+
+import functools
+import keyword
+from collections.abc import Callable, Sequence
+from types import BuiltinFunctionType, CodeType, FunctionType
+from typing import Any, Final, NamedTuple
+
+from .._text import safe_repr
+from ..core.node import Fields, Functions, Rule
+from ..core.registry import current, lookup
+
+
+__all__ = ["PLAIN_TYPES", "Aux", "Node", "key_converter", "make_node"]
+
+PLAIN_TYPES: Final = frozenset(
+    {
+        bool,
+        bytes,
+        complex,
+        float,
+        int,
+        str,
+        type,
+        type(None),
+        BuiltinFunctionType,
+        FunctionType,
+    }
+)
+"""The types of values that `==` compares and `hash` hashes as `exact` does."""
+
+
+class Aux:
+    """Aux data as a framework may keep it: compared and hashed as its rule does."""
+
+    __slots__ = ("aux", "rule")
+
+    def __init__(self, rule: Rule, aux: Any) -> None:
+        self.rule: Rule = rule
+        self.aux: Any = aux
+
+    def __eq__(self, other: object) -> bool:
+        if type(other) is not Aux:
+            return NotImplemented
+        return self.rule is other.rule and self.rule.same_aux(self.aux, other.aux)
+
+    def __hash__(self) -> int:
+        return self.rule.hash_aux(self.aux)
+
+    def __repr__(self) -> str:
+        return safe_repr(self.rule.node_data(self.aux))
+
+
+class Node(NamedTuple):
+    """A node type as functions.
+
+    Attributes:
+        flatten: Takes a node, returns its children and aux data for a framework.
+        unflatten: Takes such aux data and the children, returns a node.
+        keys: Takes such aux data and the number of children, returns their keys.
+    """
+
+    flatten: Callable[[Any], tuple[Sequence[Any], Any]]
+    unflatten: Callable[[Any, Any], Any]
+    keys: Callable[[Any, int], Sequence[Any]]
+
+
+def make_node(cls: type, rule: Rule) -> Node:
+    """Return a node type as functions.
+
+    Args:
+        cls: The class.
+        rule: Its node type at present.
+    """
+    registration = _Registration(cls, rule)
+    form = rule.form
+    if isinstance(form, Fields) and all(map(_can_be_written, (*form.data, *form.meta))):
+        return _node_of_fields(registration, form)
+    if isinstance(form, Functions):
+        return _node_of_functions(registration, form)
+    return Node(registration.flatten, registration.unflatten, registration.keys)
+
+
+class _Registration:
+    """A class with the node type that it has in leafwise now.
+
+    What was flattened is rebuilt by the node type that flattened it: the first one, if
+    its aux data was plain, otherwise the one in the `Aux`.
+
+    Args:
+        cls: The class.
+        rule: Its node type when it was registered in the framework.
+
+    Attributes:
+        first: That node type.
+        latest: The node type of the last call; it stays after
+            `unregister_pytree_node`.
+        serial: The registry in which the first one was found last.
+    """
+
+    __slots__ = ("cls", "first", "latest", "serial")
+
+    def __init__(self, cls: type, rule: Rule) -> None:
+        self.cls = cls
+        self.first = rule
+        self.latest = rule
+        self.serial = -1
+
+    def is_replaced(self) -> bool:
+        """Return whether the class has another node type than the first one."""
+        serial = current.state.serial
+        self.latest = lookup(self.cls) or self.latest
+        if self.latest is not self.first:
+            return True
+        self.serial = serial
+        return False
+
+    def flatten(self, node: Any) -> tuple[Sequence[Any], Aux]:
+        """Flatten a node by the latest node type."""
+        if current.state.serial != self.serial:
+            self.is_replaced()
+        rule = self.latest
+        children, aux = rule.flatten(node)
+        return children, Aux(rule, aux)
+
+    def unflatten(self, aux: Aux, children: Any) -> Any:
+        """Rebuild a node by the node type that flattened it."""
+        return aux.rule.unflatten(aux.aux, list(children))
+
+    def keys(self, aux: Aux, count: int) -> Sequence[Any]:
+        """Return the keys by the node type that flattened the node."""
+        return aux.rule.keys(aux.aux, count)
+
+
+# ------------------------------------------------------------------------------- keys
+
+
+def key_converter(
+    convert: Callable[[Any], Any],
+) -> Callable[[Sequence[Any]], Sequence[Any]]:
+    """Return a function that converts the keys of a node to those of a framework.
+
+    It caches its last result, since most nodes of a class share one tuple of keys.
+
+    Args:
+        convert: Converts one key.
+    """
+    latest: tuple[Any, tuple[Any, ...]] = (None, ())
+
+    def convert_all(keys: Sequence[Any]) -> tuple[Any, ...]:
+        nonlocal latest
+        source, converted = latest  # in one step: other threads replace it
+        if source is keys:
+            return converted
+        converted = tuple(map(convert, keys))
+        if type(keys) is tuple:  # a list could change until the next call
+            latest = (keys, converted)
+        return converted
+
+    return convert_all
+
+
+# ------------------------------------------------------------ the functions of a user
+
+
+def _node_of_functions(registration: _Registration, form: Functions) -> Node:
+    rule = registration.first
+
+    def flatten(node: Any) -> tuple[Sequence[Any], Any]:
+        if current.state.serial != registration.serial and registration.is_replaced():
+            return registration.flatten(node)
+        result: Any = form.flatten(node)
+        if type(result) is tuple and len(result) == 2 and type(result[0]) is tuple:
+            children, aux = result  # what most functions return
+            keys = None
+        else:
+            children, (aux, keys) = form.checked(result)
+        if keys is None and (type(aux) in PLAIN_TYPES or _is_plain_tuple(aux)):
+            return children, aux
+        return children, Aux(rule, (aux, keys))
+
+    def unflatten(aux: Any, children: Any) -> Any:
+        if type(aux) is Aux:
+            return registration.unflatten(aux, children)
+        return form.unflatten(aux, tuple(children))
+
+    def keys(aux: Any, count: int) -> Sequence[Any]:
+        if type(aux) is Aux:
+            return registration.keys(aux, count)
+        return rule.keys((aux, None), count)
+
+    return Node(flatten, unflatten, keys)
+
+
+def _is_plain_tuple(value: Any) -> bool:
+    """Return whether a value is a tuple that `==` compares as `exact` does.
+
+    Tuples in tuples are not looked into: that would need a limit of depth.
+    """
+    if type(value) is not tuple:
+        return False
+    for item in value:  # noqa: SIM110  # `all` takes twice the time for a few items
+        if type(item) not in PLAIN_TYPES:
+            return False
+    return True
+
+
+# ------------------------------------------------------------------------- attributes
+
+# Attributes that are written out are read in half the time that `attrgetter` takes,
+# since the interpreter remembers where it found them.
+
+_FUNCTIONS: Final = """\
+def flatten(node):
+    if current.state.serial != registration.serial and registration.is_replaced():
+        return registration.flatten(node)
+    aux = ({read_meta})
+    is_plain = {is_plain}
+    return ({read_data}), aux if is_plain else checked(aux)
+
+def unflatten(aux, children):
+    if type(aux) is not tuple:
+        return registration.unflatten(aux, children)
+    node = new(cls)
+    ({data}) = children
+    ({meta}) = aux
+    {put_all}
+    return node
+"""
+
+
+def _can_be_written(name: str) -> bool:
+    """Return whether a name in a program means the attribute of just this name.
+
+    A subclass of `str` may have any text, and a program has no attribute `class`.
+    """
+    return (
+        type(name) is str
+        and name.isascii()
+        and name.isidentifier()
+        and not keyword.iskeyword(name)
+        and name != "__debug__"  # which no program may set
+    )
+
+
+def _node_of_fields(registration: _Registration, form: Fields) -> Node:
+    """Generate functions that read and set attributes.
+
+    For the children `x` and `y` and the aux data `name`, after the checks that the
+    class has still its first node type:
+
+        def flatten(node):
+            aux = (node.name,)
+            is_plain = type(aux[0]) in PLAIN_TYPES
+            return (node.x, node.y), aux if is_plain else checked(aux)
+
+        def unflatten(aux, children):
+            node = new(cls)
+            (node.x, node.y,) = children
+            (node.name,) = aux
+            return node
+    """
+    rule = registration.first
+
+    def checked(aux: tuple[Any, ...]) -> Any:
+        is_plain = all(type(x) in PLAIN_TYPES or _is_plain_tuple(x) for x in aux)
+        return aux if is_plain else Aux(rule, aux)
+
+    def keys(aux: Any, count: int) -> Sequence[Any]:
+        if type(aux) is Aux:
+            return registration.keys(aux, count)
+        return rule.keys(aux, count)
+
+    # frozen classes, and those with a `__setattr__`, need a function that sets
+    target = "node.{}"
+    put_all = "pass"
+    if form.put is not setattr:
+        target = "value_{}"
+        calls = [f"put(node, {name!r}, value_{name})" for name in form.data + form.meta]
+        put_all = "; ".join(calls) or "pass"
+    plain_tests = [
+        f"type(aux[{index}]) in PLAIN_TYPES" for index in range(len(form.meta))
+    ]
+
+    text = _FUNCTIONS.format(
+        read_data=_items("node.{}", form.data),
+        read_meta=_items("node.{}", form.meta),
+        is_plain=" and ".join(plain_tests) or "True",
+        data=_items(target, form.data),
+        meta=_items(target, form.meta),
+        put_all=put_all,
+    )
+    namespace: dict[str, Any] = {
+        "PLAIN_TYPES": PLAIN_TYPES,
+        "checked": checked,
+        "cls": rule.cls,
+        "current": current,
+        "new": form.new,
+        "put": form.put,
+        "registration": registration,
+    }
+    exec(_compile(text), namespace)
+    return Node(namespace["flatten"], namespace["unflatten"], keys)
+
+
+@functools.lru_cache(maxsize=32)  # the same for each framework
+def _compile(text: str) -> CodeType:
+    """Compile a text that has no names but those that `_can_be_written` allows."""
+    return compile(text, "<leafwise node>", "exec")
+
+
+def _items(template: str, names: tuple[str, ...]) -> str:
+    """Return the inside of a tuple, with a comma after each item."""
+    return "".join([f"{template.format(name)}, " for name in names])

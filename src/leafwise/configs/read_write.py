@@ -52,7 +52,7 @@ def file_of(value: Any) -> str | None:
 
     Only the last files are known, and only small ones.
     """
-    for source in reversed(list(_recent)):
+    for source in list(_recent):
         if _has_node(source.document.tree, value):
             return source.path
     return None
@@ -112,7 +112,7 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     except FormatError as error:
         raise FileError(f"{escape_controls(name)}: {error}") from error
     if len(source.text) <= _LONGEST_RECENT:
-        _recent.append(source)
+        _recent.appendleft(source)
     return source.document.tree
 
 

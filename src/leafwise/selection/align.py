@@ -17,7 +17,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Seq
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._text import FAULTS, short_repr
-from ..core.context import Context
+from ..core.context import Context, path_of
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import unlink

@@ -111,7 +111,7 @@ def test_static_fields_are_found_by_name(layer):
     assert lw.tree_merge(before, after) == after
     assert lw.override(before, "layer.name=b") == after
     diff = lw.tree_diff(before, after)
-    assert [str(change) for change in diff] == ["~ ['layer'].name: 'a' -> 'b'"]
+    assert [str(change) for change in diff] == ["~ layer.name: 'a' -> 'b'"]
     assert diff.apply(before) == after
     assert before == {"layer": layer()}
 

@@ -26,14 +26,14 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._text import FAULTS, short_repr
 from ..core.codec import form_of
-from ..core.context import Context
+from ..core.context import Context, path_of
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import unlink
 from ..equality.arrays import Criteria, as_numpy, is_array
 from ..equality.leaves import DEFAULT_CRITERIA
 from ..errors import EditError
-from .select import Selector, children_of, read_selector
+from .select import Place, Selector, children_of, place_text, read_selector
 
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -95,6 +95,60 @@ def placed(
     return tables
 
 
+class Marks:
+    """What is said of a place in a tree, and of the places below it.
+
+    Attributes:
+        values: What is said of the place.
+        below: The marks of its children, by key.
+    """
+
+    __slots__ = ("below", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.below: dict[Any, Marks] = {}
+
+    def of_place(self, place: Place, cache: dict[int, Marks]) -> Marks:
+        """Return the marks of a place below, which are made if there are none.
+
+        Args:
+            place: The place.
+            cache: The marks of linked lists by `id`. Places share the lists of keys
+                that lead to them, so each key of a deep tree is followed once.
+        """
+        links: list[Any] = []
+        link = place.link
+        while link and id(link) not in cache:
+            links.append(link)
+            link = link[0]
+        marks = cache[id(link)] if link else self
+        for link in reversed(links):
+            key = path_of(((), link[1]))[0]
+            if key not in marks.below:
+                marks.below[key] = Marks()
+            marks = marks.below[key]
+            cache[id(link)] = marks
+        return marks
+
+
+def mark_places(said: Iterable[tuple[Any, Any]], tree: Any, context: Context) -> Marks:
+    """Return what is said of the places of a tree.
+
+    Args:
+        said: Selectors, each with what is said of the places that it picks.
+        tree: The tree.
+        context: What is a leaf.
+    """
+    root = Marks()
+    for what, value in said:
+        places = read_selector(what, context.view).targets(tree, context)
+        cache: dict[int, Marks] = {}
+        for place in places:
+            root.of_place(place, cache).values.append(value)
+    return root
+
+
 # ------------------------------------------------------------------- equal items
 
 
@@ -154,16 +208,17 @@ class Numbering:
             if len(found) != 1:
                 has = f"{len(found)} values at" if found else "no"
                 raise EditError(
-                    f"the item at {where.where()} has {has} {key.text!r}, the key that "
-                    "pairs the items",
+                    f"the item at {place_text(where)} has {has} {key.text!r}, the key "
+                    "that pairs the items",
                     path=where,
                 )
             value = found[0].value
             first = known.setdefault(self.of(value), where)
             if first is not where:
                 raise EditError(
-                    f"the items at {first.where()} and {where.where()} have the same "
-                    f"{key.text!r}, {short_repr(value)}, the key that pairs the items",
+                    f"the items at {place_text(first)} and {place_text(where)} have "
+                    f"the same {key.text!r}, {short_repr(value)}, the key that pairs "
+                    "the items",
                     path=where,
                 )
         return [*known]

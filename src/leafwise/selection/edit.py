@@ -44,6 +44,7 @@ from .select import (
     is_function,
     is_number,
     no_match,
+    place_text,
     read_selector,
     unique,
 )
@@ -252,8 +253,8 @@ def rebuild(
                 added = [type(x) is Insert or is_placed(x) for x in some]
                 if added.count(False) > 1:  # of what is there
                     path = path_below(step.path, key)
-                    both = f"both {path.where()} and something inside it"
-                    what = both if key in below else f"{path.where()} twice"
+                    both = f"both {place_text(path)} and something inside it"
+                    what = both if key in below else f"{place_text(path)} twice"
                     raise EditError(f"cannot edit {what}", path=path)
         made = node.copy() if type(node) in (dict, list) else None
         for key, edit in flat:
@@ -271,7 +272,7 @@ def rebuild(
 def _refusal(link: Any, text: str) -> EditError:
     """Return an error about a node; `{where}` in the text is replaced by its place."""
     path = path_of(link)
-    return EditError(text.replace("{where}", path.where()), path=path)
+    return EditError(text.replace("{where}", place_text(path)), path=path)
 
 
 # ------------------------------------------------------------------------ one node
@@ -450,7 +451,7 @@ _ITEMS: Any = (getitem, setitem, delitem)
 
 def _exists(link: Any, key: Any) -> EditError:
     there = path_below(path_of(link), key)
-    return EditError(f"{there.where()} already exists", path=there)
+    return EditError(f"{place_text(there)} already exists", path=there)
 
 
 # ---------------------------------------------------- nodes taken apart and remade
@@ -644,7 +645,7 @@ class Selection(Displayable, Generic[Tree, Value]):
         """
         places = self.places()
         if len(places) != 1:
-            shown = few([place.path.where() for place in places])
+            shown = few([place_text(place.path) for place in places])
             found = f"{len(places)}: {shown}" if places else "none"
             raise PathError(f"expected one match, found {found}")
         return places[0].value  # type: ignore[no-any-return]
@@ -805,7 +806,7 @@ def insertions(
     edits: list[tuple[KeyPath, Edit]] = []
     for holder in holders:
         node, path, key = holder.value, holder.path, step.key
-        rule, where = context.rule_of(node), path.where()
+        rule, where = context.rule_of(node), place_text(path)
         cls: Any = GetAttrKey if rule is None else item_key(node, rule) or GetAttrKey
         if type(key) is str and (cls is not SequenceKey or is_number(key)):
             entry: Any = int(key) if cls is SequenceKey else key
@@ -823,8 +824,8 @@ def insertions(
             place = size if key is END else key.idx + size * (key.idx < 0)
             if not 0 <= place <= size:
                 raise EditError(
-                    f"cannot insert at position {key.idx}: {where} has {size} "
-                    f"item{'s' * (size != 1)}",
+                    f"cannot insert at position {key.idx}: the {type(node).__name__} "
+                    f"at {where} has {size} item{'s' * (size != 1)}",
                     path=path,
                 )
             key = SequenceKey(place)
@@ -862,8 +863,8 @@ def at(
         >>> lw.at(model)["layers[-1].bais"].get()
         Traceback (most recent call last):
         ...
-        leafwise.errors.PathError: no match for 'layers[-1].bais': the dict at \
-['layers'][1] has ['bias'], ['w']
+        leafwise.errors.PathError: no match for 'layers[-1].bais': did you mean \
+layers[-1].bias? the dict at layers[1] has bias, w
 
     Modelled on `sepes.at` and `penzai.select`.
     """
@@ -1039,7 +1040,7 @@ def tree_at(
     for one in pointed if several else [pointed]:
         found = known.get(id(one), [])
         if len(found) != 1:
-            places = ", ".join(path.where() for path in found[:3])
+            places = ", ".join(place_text(path) for path in found[:3])
             wrong = f"occurs several times: {places}" if found else "is not in the tree"
             raise EditError(f"where returned a {type(one).__name__} that {wrong}")
         chosen.append(found[0])

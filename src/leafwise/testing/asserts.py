@@ -62,7 +62,7 @@ def assert_trees_equal(
         Traceback (most recent call last):
         ...
         AssertionError: the trees differ in 1 place (actual -> expected):
-          ~ ['a'][1]: 2 -> 3
+          ~ a[1]: 2 -> 3
     """
     __tracebackhide__ = True  # pytest leaves this frame out
     changes = tree_diff(
@@ -130,8 +130,8 @@ def assert_trees_close(
         ...
         AssertionError: the trees differ in 2 places (actual -> expected, rtol=1e-06, \
 atol=0):
-          ~ ['lr']: 0.3 -> 0.2: error 0.1, relative 0.333
-          ~ ['n']: 7 -> 8: error 1, relative 0.125
+          ~ lr: 0.3 -> 0.2: error 0.1, relative 0.333
+          ~ n: 7 -> 8: error 1, relative 0.125
     """
     __tracebackhide__ = True
     values = _Close(rtol, atol, equal_nan, dtypes)

@@ -120,7 +120,7 @@ give its bytes
                 path=path,
             ) from why
         except Exception as error:  # of leaf_bytes, or of the library of an array
-            locate(error, [*reversed(treedef.paths()[place])])
+            locate(error, treedef.paths()[place])
             raise
     return writer.text()
 
@@ -192,7 +192,7 @@ class Writer:
                     f"the aux data of {cls.__qualname__} has no fingerprint: {why}; "
                     "leafwise.files.register_codec tells how aux data is written"
                 )
-                locate(error, [*reversed(node_path(code, position))])
+                locate(error, node_path(code, position))
                 raise error from why
 
     def value(self, value: Any, depth: int = 0) -> None:

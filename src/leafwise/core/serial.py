@@ -200,7 +200,7 @@ def write_json(code: Code, count: int, mode: Mode, *, gaps: bool = False) -> str
                 names[rule] = _json_name(rule)
             nodes.append(_json_of([run, names[rule], arity, _aux_of(rule, aux, write)]))
     except Exception as error:  # of a codec too; it is raised with the place
-        locate(error, [*reversed(node_path(code, len(nodes)))])
+        locate(error, node_path(code, len(nodes)))
         raise
     head = {
         "leafwise": _VERSION,

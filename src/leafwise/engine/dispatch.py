@@ -28,8 +28,8 @@ from .._hooks import hooks
 from .._lazy import is_traced
 from .._runtime import Guard
 from ..core.registry import View, view_of
-from ..core.treedef import PyTreeDef, make_treedef
-from ..core.walk import Runner, flatten, flatten_up_to, rebuild, reference
+from ..core.treedef import PyTreeDef, Runner, make_treedef, reference
+from ..core.walk import flatten, flatten_up_to, rebuild
 from .plan import UNROLLED, Part, make_plan, structure_key
 from .predicates import replayed
 from .read import object_reader

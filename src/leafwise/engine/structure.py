@@ -14,8 +14,7 @@ from typing import Any
 from .._runtime import is_permanent
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
-from ..core.treedef import PyTreeDef
-from ..core.walk import Runner, reference
+from ..core.treedef import PyTreeDef, Runner, reference
 from .build import Builder
 from .plan import Plan
 from .predicates import flatten_text

@@ -44,7 +44,7 @@ from ..core.registry import (
     lookup,
 )
 from ..core.treedef import PyTreeDef as LeafwiseTreeDef
-from ..core.walk import map_leaves
+from ..core.treedef import map_leaves
 from ..core.words import node_data
 from ..dataclasses import register_dataclass as register_fields
 from ..errors import FlattenError

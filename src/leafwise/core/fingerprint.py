@@ -124,8 +124,7 @@ give its bytes
                 path=path,
             ) from error
         except Exception as error:  # of leaf_bytes, or of the library of an array
-            path = treedef.paths()[index]
-            locate(error, list(reversed(path)))
+            locate(error, treedef.paths()[index])
             raise
     return f"{_VERSION}-{hasher.digest().hex()}"
 
@@ -242,8 +241,7 @@ class Hasher:
                     f"the aux data of {cls.__qualname__} has no fingerprint: {error}; "
                     "leafwise.files.register_codec tells how aux data is written"
                 )
-                path = node_path(code, index)
-                locate(refusal, list(reversed(path)))
+                locate(refusal, node_path(code, index))
                 raise refusal from error
 
 

@@ -148,8 +148,7 @@ def write_json(code: Code, count: int, mode: Mode, *, gaps: bool = False) -> str
             entry = [run, names[rule], arity, _write_aux(rule, aux, writer)]
             entries.append(json_text(entry))
     except Exception as error:  # of a codec too; it is raised with the place
-        path = node_path(code, len(entries))
-        locate(error, list(reversed(path)))
+        locate(error, node_path(code, len(entries)))
         raise
     head = {
         "leafwise": _JSON_VERSION,

@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..core.walk import reference
+from ..core.treedef import reference
 from .plan import MAPPINGS, Part, Plan, is_loop
 from .settings import settings
 from .text import Text, targets, tuple_of

@@ -30,13 +30,15 @@ from ..core.builtins import BUILTINS, ContainerRule, MappingRule
 from ..core.registry import View, view_of
 from ..core.treedef import (
     PyTreeDef,
+    Runner,
     code_of,
     count_use,
     make_treedef,
+    reference,
     runner_of,
     set_runner,
 )
-from ..core.walk import Runner, flatten, flatten_up_to, rebuild, reference
+from ..core.walk import flatten, flatten_up_to, rebuild
 from .plan import Part, make_plan, structure_key
 from .predicates import predicate_of_answers
 from .read import attribute_builder, object_reader

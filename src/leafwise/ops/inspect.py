@@ -1,7 +1,6 @@
 """Looking at trees without changing them: leaves, children, equality, reasons.
 
-Owns the questions that are answered yes or no or in words. For the arguments
-that most functions share see `map`.
+For the arguments that most functions share see `map`.
 """
 
 from __future__ import annotations
@@ -143,7 +142,7 @@ def tree_flatten_one_level(
     treedef = make_treedef(((arity, rule, arity, aux),), arity, context.view)
     data = treedef.node_data()
     return OneLevel(
-        children=[*children],
+        children=list(children),
         aux=None if data is None else data[1],
         keys=tuple(rule.keys(aux, arity)),
         type=type(tree),
@@ -179,7 +178,10 @@ def tree_children(
     """
     context = context_of(is_leaf, namespace=namespace)
     rule = context.rule_of(tree)
-    return [] if rule is None else [*rule.flatten(tree)[0]]
+    if rule is None:
+        return []
+    children, _ = rule.flatten(tree)
+    return list(children)
 
 
 def tree_equal(
@@ -250,17 +252,17 @@ def tree_equal(
     if treedef is not other and treedef != other:
         return False
     if values is None:
-        found = compare_scalars(leaves, others)
-        if found is not None:
-            return found
+        is_same = compare_scalars(leaves, others)
+        if is_same is not None:
+            return is_same
         values = Comparison(traces=True)
-    ahead = iter(leaves)
+    leaves_left = iter(leaves)
     try:
-        equal = all(map(values.same, ahead, others))
+        equal = all(map(values.same, leaves_left, others))
     except UndecidedError as why:
-        number = len(leaves) - 1 - length_hint(ahead)
-        pair = leaves[number], others[number]
-        raise cannot_compare(treedef.paths()[number], *pair, why) from why.__cause__
+        index = len(leaves) - 1 - length_hint(leaves_left)
+        path = treedef.paths()[index]
+        raise cannot_compare(path, leaves[index], others[index], why) from why.__cause__
     return values.outcome() if equal else False
 
 

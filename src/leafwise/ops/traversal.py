@@ -1,8 +1,6 @@
 """Traversals: the leaves of a tree folded into one value, and every node visited.
 
-Owns the reductions, whose leaves come from `map`; the visitor; and the walk over all
-nodes. Neither of the last two recurses. For the arguments that most functions share
-see `map`.
+For the arguments that most functions share see `map`.
 """
 
 from __future__ import annotations
@@ -99,7 +97,10 @@ def tree_reduce(
 
 
 def _leaves(
-    tree: Any, is_leaf: IsLeaf, none_is_leaf: bool, namespace: str
+    tree: Any,
+    is_leaf: IsLeaf,
+    none_is_leaf: bool,
+    namespace: str,
 ) -> list[Any]:
     return context_of(is_leaf, False, none_is_leaf, namespace).leaves(tree)
 

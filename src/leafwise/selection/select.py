@@ -426,7 +426,7 @@ def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
     except EditError:  # which names its path
         raise
     except Exception as error:  # of the user's function, which is told where
-        locate(error, [*reversed(place.path)])
+        locate(error, place.path)
         raise
 
 

@@ -1,9 +1,8 @@
 """Registering classes: the public functions, and the rules that they make.
 
-Owns one class of rules for each way of registering, how functions of users are called
-and what they return is checked, and the checks that a registration must pass before
-anything is stored. What a rule is says `node`, where it is kept `registry`; which field
-of a dataclass is a child is decided in `leafwise.dataclasses`.
+There is one class of rules for each way of registering. It calls the functions of the
+user and checks what they return. Rules are defined in `node` and stored in `registry`;
+`leafwise.dataclasses` decides which fields of a dataclass are children.
 """
 
 from __future__ import annotations
@@ -64,11 +63,11 @@ class FunctionRule(BoundRule):
         flatten: Takes a node, returns `(children, aux_data)` or `(children, aux_data,
             keys)`.
         unflatten: Takes aux data and a tuple of children, returns a node.
-        **given: Other attributes of the rule.
+        **options: Other attributes of the rule.
     """
 
     def __init__(
-        self, cls: type, flatten: FlattenFunc, unflatten: UnflattenFunc, **given: Any
+        self, cls: type, flatten: FlattenFunc, unflatten: UnflattenFunc, **options: Any
     ) -> None:
         def flatten_checked(node: Any) -> tuple[Sequence[Any], Any]:
             result = flatten(node)
@@ -86,7 +85,7 @@ class FunctionRule(BoundRule):
             flatten=flatten_checked,
             unflatten=unflatten_all,
             form=Functions(flatten, unflatten, self.checked),
-            **given,
+            **options,
         )
 
     def checked(self, result: Any) -> tuple[Sequence[Any], Any]:
@@ -104,19 +103,19 @@ class FunctionRule(BoundRule):
         children = _checked_iterable(self.cls, result[0], "children")
         if len(result) == 2 or result[2] is None:
             return children, (result[1], None)
-        given = _checked_iterable(self.cls, result[2], "keys")
-        if len(given) != len(children):
+        keys = _checked_iterable(self.cls, result[2], "keys")
+        if len(keys) != len(children):
             raise FlattenError(
-                f"the flatten function of {name} gave {len(given)} keys "
+                f"the flatten function of {name} gave {len(keys)} keys "
                 f"for {len(children)} children; give one key for each child"
             )
-        if {*map(type, given)} == {str}:  # mostly the same few each time
-            return children, (result[1], attribute_keys(given))
-        return children, (result[1], tuple(map(as_key, given)))
+        if set(map(type, keys)) == {str}:  # mostly the same few each time
+            return children, (result[1], attribute_keys(keys))
+        return children, (result[1], tuple(map(as_key, keys)))
 
     def keys(self, aux: Any, arity: int) -> Sequence[Any]:
-        given: tuple[Any, ...] | None = aux[1]
-        return super().keys(aux, arity) if given is None else given
+        own_keys: tuple[Any, ...] | None = aux[1]
+        return super().keys(aux, arity) if own_keys is None else own_keys
 
     def same(self, a: Any, b: Any) -> bool:
         return exact.same(a[0], b[0])
@@ -175,7 +174,7 @@ class DataclassRule(BoundRule):
         rebuild: Takes aux data and children, returns a node.
         dropped: Takes a new node, sets what is neither child nor aux data.
         attributes: What edits ask about the attributes, but for the static ones.
-        **given: Other attributes of the rule.
+        **options: Other attributes of the rule.
 
     Attributes:
         data_fields: The names of the children.
@@ -193,7 +192,7 @@ class DataclassRule(BoundRule):
         rebuild: Callable[[Any, Any], Any] | None = None,
         dropped: Callable[[Any], None] | None = None,
         attributes: Attributes = Rule.attributes,
-        **given: Any,
+        **options: Any,
     ) -> None:
         children_of, aux_of = _getter(data_fields), _getter(meta_fields)
         new: Any = next(  # of the built-in class that an instance is made of
@@ -234,7 +233,7 @@ class DataclassRule(BoundRule):
             ),
             data_fields=data_fields,
             meta_fields=meta_fields,
-            **given,
+            **options,
         )
 
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
@@ -280,7 +279,8 @@ class ItemsRule(Rule):
     """
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        items, rest = self.items(node), self.rest(node)
+        items = self.items(node)
+        rest = self.rest(node)
         if not self.is_mapping:
             return items, (len(items), rest)
         keys = dict_keys(tuple(items))
@@ -288,7 +288,7 @@ class ItemsRule(Rule):
 
     def unflatten(self, aux: Any, children: Any) -> Any:
         keys, rest = aux
-        items = keys.build(children) if self.is_mapping else [*children]
+        items = keys.build(children) if self.is_mapping else list(children)
         return self.from_items(rest, items)
 
     def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
@@ -427,11 +427,11 @@ def _by_functions(
     check_callable(flatten, "the flatten function", cls)
     check_callable(unflatten, "the unflatten function", cls)
 
-    def make(of: type, **given: Any) -> Rule:
+    def make(of: type, **options: Any) -> Rule:
         read = flatten
         if flatten_with_keys is not None:
             read = partial(_split_pairs, of, flatten_with_keys)
-        return FunctionRule(of, read, unflatten, **given)
+        return FunctionRule(of, read, unflatten, **options)
 
     return install(cls, make, *how)
 
@@ -565,17 +565,17 @@ def _by_protocol(cls: Any, protocols: Sequence[tuple[str, str]], *how: Any) -> A
         if all(map(callable, methods)):
             break
     else:
-        wanted = " or ".join(f"{first} and {second}" for first, second in protocols)
+        names = " or ".join(f"{first} and {second}" for first, second in protocols)
         raise RegistryError(
-            f"{cls.__qualname__} must have the methods {wanted} to be registered as a "
+            f"{cls.__qualname__} must have the methods {names} to be registered as a "
             "node"
         )
 
-    def make(of: Any, **given: Any) -> Rule:
+    def make(of: Any, **options: Any) -> Rule:
         flatten: Any = methodcaller(flatten_name)
         if protocols == (_KEYED,):
             flatten = partial(_split_pairs, of, flatten)
-        return FunctionRule(of, flatten, getattr(of, unflatten_name), **given)
+        return FunctionRule(of, flatten, getattr(of, unflatten_name), **options)
 
     return install(cls, make, *how)
 
@@ -656,4 +656,4 @@ def register_leaf(
         >>> lw.tree_leaves([Color(1, 2), 3])
         [Color(red=1, blue=2), 3]
     """
-    return install(cls, lambda cls, **given: None, namespace, inherit, exist_ok)
+    return install(cls, lambda cls, **options: None, namespace, inherit, exist_ok)

@@ -1,11 +1,11 @@
 """The registry: which rule belongs to which type, in which namespace.
 
-Owns the registrations, and the `View`s made of them in which walks look types up. The
-state is an immutable snapshot that is replaced as a whole (law L10): a walk that has
-begun keeps the view that it began with, and a registration that fails leaves
-everything as it was. A lock makes changes one after another; one that a finalizer makes
-in the middle of another one is made first. Dispatch is on the exact type (law L1):
-namespace, global registry, classes registered with `inherit=True`, form, else leaf.
+Walks look types up in a `View` of it. The state is an immutable snapshot that is
+replaced as a whole (law L10): a walk that has begun keeps its view, and a registration
+that fails changes nothing. A lock makes changes one after another; one that a finalizer
+makes in the middle of another one is made first. Dispatch is on the exact type (law
+L1): namespace, global registry, classes registered with `inherit=True`, form, else
+leaf.
 """
 
 from __future__ import annotations
@@ -59,14 +59,14 @@ def remembering(find: Dispatch) -> Dispatch:
     Args:
         find: Takes a type, makes its rule.
     """
-    known: WeakValueDictionary[type, Rule] = WeakValueDictionary()
+    rules: WeakValueDictionary[type, Rule] = WeakValueDictionary()
 
     def dispatch(cls: type) -> Rule | None:
-        rule = known.get(cls) or find(cls)
+        rule = rules.get(cls) or find(cls)
         if rule is None:
             return None
         with _guard.lock:  # the table looks and writes in two steps
-            return known.setdefault(cls, rule)
+            return rules.setdefault(cls, rule)
 
     return dispatch
 
@@ -74,10 +74,10 @@ def remembering(find: Dispatch) -> Dispatch:
 class Layer(NamedTuple):
     """The registrations of one namespace; a rule of None makes a type a leaf.
 
-    Adopters say what they know of a type that has no rule otherwise. Instances of the
-    classes in `leaves` are leaves, whatever else is known of them. With `none_is_leaf`,
-    None is a leaf in each call. With a `dispatch` the namespace stands alone: what is
-    not registered in it is what that says.
+    Adopters are asked for the rule of a type that has none otherwise. Instances of the
+    classes in `leaves` are leaves, whatever else they are registered as. With
+    `none_is_leaf`, None is a leaf in each call. With a `dispatch` the namespace stands
+    alone: types that are not registered in it have the rule that the dispatch returns.
     """
 
     rules: Mapping[type, Rule | None] = MappingProxyType({})
@@ -93,21 +93,21 @@ EMPTY: Final = Layer()
 
 
 class View:
-    """One namespace as a walk sees it: types to rules, and types known as leaves.
+    """One namespace as a walk sees it: the rules of types, and the types of leaves.
 
-    Built from a snapshot and never outdated: it answers for that snapshot only.
-    What it learns about further types it keeps, up to a bound.
+    It is built from one snapshot of the registry, and answers for that snapshot only.
+    It caches what it learns about further types, up to a bound.
 
     Attributes:
         mode: Namespace and None mode, for the treedefs made under this view.
-        rules: Node types seen so far and their rules.
-        leaf_types: Leaf types seen so far; those that may go are held weakly.
-        context: What an operation walks by under this view, once made.
+        rules: The rules of the types of nodes that occurred so far.
+        leaf_types: The types of leaves that occurred so far.
+        context: The context without a predicate under this view, once it is made.
         read_node: Reads nodes by recursion under this view; made by `walk`.
         map_node: Maps nodes by recursion under this view; made by `walk`.
         leaf_treedef: The treedef of a bare leaf, once one was made.
-        hot: For types of roots that were met often, a function that flattens a
-            tree faster than the walk, or returns None to leave it to the walk.
+        hot: For types of roots that occur often, a function that flattens a tree faster
+            than the walk, or returns None to leave it to the walk.
         asked: The same for calls with a predicate: a function of a tree and of what
             to ask. It leaves to the walk what it has not asked about only.
     """
@@ -115,25 +115,12 @@ class View:
     def __init__(
         self, mode: Mode, layers: tuple[Layer, ...], stops: tuple[type, ...] = ()
     ) -> None:
-        fixed = dict(BUILTINS)
-        if layers[0].dict_order == "insertion":
-            fixed |= INSERTION_ORDERED
-        dispatch = layers[0].dispatch
-        if dispatch is not None:
-            asked = {cls: dispatch(cls) for cls in BUILTINS}
-            fixed = {cls: rule for cls, rule in asked.items() if rule is not None}
-        elif mode.none_is_leaf:
-            del fixed[type(None)]
-        if stops:
-            fixed = {
-                cls: rule for cls, rule in fixed.items() if not issubclass(cls, stops)
-            }
-        self._fixed = fixed
+        self._fixed = _rules_of_builtins(mode, layers[0], stops)
         self._layers = layers
         self._stops = stops
         self._narrowed: dict[Any, View] = {}
         self.mode = mode
-        self.rules: dict[type, Rule] = dict(fixed)
+        self.rules: dict[type, Rule] = dict(self._fixed)
         self.leaf_types: set[type] = set()
         self.context: Any = None
         self.read_node: Any = None
@@ -151,22 +138,22 @@ class View:
     ) -> View:
         """Return a view in which values of these classes are leaves as well.
 
-        It is a predicate as well: who walks by it asks nothing, and who walks by
-        another view may ask it of each node. What is a leaf in this view stays one.
+        It is a predicate as well: a walk under it asks nothing, and a walk under
+        another view may call it with each node. What is a leaf in this view stays one.
 
         Args:
             stops: The classes.
-            dict_order: In which order it walks dicts, if in another one.
+            dict_order: The order in which it walks dicts, by default that of this view.
         """
         view = self._narrowed.get((stops, dict_order))
         if view is None:
             if len(self._narrowed) >= _MAX_NARROWED:
                 self._narrowed.clear()
-            first, *rest = self._layers
+            layers = self._layers
             if dict_order is not None:
-                first = first._replace(dict_order=dict_order)
-            made = View(self.mode, (first, *rest), self._stops + stops)
-            view = self._narrowed.setdefault((stops, dict_order), made)
+                layers = (layers[0]._replace(dict_order=dict_order), *layers[1:])
+            view = View(self.mode, layers, self._stops + stops)
+            view = self._narrowed.setdefault((stops, dict_order), view)
         return view
 
     def resolve(self, cls: type) -> Rule | None:
@@ -190,7 +177,7 @@ class View:
     def forget(self) -> None:
         """Forget all types that were learned; walks in progress learn theirs again."""
         self.leaf_types.clear()
-        for cls in [*self.rules]:
+        for cls in list(self.rules):
             if cls not in self._fixed:
                 self.rules.pop(cls, None)
         self._narrowed.clear()
@@ -235,6 +222,21 @@ class View:
         return default
 
 
+def _rules_of_builtins(
+    mode: Mode, layer: Layer, stops: tuple[type, ...]
+) -> dict[type, Rule]:
+    """Return the rules of those built-in types that are nodes under a view."""
+    rules = dict(BUILTINS)
+    if layer.dict_order == "insertion":
+        rules |= INSERTION_ORDERED
+    if layer.dispatch is not None:
+        answers = {cls: layer.dispatch(cls) for cls in BUILTINS}
+        rules = {cls: rule for cls, rule in answers.items() if rule is not None}
+    elif mode.none_is_leaf:
+        del rules[type(None)]
+    return {cls: rule for cls, rule in rules.items() if not issubclass(cls, stops)}
+
+
 # ------------------------------------------------------------------- the state
 
 
@@ -248,7 +250,7 @@ class _State:
         serial: A number that no other snapshot has. Who has to notice a change keeps
             it, and not the snapshot, which holds classes.
         layers: The registrations, by namespace.
-        views: The views that were made, by the namespace and the argument
+        views: The views so far, by the namespace and the argument
             `none_is_leaf` of a call. Where None is a leaf by declaration, both values
             of the argument lead to one view.
     """
@@ -306,13 +308,13 @@ def _make_view(namespace: str, none_is_leaf: bool) -> View:
         return state.views.setdefault((namespace, bool(none_is_leaf)), view)
     if not isinstance(namespace, str):
         raise NamespaceError(f"a namespace is a string, got {typed_repr(namespace)}")
-    known = [safe_repr(name) for name in state.layers if name]
+    names = [safe_repr(name) for name in state.layers if name]
     del state  # or who keeps the traceback keeps the registrations
     raise NamespaceError(
         f"no namespace {safe_repr(namespace)} was declared; register a class in it or "
         "call "
         f"leafwise.namespace({safe_repr(namespace)}) first"
-        + (f" (declared: {', '.join(known[:5])})" if known else "")
+        + (f" (declared: {', '.join(names[:5])})" if names else "")
     )
 
 
@@ -341,10 +343,11 @@ def _change(namespace: str, make: Callable[[Layer | None], Layer | None]) -> Non
             layer = make(state.layers.get(namespace))
             if layer is None:
                 return
-            made = _State({**state.layers, namespace: layer})
+            new_state = _State({**state.layers, namespace: layer})
             if state is current.state:
                 break
-        current.state, current.view = made, made.views[GLOBAL, False]
+        current.state = new_state
+        current.view = new_state.views[GLOBAL, False]
     for tell in hooks.registry_changed:
         tell()
 
@@ -353,7 +356,7 @@ def forget() -> None:
     """Forget all types that were learned, so that classes nobody uses can go.
 
     A class of nodes that was neither registered nor stands in a module, as one that a
-    function makes, is kept until 64 further ones were met (or met under other views).
+    function makes, is kept until 64 further ones have occurred, under any view.
     """
     current.local = 0
     for view in [*current.state.views.values()]:
@@ -545,8 +548,8 @@ def install(
         layer = layer or EMPTY
         rules = dict(layer.rules)
         if cls in rules and not exist_ok:
-            known = rules[cls]
-            origin = f" at {known.where}" if known is not None else " as a leaf"
+            old_rule = rules[cls]
+            origin = " as a leaf" if old_rule is None else f" at {old_rule.where}"
             raise RegistryError(
                 f"{cls.__qualname__} is registered in {_scope(namespace)} already"
                 f"{origin}; pass exist_ok=True to replace that registration"
@@ -594,8 +597,9 @@ def add_adopter(adopter: Dispatch, *, namespace: str) -> None:
 
     def add(layer: Layer | None) -> Layer | None:
         layer = layer or EMPTY
-        known = layer.adopters
-        return None if adopter in known else layer._replace(adopters=(*known, adopter))
+        if adopter in layer.adopters:
+            return None
+        return layer._replace(adopters=(*layer.adopters, adopter))
 
     _change(namespace, add)
 
@@ -603,7 +607,7 @@ def add_adopter(adopter: Dispatch, *, namespace: str) -> None:
 def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
     """Remove a registration: instances of the class are leaves from then on.
 
-    Existing treedefs keep the rule that they were made with.
+    Existing treedefs keep their rules.
 
     Args:
         cls: The registered class.
@@ -632,7 +636,7 @@ def unregister_pytree_node(cls: type, *, namespace: str = GLOBAL) -> None:
         if cls not in layer.rules:
             scope = _scope(namespace)
             raise RegistryError(f"{cls.__qualname__} is not registered in {scope}")
-        rules = {known: rule for known, rule in layer.rules.items() if known is not cls}
+        rules = {key: rule for key, rule in layer.rules.items() if key is not cls}
         return layer._replace(rules=rules, inherited=layer.inherited - {cls})
 
     _change(namespace, drop)
@@ -670,23 +674,25 @@ def registered_class(module: str, qualname: str, namespace: str) -> type:
     """
     check_namespace(namespace)
     package, _, inside = module.partition(".")
-    if __name__.startswith(f"{package}."):  # ours: it loads what is asked for
+    if __name__.startswith(f"{package}."):  # our own: a lazy submodule is loaded
         getattr(sys.modules.get(package), inside.partition(".")[0], None)
-    named = named_object(module, qualname)
+    current_class = named_object(module, qualname)
     layers = [current.state.layers.get(name, EMPTY) for name in (namespace, GLOBAL)]
-    known = [cls for layer in layers for cls in layer.rules]
-    bases: Any = named.__mro__ if isinstance(named, type) else ()
+    classes = [cls for layer in layers for cls in layer.rules]
+    bases: Any = current_class.__mro__ if isinstance(current_class, type) else ()
     if any(layer.inherited.intersection(bases) for layer in layers):
-        known.append(named)
-    wanted = module, qualname
-    found = [cls for cls in known if (cls.__module__, cls.__qualname__) == wanted]
-    if not found:
+        classes.append(current_class)
+    matches = [
+        cls
+        for cls in classes
+        if cls.__module__ == module and cls.__qualname__ == qualname
+    ]
+    if not matches:
         raise RegistryError(
             f"no class {safe_repr(qualname)} of module {safe_repr(module)} is "
-            "registered in "
-            "this process"
+            "registered in this process"
         )
-    return named if named in found else found[0]
+    return current_class if current_class in matches else matches[0]
 
 
 def is_registered(cls: type, *, namespace: str = GLOBAL) -> bool:

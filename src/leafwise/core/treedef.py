@@ -1,10 +1,10 @@
 """`PyTreeDef`: the structure of a tree, as a value.
 
-Owns what a structure can be asked and built into, the relations of structures to one
-another, and equality, hash, text and pickling. A treedef holds one flat code (see
+It can be built into trees, compared with other structures, hashed, printed and
+pickled. A treedef holds one flat code (see
 `walk`), never a nest of objects, so that no operation on it depends on how deep the
-tree was. It keeps the rules that it was made with: a class registered anew later does
-not change it.
+tree was. It keeps the rules of its nodes: a class that is registered again does not
+change it.
 
 A treedef is walked through its `Runner`. The reference runner does so by the code.
 The engine fills in slots of `_hooks`, and gives single treedefs runners of their own;
@@ -194,8 +194,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
 
     @classmethod
     def _of(cls, steps: Iterable[Step], mode: Mode) -> PyTreeDef:
-        listed = [*steps]
-        return cls._make(pack(listed), listed.count(None), mode)
+        all_steps = list(steps)
+        return cls._make(pack(all_steps), all_steps.count(None), mode)
 
     # -------------------------------------------------------------- reading
 
@@ -324,19 +324,24 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> lw.tree_structure({"a": 1, "b": [2]}).unflatten("xy")
             {'a': 'x', 'b': ['y']}
         """
-        fits = type(leaves) is list and len(leaves) == self._count
-        given: Any = leaves if fits else self._checked(leaves)
+        is_checked = type(leaves) is list and len(leaves) == self._count
+        leaf_list: Any = leaves if is_checked else self._checked(leaves)
         build = self._runner.unflatten  # a call of the attribute is slower
-        return build(self, given)  # type: ignore[no-any-return]  # untyped
+        return build(self, leaf_list)  # type: ignore[no-any-return]  # untyped
 
     def _checked(self, leaves: Any) -> list[Any]:
-        given = [*islice(leaves, self._count + 1)]
-        if len(given) != self._count:
-            actual = str(len(given)) if len(given) < self._count else "more"
+        """Return the leaves as a list.
+
+        Raises:
+            StructureError: There are too few or too many.
+        """
+        leaf_list = list(islice(leaves, self._count + 1))  # it may be endless
+        if len(leaf_list) != self._count:
+            actual = str(len(leaf_list)) if len(leaf_list) < self._count else "more"
             if hasattr(leaves, "__len__"):
                 actual = str(len(leaves))
             raise leaf_count_error(self._count, actual, self)
-        return given
+        return leaf_list
 
     def flatten_up_to(self, tree: Any) -> list[Any]:
         """Return the subtree of a tree at each leaf of this structure.
@@ -415,14 +420,14 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         f_leaf: Callable[[Any], Any] | None,
         f_entry: Callable[[Any, Any, list[Any]], Any],
     ) -> Any:
-        given = self._checked(leaves)
+        values = self._checked(leaves)
         if f_leaf is not None:
-            given = map_leaves(f_leaf, [given], self)
+            values = map_leaves(f_leaf, [values], self)
         stack: list[Any] = []
-        rest = iter(given)
+        values_left = iter(values)
         for step in iter_steps(self._code):
             if step is None:
-                stack.append(next(rest))
+                stack.append(next(values_left))
                 continue
             rule, arity, aux = step
             split = len(stack) - arity
@@ -453,9 +458,12 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     def _grafted(self, parts: Iterable[PyTreeDef], mode: Mode) -> PyTreeDef:
         """Return this structure with others at its leaves."""
         steps: list[Step] = []
-        rest = iter(parts)
+        parts_left = iter(parts)
         for step in iter_steps(self._code):
-            steps += [step] if step is not None else iter_steps(next(rest)._code)
+            if step is None:
+                steps += iter_steps(next(parts_left)._code)
+            else:
+                steps.append(step)
         return self._of(steps, mode)
 
     # -------------------------------------------------------------- comparing
@@ -524,11 +532,12 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             view = self._view()
             leaves, code = flatten(other, view)
             other = make_treedef(code, len(leaves), view)
-        found = code_differences(self._code, other._code)
+        differences = code_differences(self._code, other._code)
         if self.none_is_leaf != other.none_is_leaf:
-            modes = (f"none_is_leaf={x.none_is_leaf}" for x in (self, other))
-            found.insert(0, Difference(KeyPath(), *modes))
-        return found
+            expected = f"none_is_leaf={self.none_is_leaf}"
+            actual = f"none_is_leaf={other.none_is_leaf}"
+            differences.insert(0, Difference(KeyPath(), expected, actual))
+        return differences
 
     def __eq__(self, other: object) -> bool:
         if self is other:
@@ -566,8 +575,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
 
         Raises:
             TreeDefError: Something in the treedef cannot be written, or could not be
-                found again, such as a class defined in a function. A note names the
-                key path.
+                read back, such as a class defined in a function. A note names the key
+                path.
 
         Example:
             >>> import leafwise as lw

@@ -1,6 +1,5 @@
 """Threads, forks and changes that come while generated functions run."""
 
-import os
 from collections import OrderedDict, defaultdict
 from itertools import count
 
@@ -8,7 +7,6 @@ import pytest
 
 import leafwise as lw
 from helpers.interrupts import interrupted
-from helpers.processes import run_in_process
 
 
 GENERATED = ("<leafwise flatten",)
@@ -95,40 +93,3 @@ def test_switching_as_a_decorator():
     before = mode()
     assert inside(2) == ("off",) * 3
     assert mode() == before
-
-
-@pytest.mark.needs("processes")
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork here")
-def test_a_fork_while_another_thread_has_the_engine_off():
-    """Nobody would ever switch it on in the child, so the child does."""
-    code = """
-import os, threading, warnings
-import leafwise as lw
-warnings.simplefilter("ignore")
-reached, go = threading.Event(), threading.Event()
-
-def hold():
-    with lw.engine.disabled():
-        reached.set()
-        go.wait()
-
-def in_a_child(expected):
-    child = os.fork()
-    if not child:
-        os._exit(lw.engine.stats()["mode"] != expected)
-    assert os.waitpid(child, 0)[1] == 0
-
-before = lw.engine.stats()["mode"]
-thread = threading.Thread(target=hold, daemon=True)
-thread.start()
-reached.wait()
-assert lw.engine.stats()["mode"] == "off"
-in_a_child(before)
-with lw.engine.eager():
-    in_a_child("eager")
-go.set()
-thread.join()
-with lw.engine.disabled():
-    in_a_child("off")
-"""
-    run_in_process(code)

@@ -361,7 +361,9 @@ def _declared(tree: Any, path: Iterable[Any], context: Context) -> tuple[Any, bo
         above, hint, converts = hint, Any, False
         if isinstance(key, GetAttrKey):
             cls, rule = type(node), context.view.resolve(type(node))
-            own = {} if rule is None or rule.declared is None else rule.declared(cls)
+            own: Mapping[str, Any] = {}
+            if rule is not None and rule.attributes.declared is not None:
+                own = rule.attributes.declared(cls)
             hint, converts = own.get(key.name, (Any, False))
             if key.name not in own:
                 with contextlib.suppress(*FAULTS, SyntaxError):  # of names in texts

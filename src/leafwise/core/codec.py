@@ -756,6 +756,12 @@ def _checked_aux_fits(_rule: Any, arity: int, aux: Any) -> bool:
     return keys is None or (type(keys) is tuple and len(keys) == arity)
 
 
+def _fields_fit(rule: Any, arity: int, aux: Any) -> bool:
+    if type(aux) is not tuple:
+        return False
+    return arity == len(rule.data_fields) and len(aux) == len(rule.meta_fields)
+
+
 _NAME: Final = AuxForm(
     write=lambda _, aux, writer: writer.name(aux),
     read=lambda _, data: read_name(data),
@@ -803,9 +809,7 @@ AUX_FORMS: Final[dict[type[Rule], AuxForm]] = {
         _read_structseq,
     ),
     register.FunctionRule: AuxForm(_checked_aux_fits),
-    register.DataclassRule: AuxForm(
-        lambda rule, arity, aux: type(aux) is tuple and rule.counts == (arity, len(aux))
-    ),
+    register.DataclassRule: AuxForm(_fields_fit),
     register.StaticRule: AuxForm(
         lambda rule, arity, aux: arity == 0 and type(aux) is rule.cls
     ),

@@ -23,6 +23,7 @@ from .walk import (
     Entry,
     PathPredicate,
     Predicate,
+    locate_call,
     map_leaves,
     map_tree,
     read,
@@ -62,20 +63,19 @@ def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
         view: The rules.
         stop: A predicate, a narrower view or None.
     """
-    cls = type(tree)
-    compiled: Any
+    result: Any = None
     if stop is None:
-        if cls in view.leaf_types:
+        if type(tree) in view.leaf_types:
             return [tree], view.leaf_treedef or make_treedef((), 1, view)
-        compiled = view.hot.get(cls)
-        result = None if compiled is None else compiled(tree)
+        compiled = view.hot.get(type(tree))
+        if compiled is not None:
+            result = compiled(tree)
     elif type(stop) is View:
         return flatten_by(tree, stop, None)
-    elif type(stop) is PathPredicate:
-        return read_tree(tree, view, stop)
-    else:
-        compiled = view.asked.get(cls)
-        result = None if compiled is None else compiled(tree, stop)
+    elif type(stop) is not PathPredicate:
+        asking = view.asked.get(type(tree))
+        if asking is not None:
+            result = asking(tree, stop)
     if result is None:
         return read_tree(tree, view, stop)
     return result  # type: ignore[no-any-return]  # of a compiled function
@@ -132,8 +132,16 @@ def map_by(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
             return map_tree(function, tree, view)
         result = read_tree(tree, view, None)
     leaves, treedef = result
+    leaves_left = iter(leaves)
+    try:
+        # As `map_leaves` does it; a call of that takes a tenth of the time of a map of
+        # a small tree.
+        results = [function(leaf) for leaf in leaves_left]
+    except Exception as error:
+        locate_call(error, function, treedef, leaves_left)
+        raise
     unflatten = treedef._runner.unflatten
-    return unflatten(treedef, map_leaves(function, (leaves,), treedef))
+    return unflatten(treedef, results)
 
 
 class Context:

@@ -18,12 +18,20 @@ from typing import Any, NamedTuple, TypeAlias
 from .._text import FAULTS, escape_lines, is_similar, other_type, safe_repr, short_repr
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
-from .builtins import NONE, listed
+from .builtins import NONE, MappingRule, SequenceRule, bare_keys
 from .keypath import KeyPath
 from .keys import FlattenedIndexKey
-from .node import Brackets, Rule
+from .node import Rule
 from .registry import View
 from .walk import Code, Step, iter_steps, unlink
+from .words import (
+    Brackets,
+    brackets,
+    description,
+    listed,
+    node_data,
+    origin,
+)
 
 
 class Steps:
@@ -76,13 +84,16 @@ def align(
     """
     if arity != other_arity:
         return None
-    if rule.pairs_by_key and other.pairs_by_key:
-        places = dict(zip(other.bare_keys(other_aux, arity), range(arity), strict=True))
-        wanted = rule.bare_keys(aux, arity)
-        return [places[key] for key in wanted] if places.keys() == {*wanted} else None
+    if isinstance(rule, MappingRule) and isinstance(other, MappingRule):
+        keys = rule.keys_in(aux).ordered
+        other_keys = other.keys_in(other_aux).ordered
+        positions = {key: position for position, key in enumerate(other_keys)}
+        if positions.keys() != set(keys):
+            return None
+        return [positions[key] for key in keys]
     if rule is not other:
         return None
-    if aux is other_aux or rule.match_aux(aux, other_aux):
+    if aux is other_aux or isinstance(rule, SequenceRule) or rule.same(aux, other_aux):
         return range(arity)
     return None
 
@@ -145,7 +156,7 @@ def same_code(a: Code, b: Code) -> bool:
             run, rule, arity, aux = first
             if run != second[0] or rule is not second[1] or arity != second[2]:
                 return False
-            if aux is not second[3] and not rule.same_aux(aux, second[3]):
+            if aux is not second[3] and not rule.same(aux, second[3]):
                 return False
     return True
 
@@ -330,7 +341,7 @@ def _same_step(
     rule: Rule, arity: int, aux: Any, other: Rule, other_arity: int, other_aux: Any
 ) -> Sequence[int] | None:
     """Return the positions of the children of a node that is the very same."""
-    is_same = rule is other and arity == other_arity and rule.same_aux(aux, other_aux)
+    is_same = rule is other and arity == other_arity and rule.same(aux, other_aux)
     return range(arity) if is_same else None
 
 
@@ -339,7 +350,7 @@ def _say(step: Step) -> str:
     if step is None:
         return "a leaf"
     rule, arity, aux = step
-    return rule.describe(aux, arity)
+    return description(rule, aux, arity)
 
 
 def _path(slot: Any) -> KeyPath:
@@ -364,11 +375,12 @@ def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
     """Return the missing and the extra keys, where both sides are mappings."""
     if not (one[0].is_mapping and other[0].is_mapping):
         return [], []
-    wanted, given = (
-        dict.fromkeys(rule.bare_keys(aux, arity)) for rule, arity, aux in (one, other)
+    expected, actual = (
+        dict.fromkeys(bare_keys(rule, aux, arity)) for rule, arity, aux in (one, other)
     )
-    missing = [key for key in wanted if key not in given]
-    return missing, [key for key in given if key not in wanted]
+    missing = [key for key in expected if key not in actual]
+    extra = [key for key in actual if key not in expected]
+    return missing, extra
 
 
 # ------------------------------------------------------- nodes that look the same
@@ -400,13 +412,13 @@ def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
     if classes[0] is not classes[1]:
         return contrast_classes(*classes)
     if rule is not other_rule:
-        origins = rule.origin(), other_rule.origin()
+        origins = origin(rule), origin(other_rule)
         if origins[0] != origins[1]:
             return origins
         return origins[0], f"{origins[1]}, in another registration"
     if rule.is_mapping and [*rule.keys(aux, 0)] != [*rule.keys(other_aux, 0)]:
         return "in another order"
-    return contrast(rule.node_data(aux), rule.node_data(other_aux))
+    return contrast(node_data(rule, aux), node_data(rule, other_aux))
 
 
 def _misspelt(one: Node, other: Node) -> str:
@@ -526,14 +538,14 @@ def leaf_count_error(expected: int, actual: str, treedef: object) -> StructureEr
 
 
 def code_text(
-    code: Code, brackets: Callable[[Rule, Any, int], Brackets] | None = None
+    code: Code, brackets_of: Callable[[Rule, Any, int], Brackets] = brackets
 ) -> str:
     """Return a code as text, in one line.
 
     Args:
         code: The code.
-        brackets: Returns the texts around the children of a node, if they are not those
-            of its rule.
+        brackets_of: Returns the texts around the children of a node; by default, as
+            in the text of a treedef.
     """
     # Steps come from the leaves up. Read backwards, a node comes before its children
     # and the last child first, so the text is written from its end to its beginning.
@@ -545,10 +557,7 @@ def code_text(
             pieces.append("*")
         else:
             rule, arity, aux = step
-            texts = (
-                brackets(rule, aux, arity) if brackets else rule.brackets(aux, arity)
-            )
-            opening, labels, closing = texts
+            opening, labels, closing = brackets_of(rule, aux, arity)
             pieces.append(escape_lines(closing))
             if arity:
                 open_nodes.append((opening, labels, iter(range(arity - 1, -1, -1))))

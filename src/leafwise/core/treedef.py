@@ -18,6 +18,7 @@ from .._hooks import Displayable, hooks
 from .._runtime import late_imports
 from .._text import short_repr, typed_repr
 from ..errors import NamespaceError, TreeDefError
+from . import words
 from .keypath import KeyPath
 from .matching import (
     Difference,
@@ -89,17 +90,17 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     _mode: Mode
     _nodes: Sequence[Entry]  # a list that a walk noted, or the code: a tuple
     _runner: Runner
-    _uses: int  # counted by the engine's runner of structures that are not compiled
+    _uses: int  # counted by the engine while the structure is not compiled
 
     def __init__(self) -> None:
         raise TypeError(
             "a PyTreeDef is made from a tree: use leafwise.tree_structure(tree)"
         )
 
-    @classmethod
-    def _make(cls, nodes: Sequence[Entry], count: int, mode: Mode) -> PyTreeDef:
+    @staticmethod
+    def _make(nodes: Sequence[Entry], count: int, mode: Mode) -> PyTreeDef:
         """Return the treedef of a code, or of a list of nodes that a walk noted."""
-        treedef = object.__new__(cls)
+        treedef = object.__new__(PyTreeDef)  # a class method would take longer
         treedef._nodes = nodes
         treedef._count = count
         treedef._mode = mode
@@ -176,7 +177,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             return None
         _, rule, _, aux = self._code[-1]
         cls = rule.class_of(aux)
-        return cls, rule.node_data(aux) if cls is rule.cls else None
+        return cls, words.node_data(rule, aux) if cls is rule.cls else None
 
     def is_leaf(self, *, strict: bool = True) -> bool:
         """Return whether this is the structure of a single leaf.
@@ -336,7 +337,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         def fold(rule: Any, aux: Any, children: list[Any]) -> Any:
             if f_node is None:
                 return rule.unflatten(aux, children)
-            return f_node(rule.class_of(aux), rule.node_data(aux), tuple(children))
+            data = words.node_data(rule, aux)
+            return f_node(rule.class_of(aux), data, tuple(children))
 
         return self._fold(leaves, f_leaf, fold)
 
@@ -476,7 +478,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     def __hash__(self) -> int:
         if self._hash is None:
             entries = [
-                (run, rule, arity, rule.hash_aux(aux))
+                (run, rule, arity, rule.hash(aux))
                 for run, rule, arity, aux in self._code
             ]
             self._hash = hash((self._count, self._mode.none_is_leaf, *entries))
@@ -612,7 +614,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         rule = view_of(namespace, none_is_leaf).resolve(node_class)
         if rule is None:
             raise TreeDefError(f"{short_repr(node_class)} is not a node class")
-        node = rule.node_from(node_class, data, [*children])
+        node = words.node_from(rule, node_class, data, list(children))
         return cls.from_children(node, none_is_leaf=none_is_leaf, namespace=namespace)
 
     def __copy__(self) -> PyTreeDef:
@@ -695,6 +697,27 @@ def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
 def code_of(treedef: PyTreeDef) -> Code:
     """Return the nodes of a treedef in post-order; see `walk`."""
     return treedef._code
+
+
+def mode_of(treedef: PyTreeDef) -> Mode:
+    """Return the mode of a treedef."""
+    return treedef._mode
+
+
+def runner_of(treedef: PyTreeDef) -> Runner:
+    """Return what builds and matches the trees of a treedef."""
+    return treedef._runner
+
+
+def set_runner(treedef: PyTreeDef, runner: Runner) -> None:
+    """Let something else build and match the trees of a treedef, in the same way."""
+    treedef._runner = runner
+
+
+def count_use(treedef: PyTreeDef) -> int:
+    """Count a use of a treedef, and return how many there were."""
+    treedef._uses += 1
+    return treedef._uses
 
 
 def treedef_of(steps: Iterable[Step], mode: Mode) -> PyTreeDef:

@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias
 from .._hooks import hooks
 from .._text import add_note
 from ..errors import CycleError, FlattenError
-from .builtins import DICT, LIST, TUPLE
+from .builtins import DICT, LIST, NONE, TUPLE
 from .keypath import ROOT, KeyPath, Link
 from .keys import FEW, DictKey, dict_keys, known_dicts, leaf_order, sequence_keys
 from .node import Rule
@@ -444,8 +444,7 @@ def _make_reader(view: View) -> Callable[..., None]:
         aux: Any = None
         if rule is DICT:
             items = node.copy()  # in one step: others may change the dict meanwhile
-            aux = tuple(items)
-            order = leaf_order(aux)
+            order = leaf_order(items)
             if order is not None:
                 key = None
                 try:
@@ -459,7 +458,7 @@ def _make_reader(view: View) -> Callable[..., None]:
                     trail.append(DictKey(key))
                     raise
                 if nodes is not None:
-                    nodes.append((len(leaves), rule, len(aux), aux))
+                    nodes.append((len(leaves), rule, len(items), tuple(items)))
                 return
             children, aux = rule.flatten(items)
         elif rule is LIST:
@@ -536,10 +535,10 @@ def _read_deep(
                 aux: Any = None
                 if rule is DICT:
                     items = node.copy()
-                    aux = tuple(items)
-                    order = leaf_order(aux)
+                    order = leaf_order(items)
                     if order is not None:
                         children = [items[key] for key in order]
+                        aux = tuple(items)
                     else:
                         children, aux = rule.flatten(items)
                 elif rule is LIST or rule is TUPLE:
@@ -852,11 +851,28 @@ def map_leaves(
             return [function(a, b) for a, b in zip(first, second)]  # noqa: B905  # as many
         return [function(*row) for row in zip(first, *columns[1:], strict=True)]
     except Exception as error:
-        _note_argument_order(error, function)
-        index = len(columns[0]) - length_hint(first) - 1
-        if index >= 0:
-            locate(error, leaf_path(treedef._code, index)[::-1])
+        locate_call(error, function, treedef, first)
         raise
+
+
+def locate_call(
+    error: Exception,
+    function: Any,
+    treedef: Any,
+    leaves_left: Iterator[Any],
+) -> None:
+    """Add to an error that a mapped function raised for which leaf it was called.
+
+    Args:
+        error: The error.
+        function: What was called.
+        treedef: The structure of the leaves.
+        leaves_left: The iterator over the leaves of a list.
+    """
+    _note_argument_order(error, function)
+    index = treedef.num_leaves - length_hint(leaves_left) - 1
+    if index >= 0:
+        locate(error, leaf_path(treedef._code, index)[::-1])
 
 
 def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
@@ -889,6 +905,9 @@ def _make_mapper(view: View) -> Callable[..., Any]:
     rules = view.rules
     leaf_types = view.leaf_types
     resolve = view.resolve
+    # None is mapped to itself, in the loops because calls would take up to a tenth of
+    # the time. It may also be a leaf here, or a node of another kind.
+    is_none_empty = rules.get(type(None)) is NONE
 
     def map_node(
         node: Any,
@@ -905,7 +924,7 @@ def _make_mapper(view: View) -> Callable[..., Any]:
         aux: Any = None
         if rule is DICT:
             result = node.copy()  # in the order of insertion, with the values of now
-            order = leaf_order(tuple(result))
+            order = leaf_order(result)
             if order is not None:
                 key = None
                 try:
@@ -913,7 +932,7 @@ def _make_mapper(view: View) -> Callable[..., Any]:
                         child = result[key]
                         if type(child) in leaf_types:
                             result[key] = function(child)
-                        else:
+                        elif child is not None or not is_none_empty:
                             result[key] = map_node(child, function, levels - 1, trail)
                 except Exception:
                     trail.append(DictKey(key))
@@ -924,8 +943,6 @@ def _make_mapper(view: View) -> Callable[..., Any]:
             children = node.copy()
         elif rule is TUPLE:
             children = node
-        elif node is None:
-            return None
         else:
             children, aux = rule.flatten(node)
         results: list[Any] = []
@@ -933,6 +950,8 @@ def _make_mapper(view: View) -> Callable[..., Any]:
             for child in children:
                 if type(child) in leaf_types:
                     results.append(function(child))
+                elif child is None and is_none_empty:
+                    results.append(None)
                 else:
                     results.append(map_node(child, function, levels - 1, trail))
         except Exception:

@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from .._hooks import hooks
 from .._text import short_repr, typed_repr
-from ..core.treedef import PyTreeDef
+from ..core.treedef import PyTreeDef, code_of
 from ..errors import TreeDefError
 from .build import Builder
 from .dispatch import engine
@@ -54,7 +54,7 @@ def stats() -> dict[str, Any]:
     return {
         "mode": engine.mode,
         "structures": len(memory.structures),
-        "counted": len(memory.counter.uses_left),
+        "counted": len(memory.counter.uses),
         "compiled": engine.compiled,
         "dropped": engine.dropped,
     }
@@ -113,7 +113,7 @@ def source(treedef: PyTreeDef) -> str:
     """
     if not isinstance(treedef, PyTreeDef):
         raise TreeDefError(f"source takes a treedef, got {typed_repr(treedef)}")
-    plan = make_plan(treedef._code)
+    plan = make_plan(code_of(treedef))
     if plan is None:
         return ""
     texts = [flatten_text(plan).explained()]
@@ -199,8 +199,9 @@ def configure(
 def disabled() -> AbstractContextManager[None]:
     """Return a context manager that switches the engine off in all threads.
 
-    If several of these context managers overlap, nested or in several threads, the last
-    one entered applies until it is left.
+    The mode is one for the whole process, and leaving the context manager sets the mode
+    that there was before. So these context managers may be nested, but threads that
+    enter and leave them at the same time leave the mode of one of them behind.
 
     Example:
         >>> import leafwise as lw

@@ -8,20 +8,12 @@ from typing import Any, Final, TypeAlias
 
 from ..core.walk import reference
 from .plan import MAPPINGS, Part, Plan, is_loop
-from .text import SPREAD, Text, targets, tuple_of
+from .settings import settings
+from .text import Text, targets, tuple_of
 
 
 Items: TypeAlias = list[str]
 """Expressions for the children of a node, of which those with a star stand for many."""
-
-_FILLED: Final = 16
-"""A dict of so many keys is filled in, a smaller one is a display: CPython makes a
-display of few keys in one step, of more key by key. Filled in takes 0.8 of the time for
-16 keys, 0.6 to 0.75 for 20, 0.4 for 200."""
-_ASSIGNED: Final = 256
-"""The most items of a mapping that are assigned one by one."""
-_NESTED: Final = 12
-"""After so many levels a node gets a name: the compiler recurses into expressions."""
 
 
 class Builder(Text):
@@ -63,9 +55,9 @@ class Builder(Text):
     def _node(self, part: Part) -> str:
         """Return an expression for a part."""
         items: Items = []
-        is_assigned = part.kind in MAPPINGS and part.arity <= _ASSIGNED
+        is_assigned = part.kind in MAPPINGS and part.arity <= settings.max_assigned
         for child, count in part.runs:
-            if child is None and count > SPREAD and not is_assigned:
+            if child is None and count > settings.min_spread and not is_assigned:
                 items.append(f"*{self._leaves.piece(count)}")
             elif child is None:
                 items += [self._leaves.use(self.fresh("leaf")) for _ in range(count)]
@@ -74,7 +66,7 @@ class Builder(Text):
             else:
                 items += [self._node(child) for _ in range(count)]
         expression = self._EXPRESSIONS[part.kind](self, part, items)
-        if part.depth % _NESTED == 0 and not expression.isidentifier():
+        if part.depth % settings.levels_per_name == 0 and not expression.isidentifier():
             return self.assign(expression)
         return expression
 
@@ -141,7 +133,7 @@ class Builder(Text):
     def _dict(self, part: Part, items: Items) -> str:
         """Write a display, or fill in a copy of a dict that has all the keys."""
         keys = part.keys.inserted
-        if part.arity >= _FILLED:
+        if part.arity >= settings.min_filled:
             template = self.name(dict.fromkeys(keys))
             return self._filled(part, f"{template}.copy()", items)
         values = self._single(part, items)
@@ -155,13 +147,17 @@ class Builder(Text):
         factory = self.name(part.aux[1])
         return f"{self.name(defaultdict)}({factory}, {self._dict(part, items)})"
 
+    def _mapping(self, part: Part, items: Items) -> str:
+        from_items = self.name(part.rule.from_items)
+        return f"{from_items}(None, {self._dict(part, items)})"
+
     def _ordered_dict(self, part: Part, items: Items) -> str:
         return self._filled(part, f"{self.name(OrderedDict)}()", items)
 
     def _filled(self, part: Part, mapping: str, items: Items) -> str:
         """Write that the children of a mapping are put into it."""
         ordered = part.keys.ordered
-        if part.arity > _ASSIGNED:
+        if part.arity > settings.max_assigned:
             node = self.assign(mapping)
             self.add(f"{node}.update(zip({self.name(ordered)}, {_sequence_of(items)}))")
             return node
@@ -230,10 +226,10 @@ class Builder(Text):
         "dict": _dict,
         "defaultdict": _defaultdict,
         "OrderedDict": _ordered_dict,
+        "mapping": _mapping,
         "record": _record,
         "shaped": _shaped,
         "custom": _custom,
-        "keyed": _custom,
         "called": _called,
     }
 

@@ -3,8 +3,8 @@
     tree
      ├─ view.hot[type(tree)]       one structure is compiled for this type of root:
      │                             its `flatten` is called at once
-     │   or Dispatcher             several are: those that fit the keys of the root
-     │       └─ Candidates.choose  are tried, the one that is expected next first
+     │   or Dispatcher             several are: the one that is expected next is tried,
+     │       └─ Candidates.choose  and then those that fit the keys of the root
      └─ core.walk.flatten          none fits: the walk; and for one walk in 17,
          └─ Engine.observe         the structure is counted, and compiled when due
 
@@ -17,8 +17,7 @@ same reason no call waits for another thread that is learning: it learns nothing
 from __future__ import annotations
 
 import math
-from _thread import allocate_lock, get_ident
-from collections import OrderedDict, defaultdict, deque
+from _thread import allocate_lock
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
@@ -27,11 +26,19 @@ from typing import Any, Final, TypeAlias
 from .._hooks import hooks
 from .._lazy import is_traced
 from .._runtime import Guard
+from ..core.builtins import BUILTINS, ContainerRule, MappingRule
 from ..core.registry import View, view_of
-from ..core.treedef import PyTreeDef, make_treedef
+from ..core.treedef import (
+    PyTreeDef,
+    code_of,
+    count_use,
+    make_treedef,
+    runner_of,
+    set_runner,
+)
 from ..core.walk import Runner, flatten, flatten_up_to, rebuild, reference
-from .plan import UNROLLED, Part, make_plan, structure_key
-from .predicates import replayed
+from .plan import Part, make_plan, structure_key
+from .predicates import predicate_of_answers
 from .read import attribute_builder, object_reader
 from .settings import settings
 from .structure import Structure
@@ -55,42 +62,48 @@ class UseCounter:
         factor: How much more often than usual a structure must be used. It grows when
             compiled structures are dropped for want of room, so that programs with
             more structures than fit do not compile all the time.
-        uses_left: By the hash of a structure, its uses left until it is compiled.
-        new_structures: How many notes in a row were of structures not noted before.
+        uses: The uses so far, by the hash of a structure.
+        ignored: The hashes of structures that are never compiled.
+        novelty: Grows with each note of a new structure, and shrinks twice as fast with
+            each note of a known one.
     """
 
     def __init__(self, factor: float) -> None:
         self.factor = factor
-        self.uses_left: dict[int, float] = {}
-        self.new_structures = 0
+        self.uses: dict[int, float] = {}
+        self.ignored: set[int] = set()
+        self.novelty = 0
 
     def note_interval(self) -> int:
         """Return in how many walks one is to be noted."""
-        is_rare = self.new_structures >= settings.max_new_structures
+        is_rare = self.novelty >= settings.max_novelty
         return settings.note_interval(is_rare=is_rare)
 
     def is_due(self, key: Key, node_count: int, uses: float) -> bool:
         """Count uses of a structure; return whether it is to be compiled."""
         digest = hash(key)
-        left = self.uses_left.get(digest)
-        if left == _NEVER:
+        if digest in self.ignored:
             return False
-        if left is None:
-            self.new_structures += 1
-            left = _uses_needed(key, node_count) * self.factor
+        total = self.uses.get(digest)
+        if total is None:
+            self.novelty = min(self.novelty + 1, settings.max_novelty)
+            if len(self.uses) >= settings.max_counts:
+                self.uses.clear()
             # It may never occur again, so a rare note counts as a usual one.
-            left -= min(uses, settings.sample_every)
-            if len(self.uses_left) >= settings.max_counts:
-                self.uses_left.clear()
+            total = uses if uses == _AT_ONCE else min(uses, settings.sample_every)
         else:
-            self.new_structures = 0
-            left -= uses
-        self.uses_left[digest] = left
-        return left <= 0 or uses == _AT_ONCE
+            self.novelty = max(self.novelty - 2, 0)
+            total += uses
+        self.uses[digest] = total
+        if total < settings.min_uses * self.factor:
+            return False  # most structures get no further: their lines are not counted
+        return total >= _uses_needed(key, node_count) * self.factor
 
     def ignore(self, key: Key) -> None:
         """Never compile a structure."""
-        self.uses_left[hash(key)] = _NEVER
+        if len(self.ignored) >= settings.max_counts:
+            self.ignored.clear()
+        self.ignored.add(hash(key))
 
 
 def _uses_needed(key: Key, node_count: int) -> float:
@@ -105,7 +118,7 @@ def _uses_needed(key: Key, node_count: int) -> float:
     """
     fewest = _count_lines(set(key))
     most = _count_lines(key)
-    lines = max(fewest, min(most, UNROLLED))
+    lines = max(fewest, min(most, settings.max_unrolled_lines))
     lines_per_node = min(1, lines / node_count)
     return settings.min_uses + (settings.max_uses - settings.min_uses) * lines_per_node
 
@@ -120,27 +133,34 @@ def _count_lines(nodes: Iterable[Any]) -> int:
 
 # ------------------------------------------------------------------------ choosing
 
-_MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
-_SEQUENCES: Final = frozenset({list, tuple, deque})
-
 
 class _Candidate:
-    """A compiled structure, and the one that came after it the last time."""
+    """A compiled structure, and what came after it the last time.
 
-    __slots__ = ("flatten", "structure", "successor")
+    Attributes:
+        structure: The structure.
+        flatten: Flattens its trees.
+        calls_user: Whether that calls a predicate or a flatten function of the user.
+        successor: The candidate that came next among all with this type of root.
+        successor_alike: The one that came next among those with this root key.
+    """
 
-    def __init__(self, structure: Structure, flatten: Any) -> None:
+    __slots__ = ("calls_user", "flatten", "structure", "successor", "successor_alike")
+
+    def __init__(self, structure: Structure, flatten: Any, *, asks: bool) -> None:
         self.structure = structure
         self.flatten = flatten
+        self.calls_user = asks or structure.plan.root.calls_user
         self.successor = self
+        self.successor_alike = self
 
 
 class Candidates:
     """Compiled structures that the root of a tree does not tell apart.
 
-    Programs repeat their calls in the same order, so the structure that followed the
-    current one the last time is tried first. If it does not fit, the others are tried,
-    unless there is a predicate, which must not be asked twice about a node.
+    The structure that followed the current one the last time is tried first. If it does
+    not fit, the others are tried, unless there is a predicate, which must not be asked
+    twice about a node.
 
     Attributes:
         asks: Whether there is a predicate.
@@ -168,22 +188,25 @@ class Candidates:
         if self.pause > 0:
             self.pause -= 1
             return None
-        candidate = self.last.successor
+        candidate = self.last.successor_alike
         result = candidate.flatten(*arguments)
         if result is None and not self.asks:
             for candidate in list(self.by_structure.values()):  # threads may add some
                 result = candidate.flatten(*arguments)
                 if result is not None:
                     break
-        # A function that has already called functions of the user does not return None
-        # but what the walk found, whose structure is another one.
-        if result is None or result[1]._runner is not candidate.structure:
+        is_miss = result is None
+        if result is not None and candidate.calls_user:
+            # After calls of functions of the user it does not return None for another
+            # structure, but what the walk found.
+            is_miss = runner_of(result[1]) is not candidate.structure
+        if is_miss:
             self.misses += 1
             if self.misses > settings.max_misses:
                 self.pause = settings.pause
             return result
         self.misses = 0
-        self.last.successor = candidate
+        self.last.successor_alike = candidate
         self.last = candidate
         if len(self.by_structure) == 1:
             self.flatten = candidate.flatten  # nothing to choose, until a miss
@@ -193,12 +216,12 @@ class Candidates:
         """Note which structure a tree had that was walked."""
         candidate = self.by_structure.get(structure)
         if candidate is None:
-            candidate = _Candidate(structure, flatten)
+            candidate = _Candidate(structure, flatten, asks=self.asks)
             self.by_structure[structure] = candidate
             self.misses = 0
             self.pause = 0
         if self.last is not None:
-            self.last.successor = candidate
+            self.last.successor_alike = candidate
         self.last = candidate
         self.flatten = self.choose
 
@@ -210,9 +233,12 @@ class Candidates:
 class Dispatcher:
     """Finds the compiled structure of trees with one type of root, under one view.
 
-    What is cheap to see at the root tells structures apart: the keys of a dict, the
-    length of a sequence, and the code of the predicate, if there is one. Closures share
-    their code, so the guess may be wrong; that costs time only.
+    Programs repeat their calls in the same order, so the structure that followed the
+    current one the last time is tried first: it takes a third of the time of a look at
+    the root. If it does not fit, what is cheap to see at the root tells structures
+    apart: the keys of a dict, the length of a sequence, and the code of the predicate,
+    if there is one. Closures share their code, so the guess may be wrong; that costs
+    time only.
 
     Attributes:
         memory: The memory that it belongs to.
@@ -222,6 +248,8 @@ class Dispatcher:
         functions: For each structure a function that flattens its trees under the view.
         candidates: Structures by root key, which is a hash, so that no key of a dict
             is kept alive. Roots with the same hash share their candidates.
+        last: The candidate that fitted last; None if none did, or if it calls functions
+            of the user.
         misses: How many trees of other structures were noted since a structure was
             added.
     """
@@ -233,14 +261,16 @@ class Dispatcher:
         self.asks = asks
         self.functions: dict[Structure, Any] = {}
         self.candidates: dict[int, Candidates] = {}
+        self.last: _Candidate | None = None
         self.misses = 0
         self._table: dict[type, Any] = view.hot
         if asks:
             self._table = view.asked
         self._look: Callable[[Any], Any] = type  # the same for all roots
-        if self.cls in _MAPPINGS and len(tree) <= settings.max_root_keys:
+        rule = BUILTINS.get(self.cls)
+        if isinstance(rule, MappingRule) and len(tree) <= settings.max_root_keys:
             self._look = tuple
-        elif self.cls in _MAPPINGS or self.cls in _SEQUENCES:
+        elif isinstance(rule, ContainerRule):
             self._look = len
 
     # -------------------------------------------------------------------- choosing
@@ -260,10 +290,23 @@ class Dispatcher:
 
         # `root_key`, inline: a call takes at least a tenth of the time of a small tree.
         def choose(tree: Any) -> Any:
+            last = self.last
+            if last is not None:
+                candidate = last.successor
+                result = candidate.flatten(tree)
+                if result is not None:
+                    self.last = candidate
+                    return result
+            self.last = None
             candidates = find(hash(look(tree)))
             if candidates is None:
                 return None
-            return candidates.flatten(tree)
+            result = candidates.flatten(tree)
+            if result is not None and not candidates.last.calls_user:
+                self.last = candidates.last
+                if last is not None:
+                    last.successor = candidates.last
+            return result
 
         def choose_asking(tree: Any, ask: Any) -> Any:
             code_id = id(ask.__code__) if type(ask) is FunctionType else None
@@ -353,7 +396,7 @@ class Dispatcher:
         if ask is not None:
             self.note_miss(self.root_key(tree, ask))
             answers.reverse()
-            predicate = replayed(answers, ask)
+            predicate = predicate_of_answers(answers, ask)
         leaves, code = flatten(tree, self.view, predicate, calls)
         if answers and isinstance(answers[0], Exception):
             raise answers.pop()  # the tree changed, so that the walk did not ask
@@ -384,21 +427,14 @@ class Memory:
         self.counter = UseCounter(factor)
 
 
-class Switch:
-    """A mode of the engine, and the thread that asked for it, None for good."""
-
-    def __init__(self, mode: str, thread: int | None) -> None:
-        self.mode = mode
-        self.thread = thread
-
-
 class Engine:
     """The engine: its mode, and what it has learned. There is one.
 
-    The mode is that of the switch that was added last, and `apply_mode` puts it into
-    effect. If an interrupt prevents that, the next note or switch makes up for it.
+    The mode is one attribute, and `apply_mode` puts it into effect. If an interrupt
+    prevents that, the next note or switch makes up for it.
 
     Attributes:
+        mode: `on`, `off`, or `eager` (compile each structure at first sight).
         memory: What was learned.
         fresh: The runner of treedefs whose structure is not compiled.
         compiled: How many structures were compiled so far.
@@ -406,61 +442,55 @@ class Engine:
     """
 
     def __init__(self) -> None:
+        self.mode = "off"
         self.memory = Memory()
         self.compiled = 0
         self.dropped = 0
         self.fresh = Runner(self._unflatten, self._flatten_up_to, reference.paths)
         self._lock = allocate_lock()
         self._guard = Guard(self._begin_in_child)
-        self._switches = [Switch("off", None)]
-        self._applied: Switch | None = None
+        self._applied_mode: str | None = None
         self._treedef_uses = _NEVER
 
     # ----------------------------------------------------------------------- modes
 
-    @property
-    def mode(self) -> str:
-        """The mode: `on`, `off`, or `eager` (compile each structure at first sight)."""
-        return self._switches[-1].mode
-
     def start(self, mode: str) -> None:
-        """Set the mode that holds where no `switched` is entered."""
-        self._switches[0] = Switch(mode, None)
+        """Begin to learn, in a mode."""
+        self.mode = mode
         self.apply_mode()
         hooks.observe = self.observe
 
     @contextmanager
     def switched(self, mode: str) -> Iterator[None]:
         """Set the mode for the duration of a `with` block; what was learned is lost."""
-        switch = Switch(mode, get_ident())
+        previous_mode = self.mode
         try:
-            self._switches.append(switch)
+            self.mode = mode
+            self._applied_mode = None  # apply it even if it is the same
             self.apply_mode()
             yield
         finally:
-            # Python handles signals after calls, and `remove` is the first call here:
-            # so Ctrl-C cannot leave the switch in the list.
-            if switch in self._switches:
-                self._switches.remove(switch)
+            # Python handles signals after calls, and there is none before this: so
+            # Ctrl-C cannot prevent it.
+            self.mode = previous_mode
+            self._applied_mode = None
             self.apply_mode()
 
     def apply_mode(self) -> None:
         """Put the mode into effect, if it is not yet."""
-        if self._switches[-1] is self._applied:
+        if self.mode == self._applied_mode:
             return
         with self._guard.lock:
-            switch = self._switches[-1]
-            self._applied = None  # until all is done
-            is_off = switch.mode == "off"
+            mode = self.mode
+            self._applied_mode = None  # until all is done
+            is_off = mode == "off"
             hooks.runner = reference if is_off else self.fresh
             hooks.reader = None if is_off else _offer_reader
             self.forget()
-            self._applied = switch
+            self._applied_mode = mode
 
     def _begin_in_child(self) -> None:
         """Go on in a forked child, which has only the thread that forked."""
-        threads = (None, get_ident())
-        self._switches = [one for one in self._switches if one.thread in threads]
         was_learning = self._lock.locked()
         self._lock = allocate_lock()
         if was_learning:  # another thread was, and will not finish here
@@ -579,7 +609,7 @@ class Engine:
         uses: float,
     ) -> None:
         memory = dispatcher.memory
-        key = structure_key(treedef._code)
+        key = structure_key(code_of(treedef))
         structure = memory.structures.get(key)
         if structure is None and memory.counter.is_due(key, treedef.num_nodes, uses):
             structure = self._compile(memory, key, treedef)
@@ -588,14 +618,14 @@ class Engine:
             return
         if structure not in dispatcher.functions:
             dispatcher.add(structure, treedef, leaves)
-        treedef._runner = structure
+        set_runner(treedef, structure)
         dispatcher.note(root_key, structure)
         if memory is not self.memory:  # the registry was changed meanwhile
             self._discard(structure)
 
     def _compile(self, memory: Memory, key: Key, treedef: Any) -> Structure | None:
         """Return the compiled structure of a treedef; None leaves it to the walk."""
-        plan = make_plan(treedef._code)
+        plan = make_plan(code_of(treedef))
         if plan is None:  # the text would be too long, or too deeply nested
             memory.counter.ignore(key)
             return None
@@ -619,17 +649,15 @@ class Engine:
 
     def _unflatten(self, treedef: Any, leaves: list[Any]) -> Any:
         """Build a tree by the code of a treedef, and count that."""
-        treedef._uses += 1
-        if treedef._uses >= self._treedef_uses:
+        if count_use(treedef) >= self._treedef_uses:
             self._compile_treedef(treedef)
-        return rebuild(treedef._code, leaves)
+        return rebuild(code_of(treedef), leaves)
 
     def _flatten_up_to(self, treedef: Any, tree: Any) -> list[Any] | None:
         """Match a tree by the code of a treedef, and count that."""
-        treedef._uses += 1
-        if treedef._uses >= self._treedef_uses:
+        if count_use(treedef) >= self._treedef_uses:
             self._compile_treedef(treedef)
-        return flatten_up_to(treedef._code, tree)
+        return flatten_up_to(code_of(treedef), tree)
 
     def _compile_treedef(self, treedef: Any) -> None:
         """Compile the structure of a treedef that is used often.
@@ -637,21 +665,20 @@ class Engine:
         A program may keep a treedef and only build trees with it. Then no tree of the
         structure is walked, so `observe` never sees it.
         """
-        treedef._uses = 0
         if is_traced():  # torch would compile the caller again for each new count
-            treedef._runner = reference
+            set_runner(treedef, reference)
             return
         lock = self._lock
         if not lock.acquire(blocking=False):
             return
         try:
             memory = self.memory
-            key = structure_key(treedef._code)
+            key = structure_key(code_of(treedef))
             structure = memory.structures.get(key)
             if structure is None:
                 structure = self._compile(memory, key, treedef)
-            treedef._runner = structure or reference
-        except RecursionError:  # the caller has used up the stack: count on
+            set_runner(treedef, structure or reference)
+        except RecursionError:  # the caller has used up the stack: try next time
             pass
         finally:
             lock.release()

@@ -8,6 +8,7 @@ a structure: a model of a hundred equal layers has the plan of one layer.
 from __future__ import annotations
 
 import keyword
+from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterator
 from itertools import chain, groupby, repeat
 from typing import Any, Final, NamedTuple
@@ -17,20 +18,7 @@ from ..core import node as nodes
 from ..core.builtins import DICT, MappingRule
 from ..core.codec import NotInertError, exact_key
 from ..core.walk import Code
-
-
-# --------------------------------------------------- what the generated text may cost
-
-_MAX_ENTRIES: Final = 1_000_000
-"""Nodes of a structure: planning larger ones would take seconds."""
-_MAX_DEPTH: Final = 250
-"""Nodes on the longest way down: the compiler recurses into nested expressions."""
-_MAX_LOOPS: Final = 16
-"""Nested loops: CPython allows 20 nested blocks."""
-_MAX_WEIGHT: Final = 2_000
-"""About how many lines: compiling more takes longer than most programs would gain."""
-UNROLLED: Final = 80
-"""About how many lines equal neighbours may take if each is written out."""
+from .settings import settings
 
 
 # --------------------------------------------------- which aux data is the very same
@@ -61,8 +49,14 @@ def is_exactly(value: Any, expected: Any) -> bool:
 _WITHOUT_RULE: Final = frozenset(
     {builtins.LIST, builtins.TUPLE, builtins.NONE, builtins.NAMEDTUPLE}
 )
-"""The rules of nodes that are read and built without their rule; and all mappings."""
-MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
+"""The rules of nodes that are read and built without their rule."""
+_OWN_KINDS: Final[dict[type, str]] = {
+    dict: "dict",
+    defaultdict: "defaultdict",
+    OrderedDict: "OrderedDict",
+}
+"""The mappings that are read or built in a way of their own."""
+MAPPINGS: Final = (*_OWN_KINDS.values(), "mapping")
 """The kinds of mappings."""
 
 
@@ -77,15 +71,16 @@ class Part:
 
     Attributes:
         kind: How the node is read: `list`, `tuple`, `None`, `dict`, `defaultdict`,
-            `OrderedDict`, `namedtuple`, `record` (attributes), `shaped`
-            (attributes that the node tells), `custom` (two functions), `keyed` (two
-            functions, which give keys as well) or `called` (the rule itself).
+            `OrderedDict`, `mapping` (any other dict), `namedtuple`, `record`
+            (attributes), `shaped` (attributes that the node tells), `custom` (two
+            functions of the user) or `called` (the rule itself).
         rule: The rule of the node.
         cls: The class that a node must have.
         aux: Its aux data, None where it varies.
         shape: The shape of a `shaped` node, None for all others.
         runs: Its children, equal neighbours together.
         arity: The number of its children.
+        key_objects: Its keys, if a function of the user gives them, else None.
         varies: Whether its aux data is read anew each time.
         leaves: How many leaves are below it.
         weight: How much text it takes.
@@ -109,6 +104,9 @@ class Part:
         self.cls: type = rule.class_of(aux)
         self.aux: Any = None if varies else aux
         self.shape: Any = aux.fields if kind == "shaped" else None
+        self.key_objects: Any = None
+        if kind == "custom" and not varies:
+            self.key_objects = aux[1]
         self.runs = runs
         self.arity = sum(count for _, count in runs)
         self.varies = varies
@@ -160,7 +158,11 @@ class Plan(NamedTuple):
 
 def is_loop(part: Part | None, count: int) -> bool:
     """Return whether a run is a loop, rather than the same text again and again."""
-    return part is not None and count > 1 and part.weight * count > UNROLLED
+    return (
+        part is not None
+        and count > 1
+        and part.weight * count > settings.max_unrolled_lines
+    )
 
 
 def _kind_of(rule: nodes.Rule, aux: Any) -> str:
@@ -170,9 +172,14 @@ def _kind_of(rule: nodes.Rule, aux: Any) -> str:
     if isinstance(form, nodes.Shaped):
         return "shaped"
     if isinstance(form, nodes.Functions):
-        return "custom" if aux[1] is None else "keyed"
-    if rule in _WITHOUT_RULE or isinstance(rule, MappingRule):
-        return rule.name.partition(" ")[0]
+        return "custom"
+    if rule in _WITHOUT_RULE:
+        return rule.name
+    if rule.cls in _OWN_KINDS and isinstance(rule, MappingRule):
+        return _OWN_KINDS[rule.cls]
+    has_only_items = type(rule).rest is nodes.Rule.rest
+    if has_only_items and isinstance(rule, MappingRule):
+        return "mapping"
     return "called"
 
 
@@ -190,15 +197,14 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
     try:
         if kind == "shaped":
             return kind, (aux.fields, exact_key(aux.values))
-        if kind == "defaultdict":  # the order follows from the keys
-            return kind, exact_key((aux[0].inserted, aux[1]))
-        if kind in MAPPINGS:
-            return kind, exact_key(aux.inserted)
+        if isinstance(rule, MappingRule):  # the order follows from the keys
+            return kind, exact_key((rule.keys_in(aux).inserted, rule.rest_in(aux)))
         return kind, exact_key(aux)
     except (NotInertError, RecursionError):
         if kind == "shaped":
             return kind, _Varies((_Varies, aux.fields))
-        if kind not in ("record", "custom"):
+        has_keys = kind == "custom" and aux[1] is not None
+        if has_keys or kind not in ("record", "custom"):
             kind = "called"
         return kind, _Varies((_Varies, rule.class_of(aux)))
 
@@ -231,7 +237,7 @@ def make_plan(code: Code) -> Plan | None:
         >>> [part.kind for part in make_plan(treedef._code).parts]
         ['tuple', 'list', 'dict']
     """
-    if not 0 < len(code) <= _MAX_ENTRIES:
+    if not 0 < len(code) <= settings.max_planned_nodes:
         return None
     parts: dict[Hashable, Part] = {}
     stack: list[Part | None] = []
@@ -250,9 +256,9 @@ def make_plan(code: Code) -> Plan | None:
         part = parts.get(key)
         if part is None:
             part = Part(kind, rule, aux, runs, varies=varies)
-            if part.depth > _MAX_DEPTH or part.loops > _MAX_LOOPS:
+            if part.depth > settings.max_depth or part.loops > settings.max_loops:
                 return None
-            if part.weight > _MAX_WEIGHT:
+            if part.weight > settings.max_lines:
                 return None
             parts[key] = part
         stack.append(part)

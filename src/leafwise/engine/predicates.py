@@ -38,8 +38,8 @@ class ResumableReader(Reader):
 
     With a predicate, the tree may have just this structure, whatever the answers: a
     leaf is what the predicate says is one, or what has the type of one; of a node it
-    must say no. The function notes which question it is at: `at` is twice its number,
-    and one more once the answer was no, which is how a question about a node is passed.
+    must say no. The function notes at which question it is: `question` is twice its
+    number, and one more once the answer was no, which is how it gets past a node.
 
     Args:
         plan: The plan.
@@ -51,30 +51,30 @@ class ResumableReader(Reader):
         >>> plan = make_plan(lw.tree_structure([1])._code)
         >>> print(flatten_text(plan, asks=True))
         def flatten(tree, ask):
-            at, before, rest, calls = -1, 0, (), ()
+            question, questions_before, leaves_left, calls = -1, 0, (), ()
             try:
-                at = 0
-                if ask(tree): raise Missed
-                at = 1
-                if type(tree) is not C1: raise Missed
+                question = 0
+                if ask(tree): raise OtherStructure
+                question = 1
+                if type(tree) is not C1: raise OtherStructure
                 leaf1, = tree
-                at = 2
-                if not ask(leaf1) and type(leaf1) is not T and type(leaf1) not in leaf_types: raise Missed
+                question = 2
+                if not ask(leaf1) and type(leaf1) is not T and type(leaf1) not in leaf_types: raise OtherStructure
                 leaves = [leaf1]
                 return leaves, TREEDEF
             except Exception as error:
-                index = before - length_hint(rest)
-                answers = answers_of(error, at, index, calls)
+                offset = questions_before - length_hint(leaves_left)
+                answers = answers_of(error, question, offset, calls)
                 if answers is None: raise
             return resume_walk(tree, calls, ask, answers)
         <BLANKLINE>
     """  # noqa: E501  # generated lines are not wrapped
 
-    _refusal = "raise Missed"
+    _refusal = "raise OtherStructure"
 
     def __init__(self, plan: Plan, *, asks: bool) -> None:
         super().__init__(plan)
-        self.tools["Missed"] = _Missed
+        self.tools["OtherStructure"] = _OtherStructureError
         self.tools["length_hint"] = length_hint
         self._asks = asks
         self._records = plan.root.calls_user
@@ -87,7 +87,9 @@ class ResumableReader(Reader):
         is_leaf = list(_leaf_marks(self._plan.root)) if self._asks else []
         self.tools["answers_of"] = partial(_answers_of, is_leaf)
         with self.block(f"def flatten(tree, {ask}):"):
-            self.add(f"at, before, rest, calls = -1, 0, (), {calls}")
+            self.add(
+                f"question, questions_before, leaves_left, calls = -1, 0, (), {calls}"
+            )
             with self.block("try:"):
                 self._write_body()
             self.add(*_HAND_OVER)
@@ -101,12 +103,12 @@ class ResumableReader(Reader):
             return
         number = self._questions
         self._questions += 1
-        self.add(f"at = {2 * number}")
+        self.add(f"question = {2 * number}")
         if part is None:
             self._ask_leaf(var)
         else:
             self._refuse_if(f"ask({var})")
-            self.add(f"at = {2 * number + 1}")
+            self.add(f"question = {2 * number + 1}")
 
     def _ask_leaf(self, leaf: str) -> None:
         is_node = f"type({leaf}) is not T and type({leaf}) not in leaf_types"
@@ -117,13 +119,13 @@ class ResumableReader(Reader):
             return
         self._questions += count
         leaf = self.fresh("leaf")
-        self.add(f"at, rest = {2 * self._questions - 2}, iter({items})")
-        with self.block(f"for {leaf} in rest:"):
+        self.add(f"question, leaves_left = {2 * self._questions - 2}, iter({items})")
+        with self.block(f"for {leaf} in leaves_left:"):
             self._ask_leaf(leaf)
 
     def _end_questions(self) -> None:
         if self._asks:
-            self.add("at = -1", f"before += {self._questions}")
+            self.add("question = -1", f"questions_before += {self._questions}")
         self._questions = 0
 
     def _record(self, value: str) -> None:
@@ -149,22 +151,22 @@ def _leaf_marks(part: Part) -> Iterator[bool]:
 
 _HAND_OVER: Final = (
     "except Exception as error:",
-    "    index = before - length_hint(rest)",
-    "    answers = answers_of(error, at, index, calls)",
+    "    offset = questions_before - length_hint(leaves_left)",
+    "    answers = answers_of(error, question, offset, calls)",
     "    if answers is None: raise",
     "return resume_walk(tree, calls, ask, answers)",
 )
 
 
-class _Missed(Exception):
+class _OtherStructureError(Exception):
     """A tree has another structure than the function that reads it."""
 
 
 def _answers_of(
     is_leaf: list[bool],
     error: Exception,
-    at: int,
-    before: int,
+    question: int,
+    offset: int,
     calls: Any,
 ) -> list[Any] | None:
     """Return what a predicate answered, until a generated function had to give up.
@@ -175,31 +177,31 @@ def _answers_of(
     Args:
         is_leaf: For each node and leaf of the structure whether it is a leaf.
         error: What was raised.
-        at: Twice the number of the question that was asked last, and one more once the
-            answer was no.
-        before: What is to be added to the number of the question.
+        question: Twice the number of the question that was asked last, and one more
+            once the answer was no.
+        offset: What is to be added to the number of the question.
         calls: The calls of flatten functions so far, as `flatten` of the walk has them.
 
     Returns:
         The answers; the last is the error, if the predicate raised it. None if the
         error is somebody else's.
     """
-    number, is_answered = divmod(at, 2)
-    number += before
-    if type(error) is not _Missed and not is_answered:
+    number, is_answered = divmod(question, 2)
+    number += offset
+    if type(error) is not _OtherStructureError and not is_answered:
         return [*is_leaf[:number], error]
     if len(calls) % 2:  # it was called, and has not returned
         failed = Failed()
         failed.__cause__ = error
         calls.append(failed)
-    elif not isinstance(error, (*FAILURES, _Missed)):
+    elif not isinstance(error, (*FAILURES, _OtherStructureError)):
         return None
     if number < 0:
         return []
     return [*is_leaf[:number], is_leaf[number] is bool(is_answered)]
 
 
-def replayed(answers: list[Any], ask: Any) -> Callable[[Any], Any]:
+def predicate_of_answers(answers: list[Any], ask: Any) -> Callable[[Any], Any]:
     """Return a predicate that takes answers from a list, last first, then asks."""
 
     def answer(node: Any) -> Any:

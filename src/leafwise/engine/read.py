@@ -8,15 +8,9 @@ from typing import Any, Final
 
 from ..core.codec import SCALARS
 from .plan import Part, Plan, is_exactly, is_loop
-from .text import SPREAD, Text, targets, tuple_of
+from .settings import settings
+from .text import Text, targets, tuple_of
 
-
-FEW_LEAVES: Final = 128
-"""The most leaves whose types are compared one by one."""
-_FEW: Final = 12
-"""The most children that get names by unpacking their sequence."""
-_FEW_KEYS: Final = 32
-"""The most keys that are compared one by one."""
 
 FAILURES: Final = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
 """What reading a tree of another structure raises, or one for which the stack is short.
@@ -133,13 +127,13 @@ class Reader(Text):
     def _flush(self) -> None:
         """Write what waits to be collected."""
         leaves = self._waiting["leaves"]
-        if not self._is_started and len(leaves) <= FEW_LEAVES:
+        if not self._is_started and len(leaves) <= settings.max_leaf_checks:
             self._named_leaves = [name for name in leaves if name.isidentifier()]
         for name, items in self._waiting.items():
             if not self._is_started:
                 if name == "leaves" or self._plan.varying:
                     self.add(f"{name} = {_list_of(items)}")
-            elif len(items) < SPREAD and all(map(str.isidentifier, items)):
+            elif len(items) < settings.min_spread and all(map(str.isidentifier, items)):
                 self.add(*[f"{name}.append({item})" for item in items])
             else:
                 self.add(f"{name} += {tuple_of(items)}")
@@ -180,7 +174,7 @@ class Reader(Text):
             self._refuse_if(f"{var} is not None")
             return
         self._refuse_if(f"type({var}) is not {self.name(part.cls)}")
-        if not self._is_exact and part.kind in ("defaultdict", "keyed", "called"):
+        if not self._is_exact and _is_matched(part):
             self._matched(part, var)
         else:
             self._KINDS[part.kind](self, part, var)
@@ -192,7 +186,7 @@ class Reader(Text):
     def _sequence(self, part: Part, var: str, varying: Sequence[str] = ()) -> None:
         """Read the children in a sequence: into names, or from a copy of it."""
         has_loop = any(is_loop(child, count) for child, count in part.runs)
-        if 0 < part.arity <= _FEW and not has_loop:
+        if 0 < part.arity <= settings.max_unpacked and not has_loop:
             names = self._child_names(part)
             self.add(f"{targets(names)} = {var}")
             self._named_children(part, names, varying)
@@ -250,7 +244,7 @@ class Reader(Text):
             run = items if count == part.arity else f"{items}[{start}:{end}]"
             if is_loop(child, count):
                 steps.append((self._loop, child, run))
-            elif child is None and count >= SPREAD:
+            elif child is None and count >= settings.min_spread:
                 steps.append((self._leaves, count, run))
             else:
                 for index in range(start, end):
@@ -288,8 +282,9 @@ class Reader(Text):
         their order come from a copy, which is made in one step.
         """
         ordered = part.keys.ordered
-        is_short = part.arity <= _FEW_KEYS
-        by_order = ordered is part.keys.inserted and part.kind != "OrderedDict"
+        is_short = part.arity <= settings.max_key_checks
+        has_order = part.kind in ("dict", "defaultdict")
+        by_order = has_order and ordered is part.keys.inserted
         if self._is_exact:
             if by_order and not is_short and part.kind == "dict":
                 var = self.assign(f"copy_dict({var})", "copy")
@@ -325,10 +320,10 @@ class Reader(Text):
             return
         condition = ""
         key_list = f"[*{var}]"
-        if len(keys) <= _FEW_KEYS:
+        if len(keys) <= settings.max_key_checks:
             names = [self.fresh("key") for _ in keys]
             self.add(f"{targets(names)} = {var}")
-            if len(keys) <= SPREAD:
+            if len(keys) <= settings.min_spread:
                 self._refuse_if(" or ".join(map(self._differs, names, keys)))
                 return
             key_list = f"[{', '.join(names)}]"
@@ -413,9 +408,9 @@ class Reader(Text):
         unusual = [f"type({items}) is not tuple and type({items}) is not list"]
         unpacked = f"{items}, {aux}"
         keys_differ = f"{keys} is not None"
-        if part.kind == "keyed":
+        if part.key_objects is not None:
             unpacked += f", {keys}"
-            keys_differ = f"not is_exactly({keys}, {self.name(part.aux[1])})"
+            keys_differ = f"not is_exactly({keys}, {self.name(part.key_objects)})"
             unusual += [f"len({items}) != {part.arity}", f"type({keys}) is not tuple"]
             unusual.append(f"len({keys}) != {part.arity}")
             for index, key in enumerate(_usual_keys(part)):
@@ -470,13 +465,18 @@ class Reader(Text):
         "namedtuple": _sequence,
         "dict": _mapping,
         "OrderedDict": _mapping,
+        "mapping": _mapping,
         "defaultdict": _defaultdict,
         "record": _record_node,
         "shaped": _shaped_node,
         "custom": _custom,
-        "keyed": _custom,
         "called": _called,
     }
+
+
+def _is_matched(part: Part) -> bool:
+    """Return whether `flatten_up_to` leaves a node to its rule."""
+    return part.kind in ("defaultdict", "called") or part.key_objects is not None
 
 
 def _prefix(child: Part | None) -> str:
@@ -494,7 +494,7 @@ def _list_of(items: list[str]) -> str:
 def _usual_keys(part: Part) -> Any:
     """Return the keys that a flatten function returns, most probably."""
     checked = part.rule.form.checked
-    keys = part.aux[1]
+    keys = part.key_objects
     entries = tuple([getattr(key, "entry", key) for key in keys])
     for candidates in (entries, keys):
         _, (_, checked_keys) = checked(((None,) * part.arity, None, candidates))

@@ -14,12 +14,12 @@ from typing import Any
 from .._runtime import is_permanent
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
-from ..core.treedef import PyTreeDef
+from ..core.treedef import PyTreeDef, code_of, mode_of, set_runner
 from ..core.walk import Runner, reference
 from .build import Builder
 from .plan import Plan
 from .predicates import flatten_text
-from .read import FEW_LEAVES, Reader
+from .read import Reader
 from .settings import settings
 
 
@@ -101,14 +101,14 @@ class Structure(Runner):
             "ALIKE": types[0] if len(set(types)) == 1 else None,
             "T": max(set(leaf_types), key=leaf_types.count, default=_NoLeaf),
         }
-        if len(types) <= FEW_LEAVES:
+        if len(types) <= settings.max_leaf_checks:
             for number, leaf_type in enumerate(types, start=1):
                 values[f"T{number}"] = leaf_type
         if self.plan.varying:
             values["treedef_with"] = self._treedef_maker(treedef)
         else:
             # All trees of this structure share one treedef for each mode.
-            values["TREEDEF"] = self._treedefs.setdefault(treedef._mode, treedef)
+            values["TREEDEF"] = self._treedefs.setdefault(mode_of(treedef), treedef)
 
         # The interpreter specializes a code object for the globals that it meets, so
         # each function needs its own copy of the code.
@@ -119,9 +119,9 @@ class Structure(Runner):
     def _treedef_maker(self, treedef: PyTreeDef) -> Callable[[list[Any]], PyTreeDef]:
         """Return a function that makes a treedef from the aux data that varies."""
         positions = self.plan.varying
-        count = treedef._count
-        mode = treedef._mode
-        template = list(treedef._code)
+        count = treedef.num_leaves
+        mode = mode_of(treedef)
+        template = list(code_of(treedef))
         for index in positions:  # keep no aux data of the first tree alive
             run, rule, arity, _ = template[index]
             template[index] = (run, rule, arity, None)
@@ -132,7 +132,7 @@ class Structure(Runner):
                 run, rule, arity, _ = code[index]
                 code[index] = (run, rule, arity, aux)
             new_treedef = PyTreeDef._make(tuple(code), count, mode)
-            new_treedef._runner = self
+            set_runner(new_treedef, self)
             return new_treedef
 
         return treedef_with

@@ -16,14 +16,7 @@ from typing import Any, Final
 
 from .._runtime import late_imports
 from .._text import short_repr
-
-
-_MAX_FILES: Final = 2_000
-"""Generated functions whose lines are kept for tracebacks."""
-_MAX_WORD: Final = 64
-"""The length of the longest string that is written out."""
-SPREAD: Final = 4
-"""From so many items on, one operation on all takes less time than one on each."""
+from .settings import settings
 
 
 _files: Final[dict[str, None]] = {}
@@ -66,7 +59,11 @@ class Text:
     def literal(self, value: Any) -> str:
         """Return what to write for an object that is not compared by identity."""
         is_written = type(value) is int and value.bit_length() < 64
-        if type(value) is str and len(value) <= _MAX_WORD and value.isascii():
+        if (
+            type(value) is str
+            and len(value) <= settings.max_literal_length
+            and value.isascii()
+        ):
             is_word = value.replace("_", "a").isalnum()
             is_written = is_word and sys.intern(value) is value
         return repr(value) if is_written else self.name(value)
@@ -119,7 +116,7 @@ class Text:
         # There is no `__name__`, since torch's compiler would import that module.
         namespace = {**self.tools, **self.values}
         exec(compile(source, file, "exec", dont_inherit=True), namespace)
-        if len(_files) >= _MAX_FILES:
+        if len(_files) >= settings.max_files:
             forget_files()
         _files[file] = None
         linecache.cache[file] = (len(source), None, source.splitlines(True), file)

@@ -17,9 +17,11 @@ determined is an error, never an answer. `arrays` compares arrays.
 
 from __future__ import annotations
 
+import builtins
 import enum
 import functools
 import math
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from operator import and_
@@ -381,6 +383,9 @@ _CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] =
     frozenset.__eq__: (set, _sets),
 }
 """By `==`: the family of the containers with it, and how their items are paired."""
+
+if sys.version_info >= (3, 15):
+    _CONTAINERS[builtins.frozendict.__eq__] = (dict, _mappings)
 
 
 def field_names(cls: type) -> list[str] | None:

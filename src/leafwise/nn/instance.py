@@ -38,8 +38,9 @@ from ..core.codec import (
     write_aux,
 )
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import BoundRule, Brackets, Rule, Shaped
+from ..core.node import Attributes, BoundRule, Rule, Shaped
 from ..core.registry import current
+from ..core.words import WORDS, Brackets, Words
 from ..equality import exact
 from ..fields import Kind, Marked, kind_in
 from .checks import (
@@ -851,7 +852,6 @@ class ObjectRule(BoundRule):
     """
 
     cls: Any
-    unflatten_into: Any
 
     def __init__(
         self,
@@ -869,7 +869,7 @@ class ObjectRule(BoundRule):
             cls,
             flatten=flatten,
             unflatten=unflatten,
-            unflatten_into=fill,
+            fill=fill,
             **given,
         )
 
@@ -877,11 +877,11 @@ class ObjectRule(BoundRule):
         """Return the key of each child."""
         return aux.fields.keys
 
-    def same_aux(self, a: Any, b: Any) -> bool:
+    def same(self, a: Any, b: Any) -> bool:
         """Return whether two objects have the same static part."""
         return same_statics(a, b)
 
-    def hash_aux(self, aux: Statics) -> int:
+    def hash(self, aux: Statics) -> int:
         """Return a hash of the static part."""
         return hash(aux)
 
@@ -889,22 +889,23 @@ class ObjectRule(BoundRule):
         """Return what two static parts are compared by."""
         return [*aux.fields.signature[1:]], aux.seen
 
-    def brackets(self, aux: Statics, _arity: int) -> Brackets:
-        """Return the text around the children."""
+
+def _data(_rule: ObjectRule, aux: Statics) -> dict[Any, Any]:
+    return {part_of(name): value for name, value in aux}
+
+
+def _brackets(rule: ObjectRule, aux: Statics, _arity: int) -> Brackets:
+    labels = None
+    if not rule.cls._leafwise_has_items:
         labels = [f"{child}=" for child in aux.fields.data]
-        return (
-            f"CustomNode({self.cls.__name__}[{aux}], [",
-            None if self.cls._leafwise_has_items else labels,
-            "])",
-        )
+    return f"CustomNode({rule.cls.__name__}[{aux}], [", labels, "])"
 
-    def node_data(self, aux: Statics) -> Any:
-        """Return the static part as a dict."""
-        return {part_of(name): value for name, value in aux}
 
-    def describe(self, aux: Statics, _arity: int) -> str:
-        """Describe an object in words."""
-        return f"{self.cls.__qualname__} with {aux.describe()}"
+def _description(rule: ObjectRule, aux: Statics, _arity: int) -> str:
+    return f"{rule.cls.__qualname__} with {aux.describe()}"
+
+
+WORDS[ObjectRule] = Words(data=_data, brackets=_brackets, description=_description)
 
 
 def object_rule(cls: Any, **given: Any) -> Rule:
@@ -922,14 +923,17 @@ def object_rule(cls: Any, **given: Any) -> Rule:
         set_statics(node, aux)
         return node
 
+    own_flatten = flatten_unchecked if is_unchecked(cls) else flatten
+    if cls._leafwise_has_items:
+        return ObjectRule(cls, own_flatten, fill, **given)
+
+    def static_names(node: Any) -> Sequence[str]:
+        static: Sequence[str] = own_flatten(node)[1].fields.static
+        return static
+
     form = Shaped("_leafwise_fields", object.__new__, put_table, put_fields, Statics)
-    return ObjectRule(
-        cls,
-        flatten_unchecked if is_unchecked(cls) else flatten,
-        fill,
-        form=None if cls._leafwise_has_items else form,
-        **given,
-    )
+    attributes = Attributes(static_names=static_names)
+    return ObjectRule(cls, own_flatten, fill, form=form, attributes=attributes, **given)
 
 
 def write_statics(aux: Statics, writer: Writer) -> Any:

@@ -39,7 +39,8 @@ from .._text import (
 from ..core.context import Context, context_of
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule
+from ..core.node import Rule, items_by_key
+from ..core.register import ItemsRule
 from ..core.registry import GLOBAL
 from ..equality import arrays, exact
 from ..equality.arrays import Criteria, UndecidedError, is_array
@@ -55,7 +56,7 @@ from ..equality.leaves import (
 from ..errors import EditError
 from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
 from .edit import Delete, Edit, Insert, Move, Set, rebuild
-from .select import DEPTH_IN_DOUBT, check_cycles, keys_of, selector, static_names
+from .select import DEPTH_IN_DOUBT, check_cycles, keys_of, selector
 
 
 Tree = TypeVar("Tree")
@@ -931,10 +932,12 @@ class _Comparing:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
             return "type", ()
-        if not (rule.is_mapping or rule.is_sequence):
+        if rule.item_key is None:
             return self.nodes(a, b, rule)
         rests = rule.rest(a), rule.rest(b)
-        if rests[0] is not rests[1] and not rule.same_rest(*rests):
+        # What is in containers of other libraries beside their items does not count.
+        counts = rests[0] is not rests[1] and not isinstance(rule, ItemsRule)
+        if counts and not exact.same(*rests):
             return "aux", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule)
@@ -950,12 +953,11 @@ class _Comparing:
         keys = tuple(mine), tuple(others)
         if mine.keys() == others.keys():
             is_same = keys[0] == keys[1] and {str}.issuperset(map(type, keys[0]))
-            is_same = is_same or rule.same_aux(rule.flatten(a)[1], rule.flatten(b)[1])
+            is_same = is_same or rule.same(rule.flatten(a)[1], rule.flatten(b)[1])
         else:
             kept = [key for key in mine if key in others]
             is_same = kept == [key for key in others if key in mine] or all(
-                exact.same(rule.order_keys(some), rule.order_keys(some[::-1]))
-                for some in keys
+                exact.same(rule.order(some), rule.order(some[::-1])) for some in keys
             )
         if not is_same:
             return "aux", ()
@@ -1044,10 +1046,10 @@ class _Comparing:
             return ("type" if isinstance(a, tuple) else "aux"), ()
         pairs = zip(keys, mine, others, strict=True)
         rows = [(*row, "", None) for row in pairs if not self.same_at_sight(*row[1:])]
-        if rule.same_aux(aux, other_aux):
+        if rule.same(aux, other_aux):
             return "", rows
-        names = static_names(a, rule)
-        if not names or names != static_names(b, rule):
+        names = rule.attributes.static_names(a)
+        if not names or names != rule.attributes.static_names(b):
             return "aux", ()
         statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
         changes = [
@@ -1484,14 +1486,14 @@ def _read(tree: Any, pointer: Any, context: Context) -> tuple[KeyPath, Any]:
         if node is MISSING:
             raise EditError(f"no value at {where}", path=path)
         rule = context.rule_of(node, path)
-        if rule is None or not (rule.is_mapping or rule.is_sequence):
+        if rule is None or rule.item_key is None:
             raise EditError(
                 f"{short_repr(token)} goes into {short_repr(node)} "
                 f"({type(node).__name__}), which has "
                 f"no members, at {where}",
                 path=path,
             )
-        entries = rule.entries(node)
+        entries = items_by_key(rule, node)
         key: Any = DictKey(token)
         if rule.is_sequence:
             if token != "-" and not re.fullmatch("0|[1-9][0-9]*", token):

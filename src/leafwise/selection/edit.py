@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from .._hooks import Displayable
 from .._records import MISSING
+from ..core.builtins import ContainerRule
 from ..core.context import Context, context_of, path_of, plain_context
 from ..core.keypath import KeyPath, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule, Shaped
+from ..core.node import Rule, Shaped, items_by_key, with_items
 from ..core.registry import GLOBAL, lookup
 from ..errors import EditError, PathError
 from ..fields import Kind, Marked
@@ -147,8 +148,8 @@ class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
             Exception: What the validation of a class raises, with a note of the path.
         """
         for place, rule, changed in self.values():
-            validate_edit: Any = rule.validate_edit
-            call_at(validate_edit, (place.value, changed), place)
+            validate: Any = rule.attributes.validate
+            call_at(validate, (place.value, changed), place)
 
 
 def edited(tree: Tree, edits: Edits, context: Context) -> Tree:
@@ -232,7 +233,7 @@ def rebuild(
         for key in keys:
             below = step.below.get(key)
             if below is None:
-                node, reads = step.node, step.rule.reads_items
+                node, reads = step.node, isinstance(step.rule, ContainerRule)
                 child = node[key.entry] if reads else read(key, node, context.view)
                 rule = rules.get(type(child)) or resolve(type(child))
                 below = _Step((step.link, key), child, rule, step, {}, [])
@@ -260,7 +261,7 @@ def rebuild(
                 made = call_at(changed_node, (link, node, rule, flat), step)
                 break
             made[key.entry] = edit.value
-        if record is not None and rule.validate_edit is not None:
+        if record is not None and rule.attributes.validate is not None:
             record.add(link, node, made, rule, flat)
         if above is not None:
             above.edits.append((link[1], Set(made)))
@@ -392,14 +393,21 @@ def _changed_object(
     children, aux = rule.flatten(node)
     children = [*children]
     places = {key: n for n, key in enumerate(rule.keys(aux, len(children)))}
+    static_names = () if has_kinds(node) else rule.attributes.static_names(node)
+    statics: dict[str, Any] = {}
     rest: list[tuple[Any, Edit]] = []
     for key, edit in edits:
         if type(edit) is Set and key in places:
             children[places[key]] = edit.value
+        elif type(edit) is Set and key.entry in static_names:
+            statics[key.name] = edit.value
         else:
             rest.append((key, edit))
+    if statics and rule.attributes.with_static is not None:
+        aux = rule.attributes.with_static(aux, statics)
     made = rule.unflatten(aux, children)
-    extras = None if rule.extras is None else rule.extras(made)
+    extras_of = rule.attributes.extras
+    extras = None if extras_of is None else extras_of(made)
     refusal = (
         f"the {type(node).__name__} at {{where}} has a fixed number of children: they "
         "can "
@@ -431,8 +439,6 @@ def _changed_object(
             drop(store, old)
             if type(edit) is Rename:
                 put(store, new, value)
-        elif type(edit) is Set and not is_item and not has_kinds(node):
-            object.__setattr__(made, old, edit.value)  # a static field
         else:
             put(store, new, edit.value)
     return made
@@ -464,8 +470,8 @@ def item_key(node: Any, rule: Rule) -> type | None:
 
 def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
     """Return the items of a mapping or sequence by key or position, as it has them."""
-    if rule.is_mapping or rule.is_sequence:
-        return rule.entries(node)
+    if rule.item_key is not None:
+        return items_by_key(rule, node)
     return dict(node) if isinstance(node, Mapping) else dict(enumerate(node))
 
 
@@ -494,8 +500,8 @@ def remade(
     has_keys = not is_table or all(map(is_, entries, old))
     if len(old) == len(entries) and has_values and has_keys:
         return node
-    if rule.is_mapping or rule.is_sequence:
-        return rule.remade(node, entries)
+    if rule.item_key is not None:
+        return with_items(rule, node, entries)
     made, data = copy.copy(node), set()
     for other in others:
         known, is_ours = lookup(type(other)), has_kinds(other)

@@ -56,7 +56,6 @@ from .select import (
     children_of,
     keys_of,
     selector,
-    static_names,
     with_article,
 )
 
@@ -350,7 +349,7 @@ class _Merging:
         if rule is other and keys_of(below, rule) == keys_of(above, rule):
             mine, theirs = children_of(below, rule), children_of(above, rule)
             aux, other_aux = rule.flatten(below)[1], rule.flatten(above)[1]
-            if spot.conflict != "base" and not rule.same_aux(aux, other_aux):
+            if spot.conflict != "base" and not rule.same(aux, other_aux):
                 if spot.conflict == "error":
                     return self.chosen(spot, below, above, fits=True)
                 node = call_at(rule.unflatten, (other_aux, [*mine.values()]), spot)
@@ -363,7 +362,7 @@ class _Merging:
         pairs = [(key, key) for key in {**mine, **theirs}]
         made = yield from self.children(spot, mine, theirs, pairs, lambda key, _: key)
         node, edits = _with_values(spot, node, rule, mine, made)
-        if node is not below and rule.validate_edit is not None:
+        if node is not below and rule.attributes.validate is not None:
             self.record.add(_link(spot.path), below, node, rule, edits)
         return node
 
@@ -437,7 +436,7 @@ class _Merging:
             EditError: A name is no field, and no rule decides.
         """
         other: Any = self.resolve(type(above))
-        if rule is other and rule.extras is not None:
+        if rule is other and rule.attributes.extras is not None:
             found = fields_of(above, other)
         elif item_key(above, other) is DictKey:
             names = entries_of(above, other).items()
@@ -447,7 +446,9 @@ class _Merging:
         unknown = [key.name for key in found if key not in known]
         if unknown and spot.join in ("left", "inner"):
             return {key: value for key, value in found.items() if key in known}
-        if unknown and (rule.extras is None or rule.extras(below) is None):
+        if unknown and (
+            rule.attributes.extras is None or rule.attributes.extras(below) is None
+        ):
             if spot.decides:
                 return None
             name, near = (
@@ -540,5 +541,5 @@ def fields_of(node: Any, rule: Rule) -> dict[Any, Any]:
     children = children_of(node, rule)
     if any(type(key) is not GetAttrKey for key in children):
         return {}
-    names = static_names(node, rule)
+    names = rule.attributes.static_names(node)
     return {**children, **{GetAttrKey(name): getattr(node, name) for name in names}}

@@ -41,10 +41,11 @@ from .._text import (
     safe_str,
     short_repr,
 )
+from ..core.builtins import ContainerRule, MappingRule, SequenceRule
 from ..core.context import Context, path_of, plain_context, stopping_context
 from ..core.keypath import KeyPath, keystr, parse_literal
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from ..core.node import Fields, Rule, Shaped
+from ..core.node import Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
@@ -395,17 +396,6 @@ def check_cycles(trees: list[Any], context: Context) -> None:
 # --------------------------------------------------------------- children of a node
 
 
-def static_names(node: Any, rule: Rule) -> Sequence[str]:
-    """Return the names of the static fields of a node, as far as they are known."""
-    form = rule.form
-    if isinstance(form, Fields):
-        return form.meta
-    if isinstance(form, Shaped):
-        static: Sequence[str] = rule.flatten(node)[1].fields.static
-        return static
-    return ()
-
-
 def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
     """Return the keys of a node's children."""
     children, aux = rule.flatten(node)
@@ -420,6 +410,19 @@ def children_of(node: Any, rule: Rule) -> dict[Any, Any]:
     return dict(zip(rule.keys(aux, len(children)), children, strict=True))
 
 
+def fields_of(node: Any, rule: Rule) -> dict[GetAttrKey, Any]:
+    """Return children and static attributes of an object by key.
+
+    There are none if its children have other keys than names of attributes.
+    """
+    fields = children_of(node, rule)
+    if any(type(key) is not GetAttrKey for key in fields):
+        return {}
+    for name in rule.attributes.static_names(node):
+        fields[GetAttrKey(name)] = getattr(node, name)
+    return fields
+
+
 def has_kinds(node: Any) -> bool:
     """Return whether an object knows which of its attributes or items are data."""
     return hasattr(node, "_leafwise_fields")
@@ -428,9 +431,14 @@ def has_kinds(node: Any) -> bool:
 def _linked(node: Any, rule: Rule) -> Iterable[tuple[Any, Any]]:
     """Return the children of a node, each after its key in a linked list."""
     children, aux = rule.flatten(node)
-    keys = (rule.bare_keys if rule.reads_items else rule.keys)(aux, len(children))
-    if rule.reads_items and rule.is_mapping:
-        keys = [key if type(key) is str else DictKey(key) for key in keys]
+    keys: Iterable[Any]
+    if isinstance(rule, MappingRule):
+        ordered = rule.keys_in(aux).ordered
+        keys = [key if type(key) is str else DictKey(key) for key in ordered]
+    elif isinstance(rule, SequenceRule):
+        keys = range(len(children))
+    else:
+        keys = rule.keys(aux, len(children))
     return zip(keys, children, strict=True)
 
 
@@ -473,7 +481,7 @@ def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
         name = step.key if step.is_direct and context.stop is None else None
         for link, node in places:
             rule = rules.get(type(node)) if name is not None else None
-            if rule is None or not (rule.reads_items and rule.is_mapping):
+            if not isinstance(rule, MappingRule):
                 below += [((link, key), x) for key, x in _one_step(node, step, context)]
             elif name in node:
                 below.append(((link, name), node[name]))
@@ -487,7 +495,7 @@ def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
     if rule is None:
         return []
     is_any_item = step.test is _any_item and step.having is None
-    if step.test is _any or (is_any_item and rule.reads_items):
+    if step.test is _any or (is_any_item and isinstance(rule, ContainerRule)):
         return [*_linked(node, rule)]
     rows = _children(node, _linked(node, rule))
     found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
@@ -495,7 +503,8 @@ def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
         wanted = step.name, DictKey(step.name)  # not the number with these digits
         found = [pair for pair in found if pair[0] in wanted]
     if not found and step.key is not None:
-        names = [name for name in static_names(node, rule) if name == step.name]
+        static_names = rule.attributes.static_names(node)
+        names = [name for name in static_names if name == step.name]
         statics: list[Any] = [(GetAttrKey(name), getattr(node, name)) for name in names]
         if has_kinds(node) and isinstance(node, Mapping):
             statics += [(DictKey(key), value) for key, value in node.items()]
@@ -549,7 +558,7 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
         if depth == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
         stay, moves, name = table(states)
-        by_name = name is not None and rule.reads_items and rule.is_mapping
+        by_name = name is not None and isinstance(rule, MappingRule)
         if by_name and leaf_types.issuperset(map(type, node.values())):
             after = opened((*stay, moves[0][1]))
             if name in node and end in after:
@@ -902,8 +911,10 @@ def no_match(what: Selector, start: Place, context: Context) -> PathError:
         place, done = found[0], done + 1
     node, where = place.value, (context.root + place.path).where()
     rule = context.rule_of(node)
-    keys = [] if rule is None else [safe_str(key) for key in keys_of(node, rule)]
-    keys += [] if rule is None else [f".{name}" for name in static_names(node, rule)]
+    keys: list[str] = []
+    if rule is not None:
+        keys += [safe_str(key) for key in keys_of(node, rule)]
+        keys += [f".{name}" for name in rule.attributes.static_names(node)]
     if type(node) is list and all(type(x) is dict and "name" in x for x in node):
         keys = [f"[name={short_repr(item['name'])}]" for item in node]
     if rule is None:

@@ -55,7 +55,7 @@ TREES = [
     {1j: 1, 1 - 2j: 2, complex("infj"): 3},
     {(1, True, 1.0, 2j): 1},
     Layer(1, 2, (math.inf, lw.DictKey(-0.5), lw.DictKey(2))),
-    Layer(1, 2, frozenset({1, "a", (2,)})),
+    Layer(1, 2, frozenset({(2, "a")})),
     Layer(1, 2, [datetime.date(2026, 1, 2), pathlib.Path("a/\udcff"), -1j]),
     Layer(1, 2, (np.dtype("f4"), np.dtype([("a", ">i2")]), np.float32(0.1))),
     Layer(1, 2, "\ud83d\ude00"),

@@ -60,8 +60,9 @@ class Form(NamedTuple):
         word: What the JSON list of a value begins with, "" if there is no such list.
         to_json: Takes a value and a `Writer`, returns what follows the word.
         from_json: Takes what follows the word, returns the value.
-        is_inert: Whether equal values with equal content can stand for one another,
-            provided that they have the same types inside; see `exact_key`.
+        is_inert: Whether a value is inert if all items of its content are: nothing
+            changes it, and nothing else counts when it is compared. Scalars are inert
+            without this; see `exact_key`.
     """
 
     content: Any

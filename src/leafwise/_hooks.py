@@ -53,6 +53,8 @@ class Hooks:
             not returned yet. Filled by `integrations.bridge`, which is called at the
             end of an import. Modules that are not here count as incomplete while they
             are being imported.
+        file_of: Takes a value; returns the config file that it was read from, None if
+            that is unknown. Filled by `configs`. Errors of merges name the file.
         painter: Takes `"auto"`, `"always"` or `"never"` and the file to print to;
             returns a function that adds colours to a text. Filled by
             `leafwise/__init__`, which loads `show`. Diffs are printed with it.
@@ -67,6 +69,7 @@ class Hooks:
     reader: Callable[[Any, str], tuple[Any, Any] | None] | None = None
     trace_level: Callable[[], Any] | None = None
     outer_level: Any = None
+    file_of: Callable[[Any], str | None] | None = None
     painter: Callable[[str, Any], Callable[[str, str], str]]
     to_html: Callable[[Any], str]
     to_rich: Callable[[Any, Any], Iterable[Any]]

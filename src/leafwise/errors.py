@@ -214,7 +214,7 @@ class EditError(_LocatedError, ValueError):
         >>> lw.at({"size": (1, 2)})["size[0]"].delete()
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: the tuple at ['size'] has a fixed number of \
+        leafwise.errors.EditError: the tuple at size has a fixed number of \
 children: they can be set, but not deleted, inserted or renamed
     """
 

@@ -64,14 +64,14 @@ def test_a_file_that_does_not_change_is_not_written(edit):
             "defaultMode: 0600\n", id="an octal mode stays octal",
         ),
         pytest.param(
-            "yaml", 'python: ["3.9", "3.10"]\n', ["set", "+python[2]=3.20"],
-            'python: ["3.9", "3.10", "3.20"]\n', id="an item beside texts is a text",
+            "yaml", 'python: ["3.9", "3.10"]\n', ["set", "+python[2]='3.20'"],
+            'python: ["3.9", "3.10", "3.20"]\n', id="an item in quotes is a text",
         ),
         pytest.param(
             "toml", '[dependencies]\nserde = "1.0"\n',
-            ["set", "+dependencies.rand=0.8"],
-            '[dependencies]\nserde = "1.0"\nrand = "0.8"\n',
-            id="a version beside texts is a text",
+            ["set", "+dependencies.rand='0.8'", "+dependencies.n=2"],
+            '[dependencies]\nserde = "1.0"\nrand = "0.8"\nn = 2\n',
+            id="a version in quotes is a text, and a number is a number",
         ),
         pytest.param(
             "toml", "[p]\nlto = true\n", ["set", "++p.lto=thin"],

@@ -64,8 +64,8 @@ WITH_ARGPARSE = COLOURS if sys.version_info >= (3, 14) else set()
     ("command", "needed"),
     [
         (["--help"], set()),
-        (["show"], {*TEXT, "leafwise.selection.names"}),
-        (["flat"], {*TEXT, "leafwise.selection.names"}),
+        (["show"], {*TEXT, "leafwise.selection.select"}),
+        (["flat"], {*TEXT, "leafwise.selection.select"}),
         (
             ["show", "--tree"],
             {*TEXT, "leafwise.selection.edit", "leafwise.show.diagram"},

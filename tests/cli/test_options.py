@@ -135,7 +135,7 @@ def test_files_of_arrays():
         ("merge a.npz b.npz", refused),
     ):
         assert output_of(line) == shown
-    assert output_of("diff a.npz b.npz").startswith("~ ['w']: f64[2,3], 6 of 6")
+    assert output_of("diff a.npz b.npz").startswith("~ w: f64[2,3], 6 of 6")
     lw.register_dataclass(Gone, ["w"], [])
     lw.save("c.npz", {"gone": Gone()})
     lw.unregister_pytree_node(Gone)

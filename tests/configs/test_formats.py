@@ -64,20 +64,20 @@ def test_keys_that_are_no_duplicates():
 @pytest.mark.parametrize(
     ("kind", "tree", "reason"),
     [
-        ("json", {"a": [1, {2}]}, "the value at ['a'][1], {2}: JSON has no set"),
-        ("json", {"a": float("nan")}, "the value at ['a'], nan: Out of range float"),
+        ("json", {"a": [1, {2}]}, "the value at a[1], {2}: JSON has no set"),
+        ("json", {"a": float("nan")}, "the value at a, nan: Out of range float"),
         ("json", float("inf"), "the value at the root, inf: Out of range float"),
         ("json", {"a": {datetime.date(2026, 11, 21): 1}}, "keys must be str, int, "),
         ("json", {"x": {1: "a", "1": "b"}}, "duplicate key '1'"),
-        ("toml", {"a": "x\ud800"}, "the value at ['a'], 'x\\ud800': 'utf-8' codec"),
-        ("yaml", {"a": ["x\ud800"]}, "the value at ['a'][0], 'x\\ud800': 'utf-8'"),
-        ("yaml", {"a": datetime.time(7, 32)}, "the value at ['a'], datetime.time(7, "),
+        ("toml", {"a": "x\ud800"}, "the value at a, 'x\\ud800': 'utf-8' codec"),
+        ("yaml", {"a": ["x\ud800"]}, "the value at a[0], 'x\\ud800': 'utf-8'"),
+        ("yaml", {"a": datetime.time(7, 32)}, "the value at a, datetime.time(7, "),
         ("yaml", [object], "the value at [0], <class 'object'>: cannot represent"),
-        ("toml", {"a": {"b": [1, None]}}, "the value at ['a']['b'][1], None: "),
+        ("toml", {"a": {"b": [1, None]}}, "the value at a.b[1], None: "),
         ("toml", {"a": {1: 2}}, "Keys must be strings"),
-        ("toml", {"a": {3}}, "the value at ['a'], {3}: "),
+        ("toml", {"a": {3}}, "the value at a, {3}: "),
         ("toml", [1, 2], "Expecting Mapping"),
-        *((kind, {"a": 10**5000}, "the value at ['a'], ")
+        *((kind, {"a": 10**5000}, "the value at a, ")
           for kind in ("json", "yaml", "toml")),
     ],
 )  # fmt: skip

@@ -1,11 +1,11 @@
 """Overrides: how a text becomes a value, and what it may replace."""
 
 import contextlib
-import dataclasses
 import datetime
 import decimal
 import enum
 import json
+import math
 import re
 import zoneinfo
 from pathlib import PurePosixPath
@@ -88,17 +88,17 @@ def test_values_are_cast_to_what_they_replace(text, value):
 
 
 WRONG = """
-flag=maybe | is not a bool; the value at ['flag'] is True
-int=007 | is not an int (write 0o07 for an octal number); the value at ['int'] is 3
-float=007 | is not a float; the value at ['float'] is 0.5
-float=true | is not a float; the value at ['float'] is 0.5
-mode=SLOW | is not a Mode; the value at ['mode'] is <Mode.FAST: 'fast'>
-widths=[a] | cannot replace the list; the value at ['widths'] is [64, 32]
-versions=[3.10] | cannot replace the list; the value at ['versions'] is ['3.9']
-widths=64 | cannot replace the list; the value at ['widths'] is [64, 32]
-widths=wide | cannot replace the list; the value at ['widths'] is [64, 32]
-table={"a": "x"} | cannot replace the dict; the value at ['table'] is {'a': 1, 'b': 'x'}
-array=[1, 2] | is not a ndarray; the value at ['array'] is array([0., 0.])
+flag=maybe | is not a bool; the value at flag is True
+int=007 | is not an int (write 0o07 for an octal number); the value at int is 3
+float=007 | is not a float; the value at float is 0.5
+float=true | is not a float; the value at float is 0.5
+mode=SLOW | is not a Mode; the value at mode is <Mode.FAST: 'fast'>
+widths=[a] | cannot replace the list; the value at widths is [64, 32]
+versions=[3.10] | cannot replace the list; the value at versions is ['3.9']
+widths=64 | cannot replace the list; the value at widths is [64, 32]
+widths=wide | cannot replace the list; the value at widths is [64, 32]
+table={"a": "x"} | cannot replace the dict; the value at table is {'a': 1, 'b': 'x'}
+array=[1, 2] | is not a ndarray; the value at array is array([0., 0.])
 """
 
 
@@ -117,9 +117,9 @@ def test_what_is_not_of_the_sort_is_refused(text, shown):
     ("text", "shown"),
     [
         ("flag", "expected path=value, +path=value, ++path=value or ~path"),
-        ("+flag=1", "['flag'] already exists"),
+        ("+flag=1", "flag already exists"),
         ("+new.*.x=1", "'*' has no match and is not a name for a new key"),
-        ("+int.x=1", "cannot insert at 'x' into the leaf at ['int']"),
+        ("+int.x=1", "cannot insert at 'x' into the leaf at int"),
     ],
 )
 def test_what_is_no_override_is_refused(text, shown):
@@ -183,7 +183,7 @@ def test_what_the_type_of_a_leaf_refuses_is_an_edit_error(old, text):
     with pytest.raises(EditError) as caught:
         lw.override({"a": {"b": old}}, f"a.b={text}")
     kind = re.escape(type(old).__name__)
-    where = re.escape("; the value at ['a']['b'] is ")
+    where = re.escape("; the value at a.b is ")
     assert re.search(f" is not an? {kind}{where}", str(caught.value))
     assert len(str(caught.value)) < 250
 
@@ -211,7 +211,7 @@ def test_any_text_is_an_override_or_an_error(text):
 def test_an_override_that_adds_a_name_to_a_list():
     """It is refused with the place."""
     with pytest.raises(
-        EditError, match=r"^override '\+a\.b=1': cannot insert .* \['a'\]"
+        EditError, match=r"^override '\+a\.b=1': cannot insert .* at a$"
     ):
         lw.override({"a": [1]}, "+a.b=1")
 
@@ -223,6 +223,22 @@ def test_the_end_of_a_list():
     assert lw.override(tree, "+a[+]=9")["a"] == [1, 2, 9]
     assert lw.override(tree, "+d[+]=9")["d"] == [9]
     assert lw.override(tree, "+e[+].x=9")["e"] == [{"x": 9}]
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("~", None), ("null", None), ("Null", None), ("NULL", None), ("TRUE", True),
+        ("False", False), (".inf", math.inf), ("+.INF", math.inf), ("-.Inf", -math.inf),
+        ("[~, .5]", [None, 0.5]), ("1_000", 1000), ("0x1f", 31), ("0o17", 15),
+        ("yes", "yes"), ("017", "017"), ("2024-01-01", "2024-01-01"), ("", ""),
+        ("'~'", "~"), ('"null"', "null"), ("nULL", "nULL"), ("12:30", "12:30"),
+    ],
+)  # fmt: skip
+def test_added_values_are_read_as_in_yaml(text, value):
+    """Whatever stands beside them; except for octal numbers, dates and empty texts."""
+    assert lw.override({"a": "b"}, f"+x={text}") == {"a": "b", "x": value}
+    assert type(guess(text)) is type(value)
 
 
 # -------------------------------------------------------------- texts without quotes
@@ -318,13 +334,25 @@ def test_any_text_is_a_value(text):
         assert repr(guess(f"[{text}]")) == repr([value])
 
 
-@lw.register_dataclass
-@dataclasses.dataclass
-class Activation:
-    function: object = len
-
-
 def test_a_text_is_no_function():
-    """Where an attribute is a function, an override by its name is refused."""
+    """Where a value is a function, an override by its name is refused."""
     with pytest.raises(EditError, match="is not a builtin_function"):
-        lw.override(Activation(), ["function=print"])
+        lw.override({"function": len}, ["function=print"])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("1", "-2", "+3", "0.1", ".5", "1.", "1e3", "1e-3", "-0.5E+2", "0x10", "0o17"),
+        *("true", "false", "True", "null", ".inf", "-.inf", ".nan", "1_000", "3.10"),
+        *("a", "a b", "a-b", "1.2.3", "yes", "on", "off", "10%", "http://a:80/b"),
+        *("'1'", '"1"', "'a, b'", "[]", "{}", "[a, 1]", "[[1], {a: b c}]", "{a: [x]}"),
+        *("[null, true, 1.5, '1']", "{a: {b: 1}}", "[\"x\", 'y']"),
+    ],
+)
+def test_an_added_value_is_read_as_in_yaml(text, tmp_path):
+    """Numbers, constants, lists and dicts are; anything else is a string."""
+    pytest.importorskip("ruamel.yaml")
+    file = tmp_path / "a.yaml"
+    file.write_text(f"a: {text}\n")
+    assert repr(lw.override({"b": "x"}, f"+a={text}")["a"]) == repr(lw.read(file)["a"])

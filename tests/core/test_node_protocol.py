@@ -15,7 +15,7 @@ class ProxyRule(Rule):
     """Mapping proxies. The aux data is their keys, in order."""
 
     name = "mappingproxy"
-    is_mapping = True
+    item_key = lw.DictKey
 
     def flatten(self, node):
         return [*node.values()], tuple(node)
@@ -32,7 +32,7 @@ class ProxyRule(Rule):
     def from_items(self, _rest, items):
         return MappingProxyType(items)
 
-    def order_keys(self, keys):
+    def order(self, keys):
         return keys
 
 

@@ -1,9 +1,11 @@
 """Treedefs as JSON: what comes back, and what is refused."""
 
+import datetime
 import enum
 import functools
 import json
 import math
+import pathlib
 import pickle
 import time
 from collections import OrderedDict, defaultdict, deque, namedtuple
@@ -53,6 +55,10 @@ TREES = [
     {1j: 1, 1 - 2j: 2, complex("infj"): 3},
     {(1, True, 1.0, 2j): 1},
     Layer(1, 2, (math.inf, lw.DictKey(-0.5), lw.DictKey(2))),
+    Layer(1, 2, frozenset({(2, "a")})),
+    Layer(1, 2, [datetime.date(2026, 1, 2), pathlib.Path("a/\udcff"), -1j]),
+    Layer(1, 2, (np.dtype("f4"), np.dtype([("a", ">i2")]), np.float32(0.1))),
+    Layer(1, 2, "\ud83d\ude00"),
 ]
 
 
@@ -161,7 +167,7 @@ NO_TEXT = "cannot be written as text; register a codec"
         *(({key: 1}, NO_KEY) for key in ((1, complex(math.nan, 0)), Unprintable())),
         (OrderedDict({Name("a"): 1}), "the dict key 'a' cannot be written as JSON"),
         *((Layer(1, 2, aux), NO_TEXT) for aux in (np.ones(2), math.nan, Shade.DARK)),
-        (Box(1, tag=frozenset()), NO_TEXT),
+        (Box(1, tag=bytearray()), NO_TEXT),
         (Box(1, tag=lw.DictKey(object())), NO_KEY),
     ],
 )
@@ -244,6 +250,17 @@ def text_of(**changes):
     return json.dumps(data | changes)
 
 
+HOSTILE = [
+    [], ["no such word"], [["tuple"]], ["float", "f()"], ["float", ["list"]], ["date"],
+    ["date", "today"], ["datetime", 3], ["path", ["tuple"]], ["set", ["list"]],
+    ["dict", ["'a'"]], ["dict", ["[]", 1]], ["dict key", "f()"], ["key", ".a.b"],
+    ["dtype", "no_such_dtype"], ["dtype", ["list", 1]], ["dtype", "<f4", "<f4"],
+    ["numpy", "<f4", "00"], ["numpy", "|O", "00" * 8], ["numpy", "<f4", "zz"],
+    ["class", "os:system"], ["object", 3], {"a": 1}, ["literal", "[]"],
+    ["codec", 1], ["codec", 1, 2, 3],
+]  # fmt: skip
+
+
 def test_a_text_of_leafwise_0_2_is_read():
     """Of dicts of all kinds, and of a class that gives keys."""
     text = (
@@ -274,6 +291,7 @@ def test_a_text_of_leafwise_0_2_is_read():
         text_of(nodes=[[2, "dict", 2, [["'a'", "'a'"], None]]]),
         text_of(nodes=[[2, "dict", 2, [["'a'", ["b"]], None]]]),
         text_of(nodes=[[2, "deque", 2, 10**30]]),
+        *(text_of(nodes=[[2, [f"{__name__}:Layer", ""], 2, aux]]) for aux in HOSTILE),
     ],
 )
 def test_malformed_texts(text):

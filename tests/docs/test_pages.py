@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+from leafwise.core.builtins import BUILTINS
+
 
 DOCS = Path(__file__).parents[2] / "docs"
 FOR_CONTRIBUTORS = {"architecture", "contributing"}
@@ -33,3 +35,12 @@ def test_pages_are_plain_markdown():
         if matches:
             markup[page] = matches
     assert markup == {}
+
+
+def test_the_guide_lists_the_built_in_node_types():
+    """Each by its name."""
+    guide = (DOCS / "guide/trees.md").read_text(encoding="utf-8")
+    _, section = guide.split("\n## Nodes and leaves\n")
+    listing, _ = section.split("Everything else is a leaf")
+    names = [rule.name for rule in BUILTINS.values()]
+    assert [name for name in names if f"`{name}`" not in listing] == []

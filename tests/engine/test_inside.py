@@ -11,6 +11,7 @@ import pytest
 
 import leafwise as lw
 from helpers.confusable_trees import Layer, Node, Slotted, Text
+from helpers.containers import MAKERS
 from helpers.exact_forms import exact_form, exact_form_of_treedef
 from leafwise.core import walk
 from leafwise.core.registry import current
@@ -80,11 +81,7 @@ def _others(keys):
 @pytest.mark.sweep
 @pytest.mark.parametrize("size", [3, 12, 13, 32, 33])
 @pytest.mark.parametrize("key", [lambda n: f"k{-n}", int], ids=["names", "numbers"])
-@pytest.mark.parametrize(
-    "make",
-    [dict, OrderedDict, lambda d: defaultdict(int, d)],
-    ids=["dict", "OrderedDict", "defaultdict"],
-)
+@pytest.mark.parametrize("make", MAKERS.values(), ids=MAKERS)
 @pytest.mark.parametrize("times", [1, 20])
 def test_keys_of_dicts_of_any_width(size, key, make, times, eager):
     """Other keys, another order, and equal keys of another type are seen."""

@@ -1,11 +1,11 @@
 """Keys in generated functions: constants, and dicts with many of them."""
 
 import sys
-from collections import OrderedDict, defaultdict
 
 import pytest
 
 import leafwise as lw
+from helpers.containers import MAKERS
 from helpers.exact_forms import exact_form
 
 
@@ -34,11 +34,7 @@ def check(tree):
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("count", EDGES)
-@pytest.mark.parametrize(
-    "kind",
-    [dict, OrderedDict, lambda d: defaultdict(list, d)],
-    ids=["dict", "OrderedDict", "defaultdict"],
-)
+@pytest.mark.parametrize("kind", MAKERS.values(), ids=MAKERS)
 def test_dicts_of_any_width(eager, count, kind):
     """Of leaves alone, with nodes between them, and of equal nodes; any order."""
     keys = [f"key {number * 7 % count}" for number in range(count)]

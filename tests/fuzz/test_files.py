@@ -6,7 +6,7 @@ import json
 import tracemalloc
 import warnings
 import zipfile
-from collections import OrderedDict, deque
+from collections import deque
 from importlib.util import find_spec
 from random import Random
 
@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 import leafwise as lw
 from helpers.confusable_trees import Pair, Tree
+from helpers.containers import CONTAINERS
 from leafwise import nn
 
 
@@ -123,7 +124,7 @@ def save(path, tree):
 
 
 fixtures = settings(suppress_health_check=[*HealthCheck])
-ALL = [list, tuple, dict, OrderedDict, deque, Pair]
+ALL = [*CONTAINERS, Pair]
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

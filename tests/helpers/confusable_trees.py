@@ -6,13 +6,15 @@ fail when they are compared. `exact_forms` tells them apart.
 
 import dataclasses
 import enum
-from collections import OrderedDict, defaultdict, deque, namedtuple
+from collections import defaultdict, deque, namedtuple
 from typing import Any
 
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.containers import SEQUENCES
 from leafwise import nn, testing
+from leafwise.core.builtins import MAPPINGS
 
 
 Pair = namedtuple("Pair", "a b")
@@ -180,6 +182,15 @@ def _tree_list_with_static_head(items: list[Any], head: Any) -> Any:
     return nn.List([head, *(lw.data(item) for item in items)])
 
 
+RESTS = {defaultdict: (int, list, None, len), deque: (None, 14, 20)}
+
+
+def _built(rule: Any, items: Any) -> Any:
+    """Return containers of all rests with these items."""
+    rests = st.sampled_from(RESTS.get(rule.cls, (None,)))
+    return st.builds(rule.from_items, rests, items)
+
+
 def _nodes(children: Any) -> Any:
     items = _items(children)
     short = st.lists(children, max_size=3)
@@ -189,13 +200,8 @@ def _nodes(children: Any) -> Any:
     )
     mixed = st.dictionaries(keys, children, max_size=4)
     return st.one_of(
-        items,
-        items.map(tuple),
-        plain,
-        mixed,
-        plain.map(OrderedDict),
-        st.builds(defaultdict, st.sampled_from([int, list, None, len]), mixed),
-        st.builds(deque, items, st.sampled_from([None, 14, 20])),
+        *[_built(rule, items) for rule in SEQUENCES.values()],
+        *[_built(rule, plain | mixed) for rule in MAPPINGS.values()],
         st.builds(Pair, children, children),
         st.builds(Other, children, children),
         st.builds(Layer, children, children, aux),
@@ -222,9 +228,9 @@ def variants(draw: Any, tree: Any) -> Any:
     if draw(st.integers(0, 3)) == 0:
         return draw(trees)
     cls = type(tree)
-    if cls in (list, tuple, deque) and tree:
+    if cls in SEQUENCES and tree:
         return _changed_sequence(draw, tree)
-    if cls in (dict, OrderedDict) and tree:
+    if cls in MAPPINGS and tree:
         return _changed_mapping(draw, tree)
     if cls is Layer:
         return Layer(draw(variants(tree.x)), tree.y, draw(st.just(tree.tag) | aux))
@@ -255,14 +261,13 @@ def _changed_sequence(draw: Any, sequence: Any) -> Any:
         items[index] = draw(variants(items[index]))
     else:
         del items[index]
-    if isinstance(sequence, deque):
-        return deque(items, sequence.maxlen)
-    return type(sequence)(items)
+    rule = SEQUENCES[type(sequence)]
+    return rule.from_items(rule.rest(sequence), items)
 
 
 def _changed_mapping(draw: Any, mapping: Any) -> Any:
     """Draw the same mapping with another value, key, order or type, or one key more."""
-    cls = type(mapping)
+    rule = MAPPINGS[type(mapping)]
     pairs = list(mapping.items())
     index = draw(st.integers(0, len(pairs) - 1))
     key, value = pairs[index]
@@ -274,7 +279,7 @@ def _changed_mapping(draw: Any, mapping: Any) -> Any:
     elif change == "order":
         pairs = draw(st.permutations(pairs))
     elif change == "type":
-        cls = OrderedDict if cls is dict else dict
+        rule = draw(st.sampled_from(list(MAPPINGS.values())))
     else:
         pairs.append((draw(keys), draw(leaves)))
-    return cls(pairs)
+    return rule.from_items(rule.rest(mapping), dict(pairs))

@@ -5,12 +5,13 @@ aux data. The exact forms of two such trees differ.
 """
 
 import dataclasses
-from collections import OrderedDict, defaultdict, deque
+from collections import deque
 from typing import Any
 
 import leafwise as lw
 from helpers.confusable_trees import Fixed, Node, Odd, Raising
 from leafwise import nn, testing
+from leafwise.core.builtins import MAPPINGS
 
 
 def exact_form(value: Any) -> Any:
@@ -23,7 +24,7 @@ def exact_form(value: Any) -> Any:
         return "Partial", exact_form(value.args), exact_form(value.keywords)
     if isinstance(value, list | tuple | deque):
         return name, getattr(value, "maxlen", 0), _exact_forms(value)
-    if cls in (dict, OrderedDict, defaultdict):
+    if cls in MAPPINGS:
         factory = repr(getattr(value, "default_factory", 0))
         return name, factory, _exact_items(value)
     if dataclasses.is_dataclass(value):

@@ -3,13 +3,14 @@
 import dataclasses
 import enum
 import time
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict
 from functools import cache
 from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
 import leafwise as lw
+from helpers.containers import CONTAINERS
 from leafwise import testing
 
 
@@ -120,13 +121,10 @@ def _dict_with_any_keys(children: Any) -> Any:
     return st.dictionaries(keys, children, max_size=4)
 
 
-SEQUENCES = (list, tuple, Point)
-MAPPINGS = (dict, OrderedDict, defaultdict)
 NODES = (
     type(None),
-    *SEQUENCES,
-    *MAPPINGS,
-    deque,
+    *CONTAINERS,
+    Point,
     _dict_with_any_keys,
     Layer,
     Slotted,
@@ -179,11 +177,9 @@ def trees(max_leaves: int = 20) -> Any:
 @cache
 def common_trees(*, with_none: bool = True, mappings: bool = True) -> Any:
     """Return a strategy for trees of the node types that the peers have, too."""
-    nodes = list(SEQUENCES)
+    nodes: list[Any] = [list, tuple, Point, dict]
     if mappings:
-        nodes.extend(MAPPINGS)
-    else:
-        nodes.append(dict)
+        nodes += [OrderedDict, defaultdict]
     if with_none:
         nodes.append(type(None))
     return testing.trees(leaves, nodes=nodes, keys=names)

@@ -125,7 +125,7 @@ def test_edits_keep_the_type():
     assert (type(merged["t"]), merged["t"]) == (Table, {"a": 1, "b": [1, 2, 3], "c": 4})
     assert merged["f"] is tree["f"]
     assert APP.tree_merge(tree["f"], {}) is tree["f"]
-    assert str(APP.tree_diff(tree, merged)) == ("+ ['t']['b'][2]: 3\n+ ['t']['c']: 4")
+    assert str(APP.tree_diff(tree, merged)) == ("+ t.b[2]: 3\n+ t.c: 4")
     assert dict(APP.override(tree, "f={'x': 3}")["f"]) == {"x": 3}
     assert tree == {"t": {"a": 1, "b": [1, 2]}, "f": tree["f"]}
 

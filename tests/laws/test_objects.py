@@ -66,10 +66,11 @@ class Objects(RuleBasedStateMachine):
 
     @rule(name=NAMES, value=DATA)
     def assign_data(self, name, value):
-        kind = self.kinds.get(name, "data")
+        inferred = "module" if isinstance(value, nn.Module) else "data"
+        kind = self.kinds.get(name, inferred)
         is_open = self.cls is Ordered and name not in self.said
         if kind != "static" or is_open:
-            self.assign(name, value, value, "data" if kind == "static" else kind)
+            self.assign(name, value, value, inferred if kind == "static" else kind)
             return
         before = (dict(vars(self.obj)), dict(nn.name_to_kind(self.obj)))
         try:

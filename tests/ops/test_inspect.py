@@ -1,5 +1,6 @@
 """Questions about trees: `leafwise.ops.inspect`."""
 
+import copy
 import dataclasses
 import sys
 import time
@@ -189,3 +190,100 @@ def test_explaining_subclasses_dataclasses_and_opted_out_classes():
         "leafwise.dataclass or leafwise.register_dataclass"
     )
     assert lw.explain_leaf(Out()) == f"a leaf: {here}Out was registered as a leaf"
+
+
+# ---------------------------------------------------------- subtrees that both share
+
+
+class Watched:
+    """A node that counts how often it is flattened."""
+
+    flattened = 0
+
+    def __init__(self, x):
+        self.x = x
+
+
+def flatten_watched(node):
+    """Count, and return the child."""
+    Watched.flattened += 1
+    return (node.x,), None
+
+
+lw.register_pytree_node(Watched, flatten_watched, lambda _, kids: Watched(*kids))
+
+
+@pytest.mark.parametrize("kind", [list, tuple, lambda pair: dict(enumerate(pair))])
+def test_a_subtree_that_both_trees_share_is_not_looked_into(kind):
+    """Wherever it is beside what differs; the answer is that of copies."""
+    for depth in range(4):
+        for value, is_equal in ((1, True), (2, False)):
+            shared, one, other = Watched([1]), [1], [value]
+            for _ in range(depth + 1):
+                one, other = kind([shared, one]), kind([shared, other])
+            Watched.flattened = 0
+            assert lw.tree_equal(one, other) is is_equal
+            assert Watched.flattened == 0
+            assert lw.tree_equal(copy.deepcopy(one), other) is is_equal
+            assert Watched.flattened > 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"a": [1], "b": 1}, {"a": [1], "c": 1}),
+        ({"a": [1], "b": None}, {"a": [1]}),
+        ({"a": [1]}, {"a": [1], "b": None}),
+        ({"a": [1], "b": [2]}, {"a": [1], "b": (2,)}),
+        ([[1], None], [[1]]),
+        ([[1], [2]], [[1], None]),
+    ],
+)
+def test_shared_subtrees_do_not_make_trees_equal(one, other):
+    """Keys, lengths, types and None are compared as they are without them."""
+    key = 0 if isinstance(one, list) else "a"
+    other[key] = one[key]
+    assert not lw.tree_equal(one, other)
+    assert not lw.tree_equal(other, one)
+
+
+def test_shared_leaves_are_looked_at_if_nan_differs_from_nan():
+    """They may be NaN; by default they are the same."""
+    shared = [float("nan")]
+    one, other = {"a": shared, "b": [1]}, {"a": shared, "b": [1]}
+    assert lw.tree_equal(one, other)
+    assert not lw.tree_equal(one, other, equal_nan=False)
+
+
+def test_an_error_beside_a_shared_subtree_has_its_path():
+    """And keys whose `==` fails are compared as structures are."""
+
+    class Vague:
+        def __eq__(self, other):
+            return "maybe"
+
+        __hash__ = None
+
+    shared = [1]
+    trees = [{"a": shared, "b": [shared, [0, Vague()]]} for _ in range(2)]
+    with pytest.raises(lw.errors.CompareError) as caught:
+        lw.tree_equal(*trees)
+    assert str(caught.value.path) == "['b'][1][1]"
+
+    class Key:
+        def __eq__(self, other):
+            raise ValueError
+
+        def __hash__(self):
+            return 1
+
+    assert not lw.tree_equal({Key(): shared}, {Key(): shared})
+
+
+def test_deep_trees_with_shared_subtrees():
+    """Below some levels all is compared."""
+    shared, one, other = [1], [2], [2]
+    for _ in range(20_000):
+        one, other = [shared, one], [shared, other]
+    assert lw.tree_equal(one, other)
+    assert not lw.tree_equal(one, [shared, [shared, 3]])

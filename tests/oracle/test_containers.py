@@ -145,7 +145,7 @@ def test_pydantic_models_come_back(need):
     )
     changed = APP.at(model)["inner.size"].set(5)
     assert (changed.inner.size, model.inner.size) == (5, 1)
-    assert str(APP.tree_diff(model, changed)) == "~ .inner.size: 1 -> 5"
+    assert str(APP.tree_diff(model, changed)) == "~ inner.size: 1 -> 5"
     register_model(Model)
     assert len(lw.tree_leaves(model)) == 3
     lw.unregister_pytree_node(Model)

@@ -289,7 +289,7 @@ def test_models_in_models_are_made_of_dicts(pydantic):
     assert APP.override(root, ["one.x=1", "none={x: 2}", "many=[{y: 1}]"]) == Root(
         one=Leaf(x=1, y=5), none=Leaf(x=2), many=[Leaf(y=1)], table=root.table
     )
-    with pytest.raises(EditError, match=r"the Leaf at \.table\['a'\] has no field 'z'"):
+    with pytest.raises(EditError, match=r"the Leaf at table\.a has no field 'z'"):
         APP.tree_merge(root, {"table": {"a": {"z": 1}}})
     with pytest.raises(pydantic.ValidationError) as error:
         APP.tree_merge([root], [{"one": {"x": "q"}}], lists="position")

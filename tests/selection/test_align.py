@@ -143,12 +143,12 @@ TEXTS = {
     "inside of an item that is elsewhere": (
         [{"n": 1}, {"n": 2, "x": 1, "y": 2}, {"n": 3}],
         [{"n": 0}, {"n": 1}, {"n": 2, "x": 1, "y": 3}, {"n": 3}],
-        "+ [0]: {'n': 0}\n~ [1]['y']: 2 -> 3",
+        "+ [0]: {'n': 0}\n~ [1].y: 2 -> 3",
     ),
     "beside an insertion, by what they share": (
         [{"n": 1, "x": 1, "y": 2}],
         [{"q": 1}, {"n": 1, "x": 1, "y": 3}],
-        "+ [0]: {'q': 1}\n~ [0]['y']: 2 -> 3",
+        "+ [0]: {'q': 1}\n~ [0].y: 2 -> 3",
     ),
     "nothing in common": ([1, 2, 3], [4, 5], "~ [0]: 1 -> 4\n~ [1]: 2 -> 5\n- [2]: 3"),
     "one of equal items": ([1, 1, 1], [1, 1], "- [2]: 1"),
@@ -296,11 +296,11 @@ def test_a_list_in_itself():
 @pytest.mark.parametrize(
     ("items", "text"),
     [
-        ([{"name": 1}, {}], r"item at \['x'\]\[1\] has no 'name', the key that pairs"),
-        ([{"name": 1}, 2], r"item at \['x'\]\[1\] has no 'name'"),
+        ([{"name": 1}, {}], r"item at x\[1\] has no 'name', the key that pairs"),
+        ([{"name": 1}, 2], r"item at x\[1\] has no 'name'"),
         (
             [{"name": 1}, {"name": 2}, {"name": 1.0}],
-            r"items at \['x'\]\[0\] and \['x'\]\[2\] have the same 'name', 1.0",
+            r"items at x\[0\] and x\[2\] have the same 'name', 1.0",
         ),
     ],
 )

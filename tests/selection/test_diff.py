@@ -64,27 +64,27 @@ def test_one_edit_is_one_change(tree, data):
 
 
 RECORDS = {
-    "value": ({"a": [1, 2]}, {"a": [1, 3]}, "~ ['a'][1]: 2 -> 3"),
-    "same text": ({"a": 1}, {"a": "1"}, "~ ['a']: 1 (int) -> '1' (str)"),
-    "keys": ({"a": 1, "b": 2}, {"c": 3, "b": 2}, "- ['a']: 1\n+ ['c']: 3"),
+    "value": ({"a": [1, 2]}, {"a": [1, 3]}, "~ a[1]: 2 -> 3"),
+    "same text": ({"a": 1}, {"a": "1"}, "~ a: 1 (int) -> '1' (str)"),
+    "keys": ({"a": 1, "b": 2}, {"c": 3, "b": 2}, "- a: 1\n+ c: 3"),
     "keys of another type": (
         {"x": {1: "a", "b": 2}},
         {"x": {"1": "a", "b": 2}},
-        "- ['x'][1]: 'a'\n+ ['x']['1']: 'a', the str '1' is not the int 1",
+        "- x[1]: 'a'\n+ x.1: 'a', the str '1' is not the int 1",
     ),
     "longer": ([1], [1, 2, [3]], "+ [1]: 2\n+ [2]: [3]"),
     "shorter": ([1, 2, 3], [1], "- [1]: 2\n- [2]: 3"),
-    "type": ({"a": [1]}, {"a": (1,)}, "! ['a']: [1] (list) -> (1,) (tuple)"),
+    "type": ({"a": [1]}, {"a": (1,)}, "! a: [1] (list) -> (1,) (tuple)"),
     "tuples": ((1, 2), (1,), "- [1]: 2"),
     "front": ([1, 2], [0, 1, 2], "+ [0]: 0"),
     "moved": ([1, 2, 3], [3, 1, 2], "> [2] -> [0]: 3"),
     "swapped": ([1, 2, 3], [3, 2, 1], "> [0] -> [2]: 1\n> [2] -> [0]: 3"),
     "replaced": ([1, 2, 3], [1, 9, 3, 4], "~ [1]: 2 -> 9\n+ [3]: 4"),
-    "leaf and node": ({"a": 1}, {"a": [1]}, "! ['a']: 1 (int) -> [1] (list)"),
-    "None": ({"a": None}, {"a": 1}, "! ['a']: None (NoneType) -> 1 (int)"),
-    "static": (Layer(1, "a"), Layer(2, "b"), "~ .weight: 1 -> 2\n~ .name: 'a' -> 'b'"),
-    "object": (Linear(1, 2), Linear(1, 3), "~ .size: 2 -> 3"),
-    "ordered": (OrderedDict(a=1, b=2), OrderedDict(a=1, b=2, c=3), "+ ['c']: 3"),
+    "leaf and node": ({"a": 1}, {"a": [1]}, "! a: 1 (int) -> [1] (list)"),
+    "None": ({"a": None}, {"a": 1}, "! a: None (NoneType) -> 1 (int)"),
+    "static": (Layer(1, "a"), Layer(2, "b"), "~ weight: 1 -> 2\n~ name: 'a' -> 'b'"),
+    "object": (Linear(1, 2), Linear(1, 3), "~ size: 2 -> 3"),
+    "ordered": (OrderedDict(a=1, b=2), OrderedDict(a=1, b=2, c=3), "+ c: 3"),
     "factory": (
         defaultdict(int, a=1),
         defaultdict(list, a=1),
@@ -141,18 +141,18 @@ def test_what_is_ignored():
     a = {"time": 1, "runs": [{"id": 1, "x": 2}], "old": 1}
     b = {"time": 2, "runs": [{"id": 7, "x": 3}], "new": 2}
     diff = lw.tree_diff(a, b, ignore=["time", "**.id", "old", "new"])
-    assert str(diff) == "~ ['runs'][0]['x']: 2 -> 3"
+    assert str(diff) == "~ runs[0].x: 2 -> 3"
     assert not lw.tree_diff(a, b, ignore="**")
 
 
 def test_applying_is_checked():
     """A tree that is not as it was is refused, whole."""
     diff = lw.tree_diff({"a": 1, "b": [1, 2]}, {"a": 2, "b": [1]})
-    with pytest.raises(EditError, match=r"^expected 2 at \['b'\]\[1\], found 3$"):
+    with pytest.raises(EditError, match=r"^expected 2 at b\[1\], found 3$"):
         diff.apply({"a": 1, "b": [1, 3]})
     with pytest.raises(PathError, match=r"no \['a'\] at the root"):
         diff.apply({"b": [1, 2]})
-    with pytest.raises(EditError, match=r"\['c'\] already exists"):
+    with pytest.raises(EditError, match=r"^c already exists"):
         lw.tree_diff({}, {"c": 1}).apply({"c": 2})
 
 
@@ -192,7 +192,7 @@ def test_numbers_that_know_their_text_are_ints_and_floats():
     """Their classes are nobody's business."""
     before = load("a: 0644\nb: 1e3", "yaml", written=True).tree
     assert str(lw.tree_diff(before, {"a": 5, "b": 2})) == (
-        "~ ['a']: 0644 -> 5\n~ ['b']: 1e3 (float) -> 2 (int)"
+        "~ a: 0644 -> 5\n~ b: 1e3 (float) -> 2 (int)"
     )
 
 

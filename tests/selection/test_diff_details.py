@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as nps
 
 import leafwise as lw
-from leafwise.equality.arrays import Asked
+from leafwise.equality.arrays import Criteria
 from leafwise.selection import Form
 from leafwise.selection.diff import difference
 
@@ -179,5 +179,5 @@ def test_nothing_is_raised():
 
     for value in (Bad(), Array(), Text("a")):
         for other in (Bad(), Array(), Text("b"), np.ones(2), "b", {1}):
-            difference(value, other, Asked(False, 0.1, 0.0, True))
+            difference(value, other, Criteria(False, 0.1, 0.0, True))
             difference(other, value)

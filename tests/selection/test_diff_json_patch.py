@@ -182,10 +182,10 @@ def test_what_is_no_patch():
 @pytest.mark.parametrize(
     ("a", "b", "text"),
     [
-        ({"a": 1}, {"a": {1, 2}}, r"cannot hold {1, 2} \(set\) at \['a'\]"),
-        ([1], [1, {"x": (2,)}], r"cannot hold \(2,\) \(tuple\) at \[1\]\['x'\]"),
-        ({"a": 1}, {"a": float("nan")}, r"cannot hold nan \(float\) at \['a'\]"),
-        ({}, {"a": [{2: 1}]}, r"the key 2 at \['a'\]\[0\]\[2\]"),
+        ({"a": 1}, {"a": {1, 2}}, r"cannot hold {1, 2} \(set\) at a"),
+        ([1], [1, {"x": (2,)}], r"cannot hold \(2,\) \(tuple\) at \[1\]\.x"),
+        ({"a": 1}, {"a": float("nan")}, r"cannot hold nan \(float\) at a"),
+        ({}, {"a": [{2: 1}]}, r"the key 2 at a\[0\]\[2\]"),
         ({1: [1]}, {1: [2]}, r"the key 1 at \[1\]"),
         (lw.KeyPath, {}, "KeyPath"),
     ],

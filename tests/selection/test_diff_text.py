@@ -41,7 +41,7 @@ TEXTS = {
     "many": (
         ZEROS,
         ZEROS + np.arange(64),
-        """~ ['x']: f64[64,64], 4032 of 4096 elements differ: largest error 63 \
+        """~ x: f64[64,64], 4032 of 4096 elements differ: largest error 63 \
 at [0, 63], relative 1
             [0, 1]: 0.0 -> 1.0
             [0, 2]: 0.0 -> 2.0
@@ -51,7 +51,7 @@ at [0, 63], relative 1
     "nan": (
         ZEROS,
         TRAINED,
-        """~ ['x']: f64[64,64], 2 of 4096 elements differ: largest error 0.5, \
+        """~ x: f64[64,64], 2 of 4096 elements differ: largest error 0.5, \
 relative 1, 1 with NaN or infinity
             [3, 7]: 0.0 -> 0.5
             [9, 2]: 0.0 -> nan""",
@@ -59,37 +59,37 @@ relative 1, 1 with NaN or infinity
     "infinity alone": (
         np.array([np.inf, 1]),
         np.array([-np.inf, 1]),
-        """~ ['x']: f64[2], 1 of 2 elements differs: 1 with NaN or infinity
+        """~ x: f64[2], 1 of 2 elements differs: 1 with NaN or infinity
             [0]: inf -> -inf""",
     ),
     "small": (
         np.array([1, 2]),
         np.array([1, 3]),
-        """~ ['x']: i64[2], 1 of 2 elements differs: largest error 1, relative 0.333
+        """~ x: i64[2], 1 of 2 elements differs: largest error 1, relative 0.333
             [1]: 2 -> 3""",
     ),
     "large integers": (
         np.array([-(2**63), 1]),
         np.array([2**63 - 1, 1]),
-        """~ ['x']: i64[2], 1 of 2 elements differs: largest error \
+        """~ x: i64[2], 1 of 2 elements differs: largest error \
 18446744073709551615, relative 2
             [0]: -9223372036854775808 -> 9223372036854775807""",
     ),
-    "shape": (ZEROS, ZEROS[:3], "~ ['x']: f64[64,64] -> f64[3,64]"),
+    "shape": (ZEROS, ZEROS[:3], "~ x: f64[64,64] -> f64[3,64]"),
     "short of another shape": (
         np.array([1, 2]),
         np.array([1]),
-        "~ ['x']: i64[2] -> i64[1]",
+        "~ x: i64[2] -> i64[1]",
     ),
     "dtype": (
         ZEROS,
         ZEROS.astype("f4"),
-        "~ ['x']: f64[64,64] -> f32[64,64], with the same values",
+        "~ x: f64[64,64] -> f32[64,64], with the same values",
     ),
     "dtype and values": (
         np.full(3, 0.1),
         changed(np.full(3, 0.1, "f4"), _0=2),
-        """~ ['x']: f64[3] -> f32[3], 3 of 3 elements differ: largest error 1.9, \
+        """~ x: f64[3] -> f32[3], 3 of 3 elements differ: largest error 1.9, \
 relative 0.95
             [0]: 0.1 -> 2.0
             [1]: 0.1 -> 0.10000000149011612
@@ -98,64 +98,63 @@ relative 0.95
     "sort": (
         np.ones(30),
         np.ones(30, bool),
-        "~ ['x']: f64[30] -> bool[30]",
+        "~ x: f64[30] -> bool[30]",
     ),
     "bool": (
         np.array([True, False]),
         np.array([True, True]),
-        "~ ['x']: bool[2], 1 of 2 elements differs\n            [1]: False -> True",
+        "~ x: bool[2], 1 of 2 elements differs\n            [1]: False -> True",
     ),
     "complex": (
         np.array([1 + 1j, 2]),
         np.array([1 + 1j, 2 + 1j]),
-        """~ ['x']: c128[2], 1 of 2 elements differs: largest error 1, relative 0.447
+        """~ x: c128[2], 1 of 2 elements differs: largest error 1, relative 0.447
             [1]: (2+0j) -> (2+1j)""",
     ),
     "strings": (
         np.array(["a", "b"]),
         np.array(["a", "c"]),
-        "~ ['x']: <U1[2], 1 of 2 elements differs\n            [1]: 'b' -> 'c'",
+        "~ x: <U1[2], 1 of 2 elements differs\n            [1]: 'b' -> 'c'",
     ),
     "objects, fields, masks": (
         ROWS,
         changed(ROWS, _1=(3, 9.0)),
-        "~ ['x']: [('id', '<i4'), ('x', '<f8')][2], which cannot be compared by "
-        "element",
+        "~ x: [('id', '<i4'), ('x', '<f8')][2], which cannot be compared by element",
     ),
     "empty": (
         np.zeros((0, 99)),
         np.zeros((0, 99), "f4"),
-        "~ ['x']: f64[0,99] -> f32[0,99]",
+        "~ x: f64[0,99] -> f32[0,99]",
     ),
-    "no dimensions": (np.array(1.0), np.array(2.0), "~ ['x']: array(1.) -> array(2.)"),
+    "no dimensions": (np.array(1.0), np.array(2.0), "~ x: array(1.) -> array(2.)"),
     "no dimensions, close": (
         np.array(0.1),
         np.array(0.1 + 1e-12),
-        "~ ['x']: f64[], 1 of 1 element differs: largest error 1.00001e-12, relative "
+        "~ x: f64[], 1 of 1 element differs: largest error 1.00001e-12, relative "
         "1e-11\n            []: 0.1 -> 0.10000000000100001",
     ),
     "a scalar": (
         np.float64(1),
         np.float32(1),
-        "~ ['x']: np.float64(1.0) (float64) -> np.float32(1.0) (float32)",
+        "~ x: np.float64(1.0) (float64) -> np.float32(1.0) (float32)",
     ),
     "an array and a list": (
         ZEROS,
         None,
-        "! ['x']: f64[64,64] (ndarray) -> None (NoneType)",
+        "! x: f64[64,64] (ndarray) -> None (NoneType)",
     ),
-    "short texts": ("a\nb", "a\nc", r"~ ['x']: 'a\nb' -> 'a\nc'"),
+    "short texts": ("a\nb", "a\nc", r"~ x: 'a\nb' -> 'a\nc'"),
     "spaces": (
         "a  b",
         "a b",
-        """~ ['x']: 4 characters -> 3 characters, which differ from character 3 on
+        """~ x: 4 characters -> 3 characters, which differ from character 3 on
             - 'a  b'
             + 'a b'""",
     ),
     "long texts": (
         POEM,
         POEM.replace("blue", "blew", 3),
-        "~ ['x']: 124 characters, which differ from character 28 (line 2, column 15) on"
+        "~ x: 124 characters, which differ from character 28 (line 2, column 15) on"
         r"""
             - ...' red,\nviolets are blue,\nRose is red,\nviolets are blue,\nRose '...
             + ...' red,\nviolets are blew,\nRose is red,\nviolets are blew,\nRose '"""
@@ -164,15 +163,15 @@ relative 0.95
     "bytes": (
         b"x" * 100,
         b"x" * 99,
-        """~ ['x']: 100 bytes -> 99 bytes, which differ from byte 100 on
+        """~ x: 100 bytes -> 99 bytes, which differ from byte 100 on
             - ...b'xxxxxxxxxxxxxxxxxxxxx'
             + ...b'xxxxxxxxxxxxxxxxxxxx'""",
     ),
-    "small sets": ({1, 2}, {1, 3}, "~ ['x']: {1, 2} -> {1, 3}"),
+    "small sets": ({1, 2}, {1, 3}, "~ x: {1, 2} -> {1, 3}"),
     "large sets": (
         {*range(100)},
         {*range(4, 101)},
-        """~ ['x']: set of 100 -> set of 97, 4 removed, 1 added
+        """~ x: set of 100 -> set of 97, 4 removed, 1 added
             - 0
             - 1
             - 2
@@ -182,13 +181,13 @@ relative 0.95
     "a set of another type": (
         frozenset(range(50)),
         {*range(50)} | {"z"},
-        """~ ['x']: frozenset of 50 -> set of 51, 1 added
+        """~ x: frozenset of 50 -> set of 51, 1 added
             + 'z'""",
     ),
     "texts of objects": (
         Thing("Thing(" + "x" * 80 + "1)"),
         Thing("Thing(" + "x" * 80 + "2)"),
-        f"""~ ['x']: Thing({"x" * 51}..., which differ from character 87 on
+        f"""~ x: Thing({"x" * 51}..., which differ from character 87 on
             - ...{"x" * 20}1)
             + ...{"x" * 20}2)""",
     ),
@@ -324,7 +323,7 @@ def test_many_fields_are_cut():
 def test_arrays_in_added_subtrees_have_their_short_form():
     """Whatever is around them."""
     layer = {"w": np.zeros((8, 8), "f4"), "n": 1}
-    assert str(lw.tree_diff({}, {"a": layer})) == "+ ['a']: {'w': f32[8,8], 'n': 1}"
+    assert str(lw.tree_diff({}, {"a": layer})) == "+ a: {'w': f32[8,8], 'n': 1}"
     assert str(lw.tree_diff([], [np.array([1, 2], "i4")])) == "+ [0]: i32[2]([1, 2])"
 
 

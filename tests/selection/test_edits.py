@@ -136,7 +136,7 @@ def test_mappings(kind):
         lambda: lw.at(tree)["in.b"].insert(5),
         lambda: lw.selection.tree_rename(tree, "in.b", "a"),
     ):
-        with pytest.raises(EditError, match=r"\['in'\]\['.'\] already exists"):
+        with pytest.raises(EditError, match=r"in\.. already exists"):
             edit()
     assert [*EDITABLE[kind]] == ["b", "a"]
 
@@ -162,9 +162,9 @@ def test_sequences(made):
     assert [*lw.at(tree)["in[0]"].insert(9)["in"]] == [9, 0, 1, 2, 3]
     assert [*lw.at(tree)["in[-1]"].insert(9)["in"]] == [0, 1, 2, 9, 3]
     assert [*lw.at(tree)["in[4]"].insert(9)["in"]] == [0, 1, 2, 3, 9]
-    with pytest.raises(EditError, match=r"at position 5: \['in'\] has 4 items"):
+    with pytest.raises(EditError, match=r"at position 5: the \w+ at in has 4 items"):
         lw.at(tree)["in[5]"].insert(9)
-    with pytest.raises(EditError, match=r"positions at \['in'\] cannot be renamed"):
+    with pytest.raises(EditError, match=r"positions at in cannot be renamed"):
         lw.selection.tree_rename(tree, "in[0]", "x")
     with pytest.raises(EditError, match=r"cannot insert at .* not a single key"):
         lw.at(tree)["in[0:1]"].insert(9)
@@ -195,7 +195,7 @@ def test_objects():
         "['out'].w[1]",
     ]
     assert vars(lw.at(model)["out.size"].delete()["out"]) == {"w": [1, 2]}
-    with pytest.raises(EditError, match=r"\['out'\].size already exists"):
+    with pytest.raises(EditError, match=r"^out\.size already exists"):
         lw.at(model)["out.size"].insert(1)
     with pytest.raises(lw.errors.KindError, match="size"):
         lw.at(model)["out.size"].set(nn.List([]))
@@ -234,9 +234,9 @@ def test_overlaps():
     """One place twice, or a place inside another one, is an error; nothing happens."""
     tree = {"a": {"w": 1}, "b": 2}
     for edits, text in {
-        ("a", "a.w"): "cannot edit both ['a'] and something inside it",
-        ("a.w", "a"): "cannot edit both ['a'] and something inside it",
-        ("b", "['b']"): "cannot edit ['b'] twice",
+        ("a", "a.w"): "cannot edit both a and something inside it",
+        ("a.w", "a"): "cannot edit both a and something inside it",
+        ("b", "['b']"): "cannot edit b twice",
         ("", "b"): "the root can only be replaced, by a single edit",
     }.items():
         with pytest.raises(EditError) as caught:
@@ -253,7 +253,7 @@ def test_one_and_get():
     tree = {"a": {"w": 1}, "b": {"w": 2}}
     with pytest.raises(PathError) as caught:
         lw.at(tree)["**.w"].one()
-    assert str(caught.value) == ("expected one match, found 2: ['a']['w'], ['b']['w']")
+    assert str(caught.value) == ("expected one match, found 2: a.w, b.w")
     assert lw.at(tree)["a.w"].get() == 1
     assert lw.at(tree)["{a}.w"].get() == [1]
     assert lw.at(tree)["c.w"].get(None) is None
@@ -311,7 +311,7 @@ def test_pointing_at_one_object_in_two_places_is_an_error():
     with pytest.raises(EditError) as caught:
         lw.selection.tree_at(lambda t: t["a"], {"a": same, "b": same}, 2)
     assert str(caught.value) == (
-        "where returned a GraphDef that occurs several times: ['a'], ['b']"
+        "where returned a GraphDef that occurs several times: a, b"
     )
 
 

@@ -224,21 +224,21 @@ def test_a_function_makes_one_value_of_two():
     [
         (
             {"a": {"b": 1}}, {"a": 3}, {},
-            "cannot merge the leaf 3 onto a dict at ['a']; add a rule for this path, "
+            "cannot merge the leaf 3 onto a dict at a; add a rule for this path, "
             '"overlay" or "base", to choose which one wins',
         ),
         (
             {"a": 3}, {"a": {"b": 1}}, {},
-            "cannot merge a dict onto the leaf 3 at ['a']; add a rule for this path, "
+            "cannot merge a dict onto the leaf 3 at a; add a rule for this path, "
             '"overlay" or "base", to choose which one wins',
         ),
         (
             {"a": {"b": 1}}, {"a": [1]}, {},
-            "cannot merge a list onto a dict at ['a']; add a rule for this path, "
+            "cannot merge a list onto a dict at a; add a rule for this path, "
             '"overlay" or "base", to choose which one wins',
         ),
-        ({"a": [1]}, {"a": [2]}, {"conflict": "error"}, "[1] and [2] differ at ['a']"),
-        ({"a": 1}, {"a": True}, {"conflict": "error"}, "1 and True differ at ['a']"),
+        ({"a": [1]}, {"a": [2]}, {"conflict": "error"}, "[1] and [2] differ at a"),
+        ({"a": 1}, {"a": True}, {"conflict": "error"}, "1 and True differ at a"),
         (
             [Layer(1)], [Layer(1, "x")], {"conflict": "error", "lists": "position"},
             "Layer(weight=1, name='layer') and Layer(weight=1, name='x') differ at [0]",
@@ -250,7 +250,7 @@ def test_a_function_makes_one_value_of_two():
         ),
         (
             {}, {"a": (1, lw.DELETE)}, {},
-            "in ['a']: the tuple at the root has a fixed number of children: "
+            "in a: the tuple at the root has a fixed number of children: "
             "they can be set, but not deleted, inserted or renamed",
         ),
         ({"a": 1}, lw.DELETE, {}, "the root cannot be deleted"),
@@ -283,5 +283,5 @@ def test_two_classes_of_one_name_that_do_not_fit_are_told_apart():
     with pytest.raises(EditError) as caught:
         lw.tree_merge({"a": one(1)}, {"a": other(1)})
     assert str(caught.value).startswith(
-        "cannot merge a Pair (second.Pair) onto a Pair (first.Pair) at ['a']; add"
+        "cannot merge a Pair (second.Pair) onto a Pair (first.Pair) at a; add"
     )

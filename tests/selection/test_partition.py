@@ -51,9 +51,9 @@ def test_none_is_a_value():
 def test_combining_is_checked():
     """Gaps, overlaps and other structures are errors with the path."""
     gap, one = {"a": lw.MISSING}, {"a": 1}
-    with pytest.raises(EditError, match=r"^the leaf at \['a'\] is in no part$"):
+    with pytest.raises(EditError, match=r"^the leaf at a is in no part$"):
         lw.tree_combine(gap, gap)
-    with pytest.raises(EditError, match=r"^the leaf at \['a'\] is in parts 0 and 2"):
+    with pytest.raises(EditError, match=r"^the leaf at a is in parts 0 and 2"):
         lw.tree_combine(one, gap, one)
     with pytest.raises(lw.StructureError, match=r"tree 1 does not have the structure"):
         lw.tree_combine(one, {"b": 1})
@@ -67,7 +67,7 @@ def test_labels():
     rules = {re.compile("bias"): "none", "head": "fast", "**": "slow"}
     labels = lw.selection.tree_labels(tree, rules)
     assert labels == {"enc": {"w": "slow", "bias": "none"}, "head": {"w": "fast"}}
-    with pytest.raises(EditError, match=r"^no rule matches the leaf at \['head'\]"):
+    with pytest.raises(EditError, match=r"^no rule matches the leaf at head"):
         lw.selection.tree_labels(tree, {"enc": 1})
 
 

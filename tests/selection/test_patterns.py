@@ -213,13 +213,19 @@ def test_joined_selectors(tree, a, b):
 def test_nothing_is_an_error_that_helps():
     """How far the path leads, and what there is; or the nearest leaves."""
     for pattern, text in {
-        "optim.rl": "the dict at ['optim'] has ['lr'], ['betas'], ['wd']",
-        "layers[3].w": "the list at ['layers'] has [0], [1], [2]",
-        "layers.w": "the list at ['layers'] has [0], [1], [2]",
-        "optim.lr.x": "['optim']['lr'] is a leaf: 0.1",
-        "model.sise": "the Linear at ['model'] has .size, .w",
-        "**.bais": "the tree has 16 leaves; nearest: ['layers'][0]['bias'], "
-        "['point'].y, ['point'].x, ['optim']['wd'], ['optim']['lr']",
+        "optim.rl": "did you mean optim.lr? the dict at optim has lr, betas, wd",
+        "layers[3].w": "the list at layers has [0], [1], [2]",
+        "layers.w": "the list at layers has [0], [1], [2]",
+        "layers[-1].baes": "did you mean layers[-1].bias? the dict at layers[2] has "
+        "bias, w",
+        "lyers[0].w": "did you mean layers[0].w? the dict at the root has layers, "
+        "model, [0], ['a.b'], optim and 1 more",
+        "optm.rl": "did you mean optim? the dict at the root has optim, point, model, "
+        "[0], ['a.b'] and 1 more",
+        "optim.lr.x": "optim.lr is a leaf: 0.1",
+        "model.sise": "did you mean model.size? the Linear at model has size, w",
+        "**.bais": "the tree has 16 leaves; nearest: layers[0].bias, point.y, "
+        "point.x, optim.wd, optim.lr",
     }.items():
         with pytest.raises(PathError) as caught:
             lw.at(CONFIG)[pattern].get()

@@ -27,7 +27,7 @@ OBJECTS = {
     "graphdef": (nn.graphdef(Layer()), "GraphDef("),
     "variable": (nn.Param(2.5), "Param("),
     "list": (SHARED, "List(["),
-    "diff": (lw.tree_diff({"a": 1}, {"a": 2}), "['a']"),
+    "diff": (lw.tree_diff({"a": 1}, {"a": 2}), "~ a: 1"),
     "selection": (lw.at({"a": 1})["a"], "<selection [a] in dict>"),
 }
 

@@ -158,16 +158,16 @@ def test_the_error_tells_how_far_apart_and_where():
         str(caught.value)
         == """\
 the trees differ in 6 places (actual -> expected, rtol=0.001, atol=0):
-  ~ ['w']: f64[4,4], 12 of 16 elements differ: largest error 2 at [3, 2], relative 1
+  ~ w: f64[4,4], 12 of 16 elements differ: largest error 2 at [3, 2], relative 1
       [1, 0]: 0.0 -> 0.5
       [1, 1]: 0.0 -> 0.5
       [1, 2]: 0.0 -> 0.5
       and 9 more
-  ~ ['lr']: 0.1 -> 0.2: error 0.1, relative 0.5
-  ~ ['n']: 3 -> 5: error 2, relative 0.4
-  ~ ['s']: np.float32(1.0) (float32) -> 1.5 (float): error 0.5, relative 0.333
-  ~ ['z']: 1j -> 2j: error 1, relative 0.5
-  ~ ['t']: 'a' -> 'b'"""
+  ~ lr: 0.1 -> 0.2: error 0.1, relative 0.5
+  ~ n: 3 -> 5: error 2, relative 0.4
+  ~ s: np.float32(1.0) (float32) -> 1.5 (float): error 0.5, relative 0.333
+  ~ z: 1j -> 2j: error 1, relative 0.5
+  ~ t: 'a' -> 'b'"""
     )
 
 

@@ -66,14 +66,14 @@ def test_nested_containers_and_registered_classes_are_explained():
         "{'a': [1, 2], 'b': 0} == {'a': [1, 3], 'b': 0}",
         "",
         "the trees differ in 1 place (left -> right):",
-        "  ~ ['a'][1]: 2 -> 3",
+        "  ~ a[1]: 2 -> 3",
     ]
-    assert "~ .weight: 1 -> 2" in explained(Layer(1, 0), Layer(2, 0))
-    assert "~ .name: 'a' -> 'b'" in explained(Layer(1, 0, "a"), Layer(1, 0, "b"))
+    assert "~ weight: 1 -> 2" in explained(Layer(1, 0), Layer(2, 0))
+    assert "~ name: 'a' -> 'b'" in explained(Layer(1, 0, "a"), Layer(1, 0, "b"))
     assert "~ [<flat" not in explained(Box([1]), Box([2]))
     assert "! [1]: [2] (list) -> 2 (int)" in explained([1, [2]], [1, 2])
-    assert "- [0]['b']: 2" in explained([{"a": 1, "b": 2}], [{"a": 1}])
-    assert "~ .weight: 1 -> 2" in explained(Net(1, 0, "a"), Net(2, 0, "a"))
+    assert "- [0].b: 2" in explained([{"a": 1, "b": 2}], [{"a": 1}])
+    assert "~ weight: 1 -> 2" in explained(Net(1, 0, "a"), Net(2, 0, "a"))
     assert "! [0]: [1] (list) -> (1,) (tuple)" in explained([[1]], [(1,)])
 
 
@@ -117,7 +117,7 @@ def test_it_never_fails():
 def test_nan_is_a_difference_as_it_is_for_python():
     """Though not for `tree_diff` without options."""
     nan = float("nan")
-    assert "~ ['a'][0]: nan -> nan" in explained({"a": [nan]}, {"a": [float("nan")]})
+    assert "~ a[0]: nan -> nan" in explained({"a": [nan]}, {"a": [float("nan")]})
 
 
 def test_many_differences_are_counted():
@@ -150,8 +150,8 @@ def test_what_pytest_prints(tmp_path):
     )
     text = re.sub(r"\n+E *", "\n", run.stdout)
     assert "6 failed" in text
-    assert "~ ['model']['layers'][1]: 5 -> 2" in text
-    assert "~ .b[0]: 2 -> 3" in text
+    assert "~ model.layers[1]: 5 -> 2" in text
+    assert "~ b[0]: 2 -> 3" in text
     assert "At index 1 diff: 2 != 3" in text
     assert "assert 'a' == 'b'" in text
     assert "truth value of an array" in text

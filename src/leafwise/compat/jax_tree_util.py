@@ -28,7 +28,7 @@ from .. import integrations
 from .._records import MISSING
 from .._text import typed_repr
 from ..core import keypath, register
-from ..core.builtins import NAMEDTUPLE, has_field_names
+from ..core.builtins import MAPPINGS, NAMEDTUPLE, has_field_names
 from ..core.builtins import Partial as LeafwisePartial
 from ..core.context import Context, context_of
 from ..core.keys import DictKey as DictKey
@@ -44,7 +44,8 @@ from ..core.registry import (
     lookup,
 )
 from ..core.treedef import PyTreeDef as LeafwiseTreeDef
-from ..core.walk import map_leaves
+from ..core.treedef import map_leaves
+from ..core.words import node_data
 from ..dataclasses import register_dataclass as register_fields
 from ..errors import FlattenError
 from ..integrations.bridge import once_loaded
@@ -110,6 +111,7 @@ _NODES: Final = frozenset(
         "dict",
         "OrderedDict",
         "defaultdict",
+        "frozendict",
         "namedtuple",
         "Partial",
     }
@@ -499,8 +501,8 @@ def _one_level(tree: Any) -> tuple[Sequence[Any], Any, Sequence[Any]]:
     if rule is None:
         raise ValueError(f"can't tree-flatten type: {type(tree)}")
     children, aux = rule.flatten(tree)
-    data = rule.node_data(aux)
-    if type(tree) is dict:
+    data = node_data(rule, aux)
+    if type(tree) in MAPPINGS and type(data) is list:
         data = tuple(data)
     if tree is not None:
         children = list(children)

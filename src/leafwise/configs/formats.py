@@ -19,6 +19,7 @@ from .._runtime import late_imports
 from .._text import short_repr
 from ..core.serial import unique_keys
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
+from ..selection.select import place_text
 from .documents import (
     Document,
     FormatError,
@@ -160,7 +161,7 @@ def _misfit(tree: Any, kind: str, allow_nan: bool) -> str:
         try:
             _WRITERS[kind](Document({"a": leaf}, kind), allow_nan).encode()
         except (TypeError, ValueError):
-            return f"the value at {path.where()}, {short_repr(leaf)}: "
+            return f"the value at {place_text(path)}, {short_repr(leaf)}: "
     return ""
 
 

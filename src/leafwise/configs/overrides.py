@@ -1,35 +1,42 @@
-"""Changes written as text: `optim.lr=3e-4`, `+seed=7`, `~optim`.
+"""Changes to a tree written as text: `optim.lr=3e-4`, `+seed=7`, `~optim`.
 
-Owns how such a text is parsed; how its value is read without knowing a type, as JSON,
-as a Python literal, as a list or dict of words, or else as a string; and how it is
-cast: to a declared type, or to the type of the value that it replaces. A container that
-is replaced stands for a type, too: that of containers with such items.
+`Overrides` splits a text into a path and a value and finds the edits that it stands
+for. `guess` reads a value whose type is unknown; `selection.convert` makes it fit the
+declared type, or else the type of the value that it replaces.
 """
 
 from __future__ import annotations
 
-import contextlib
-import enum
 import json
 import math
 import re
-import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import itemgetter
-from types import NoneType, UnionType
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from .._records import MISSING
 from .._runtime import late_imports
-from .._text import FAULTS, short_repr
+from .._text import short_repr
 from ..core.context import Context, context_of
-from ..core.keypath import parse_literal, read
+from ..core.keypath import KeyPath, parse_literal, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from ..selection import edit, select
-from ..selection.edit import Set
-from ..selection.select import END, QUOTED, Place
+from ..selection.convert import (
+    UNDECLARED,
+    Converter,
+    Declared,
+    TypeMismatch,
+    class_of,
+    members_of,
+    origin_of,
+    text_of,
+    type_name,
+    unknown_field,
+)
+from ..selection.edit import Delete, Insert, Set
+from ..selection.select import END, QUOTED, Place, Selector, place_text
 
 
 if TYPE_CHECKING:
@@ -40,7 +47,10 @@ if TYPE_CHECKING:
 
 
 def override(
-    tree: Tree, overrides: Iterable[str] | str, *, namespace: str = GLOBAL
+    tree: Tree,
+    overrides: Iterable[str] | str,
+    *,
+    namespace: str = GLOBAL,
 ) -> Tree:
     """Apply changes written as text, such as `optim.lr=0.1`, and return the new tree.
 
@@ -51,12 +61,14 @@ def override(
     class validates is validated once, see :ref:`objects that validate <validated>`.
 
     If the class of an object or the annotation of a container declares a type, the
-    value is cast to that type. Elsewhere a number replaces a number, whether it is an
-    int or a float, and `null` is None, whatever the old value is. A string needs no
-    quotes. Lists and dicts are written as in JSON or Python, or without quotes:
-    `[a, b]`, `{x: 2}`. An added value is parsed in the same ways; anything else is a
-    string. A number that is added beside strings alone is a string, too, unless it is
-    added by `++`.
+    value is cast to that type; `Any` and `object` take every value. Elsewhere a number
+    replaces a number, whether it is an int or a float, and `null` is None, whatever the
+    old value is. A dict that is written for an object sets some of its fields.
+
+    A value without a type is read as in YAML: numbers, `true`, `false` and `null`,
+    lists and dicts as in `[a, b]` and `{x: 2}`; anything else is a string, and so is
+    what stands in quotes. Dates, numbers that begin with a zero, and nothing at all are
+    strings, too.
 
     Args:
         tree: Any tree; None counts as a leaf.
@@ -83,354 +95,385 @@ def override(
         Traceback (most recent call last):
         ...
         leafwise.errors.EditError: override 'widths[0]=wide': 'wide' is not an int; \
-the value at ['widths'][0] is 64
+the value at widths[0] is 64
     """
     texts = [overrides] if isinstance(overrides, str) else overrides
     context = context_of(none_is_leaf=True, namespace=namespace)
-    return Overrides(guess, context).applied(tree, texts)
+    return Overrides(guess, context).apply(tree, texts)
 
 
-_OVERRIDE = re.compile(rf"((?:[^=\[]|\[(?:[^\]'\"]|{QUOTED})*\])*)=(.*)", re.DOTALL)
-"""A path and a value, on both sides of the first equal sign outside of brackets."""
+_OVERRIDE: Final = re.compile(
+    rf"""
+    \s* (?P<operator> \+{{0,2}} )
+    (?P<path> (?: [^=\[]                              # a name
+                | \[ (?: [^\]'\"] | {QUOTED} )* \]    # brackets, which may quote a "="
+              )* )
+    =
+    (?P<value> .* )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
 
 
-class Overrides(NamedTuple):
-    """How changes that are written as text are applied.
+class Overrides:
+    """How overrides are read and applied.
 
-    Attributes:
-        reader: What makes a value of a text without knowing a type, as `guess` does.
-        context: What is a leaf.
+    Args:
+        reader: Reads a value whose type is unknown, as `guess` does.
+        context: Which values are nodes.
     """
 
-    reader: Callable[[str], Any]
-    context: Context
+    def __init__(self, reader: Callable[[str], Any], context: Context) -> None:
+        self.reader = reader
+        self.context = context
+        self.converter = Converter(context.view)
 
-    def applied(self, tree: Tree, texts: Iterable[str]) -> Tree:
-        """Return a tree with changes; see `override`."""
+    def apply(self, tree: Tree, texts: Iterable[str]) -> Tree:
+        """Return the changed tree; see `override`."""
         record = edit.Edited()
         for text in texts:
             try:
                 edits = self._edits(tree, text)
                 tree = edit.rebuild(tree, edits, self.context, record)
             except (EditError, PathError) as error:
-                made = type(error)(f"override {short_repr(text)}: {error}")
-                made.path = error.path
-                raise made from None
+                full_error = type(error)(f"override {short_repr(text)}: {error}")
+                full_error.path = error.path
+                raise full_error from None
         record.validate()
         return tree
 
     def _edits(self, tree: Any, text: str) -> edit.Edits:
         """Return the edits that an override stands for."""
-        context = self.context
         if text.startswith("~"):
-            chosen = select.read_selector(text[1:], context.view)
-            there = select.require(chosen, tree, context)
-            return [(place.path, edit.Delete()) for place in there]
-        found = _OVERRIDE.fullmatch(text)
-        if found is None:
+            selector = select.read_selector(text[1:], self.context.view)
+            places = select.require(selector, tree, self.context)
+            return [(place.path, Delete()) for place in places]
+        match = _OVERRIDE.fullmatch(text)
+        if match is None:
             raise EditError("expected path=value, +path=value, ++path=value or ~path")
-        where, value = found[1].strip(), found[2].strip()
-        forces = where.startswith("++")
-        adds = not forces and (where.startswith("+") or where.endswith("[+]"))
-        where = where.removeprefix("++" if forces else "+")
-        chosen = select.read_selector(where, context.view)
-        if there := [] if adds else chosen.targets(tree, context):
-            return [(x.path, Set(self._cast(value, tree, x, forces))) for x in there]
-        if adds or forces:
-            return self._added(tree, where, value, forces)
-        error = select.no_match(chosen, Place((), tree), context)
-        try:
-            edit.rebuild(tree, self._added(tree, where, value, False), context)
-        except (EditError, PathError):
-            raise error from None
-        raise PathError(f"{error}; use +{text} to add it")
+        operator = match["operator"]
+        path = match["path"].strip()
+        value = match["value"].strip()
+        if operator == "+" or (path.endswith("[+]") and not operator):
+            return self._insertions(tree, path, value)
+        selector = select.read_selector(path, self.context.view)
+        places = selector.targets(tree, self.context)
+        if not places and operator == "++":
+            return self._insertions(tree, path, value)
+        if not places:
+            raise self._no_match(tree, selector, value)
+        edits: list[tuple[KeyPath, edit.Edit]] = []
+        for place in places:
+            declared = self.converter.declared_at(tree, place.path)
+            replacement = _Replacement(
+                old=place.value,
+                path=place.path,
+                declared=declared,
+                value=self.reader(value),
+                text=value,
+                takes_all=operator == "++",
+            )
+            edits += self._replacements(replacement)
+        return edits
 
-    def _added(self, tree: Any, where: str, text: str, forces: bool) -> edit.Edits:
-        """Return the edits that insert a value, and dicts for the missing parents.
+    # --------------------------------------------------------------------- adding
 
-        None is an empty dict. A number stays a text beside texts alone, unless `forces`
-        is set.
+    def _insertions(
+        self,
+        tree: Any,
+        path: str,
+        text: str,
+    ) -> edit.Edits:
+        """Return the edits that insert a value, and dicts for parents that are missing.
+
+        A parent that is None is replaced by a dict.
         """
-        steps, value = select.parse(where), self.reader(text)
-        for count in reversed(range(len(steps))):
-            holders = select.find(tree, steps[:count], self.context)
-            if not holders:
-                continue
-            is_number = _class_of(value) in (int, float)
-            if is_number and not forces and count + 1 == len(steps):
-                beside = select.find(tree, (*steps[:count], select.ANY), self.context)
-                if beside and all(isinstance(x.value, str) for x in beside):
-                    value = text
-            are_none = all(holder.value is None for holder in holders)
-            for step in reversed(steps[count + (not are_none) :]):
-                if step.key is not END and step.name is None:
-                    what = f"{short_repr(step.text)} has no match"
-                    raise EditError(f"{what} and is not a name for a new key")
-                value = [value] if step.key is END else {step.name: value}
-            if are_none:
-                return [(holder.path, Set(value)) for holder in holders]
-            return edit.insertions(holders, steps[count], value, self.context)
+        steps = select.parse(path)
+        value = self.reader(text)
+        for depth, step in reversed(list(enumerate(steps))):
+            parents = select.find(tree, steps[:depth], self.context)
+            if any(parent.value is not None for parent in parents):
+                edits = edit.insertions(parents, step, value, self.context)
+                own_text = text if depth + 1 == len(steps) else None
+                return [self._typed(tree, own_text, *one) for one in edits]
+            if step.key is END:
+                value = [value]
+            elif step.name is not None:
+                value = {step.name: value}
+            else:
+                name = short_repr(step.text)
+                raise EditError(f"{name} has no match and is not a name for a new key")
+            if parents:
+                new = Set(value)
+                return [self._typed(tree, None, parent.path, new) for parent in parents]
         raise EditError("the root already exists; name what to add: +name=value")
 
-    def _cast(self, text: str, tree: Any, place: Place, forces: bool) -> Any:
-        """Return a text as a value of the declared type, or of that which it replaces.
-
-        Args:
-            text: The text.
-            tree: The tree.
-            place: The place in it of what is replaced.
-            forces: Whether a text that cannot be cast is read as a value of its own
-                type.
+    def _typed(
+        self,
+        tree: Any,
+        text: str | None,
+        path: KeyPath,
+        change: Any,
+    ) -> tuple[KeyPath, edit.Edit]:
+        """Return an insertion with key and value of the types declared for them.
 
         Raises:
-            EditError: It cannot be cast.
+            EditError: The key or the value cannot be cast.
         """
-        context, old, value = self.context, place.value, self.reader(text)
-        rule = None if type(old) in context.view.leaf_types else context.rule_of(old)
-        hint, converts = Any, False
-        if any(isinstance(key, GetAttrKey) for key in place.path):
-            hint, converts = _declared(tree, place.path, context)
-        types: Any = () if hint is Any else _members(hint)
-        is_declared = bool(types) and _say_how(types) and not hasattr(old, "dtype")
-        if not is_declared and rule is None:
-            cls, new = _class_of(old), _class_of(value)
-            if NoneType in (cls, new) or cls is new or (cls, new) == (int, float):
-                return value
+        declared = self.converter.declared_at(tree, path)
+        if declared.type is MISSING:
+            return path, change
+        above = self.converter.declared_at(tree, path.parent)
+        key = path[-1]
+        try:
+            if type(key) is DictKey and above.type is not MISSING:
+                key_type = self.converter.key_type(above.type)
+                key = DictKey(self.converter.convert_key(key.key, key_type))
+        except TypeMismatch as error:
+            if declared.converts:
+                return path, change
+            raise error.at(path) from error
+        value = change.value
+        text = text_of(value) if text is None else text
+        value = self.converter.convert_at(Place(path, value), value, text, declared)
+        new_path = path_below(path.parent, key)
+        return new_path, Set(value) if type(change) is Set else Insert(value)
+
+    def _no_match(
+        self,
+        tree: Any,
+        selector: Selector,
+        value: str,
+    ) -> PathError:
+        """Return the error for a path without a match; suggest `+` if that works."""
+        error = select.no_match(selector, Place((), tree), self.context)
+        try:
+            edits = self._insertions(tree, selector.text, value)
+            edit.rebuild(tree, edits, self.context)
+        except (EditError, PathError):
+            return error
+        return PathError(f"{error}; use +{selector.text}={value} to add it")
+
+    # ------------------------------------------------------------------ replacing
+
+    def _replacements(self, replacement: _Replacement) -> edit.Edits:
+        """Return the edits that replace a value.
+
+        A dict that is written for an object sets the fields that it names.
+
+        Raises:
+            EditError: A value does not fit.
+        """
+        old = replacement.old
+        value = replacement.value
+        rule = self.context.rule_of(old)
+        if not isinstance(value, dict):
+            return [(replacement.path, Set(self._fit(replacement, rule)))]
+        if rule is None and hasattr(type(old), "__dataclass_fields__"):
+            return [(replacement.path, Set(self._merge(replacement)))]
+        if rule is None:
+            return [(replacement.path, Set(self._fit(replacement, rule)))]
+        fields = select.fields_of(old, rule)
+        names = {key.name for key in fields}
+        if not fields or not names.issuperset(value):
+            return [(replacement.path, Set(self._fit(replacement, rule)))]
+        types = self.converter.attribute_types(type(old))
+        edits: list[tuple[KeyPath, edit.Edit]] = []
+        for name, item in value.items():
+            key = GetAttrKey(name)
+            field = _Replacement(
+                old=fields[key],
+                path=path_below(replacement.path, key),
+                declared=types.get(name, UNDECLARED),
+                value=item,
+                text=text_of(item),
+                takes_all=replacement.takes_all,
+            )
+            edits += self._replacements(field)
+        return edits
+
+    def _merge(self, replacement: _Replacement) -> Any:
+        """Return a dataclass that is not registered with other fields.
+
+        Raises:
+            EditError: The dict has other names, or a value does not fit.
+        """
+        with late_imports:
+            from ..selection.merge import tree_merge
+
+        namespace = self.context.view.mode.namespace
+        try:
+            return tree_merge(replacement.old, replacement.value, namespace=namespace)
+        except EditError as error:
+            where = place_text(replacement.path)
+            text = f"{short_repr(replacement.text)} does not fit {where}: {error}"
+            raise EditError(text, path=replacement.path) from error
+
+    def _fit(self, replacement: _Replacement, rule: Rule | None) -> Any:
+        """Return the new value, as the declared type or that of the old value asks.
+
+        Raises:
+            EditError: The value does not fit.
+        """
+        old = replacement.old
+        value = replacement.value
+        text = replacement.text
+        hint = replacement.declared.type
+        is_declared = self.converter.is_readable(hint)
+        if hasattr(old, "dtype"):
+            is_declared = False  # an array, or a scalar of numpy, keeps its dtype
+        if not is_declared and (old is None or value is None):
+            return value
         try:
             if not is_declared:
-                types = (*_members(_like(old, rule)), NoneType)
-            made = _fitted(value, text, (*types, NoneType) if old is None else types)
-        except (*FAULTS, SyntaxError) as error:  # what the type of a leaf raises
-            if forces or converts:
+                return self._fit_like(old, rule, value, text)
+            if old is None and value is None:
+                return None
+            new = self.converter.convert(value, text, hint)
+        except ValueError as error:
+            is_anything = hint is Any or hint is object
+            if replacement.takes_all or replacement.declared.converts or is_anything:
                 return value
-            if is_declared:
-                is_class, cls = isinstance(hint, type), types[0]
-                name = cls.__name__ if is_class else short_repr(hint)
-                what = f"is not of the declared type {name}"
-            elif rule is None:
-                what = f"is not {select.with_article(types[0].__qualname__)}"
-                if types[0] is int and re.fullmatch("0[0-7]+", text):
-                    what += f" (write 0o{text[1:]} for an octal number)"
-            else:
-                what = f"cannot replace the {type(old).__name__}"
-            there = f"the value at {place.path.where()} is {short_repr(old)}"
-            raise EditError(
-                f"{short_repr(text)} {what}; {there}", path=place.path
-            ) from error
-        key_type = None if rule is None else edit.item_key(old, rule)
-        if rule is None or not isinstance(made, _ITEMS_OF.get(key_type, ())):
-            return made
-        pairs = made.items() if key_type is DictKey else enumerate(made)
-        return edit.remade(old, rule, edit.entries_of(old, rule), dict(pairs))
+            raise replacement.error(rule, error, is_declared=is_declared) from error
+        return new if rule is None else _with_class_of(old, rule, new, hint)
 
+    def _fit_like(
+        self,
+        old: Any,
+        rule: Rule | None,
+        value: Any,
+        text: str | None,
+    ) -> Any:
+        """Return a value of the type of an old one.
 
-_ITEMS_OF: Final[dict[Any, Any]] = {DictKey: dict, SequenceKey: (list, tuple)}
+        A container may be replaced by one with other items, if these are like the old
+        ones; it stays of its class.
 
-
-# --------------------------------------------------------------- texts of one type
-
-
-_FLAGS: Final = {
-    **dict.fromkeys(("true", "yes", "on", "1"), True),
-    **dict.fromkeys(("false", "no", "off", "0"), False),
-}
-_WIDER: Final[dict[Any, tuple[type, ...]]] = {float: (int,), complex: (int, float)}
-"""The types whose values count as values of another one."""
-
-
-def _float(text: str) -> float:
-    number = float(text)
-    if re.match(r"[-+]?0[0-9_]", text) or (math.isinf(number) and text[-1].isdigit()):
-        raise ValueError(text)  # which has too many digits, or might be octal
-    return number
-
-
-_READERS: Final[dict[Any, Callable[[str], Any]]] = {
-    bool: lambda text: _FLAGS[text.lower()],
-    int: lambda text: int(text, 0),  # which refuses 0600: octal for some
-    float: _float,
-    complex: complex,
-    # in quotes, what is between them
-    str: lambda text: str(value) if type(value := guess(text)) is str else text,
-}
-
-
-def _read(cls: Any, text: str) -> Any:
-    """Return a text as a value of a class.
-
-    Raises:
-        Exception: The text does not represent such a value, as the class says.
-    """
-    if cls in _READERS:
-        return _READERS[cls](text)
-    if issubclass(cls, enum.Enum):
-        by_value = {str(member.value): member for member in cls}
-        return cls[text] if text in cls.__members__ else by_value[text]
-    if issubclass(cls, type):  # of which one argument makes no other one
-        raise TypeError(text)
-    if hasattr(cls, "dtype"):
-        return cls(_read(type(cls().item()), text))
-    return getattr(cls, "fromisoformat", cls)(text)
-
-
-# ------------------------------------------------------------------- types of values
-
-_CONTAINERS: Final[dict[Any, Any]] = {
-    **{cls: cls for cls in (list, tuple, dict, set, frozenset)},
-    Sequence: list,
-    Mapping: dict,
-}
-"""The built-in container that is made where one of these types is declared."""
-_KNOWN: Final = {typing.Literal, NoneType, *_CONTAINERS, *_READERS}
-_TEXTUAL: Final = frozenset(
-    {"datetime", "decimal", "fractions", "ipaddress", "pathlib", "uuid"}
-)
-"""Modules whose classes have values that are written as text."""
-
-
-def _class_of(value: Any) -> type:
-    """Return the class of a value; of a number that knows its text, int or float."""
-    plain = getattr(type(value), "plain", None)
-    return plain if plain in (int, float) else type(value)
-
-
-def _class(member: Any) -> Any:
-    """Return the class that a type stands for; a dict of types stands for a dict."""
-    return dict if type(member) is dict else typing.get_origin(member) or member
-
-
-def _members(hint: Any) -> tuple[Any, ...]:
-    """Return the alternatives of an annotation."""
-    is_union = typing.get_origin(hint) in (typing.Union, UnionType)
-    return typing.get_args(hint) if is_union else (hint,)
-
-
-def _say_how(members: Iterable[Any]) -> bool:
-    """Return whether types say how to read a text."""
-    unknown = [cls for cls in map(_class, members) if cls not in _KNOWN]
-    return all(
-        isinstance(cls, type)
-        and (issubclass(cls, enum.Enum) or cls.__module__.split(".")[0] in _TEXTUAL)
-        for cls in unknown
-    )
-
-
-def _item_type(member: Any, key: Any) -> Any:
-    """Return the type of the item at a key or position of a container."""
-    if type(member) is dict:
-        return member.get(key, Any)
-    cls, arguments = _class(member), typing.get_args(member)
-    if not arguments or cls not in _CONTAINERS:
-        return Any
-    if cls is tuple and arguments[-1] is not Ellipsis:
-        return arguments[key] if key in range(len(arguments)) else Any
-    return arguments[_CONTAINERS[cls] is dict]
-
-
-def _like(value: Any, rule: Rule | None) -> Any:
-    """Return the type of values like one: of a container, that of such items.
-
-    A number may replace an int, whether it is an int or a float.
-
-    Raises:
-        ValueError: It is a node and no container.
-    """
-    if rule is None:
-        cls = _class_of(value)
-        return int | float if cls is int else cls
-    if edit.item_key(value, rule) is None:
-        raise ValueError(value)
-    types = {
-        key: Any if x is None else _like(x, None) | None
-        for key, x in edit.entries_of(value, rule).items()
-    }
-    if edit.item_key(value, rule) is DictKey:
-        return types
-    kinds = {*types.values()}
-    return list[kinds.pop()] if len(kinds) == 1 else list  # type: ignore[misc]
-
-
-def _declared(tree: Any, path: Iterable[Any], context: Context) -> tuple[Any, bool]:
-    """Return the type that is declared for a place in a tree, `Any` if there is none.
-
-    Returns:
-        The type, and whether the class of the parent converts its arguments.
-    """
-    node, hint, converts = tree, Any, False
-    for key in path:
-        above, hint, converts = hint, Any, False
-        if isinstance(key, GetAttrKey):
-            cls, rule = type(node), context.view.resolve(type(node))
-            own = {} if rule is None or rule.declared is None else rule.declared(cls)
-            hint, converts = own.get(key.name, (Any, False))
-            if key.name not in own:
-                with contextlib.suppress(*FAULTS, SyntaxError):  # of names in texts
-                    hint = typing.get_type_hints(cls).get(key.name, Any)
-        elif above is not Any:
-            types = [_item_type(member, key.entry) for member in _members(above)]
-            hint = next((x for x in types if x is not Any), Any)
-        node = read(key, node, context.view)
-    return hint, converts
-
-
-# ------------------------------------------------------------------- with a type
-
-
-def _as(member: Any, value: Any, text: str | None) -> tuple[int, Any]:
-    """Return a value as one of a type, after how far it was from it.
-
-    Raises:
-        Exception: It is not of that type.
-    """
-    cls = _class(member)
-    if cls is typing.Literal:
-        known = {(type(x), x): x for x in typing.get_args(member)}
-        is_known = (type(value), value) in known
-        return (0, value) if is_known else (2, known[str, text])
-    if cls in _CONTAINERS:
-        made, items = _CONTAINERS[cls], {}
-        if not isinstance(value, dict if made is dict else (list, tuple, set)):
+        Raises:
+            ValueError: The value is of another type.
+        """
+        if rule is None:
+            return self.converter.convert(value, text, _type_like(old))
+        key_class = edit.item_key(old, rule)
+        old_items = {} if key_class is None else edit.entries_of(old, rule)
+        new_items: dict[Any, Any] = {}
+        if key_class is DictKey and isinstance(value, dict):
+            for key, item in value.items():
+                new_items[key] = self._item_like(old_items.get(key), item)
+        elif key_class is SequenceKey and isinstance(value, list | tuple):
+            types = {_type_like(item) for item in old_items.values()}
+            example = next(iter(old_items.values())) if len(types) == 1 else None
+            for position, item in enumerate(value):
+                new_items[position] = self._item_like(example, item)
+        else:
             raise ValueError(value)
-        pairs: Any = value.items() if isinstance(value, dict) else enumerate(value)
-        for key, item in pairs:
-            types = _members(_item_type(member, key))
-            items[key] = _fitted(item, None, types) if _say_how(types) else item
-        return 0, items if made is dict else made(items.values())
-    if _class_of(value) is cls:
-        return 0, value
-    if _class_of(value) in _WIDER.get(cls, ()):
-        return 1, value if hasattr(value, "plain") else cls(value)
-    text = value if text is None else text
-    if not isinstance(text, str):
-        raise TypeError(value)
-    return 2, _read(cls, text)
+        return edit.remade(old, rule, old_items, new_items)
+
+    def _item_like(self, example: Any, item: Any) -> Any:
+        if example is None:
+            return item
+        hint = _type_like(example) | None
+        if not self.converter.is_readable(hint):
+            return item
+        return self.converter.convert(item, text_of(item), hint)
 
 
-def _fitted(value: Any, text: str | None, members: Iterable[Any]) -> Any:
-    """Return a value as one of some types, the one that it is of or else the nearest.
+def _with_class_of(
+    old: Any,
+    rule: Rule,
+    new: Any,
+    hint: Any,
+) -> Any:
+    """Return new items in a container of the class of the old one, if it is declared.
 
-    Args:
-        value: The value.
-        text: The text that it was read from; None for an item of a container.
-        members: The types.
-
-    Raises:
-        ValueError: It is of no such type.
+    A mapping stays what it is, such as an `OrderedDict` where a dict is declared.
     """
-    found = []
-    for member in members:
-        with contextlib.suppress(*FAULTS):  # it is not of this type
-            found.append(_as(member, value, text))
-    if not found:
-        raise ValueError(value)
-    return min(found, key=itemgetter(0))[1]
+    key_class = edit.item_key(old, rule)
+    if key_class is DictKey and type(new) is dict:
+        items = new
+    elif key_class is SequenceKey and type(new) in (list, tuple):
+        classes = [origin_of(member) for member in members_of(hint)]
+        if not any(isinstance(cls, type) and isinstance(old, cls) for cls in classes):
+            return new
+        items = dict(enumerate(new))
+    else:
+        return new
+    return edit.remade(old, rule, edit.entries_of(old, rule), items)
 
 
-# ------------------------------------------------------------------ without a type
+def _type_like(example: Any) -> Any:
+    """Return the type of what may replace a value where no type is declared."""
+    cls = class_of(example)
+    return int | float if cls is int else cls
+
+
+class _Replacement(NamedTuple):
+    """A value that is to replace another one.
+
+    Attributes:
+        old: The old value.
+        path: Where it is.
+        declared: The type that is declared for it.
+        value: The new value, read without knowing the type.
+        text: The text of the new value; None if it is a part of a text.
+        takes_all: Whether a value that does not fit is no error.
+    """
+
+    old: Any
+    path: KeyPath
+    declared: Declared
+    value: Any
+    text: str | None
+    takes_all: bool
+
+    def error(
+        self,
+        rule: Rule | None,
+        cause: ValueError,
+        *,
+        is_declared: bool,
+    ) -> EditError:
+        """Return the error for a value that does not fit."""
+        text = self.value if self.text is None else self.text
+        fields = {} if rule is None else select.fields_of(self.old, rule)
+        if is_declared:
+            problem = f"is not of the declared type {type_name(self.declared.type)}"
+            problem += _detail(cause)
+        elif rule is None:
+            problem = _not_of_class(text, class_of(self.old))
+        else:
+            problem = f"cannot replace the {type(self.old).__name__}"
+            if fields and isinstance(self.value, dict):
+                names = [key.name for key in fields]
+                unknown = [name for name in self.value if name not in names]
+                problem += f": it {unknown_field(unknown[0], names)}"
+        where = f"the value at {place_text(self.path)} is {short_repr(self.old)}"
+        return EditError(f"{short_repr(text)} {problem}; {where}", path=self.path)
+
+
+def _detail(error: ValueError) -> str:
+    """Return what is wrong inside of a value, or beside its type."""
+    if not isinstance(error, TypeMismatch):
+        return ""
+    if error.keys:
+        return f": {error.at(KeyPath())}"
+    return f": {error.reason}" if error.reason else ""
+
+
+def _not_of_class(text: Any, cls: type) -> str:
+    problem = f"is not {select.with_article(cls.__qualname__)}"
+    if cls is int and isinstance(text, str) and re.fullmatch("0[0-7]+", text):
+        problem += f" (write 0o{text[1:]} for an octal number)"
+    return problem
+
+
+# ---------------------------------------------------------------- values without a type
 
 
 def guess(text: str) -> Any:
-    """Read a value as JSON, as a Python literal, as `[a, b]` or `{a: b}`, or a string.
+    """Read a value whose type is unknown, as in YAML.
+
+    JSON, literals of Python, and `[a, b]` and `{a: b}` are read; else it is a string.
 
     Lists and dicts may be as deep as Python's recursion allows; else it is a string.
 
@@ -439,21 +482,42 @@ def guess(text: str) -> Any:
         >>> guess("1e-3"), guess("[a, {x: 2, y: 'b, c'}]"), guess("a b")
         (0.001, ['a', {'x': 2, 'y': 'b, c'}], 'a b')
     """
-    if _NAME.fullmatch(text) and text not in _CONSTANTS:
-        return text
-    for reader in (json.loads, _python_literal, _words):
-        with contextlib.suppress(*FAULTS, SyntaxError, MemoryError):
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _NAME.fullmatch(text):
+        return text  # the usual case: none of the readers has to fail first
+    for reader in (json.loads, _parse_python, _parse_words):
+        try:
             return reader(text)
+        except _UNREADABLE:
+            continue
     return text
 
 
 _NAME: Final = re.compile(r"[^\W\d][\w.-]*")
-_CONSTANTS: Final = frozenset(
-    ("true", "false", "null", "NaN", "Infinity", "True", "False", "None")
+_SPELLINGS: Final[tuple[tuple[Any, str], ...]] = (
+    (None, "~ null Null NULL None"),
+    (True, "true True TRUE"),
+    (False, "false False FALSE"),
+    (math.inf, ".inf .Inf .INF +.inf +.Inf +.INF Infinity"),
+    (-math.inf, "-.inf -.Inf -.INF -Infinity"),
+    (math.nan, ".nan .NaN .NAN NaN"),
+)
+_CONSTANTS: Final[Mapping[str, Any]] = {
+    text: value for value, texts in _SPELLINGS for text in texts.split()
+}
+"""The constants of YAML, JSON and Python."""
+_UNREADABLE: Final = (
+    ValueError,
+    TypeError,  # a key that is a list
+    SyntaxError,
+    PathError,  # a string with a wrong escape
+    RecursionError,
+    MemoryError,  # of Python's parser, for a text that is too deep
 )
 
 
-def _python_literal(text: str) -> Any:
+def _parse_python(text: str) -> Any:
     with late_imports:
         import ast
 
@@ -462,16 +526,7 @@ def _python_literal(text: str) -> Any:
     return ast.literal_eval(parse(text.lstrip(" \t")))
 
 
-_WORD: Final = rf"({QUOTED})|((?!['\"\s])(?:\\.|\$\{{[^}}]*\}}|[^\\,[\]{{}}()"
-_KEY: Final = re.compile(rf"\s*(?:{_WORD}:])+?))\s*:", re.DOTALL)
-_VALUE: Final = re.compile(rf"\s*(?:{_WORD}])+?))(?=\s*[,\]}}])", re.DOTALL)
-_OPENING: Final = re.compile(r"\s*([\[{]?)")
-_CLOSING: Final = re.compile(r"\s*([\]}]?)")
-_NEXT: Final = re.compile(r"\s*([,\]}])")
-_ESCAPED: Final = re.compile(r"\\([\\()\[\]{}:=, \t'\"])")
-
-
-def _words(text: str) -> Any:
+def _parse_words(text: str) -> Any:
     """Read a list or dict in which strings need no quotes.
 
     They are written as on the command line of Hydra: `[a, b c, {x: 1, y: null}]`. A
@@ -480,40 +535,91 @@ def _words(text: str) -> Any:
     Raises:
         ValueError: It is not such a text.
     """
-    place = 0
-
-    def take(pattern: re.Pattern[str]) -> re.Match[str]:
-        nonlocal place
-        found = pattern.match(text, place)
-        if found is None:
-            raise ValueError(text)
-        place = found.end()
-        return found
-
-    def word(pattern: re.Pattern[str]) -> Any:
-        quoted, bare = take(pattern).groups()
-        if quoted:
-            return parse_literal(quoted)
-        if "\\" in bare:
-            return _ESCAPED.sub(r"\1", bare)
-        return guess(bare)
-
-    def value() -> Any:
-        opening = take(_OPENING)[1]
-        if not opening:
-            return word(_VALUE)
-        items: list[Any] = []
-        letter = take(_CLOSING)[1]
-        while not letter:
-            items.append((word(_KEY), value()) if opening == "{" else value())
-            letter = take(_NEXT)[1]
-            if letter == ",":
-                letter = take(_CLOSING)[1]
-        if opening + letter not in ("[]", "{}"):
-            raise ValueError(text)
-        return dict(items) if letter == "}" else items
-
-    found = value()
-    if text[place:].strip():
+    reader = _WordReader(text)
+    value = reader.read_value()
+    if text[reader.position :].strip():
         raise ValueError(text)
-    return found
+    return value
+
+
+class _WordReader:
+    """Reads a text from left to right.
+
+    Attributes:
+        text: The text.
+        position: Where the next token begins.
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.position = 0
+
+    def read_value(self) -> Any:
+        if self.skip("["):
+            return list(self.read_items("]", self.read_value))
+        if self.skip("{"):
+            return dict(self.read_items("}", self.read_pair))
+        return self.read_word(_VALUE)
+
+    def read_items(self, bracket: str, read_item: Callable[[], Any]) -> Iterator[Any]:
+        """Yield items up to a closing bracket; a comma may stand after the last one."""
+        while not self.skip(bracket):
+            yield read_item()
+            if self.skip(","):
+                continue
+            if not self.text.startswith(bracket, self.position):
+                raise ValueError(self.text)
+
+    def read_pair(self) -> tuple[Any, Any]:
+        key = self.read_word(_KEY)
+        return key, self.read_value()
+
+    def read_word(self, pattern: re.Pattern[str]) -> Any:
+        match = pattern.match(self.text, self.position)
+        if match is None:
+            raise ValueError(self.text)
+        self.position = match.end()
+        if match["quoted"]:
+            return parse_literal(match["quoted"])
+        word = match["word"]
+        return _ESCAPED.sub(r"\1", word) if "\\" in word else guess(word)
+
+    def skip(self, mark: str) -> bool:
+        """Skip blanks, and a mark; return whether it was there."""
+        while self.text[self.position : self.position + 1].isspace():
+            self.position += 1
+        has_mark = self.text.startswith(mark, self.position)
+        if has_mark:
+            self.position += len(mark)
+        return has_mark
+
+
+_KEY: Final = re.compile(
+    rf"""
+    \s*
+    (?: (?P<quoted> {QUOTED} )
+      | (?P<word> (?! ['"\s] )
+            (?: \\.                         # an escaped character
+              | \$\{{ [^}}]* \}}              # an interpolation: ${{a.b}}
+              | [^\\,:\[\]{{}}()]
+            )+? ) )
+    \s* :
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A key of a dict and its colon."""
+_VALUE: Final = re.compile(
+    rf"""
+    \s*
+    (?: (?P<quoted> {QUOTED} )
+      | (?P<word> (?! ['"\s] )
+            (?: \\.
+              | \$\{{ [^}}]* \}}
+              | [^\\,\[\]{{}}()]           # a colon as well: http://a
+            )+? ) )
+    (?= \s* [,\]}}] )
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+"""A value, which ends before a comma or a closing bracket."""
+_ESCAPED: Final = re.compile(r"\\([\\()\[\]{}:=, \t'\"])")

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import collections
 import json
 import os
 from typing import Any, Final, NamedTuple
 
 from .. import files
+from .._hooks import hooks
 from .._runtime import late_imports
 from .._text import escape_controls
 from ..errors import FileError
@@ -36,6 +38,42 @@ class Source(NamedTuple):
     text: str
     document: Document
     charset: str
+
+
+# What was read is plain data, which cannot carry the name of its file. So that errors
+# can name it, the last files are kept here. They are few and small: data that nobody
+# else uses any more stays in memory until other files are read.
+_recent: Final[collections.deque[Source]] = collections.deque(maxlen=16)
+_LONGEST_RECENT: Final = 50_000
+
+
+def file_of(value: Any) -> str | None:
+    """Return the file that a dict or list was read from, None if that is unknown.
+
+    Only the last files are known, and only small ones.
+    """
+    for source in list(_recent):
+        if _has_node(source.document.tree, value):
+            return source.path
+    return None
+
+
+def _has_node(tree: Any, value: Any) -> bool:
+    """Return whether a value is one of the dicts and lists of a tree."""
+    nodes = [tree]
+    visited: set[int] = set()  # aliases of YAML lead to a node by many paths
+    while nodes:
+        node = nodes.pop()
+        if not isinstance(node, dict | list) or id(node) in visited:
+            continue
+        if node is value:
+            return True
+        visited.add(id(node))
+        nodes += node.values() if isinstance(node, dict) else node
+    return False
+
+
+hooks.file_of = file_of
 
 
 def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> Any:
@@ -70,9 +108,12 @@ def read(path: str | bytes | os.PathLike[Any], *, format: str | None = None) -> 
     name = os.fsdecode(path)
     kind = _kind_of(name, format)
     try:
-        return read_source(name, kind).document.tree
+        source = read_source(name, kind)
     except FormatError as error:
         raise FileError(f"{escape_controls(name)}: {error}") from error
+    if len(source.text) <= _LONGEST_RECENT:
+        _recent.appendleft(source)
+    return source.document.tree
 
 
 def write(

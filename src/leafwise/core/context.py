@@ -13,21 +13,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._hooks import hooks
 from .._text import typed_repr
-from .keypath import ROOT, KeyPath
+from .keypath import ROOT, KeyPath, Link
 from .keys import DictKey, SequenceKey
 from .matching import Difference, differences, mismatch_error
 from .node import Rule
 from .registry import GLOBAL, View, current, view_of
-from .treedef import PyTreeDef, make_treedef
-from .walk import (
-    Entry,
-    PathPredicate,
-    Predicate,
-    locate_call,
-    map_leaves,
-    map_tree,
-    read,
+from .treedef import (
+    PyTreeDef,
+    code_of,
+    make_treedef,
+    map_one,
+    match_tree,
+    shared_paths,
 )
+from .walk import Entry, PathPredicate, Predicate, map_tree, read
 
 
 if TYPE_CHECKING:
@@ -126,22 +125,13 @@ def map_by(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     result = None if compiled is None else compiled(tree)
     if result is None:
         if cls in view.leaf_types:
-            return map_tree(function, tree, view)
+            return map_one(function, [tree], make_treedef((), 1, view))
         if hooks.skip > 0:
             hooks.skip -= 1
             return map_tree(function, tree, view)
         result = read_tree(tree, view, None)
     leaves, treedef = result
-    leaves_left = iter(leaves)
-    try:
-        # As `map_leaves` does it; a call of that takes a tenth of the time of a map of
-        # a small tree.
-        results = [function(leaf) for leaf in leaves_left]
-    except Exception as error:
-        locate_call(error, function, treedef, leaves_left)
-        raise
-    unflatten = treedef._runner.unflatten
-    return unflatten(treedef, results)
+    return map_one(function, leaves, treedef)
 
 
 class Context:
@@ -181,8 +171,7 @@ class Context:
         if self.stop is None:
             return map_by(function, tree, self.view)
         leaves, treedef = flatten_by(tree, self.view, self.stop)
-        unflatten = treedef._runner.unflatten
-        return unflatten(treedef, map_leaves(function, (leaves,), treedef))
+        return map_one(function, leaves, treedef)
 
     def columns(
         self,
@@ -203,12 +192,12 @@ class Context:
         leaves, treedef = flatten_by(tree, self.view, self.stop)
         columns = [leaves]
         for other in rest:
-            column = treedef._match(other)
+            column = match_tree(treedef, other)
             if column is None or strict:
                 self._check_column(column, treedef, other, len(columns))
             columns.append(column)  # type: ignore[arg-type]  # checked
         if with_paths:
-            columns.insert(0, treedef._runner.known_paths or treedef.paths())
+            columns.insert(0, shared_paths(treedef))
         return columns, treedef
 
     def _check_column(
@@ -224,7 +213,7 @@ class Context:
             StructureError: A further tree differs or goes deeper.
         """
         if column is None:
-            places = differences(treedef._code, other, self.view)
+            places = differences(code_of(treedef), other, self.view)
         elif self.view.leaf_types.issuperset(map(type, column)):
             return
         else:
@@ -245,28 +234,28 @@ class Context:
         def is_leaf(path: KeyPath, node: Any) -> bool:
             return self.stops_at(node, path)
 
-        return differences(treedef._code, tree, self.view, is_leaf, hint)
+        return differences(code_of(treedef), tree, self.view, is_leaf, hint)
 
-    def stops_at(self, node: Any, link: Any = ROOT) -> bool:
+    def stops_at(self, node: Any, place: Any = ROOT) -> bool:
         """Return whether the predicate makes a leaf of a value.
 
         Args:
             node: The value.
-            link: The path to it, or a linked list of its keys.
+            place: Its path, or a link.
         """
         stop = self.stop
         if isinstance(stop, PathPredicate):
-            return bool(stop.function(path_of(link), node))
+            return bool(stop.function(path_of(place), node))
         return stop is not None and bool(stop(node))
 
-    def rule_of(self, node: Any, link: Any = ()) -> Rule | None:
+    def rule_of(self, node: Any, place: Any = ROOT) -> Rule | None:
         """Return the rule of a node, None for a leaf.
 
         Args:
             node: The node.
-            link: The path to it, or a linked list of its keys.
+            place: Its path, or a link.
         """
-        if self.stop is not None and self.stops_at(node, link):
+        if self.stop is not None and self.stops_at(node, place):
             return None
         return self.view.resolve(type(node))
 
@@ -288,16 +277,20 @@ class Context:
         return Context(self.view, self.stop, self.root + path)
 
 
-def path_of(link: Any) -> KeyPath:
-    """Return a path that is given as a linked list of keys, or is one already.
+def path_of(place: Any) -> KeyPath:
+    """Return the path of a place.
 
-    In such a list a string is a dict's key, and an int a position.
+    Args:
+        place: The path itself, a `Link`, or pairs of the pair above and a key, where
+            a string is a dict's key, and an int a position.
     """
-    if isinstance(link, KeyPath):
-        return link
+    if isinstance(place, KeyPath):
+        return place
+    if isinstance(place, Link):
+        return place.path()
     keys: list[Any] = []
-    while link:
-        link, key = link
+    while place:
+        place, key = place
         cls = _CLASSES.get(type(key))
         if cls is not None:
             key = cls(key)
@@ -306,7 +299,7 @@ def path_of(link: Any) -> KeyPath:
 
 
 _CLASSES: Final[dict[type, Any]] = {str: DictKey, int: SequenceKey}
-"""The classes of keys that are bare in a linked list."""
+"""The classes of keys that are bare in pairs."""
 
 
 def context_of(

@@ -1,14 +1,15 @@
 """Key paths: how a place in a tree is named, read and written down.
 
-Owns `KeyPath`, its text and the parser of that text. A text says one thing:
-`KeyPath.parse(str(path)) == path` for every key that has a literal. Reading a
-path knows of rules only what it needs to find children that have no name.
+`KeyPath` is the path that users see, with its text and the parser of that text: for
+every key that has a literal, `KeyPath.parse(str(path)) == path`. `Link` is what walks
+have in place of a path. Reading a path asks the rules of node types only for children
+that have no name.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, Final, SupportsIndex, overload
 
 from .._runtime import late_imports
@@ -91,8 +92,8 @@ class KeyPath(tuple[Any, ...]):
     def __getitem__(self, index: slice) -> KeyPath: ...
 
     def __getitem__(self, index: Any) -> Any:
-        found = tuple.__getitem__(self, index)
-        return KeyPath(found) if isinstance(index, slice) else found
+        keys = tuple.__getitem__(self, index)
+        return KeyPath(keys) if isinstance(index, slice) else keys
 
     @property
     def parent(self) -> KeyPath:
@@ -169,8 +170,7 @@ class KeyPath(tuple[Any, ...]):
                 path = self[: depth + 1]
                 raise PathError(
                     f"{short_repr(key)} cannot be written as code: only literals and "
-                    "Enum "
-                    "members can",
+                    "Enum members can",
                     path=path,
                 ) from None
         return name
@@ -196,11 +196,11 @@ class KeyPath(tuple[Any, ...]):
         keys = []
         start = 0
         while start < len(text):
-            found = _KEY.match(text, start)
-            if found is None:
+            match = _KEY.match(text, start)
+            if match is None:
                 raise _syntax_error(text, start, "a key is like [0], ['a'] or .name")
-            keys.append(_read_key(text, found))
-            start = found.end()
+            keys.append(_read_key(text, match))
+            start = match.end()
         return cls(keys)
 
 
@@ -254,18 +254,18 @@ def _code(key: Any, name: str) -> str:
         ValueError: There is no such code.
     """
     with late_imports:
-        from .literals import code_of, is_plain_name  # and with it ast
+        from .literals import is_plain_name, python_code  # and with it ast
 
     match key:
         case FlattenedIndexKey(index):
-            return f"leafwise.tree.children({name})[{code_of(index)}]"
+            return f"leafwise.tree.children({name})[{python_code(index)}]"
         case GetAttrKey(str(attribute)):
             exact = str.__str__(attribute)
             if is_plain_name(exact):
                 return f"{name}.{exact}"
             return f"getattr({name}, {exact!r})"
         case SequenceKey(value) | DictKey(value):
-            return f"{name}[{code_of(value)}]"
+            return f"{name}[{python_code(value)}]"
     raise ValueError("no code for a key of this class")
 
 
@@ -294,30 +294,46 @@ def _by_rule(key: Any, node: Any, view: View) -> Any:
     children, aux = rule.flatten(node)
     if type(key) is FlattenedIndexKey:
         return children[key.key]
-    for known, child in zip(rule.keys(aux, len(children)), children, strict=True):
-        if known == key or safe_str(known) == safe_str(key):
+    for child_key, child in zip(rule.keys(aux, len(children)), children, strict=True):
+        if child_key == key or safe_str(child_key) == safe_str(key):
             return child
     raise LookupError(key)
 
 
 def _no_such_path(path: KeyPath, depth: int, node: Any, view: View) -> PathError:
-    found, key = path[:depth], path[depth]
-    rule, known, likeness = view.resolve(type(node)), [], ""
+    """Return the error for a path of which a tree has the first keys only.
+
+    Args:
+        path: The path.
+        depth: The number of the keys that it has.
+        node: What it has there.
+        view: The view to look up the type of the node in.
+    """
+    parent = path[:depth]
+    key = path[depth]
+    rule = view.resolve(type(node))
+    keys: Sequence[Any] = ()
     if rule is not None:
         children, aux = rule.flatten(node)
         keys = rule.keys(aux, len(children))
-        known = [*map(safe_str, keys)]
-        entries = [getattr(known_key, "entry", known_key) for known_key in keys]
-        likeness = other_type(getattr(key, "entry", key), entries)
     kind = type(node).__name__
-    if not known:
-        there = f"the {kind} there has no children: {short_repr(node)}"
+    if keys:
+        texts = list(map(safe_str, keys))
+        names = join_names(nearest_names(safe_str(key), texts)[:_MAX_NAMES])
+        reason = f"the {kind} there has {names}"
+        if len(texts) > _MAX_NAMES:
+            reason += f" and {len(texts) - _MAX_NAMES} more"
+        entries = [getattr(child_key, "entry", child_key) for child_key in keys]
+        likeness = other_type(getattr(key, "entry", key), entries)
+        if likeness:
+            reason += f"; {likeness}"
     else:
-        shown = join_names(nearest_names(safe_str(key), known)[:5])
-        more = f" and {len(known) - 5} more" if len(known) > 5 else ""
-        there = f"the {kind} there has {shown}{more}" + (likeness and f"; {likeness}")
-    message = escape_lines(f"no {safe_str(key)} at {found.where()}; {there}")
-    return PathError(message, path=path, found=found)
+        reason = f"the {kind} there has no children: {short_repr(node)}"
+    message = escape_lines(f"no {safe_str(key)} at {parent.where()}; {reason}")
+    return PathError(message, path=path, found=parent)
+
+
+_MAX_NAMES: Final = 5
 
 
 # --------------------------------------------------------------------- parsing
@@ -331,17 +347,17 @@ _KEY = re.compile(
 )
 
 
-def _read_key(text: str, found: re.Match[str]) -> Any:
+def _read_key(text: str, match: re.Match[str]) -> Any:
     """Return the key object of a piece of a path."""
-    kind: Any = found.lastgroup
-    start, end = found.span(kind)
+    kind: Any = match.lastgroup
+    start, end = match.span(kind)
     if kind == "index":
-        return FlattenedIndexKey(int(found[kind]))
+        return FlattenedIndexKey(int(match[kind]))
     if kind == "name":
-        if not found[kind].isidentifier():
-            why = "a name after . is an identifier or quoted"
-            raise _syntax_error(text, start, why)
-        return GetAttrKey(found[kind])
+        if not match[kind].isidentifier():
+            reason = "a name after . is an identifier or quoted"
+            raise _syntax_error(text, start, reason)
+        return GetAttrKey(match[kind])
     value = _value(text, start, end)
     if kind == "quoted":
         return GetAttrKey(value)
@@ -368,7 +384,7 @@ def parse_literal(text: str) -> Any:
     return _value(text, 0, len(text))
 
 
-def _syntax_error(text: str, position: int, why: str) -> PathError:
+def _syntax_error(text: str, position: int, reason: str) -> PathError:
     return PathError(
-        f"{short_repr(text)} is not a path: {why}, at character {position}"
+        f"{short_repr(text)} is not a path: {reason}, at character {position}"
     )

@@ -1,15 +1,13 @@
 """Keys: how the place of a child in its parent is named, and the order of dict keys.
 
-Owns the four key classes. Their names and texts are those of `jax.tree_util`, with two
-refinements that make a text say one thing only: Enum members print by their qualified
-name, and names that are not identifiers print quoted. What a key holds is called `idx`,
-`key` or `name` as in jax, and `entry` in all of them.
+The four key classes have the names and texts of `jax.tree_util`, with two refinements
+that make a text say one thing only: Enum members print by their qualified name, and
+names that are not identifiers print quoted. What a key holds is called `idx`, `key` or
+`name` as in jax, and `entry` in all of them.
 
-Owns the order in which the leaves of a dict are walked (law L3): `DictKeys`, which
-has the keys of a dict in insertion order and in leaf order, and the search for that
-order: sorted where the keys have one order, by families of types where they
-mix, as inserted where nothing else is the same for equal dicts. Knows nothing of rules
-or registries.
+The leaves of a dict come in the order of its keys (law L3): sorted if the keys have
+one order, by families of types if types are mixed, and as inserted if nothing else is
+the same for equal dicts. `DictKeys` has the keys in both orders.
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ T = TypeVar("T")
 
 
 class Key(Frozen):
-    """What the four classes of keys share."""
+    """Base of the four classes of keys."""
 
     __slots__ = ()
 
@@ -149,8 +147,9 @@ class GetAttrKey(Key):
         object.__setattr__(self, "name", name)
 
     def __str__(self) -> str:
-        is_plain = isinstance(self.name, str) and self.name.isidentifier()
-        return f".{self.name}" if is_plain else f".{safe_repr(self.name)}"
+        if isinstance(self.name, str) and self.name.isidentifier():
+            return f".{self.name}"
+        return f".{safe_repr(self.name)}"
 
     def get(self, node: Any) -> Any:
         """Read the child at this key of a node.
@@ -227,7 +226,7 @@ def as_key(key: Any) -> Any:
     return key
 
 
-_MOST_SHARED: Final = 4096
+_MAX_SHARED: Final = 4096
 
 
 @lru_cache(maxsize=64)
@@ -237,8 +236,9 @@ def _shared(key: Callable[[int], T], length: int) -> tuple[T, ...]:
 
 def _positions(key: Callable[[int], T], length: int) -> tuple[T, ...]:
     """Return the keys of that many children, shared if they are not too many."""
-    is_shared = length <= _MOST_SHARED and not is_traced()
-    return (_shared if is_shared else _shared.__wrapped__)(key, length)
+    if length <= _MAX_SHARED and not is_traced():
+        return _shared(key, length)
+    return tuple(map(key, range(length)))
 
 
 flat_keys: Final = partial(_positions, FlattenedIndexKey)
@@ -255,16 +255,16 @@ def sequence_keys(length: int) -> tuple[SequenceKey, ...]:
     return _positions(SequenceKey, length)
 
 
-_known_attributes: dict[tuple[str, ...], tuple[GetAttrKey, ...]] = {}
+_cached_attributes: dict[tuple[str, ...], tuple[GetAttrKey, ...]] = {}
 
 
 def attribute_keys(names: tuple[str, ...]) -> tuple[GetAttrKey, ...]:
     """Return the keys of attributes, shared."""
-    known = _known_attributes.get(names)
-    if known is None:
-        made = tuple(map(GetAttrKey, names))
-        known = _remembered(_known_attributes, names, made)
-    return known
+    keys = _cached_attributes.get(names)
+    if keys is None:
+        keys = tuple(map(GetAttrKey, names))
+        _cache(_cached_attributes, names, keys)
+    return keys
 
 
 # ------------------------------------------------------ the order of the keys of a dict
@@ -331,10 +331,10 @@ class DictKeys:
         return safe_repr(self.inserted)
 
 
-_MAX_KNOWN = 4096
+_MAX_CACHED = 4096
 _MAX_KEYS = 256
 known_dicts: Final[dict[tuple[Any, ...], DictKeys]] = {}
-"""The keys of dicts that were met, to be asked for exact `str` and `int` keys only.
+"""A cache of the keys of dicts, for exact `str` and `int` keys only.
 
 Keys of other types may equal these and still have an order of their own, as those of an
 Enum whose members are strings and that defines `__lt__`.
@@ -343,28 +343,28 @@ _known_given: Final[dict[tuple[Any, ...], DictKeys]] = {}
 
 
 def dict_keys(keys: tuple[Any, ...]) -> DictKeys:
-    """Return the keys of a dict, given as inserted, with their order.
+    """Return the keys of a dict with their order, from those in insertion order.
 
     Sorted, if `<` puts them into one chain; otherwise by family of types, an
-    Enum by definition order; otherwise as given, and then order is structure.
+    Enum by definition order; otherwise as inserted, and then order is structure.
     """
     if not are_plain(map(type, keys)):
         return arranged(keys)
-    made = known_dicts.get(keys)
-    if made is None:
+    settled = known_dicts.get(keys)
+    if settled is None:
         try:
             ordered = tuple(sorted(keys))
         except TypeError:  # strings and ints
-            made = arranged(keys)
+            settled = arranged(keys)
         else:
-            made = DictKeys(keys, None if ordered == keys else ordered)
-        _remembered(known_dicts, keys, made)
-    return made
+            settled = DictKeys(keys, None if ordered == keys else ordered)
+        _cache(known_dicts, keys, settled)
+    return settled
 
 
 FEW: Final = 8
-"""So many keys are sorted in the time that it takes to find them in a table, and so
-many children are looked at one by one in the time of a call that looks at all."""
+"""Up to this many keys, sorting takes no longer than a look into a cache; and up to
+this many children, one test each takes no longer than a call that tests all."""
 
 
 def leaf_order(node: dict[Any, Any]) -> Sequence[Any] | None:
@@ -389,29 +389,32 @@ def given_keys(keys: tuple[Any, ...]) -> DictKeys:
     """Return the keys of a mapping whose insertion order is part of its structure."""
     if not are_plain(map(type, keys)):
         return DictKeys(keys, is_structure=True)
-    known = _known_given.get(keys)
-    return known or _remembered(_known_given, keys, DictKeys(keys, is_structure=True))
+    settled = _known_given.get(keys)
+    if settled is None:
+        settled = DictKeys(keys, is_structure=True)
+        _cache(_known_given, keys, settled)
+    return settled
 
 
 are_plain: Final = frozenset({str, int}).issuperset
 
 
-def _remembered(known: Any, keys: tuple[Any, ...], made: T) -> T:
+def _cache(cache: dict[Any, Any], keys: tuple[Any, ...], value: Any) -> None:
+    """Put a value into a cache, unless there are too many keys."""
     if len(keys) <= _MAX_KEYS and not is_traced():
-        if len(known) >= _MAX_KNOWN:
-            known.clear()
-        known[keys] = made
-    return made
+        if len(cache) >= _MAX_CACHED:
+            cache.clear()
+        cache[keys] = value
 
 
 def arranged(keys: tuple[Any, ...]) -> DictKeys:
-    """Find the order of keys, as `dict_keys`, which remembers it."""
+    """Find the order of keys; see `dict_keys`, which caches it."""
     order = _chain(keys, range(len(keys)))
     if order is None:
         order = _by_family(keys)
     if order is None:
         return DictKeys(keys, is_structure=True)
-    if order == [*range(len(keys))]:
+    if order == list(range(len(keys))):
         return DictKeys(keys)
     return DictKeys(keys, tuple([keys[index] for index in order]))
 
@@ -423,24 +426,24 @@ def _chain(keys: Sequence[Any], positions: Sequence[int]) -> list[int] | None:
     depend on the order of insertion.
     """
     try:
-        perm = sorted(positions, key=keys.__getitem__)
-        chained = all(bool(keys[i] < keys[j]) for i, j in pairwise(perm))
+        order = sorted(positions, key=keys.__getitem__)
+        is_chain = all(bool(keys[i] < keys[j]) for i, j in pairwise(order))
     except (TypeError, ValueError, AttributeError, ArithmeticError, RecursionError):
         return None  # of the keys, which cannot be compared
-    return perm if chained else None
+    return order if is_chain else None
 
 
 def _by_family(keys: tuple[Any, ...]) -> list[int] | None:
     families: dict[str, list[int]] = {}
     for position, key in enumerate(keys):
         families.setdefault(_family(key), []).append(position)
-    perm: list[int] = []
+    order: list[int] = []
     for _, positions in sorted(families.items()):
-        part = _chain(keys, positions) or _by_definition(keys, positions)
-        if part is None:
+        family_order = _chain(keys, positions) or _by_definition(keys, positions)
+        if family_order is None:
             return None
-        perm += part
-    return perm
+        order += family_order
+    return order
 
 
 _BASES = (
@@ -462,7 +465,10 @@ def _family(key: Any) -> str:
 
 def _by_definition(keys: Sequence[Any], positions: list[int]) -> list[int] | None:
     classes = {type(keys[position]) for position in positions}
-    if len(classes) != 1 or not issubclass(cls := classes.pop(), enum.Enum):
+    if len(classes) != 1:
+        return None
+    (cls,) = classes
+    if not issubclass(cls, enum.Enum):
         return None
     rank = {member: index for index, member in enumerate(cls.__members__.values())}
     try:

@@ -1,8 +1,7 @@
 """Literals: the texts of dict keys, read back and written as Python code.
 
-Owns what may stand for a key in a text. `keys.literal` writes such a text; here it is
-read, without running any code and without importing anything, and here is decided
-which keys have code that is safe to run. Knows nothing of paths.
+`keys.literal` writes such a text. Reading one runs no code and imports nothing; code
+is written only for keys with which it is safe to run.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ NO_LITERAL: Final = (
 """What reading a text that is not a literal raises."""
 
 
-# --------------------------------------------------------------------- reading
+# ----------------------------------------------------------------------------- reading
 
 
 def read_literal(text: str) -> Any:
@@ -44,10 +43,11 @@ def read_literal(text: str) -> Any:
         >>> read_literal("(1, 'a')"), read_literal("2j"), read_literal("-inf")
         ((1, 'a'), 2j, -inf)
     """
-    value = ast.literal_eval(_Named().visit(parse(text)))
+    expression = _NamedValues().visit(parse(text))
+    value = ast.literal_eval(expression)
     if value is ...:
         raise ValueError("no literal")
-    hash(value)  # or it is no key
+    hash(value)  # a key has a hash
     return value
 
 
@@ -71,20 +71,23 @@ def parse(text: str) -> ast.expr:
         >>> ast.literal_eval(parse(r"['\d', '\x41']"))
         ['\\d', 'A']
     """
-    with _guard.lock, warnings.catch_warnings():
+    with _guard.lock, warnings.catch_warnings():  # the filters are shared by threads
         warnings.simplefilter("ignore")
         return ast.parse(text, mode="eval").body
 
 
-_NUMBERS: Final = {name: complex(name) for name in ("infj", "nanj")} | {
-    name: float(name) for name in ("inf", "nan")
+_NUMBERS: Final = {
+    "inf": math.inf,
+    "nan": math.nan,
+    "infj": complex("infj"),
+    "nanj": complex("nanj"),
 }
 
 
-class _Named(ast.NodeTransformer):
-    """Puts values in place of names: of numbers without digits, and of Enum members."""
+class _NamedValues(ast.NodeTransformer):
+    """Replaces the names of numbers without digits, and of Enum members, by values."""
 
-    def visit_Name(self, node: ast.Name) -> ast.Constant:
+    def visit_Name(self, node: ast.Name) -> ast.Constant:  # of ast
         if node.id not in _NUMBERS:
             raise ValueError("no literal")
         return ast.Constant(_NUMBERS[node.id])
@@ -100,59 +103,61 @@ def _find_member(name: str) -> Any:
         ValueError: There is no such code.
     """
     parts = name.split(".")
-    for split in range(len(parts) - 2, 0, -1):
-        found = named_object(".".join(parts[:split]), ".".join(parts[split:]))
-        if isinstance(found, enum.Enum) and literal(found) == name:
-            return found
+    for split in range(len(parts) - 2, 0, -1):  # the longest name of a module first
+        module = ".".join(parts[:split])
+        member = named_object(module, ".".join(parts[split:]))
+        if isinstance(member, enum.Enum) and literal(member) == name:
+            return member
     raise ValueError(f"{name} is not a member of an Enum that is loaded")
 
 
-# ------------------------------------------------------------------------ code
+# -------------------------------------------------------------------------------- code
 
 
 def is_plain_name(name: str) -> bool:
     """Return whether Python code reads an attribute of this name after a dot.
 
-    Keywords do not stand there, and of other names Python reads the NFKC form, which
-    may be that of another attribute.
+    Keywords cannot be written there, and of other names Python reads the NFKC form,
+    which may be that of another attribute.
 
     Example:
         >>> from leafwise.core.literals import is_plain_name
         >>> [is_plain_name(name) for name in ("w", "class", "ﬁ", "a b")]
         [True, False, False, False]
     """
-    return (
-        name.isidentifier()
-        and not keyword.iskeyword(name)
-        and unicodedata.normalize("NFKC", name) == name
-    )
+    if not name.isidentifier() or keyword.iskeyword(name):
+        return False
+    return unicodedata.normalize("NFKC", name) == name
 
 
-def code_of(value: Any) -> str:
+def python_code(key: Any) -> str:
     """Return Python code for a key, which is safe to run.
 
-    Code is made for what has a literal, never from the `repr` of any other object,
-    which may be any text.
+    There is code only for keys with a literal: the `repr` of another object may be any
+    text.
 
     Raises:
         ValueError: There is no code for the key.
 
     Example:
-        >>> from leafwise.core.literals import code_of
-        >>> code_of((1, float("inf"), "a"))
+        >>> from leafwise.core.literals import python_code
+        >>> python_code((1, float("inf"), "a"))
         "(1, float('inf'), 'a')"
     """
-    cls = type(value)
-    if value is None or cls in (bool, int, str, bytes):
-        return literal(value)
-    if (cls is float or cls is complex) and value == value:  # no lookup finds NaN
-        is_finite = math.isfinite(value.real) and math.isfinite(value.imag)
-        return repr(value) if is_finite else f"{cls.__name__}({repr(value)!r})"
+    cls = type(key)
+    if key is None or cls in (bool, int, str, bytes):
+        return literal(key)
+    if (cls is float or cls is complex) and key == key:  # no lookup finds NaN
+        if math.isfinite(key.real) and math.isfinite(key.imag):
+            return repr(key)
+        return f"{cls.__name__}({repr(key)!r})"
     if cls is tuple:
-        inside = ", ".join(map(code_of, value))
-        return f"({inside},)" if len(value) == 1 else f"({inside})"
-    if isinstance(value, enum.Enum):
-        name = literal(value)
-        if all(map(is_plain_name, name.split("."))) and _find_member(name) is value:
+        items = [python_code(item) for item in key]
+        end = ",)" if len(items) == 1 else ")"
+        return f"({', '.join(items)}{end}"
+    if isinstance(key, enum.Enum):
+        name = literal(key)
+        is_code = all(is_plain_name(part) for part in name.split("."))
+        if is_code and _find_member(name) is key:
             return name
     raise ValueError(f"no code for a {cls.__name__}")

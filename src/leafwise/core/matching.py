@@ -1,29 +1,45 @@
 """How two structures match, and where they do not.
 
-Owns what can be said and built about codes without any tree: prefixes, common suffixes,
-which leaf of a prefix covers each leaf. It works on the steps of a structure in
-post-order with the start of each subtree beside them, so that depth costs nothing.
+Prefixes, common suffixes, and which leaf of a prefix covers each leaf are found from
+codes alone, without a tree. That works on the steps of a structure in post-order, with
+the start of each subtree beside them, so that depth costs nothing.
 
-Owns as well the text of a code, the `Difference` record and the texts of
-`StructureError`. These are made only once something did not match, so they may be slow,
-and never decide whether things match: they look again at what `walk` refused.
+`Difference`, the text of a code and the texts of `StructureError` are here as well.
+These are made only once something did not match, so they may be slow, and never decide
+whether things match: they look again at what `walk` refused.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import accumulate, product
 from typing import Any, NamedTuple, TypeAlias
 
 from .._text import FAULTS, escape_lines, is_similar, other_type, safe_repr, short_repr
 from ..equality.leaves import contrast, contrast_classes, type_names
 from ..errors import StructureError
-from .builtins import NONE, listed
+from .builtins import NONE, MappingRule, SequenceRule, bare_keys
 from .keypath import KeyPath
 from .keys import FlattenedIndexKey
-from .node import Brackets, Rule
+from .node import Rule
 from .registry import View
-from .walk import Code, Step, iter_steps, unlink
+from .walk import Code, Step, iter_steps
+from .words import (
+    Brackets,
+    brackets,
+    description,
+    listed,
+    node_data,
+    origin,
+)
+
+
+Node: TypeAlias = "tuple[Rule, int, Any]"
+"""A node of a structure: its rule, the number of its children, its aux data."""
+
+Pairing: TypeAlias = "Callable[[Node, Node], Sequence[int] | None]"
+"""Returns which child of another node goes with each child of a node; see `align`."""
 
 
 class Steps:
@@ -36,7 +52,7 @@ class Steps:
     """
 
     def __init__(self, code: Code) -> None:
-        self.steps: list[Step] = [*iter_steps(code)]
+        self.steps: list[Step] = list(iter_steps(code))
         self.starts: list[int] = []
         open_starts: list[int] = []
         for index, step in enumerate(self.steps):
@@ -50,21 +66,49 @@ class Steps:
     def children(self, index: int) -> list[int]:
         """Return the indices of a node's children, from left to right."""
         step = self.steps[index]
-        found: list[int] = []
+        indices: list[int] = []
         below = index - 1
         for _ in range(0 if step is None else step[1]):
-            found.append(below)
+            indices.append(below)
             below = self.starts[below] - 1
-        return found[::-1]
+        return indices[::-1]
 
     def subtree(self, index: int) -> list[Step]:
         """Return the steps of a subtree."""
         return self.steps[self.starts[index] : index + 1]
 
+    def path(self, index: int) -> KeyPath:
+        """Return the key path of a step."""
+        keys: list[Any] = []
+        while index != self.root:
+            parent, position = self._parents[index]
+            rule, arity, aux = self.steps[parent]  # type: ignore[misc]  # a node
+            keys.append(rule.keys(aux, arity)[position])
+            index = parent
+        return KeyPath(reversed(keys))
 
-def align(
-    rule: Rule, arity: int, aux: Any, other: Rule, other_arity: int, other_aux: Any
-) -> Sequence[int] | None:
+    def in_order(
+        self, differences: Iterable[tuple[int, Difference]]
+    ) -> list[Difference]:
+        """Sort differences by their steps: a node before those in it."""
+
+        def order(pair: tuple[int, Difference]) -> tuple[int, int]:
+            index, _ = pair
+            return self.starts[index], -index
+
+        return [difference for _, difference in sorted(differences, key=order)]
+
+    @cached_property
+    def _parents(self) -> list[tuple[int, int]]:
+        """For each step its parent, and its position among the children."""
+        parents = [(self.root, 0)] * len(self.steps)
+        for index in range(len(self.steps)):
+            for position, child in enumerate(self.children(index)):
+                parents[child] = (index, position)
+        return parents
+
+
+def align(node: Node, other: Node) -> Sequence[int] | None:
     """Return which child of another node goes with each child of a node.
 
     Dicts of all kinds pair by key; a deque's maxlen does not matter; any other
@@ -74,15 +118,20 @@ def align(
         The positions of the other's children in the order of the first, or None
         if the two nodes do not pair.
     """
+    rule, arity, aux = node
+    other_rule, other_arity, other_aux = other
     if arity != other_arity:
         return None
-    if rule.pairs_by_key and other.pairs_by_key:
-        places = dict(zip(other.bare_keys(other_aux, arity), range(arity), strict=True))
-        wanted = rule.bare_keys(aux, arity)
-        return [places[key] for key in wanted] if places.keys() == {*wanted} else None
-    if rule is not other:
+    if isinstance(rule, MappingRule) and isinstance(other_rule, MappingRule):
+        keys = rule.keys_in(aux).ordered
+        other_keys = other_rule.keys_in(other_aux).ordered
+        positions = {key: position for position, key in enumerate(other_keys)}
+        if positions.keys() != set(keys):
+            return None
+        return [positions[key] for key in keys]
+    if rule is not other_rule:
         return None
-    if aux is other_aux or rule.match_aux(aux, other_aux):
+    if aux is other_aux or isinstance(rule, SequenceRule) or rule.same(aux, other_aux):
         return range(arity)
     return None
 
@@ -90,42 +139,42 @@ def align(
 def _pairs(
     first: Steps,
     second: Steps,
-    pair: Callable[..., Sequence[int] | None] = align,
+    pair: Pairing = align,
     past_differences: bool = False,
-) -> Iterator[tuple[Any, int, int, bool]]:
+) -> Iterator[tuple[int, int, bool]]:
     """Yield what stands at the same place of two structures, from right to left.
 
-    Each time: the slot, see `_path`; the places of both steps; whether these are nodes
-    that pair, in which case their children follow. With `past_differences`, those
-    children of other nodes follow whose keys both nodes have.
+    Each time: the indices of both steps, and whether these are nodes that pair, in
+    which case their children follow. With `past_differences`, those children of other
+    nodes follow whose keys both nodes have.
     """
-    stack: list[tuple[Any, int, int]] = [((), first.root, second.root)]
+    stack = [(first.root, second.root)]
     while stack:
-        slot, i, j = stack.pop()
-        one, other = first.steps[i], second.steps[j]
-        positions: Sequence[int | None] | None = None
-        if one is not None and other is not None:
-            positions = pair(*one, *other)
-            yield slot, i, j, positions is not None
-            if positions is None and past_differences:
-                positions = _common_positions(one, other)
-        else:
-            yield slot, i, j, False
-        if positions is not None:
-            theirs = second.children(j)
-            for number, child in enumerate(first.children(i)):
-                position = positions[number]
-                if position is not None:
-                    below = slot, (one, number)
-                    stack.append((below, child, theirs[position]))
+        index, other_index = stack.pop()
+        step = first.steps[index]
+        other = second.steps[other_index]
+        if step is None or other is None:
+            yield index, other_index, False
+            continue
+        positions: Sequence[int | None] | None = pair(step, other)
+        yield index, other_index, positions is not None
+        if positions is None:
+            if not past_differences:
+                continue
+            positions = _common_positions(step, other)
+        others = second.children(other_index)
+        for child, position in zip(first.children(index), positions, strict=True):
+            if position is not None:
+                stack.append((child, others[position]))
 
 
-def _common_positions(one: Node, other: Node) -> list[int | None]:
+def _common_positions(node: Node, other: Node) -> list[int | None]:
     """Return which child of a node has the key of each child of a differing one.
 
     Positions of classes that name no keys say nothing about another class.
     """
-    (rule, arity, aux), (other_rule, other_arity, other_aux) = one, other
+    rule, arity, aux = node
+    other_rule, other_arity, other_aux = other
     nothing: list[int | None] = [None] * arity
     try:
         keys = rule.keys(aux, arity)
@@ -140,22 +189,23 @@ def _common_positions(one: Node, other: Node) -> list[int | None]:
 
 def same_code(a: Code, b: Code) -> bool:
     """Return whether two codes of one length are those of equal structures."""
-    for first, second in zip(a, b, strict=True):
-        if first is not second:
-            run, rule, arity, aux = first
-            if run != second[0] or rule is not second[1] or arity != second[2]:
+    for entry, other in zip(a, b, strict=True):
+        if entry is not other:
+            run, rule, arity, aux = entry
+            if run != other[0] or rule is not other[1] or arity != other[2]:
                 return False
-            if aux is not second[3] and not rule.same_aux(aux, second[3]):
+            if aux is not other[3] and not rule.same(aux, other[3]):
                 return False
     return True
 
 
 def is_prefix(a: Code, b: Code) -> bool:
     """Return whether a structure is a prefix of another: leaves match anything."""
-    first, second = Steps(a), Steps(b)
-    return all(
-        paired or first.steps[i] is None for _, i, _, paired in _pairs(first, second)
-    )
+    first = Steps(a)
+    for index, _, is_pair in _pairs(first, Steps(b)):
+        if not is_pair and first.steps[index] is not None:
+            return False
+    return True
 
 
 def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
@@ -163,15 +213,16 @@ def common_suffix(a: Code, b: Code) -> Iterator[Step] | None:
 
     Where both have a node, it is the node of the first.
     """
-    first, second = Steps(a), Steps(b)
+    first = Steps(a)
+    second = Steps(b)
     backwards: list[Step] = []
-    for _, i, j, paired in _pairs(first, second):
-        if paired:
-            backwards.append(first.steps[i])
-        elif first.steps[i] is None:
-            backwards += reversed(second.subtree(j))
-        elif second.steps[j] is None:
-            backwards += reversed(first.subtree(i))
+    for index, other_index, is_pair in _pairs(first, second):
+        if is_pair:
+            backwards.append(first.steps[index])
+        elif first.steps[index] is None:
+            backwards += reversed(second.subtree(other_index))
+        elif second.steps[other_index] is None:
+            backwards += reversed(first.subtree(index))
         else:
             return None
     return reversed(backwards)
@@ -182,26 +233,30 @@ def covering(prefix: Code, full: Code) -> list[int] | None:
 
     None if it is no prefix. Nodes may pair that are not the very same, see `align`.
     """
-    first, second = Steps(prefix), Steps(full)
-    ours, theirs = (
-        [*accumulate((step is None for step in steps), initial=0)]
-        for steps in (first.steps, second.steps)
-    )
-    found = [0] * theirs[-1]
-    for _, i, j, paired in _pairs(first, second):
-        if first.steps[i] is None:
-            start, end = theirs[second.starts[j]], theirs[j + 1]
-            found[start:end] = [ours[i]] * (end - start)
-        elif not paired:
+    first = Steps(prefix)
+    second = Steps(full)
+    prefix_leaves = _leaves_before(first)
+    full_leaves = _leaves_before(second)
+    indices = [0] * full_leaves[-1]
+    for index, other_index, is_pair in _pairs(first, second):
+        if first.steps[index] is None:
+            start = full_leaves[second.starts[other_index]]
+            end = full_leaves[other_index + 1]
+            indices[start:end] = [prefix_leaves[index]] * (end - start)
+        elif not is_pair:
             return None
-    return found
+    return indices
 
 
-Node: TypeAlias = "tuple[Rule, int, Any]"
-"""A node of a structure."""
+def _leaves_before(steps: Steps) -> list[int]:
+    """Return for each step how many leaves come before it, and at last their number."""
+    is_leaf = [step is None for step in steps.steps]
+    return list(accumulate(is_leaf, initial=0))
 
-_SHOWN = 5
-_MAX_FOUND = 1000
+
+_MAX_SHOWN = 5
+_MAX_NODES = 1000
+"""How many differing nodes of a tree are described."""
 
 
 class Difference(NamedTuple):
@@ -248,60 +303,53 @@ def differences(
     Below nodes that differ, the children are compared whose keys both nodes have.
 
     Args:
-        code: The structure that was asked for.
-        tree: What was given.
+        code: The expected structure.
+        tree: The tree.
         view: The view to name the nodes of `tree` by.
         is_leaf: Says which nodes may stand at a leaf of the structure; if omitted, all.
         hint: What to do about others.
     """
-    found: list[tuple[Any, Difference]] = []
-    stack: list[tuple[Any, Any]] = [((), tree)]
-    for step in iter_steps(code, backwards=True):
-        slot, node = stack.pop()
+    steps = Steps(code)
+    at_steps: list[tuple[int, Difference]] = []
+    stack = [tree]
+    for index in range(steps.root, -1, -1):
+        step = steps.steps[index]
+        node = stack.pop()
         if step is None:
             if is_leaf is None or node is _SKIP or view.resolve(type(node)) is None:
                 continue
-            if not is_leaf(_path(slot), node):
-                actual = describe(node, view)
-                found.append((slot, Difference(_path(slot), "a leaf", actual, hint)))
+            path = steps.path(index)
+            if not is_leaf(path, node):
+                difference = Difference(path, "a leaf", describe(node, view), hint)
+                at_steps.append((index, difference))
             continue
         rule, arity, aux = step
         if node is _SKIP:
-            stack += [((), _SKIP)] * arity
+            stack += [_SKIP] * arity
             continue
         children = rule.match(aux, arity, node)
         if children is None:
-            if len(found) < _MAX_FOUND:
-                found.append((slot, _difference(_path(slot), step, node, view)))
+            if len(at_steps) < _MAX_NODES:
+                difference = _difference(steps.path(index), step, node, view)
+                at_steps.append((index, difference))
             children = _common_children(step, node, view)
-        stack += [
-            ((slot, (step, number)), child) for number, child in enumerate(children)
-        ]
-    return _in_order(found)
+        stack += children
+    return steps.in_order(at_steps)
 
 
-def _common_children(one: Node, node: Any, view: View) -> list[Any]:
+def _common_children(step: Node, node: Any, view: View) -> list[Any]:
     """Return the children of a differing node at the keys of a structure's node.
 
     `_SKIP` stands for those that it does not have.
     """
     level = _one_level(node, view)
     if level is None:
-        return [_SKIP] * one[1]
+        return [_SKIP] * step[1]
     other, children = level
     return [
         _SKIP if position is None else children[position]
-        for position in _common_positions(one, other)
+        for position in _common_positions(step, other)
     ]
-
-
-def _in_order(found: list[tuple[Any, Difference]]) -> list[Difference]:
-    """Sort differences: those in a node come after it, from left to right."""
-
-    def numbers(pair: tuple[Any, Difference]) -> list[int]:
-        return [number for _, number in unlink(pair[0])]
-
-    return [difference for _, difference in sorted(found, key=numbers)]
 
 
 def code_differences(a: Code, b: Code, *, exact: bool = True) -> list[Difference]:
@@ -312,106 +360,115 @@ def code_differences(a: Code, b: Code, *, exact: bool = True) -> list[Difference
         exact: Whether nodes have to be the same, not only to pair, and a leaf differs
             from a node.
     """
-    first, second = Steps(a), Steps(b)
-    found: list[tuple[Any, Difference]] = []
-    pair = _same_step if exact else align
-    for slot, i, j, paired in _pairs(first, second, pair, past_differences=True):
-        one, other = first.steps[i], second.steps[j]
-        if one is not None and other is not None:
-            if not paired:
-                texts = _told_apart(one, other)
-                found.append((slot, Difference(_path(slot), *texts)))
-        elif exact and one is not other:
-            found.append((slot, Difference(_path(slot), _say(one), _say(other))))
-    return _in_order(found)
+    first = Steps(a)
+    second = Steps(b)
+    at_steps: list[tuple[int, Difference]] = []
+    pair = _same_node if exact else align
+    for index, other_index, is_pair in _pairs(first, second, pair, True):
+        step = first.steps[index]
+        other = second.steps[other_index]
+        if step is None or other is None:
+            if not exact or step is other:
+                continue
+            texts = (_step_text(step), _step_text(other))
+        elif is_pair:
+            continue
+        else:
+            texts = _contrast_nodes(step, other)
+        at_steps.append((index, Difference(first.path(index), *texts)))
+    return first.in_order(at_steps)
 
 
-def _same_step(
-    rule: Rule, arity: int, aux: Any, other: Rule, other_arity: int, other_aux: Any
-) -> Sequence[int] | None:
+def _same_node(node: Node, other: Node) -> Sequence[int] | None:
     """Return the positions of the children of a node that is the very same."""
-    is_same = rule is other and arity == other_arity and rule.same_aux(aux, other_aux)
-    return range(arity) if is_same else None
+    rule, arity, aux = node
+    other_rule, other_arity, other_aux = other
+    if rule is not other_rule or arity != other_arity:
+        return None
+    return range(arity) if rule.same(aux, other_aux) else None
 
 
-def _say(step: Step) -> str:
+def _step_text(step: Step) -> str:
     """Describe what a structure has at a place."""
     if step is None:
         return "a leaf"
     rule, arity, aux = step
-    return rule.describe(aux, arity)
+    return description(rule, aux, arity)
 
 
-def _path(slot: Any) -> KeyPath:
-    """Return the path to a slot: pairs of the slot above, and of a node and a number.
-
-    The number is that of the child among those of the node.
-    """
-    return KeyPath(
-        rule.keys(aux, arity)[number] for (rule, arity, aux), number in unlink(slot)
-    )
-
-
-def _difference(path: KeyPath, one: Node, node: Any, view: View) -> Difference:
+def _difference(path: KeyPath, step: Node, node: Any, view: View) -> Difference:
+    """Return the difference between a node of a structure and what a tree has there."""
+    hint = _hint(step[0], node, view)
     other = step_of(node, view)
-    hint = _hint(one[0], node, view)
     if other is None:
-        return Difference(path, _say(one), describe(node, view), hint)
-    return Difference(path, *_told_apart(one, other), hint or _misspelt(one, other))
+        return Difference(path, _step_text(step), describe(node, view), hint)
+    if not hint:
+        hint = _misspelling(step, other)
+    return Difference(path, *_contrast_nodes(step, other), hint)
 
 
-def _key_changes(one: Node, other: Node) -> tuple[list[Any], list[Any]]:
+def _key_changes(node: Node, other: Node) -> tuple[list[Any], list[Any]]:
     """Return the missing and the extra keys, where both sides are mappings."""
-    if not (one[0].is_mapping and other[0].is_mapping):
+    rule, arity, aux = node
+    other_rule, other_arity, other_aux = other
+    if not (rule.is_mapping and other_rule.is_mapping):
         return [], []
-    wanted, given = (
-        dict.fromkeys(rule.bare_keys(aux, arity)) for rule, arity, aux in (one, other)
-    )
-    missing = [key for key in wanted if key not in given]
-    return missing, [key for key in given if key not in wanted]
+    keys = dict.fromkeys(bare_keys(rule, aux, arity))
+    other_keys = dict.fromkeys(bare_keys(other_rule, other_aux, other_arity))
+    missing = [key for key in keys if key not in other_keys]
+    extra = [key for key in other_keys if key not in keys]
+    return missing, extra
 
 
 # ------------------------------------------------------- nodes that look the same
 
 
-def _told_apart(one: Node, other: Node) -> tuple[str, str]:
+def _contrast_nodes(node: Node, other: Node) -> tuple[str, str]:
     """Describe two different nodes; add the difference if the descriptions match."""
-    expected, actual = _say(one), _say(other)
-    missing, extra = _key_changes(one, other)
+    expected = _step_text(node)
+    actual = _step_text(other)
+    missing, extra = _key_changes(node, other)
     if missing or extra:
-        parts = [f"missing {listed(missing)}"] if missing else []
-        parts += [f"extra {listed(extra)}"] if extra else []
-        for key in missing[:_SHOWN]:
+        parts: list[str] = []
+        if missing:
+            parts.append(f"missing {listed(missing)}")
+        if extra:
+            parts.append(f"extra {listed(extra)}")
+        for key in missing[:_MAX_SHOWN]:
             likeness = other_type(key, extra)
-            parts += [likeness] if likeness else []
+            if likeness:
+                parts.append(likeness)
         return expected, f"{actual} ({'; '.join(parts)})"
     if expected != actual:
         return expected, actual
-    said = _contrast(one, other)
-    if isinstance(said, str):
-        return expected, f"{actual} ({said})"
-    return f"{expected} ({said[0]})", f"{actual} ({said[1]})"
+    reason = _hidden_difference(node, other)
+    if isinstance(reason, str):
+        return expected, f"{actual} ({reason})"
+    return f"{expected} ({reason[0]})", f"{actual} ({reason[1]})"
 
 
-def _contrast(one: Node, other: Node) -> tuple[str, str] | str:
+def _hidden_difference(node: Node, other: Node) -> tuple[str, str] | str:
     """Return the difference between two nodes with the same description."""
-    (rule, _, aux), (other_rule, _, other_aux) = one, other
-    classes = rule.class_of(aux), other_rule.class_of(other_aux)
-    if classes[0] is not classes[1]:
-        return contrast_classes(*classes)
+    rule, _, aux = node
+    other_rule, _, other_aux = other
+    cls = rule.class_of(aux)
+    other_cls = other_rule.class_of(other_aux)
+    if cls is not other_cls:
+        return contrast_classes(cls, other_cls)
     if rule is not other_rule:
-        origins = rule.origin(), other_rule.origin()
-        if origins[0] != origins[1]:
-            return origins
-        return origins[0], f"{origins[1]}, in another registration"
-    if rule.is_mapping and [*rule.keys(aux, 0)] != [*rule.keys(other_aux, 0)]:
+        rule_origin = origin(rule)
+        other_origin = origin(other_rule)
+        if rule_origin != other_origin:
+            return rule_origin, other_origin
+        return rule_origin, f"{other_origin}, in another registration"
+    if rule.is_mapping and list(rule.keys(aux, 0)) != list(rule.keys(other_aux, 0)):
         return "in another order"
-    return contrast(rule.node_data(aux), rule.node_data(other_aux))
+    return contrast(node_data(rule, aux), node_data(rule, other_aux))
 
 
-def _misspelt(one: Node, other: Node) -> str:
+def _misspelling(node: Node, other: Node) -> str:
     """Return which extra key looks like a missing one, "" if none does."""
-    for key, extra in product(*_key_changes(one, other)):
+    for key, extra in product(*_key_changes(node, other)):
         if type(key) is str and type(extra) is str and is_similar(key, extra):
             return f"perhaps {safe_repr(extra)} is a misspelling of {safe_repr(key)}"
     return ""
@@ -443,7 +500,7 @@ def describe(node: Any, view: View) -> str:
     step = step_of(node, view)
     if step is None:
         return f"a {type(node).__qualname__} that cannot be flattened"
-    return _say(step)
+    return _step_text(step)
 
 
 def _hint(rule: Rule, node: Any, view: View) -> str:
@@ -459,11 +516,12 @@ def _hint(rule: Rule, node: Any, view: View) -> str:
     if view.resolve(cls) is not None or not isinstance(node, rule.cls):
         return ""
     if cls is not rule.cls:
-        names = cls.__qualname__, rule.cls.__qualname__
-        if names[0] == names[1]:
-            names = type_names(cls, rule.cls)
+        name = cls.__qualname__
+        base_name = rule.cls.__qualname__
+        if name == base_name:
+            name, base_name = type_names(cls, rule.cls)
         return (
-            f"{names[0]} is a subclass of {names[1]}, and subclasses are leaves unless "
+            f"{name} is a subclass of {base_name}, and subclasses are leaves unless "
             "they are registered"
         )
     if not rule.where:
@@ -479,33 +537,36 @@ def _hint(rule: Rule, node: Any, view: View) -> str:
 
 
 def mismatch_error(
-    found: Sequence[Difference], *, subject: str, tree_index: int | None = None
+    places: Sequence[Difference],
+    *,
+    subject: str,
+    tree_index: int | None = None,
 ) -> StructureError:
     """Return the error that shows the first few differences and has them all.
 
     Args:
-        found: The differences, in leaf order.
+        places: The differences, in leaf order.
         subject: The beginning of the message, which tree does not match what.
         tree_index: Which tree was wrong, where there are several.
     """
-    if not found:
+    if not places:
         return StructureError(subject, tree_index=tree_index)
-    count = len(found)
-    places = "1 place" if count == 1 else f"{count} places"
-    lines = [f"{subject}, in {places}:"]
-    lines += [f"  {difference}" for difference in found[:_SHOWN]]
-    if count > _SHOWN:
-        lines.append(f"  and {count - _SHOWN} more")
-    hints = [difference.hint for difference in found[:_SHOWN] if difference.hint]
+    count = len(places)
+    number = "1 place" if count == 1 else f"{count} places"
+    lines = [f"{subject}, in {number}:"]
+    lines += [f"  {difference}" for difference in places[:_MAX_SHOWN]]
+    if count > _MAX_SHOWN:
+        lines.append(f"  and {count - _MAX_SHOWN} more")
+    hints = [difference.hint for difference in places[:_MAX_SHOWN] if difference.hint]
     lines += [f"hint: {escape_lines(hint)}" for hint in dict.fromkeys(hints)]
-    first = found[0]
+    first = places[0]
     return StructureError(
         "\n".join(lines),
         path=first.path,
         expected=first.expected,
         actual=first.actual,
         tree_index=tree_index,
-        differences=tuple(found),
+        differences=tuple(places),
     )
 
 
@@ -514,26 +575,27 @@ def leaf_count_error(expected: int, actual: str, treedef: object) -> StructureEr
 
     Args:
         expected: How many leaves the treedef has.
-        actual: How many were given.
+        actual: How many there are.
         treedef: The treedef.
     """
-    wanted = "1 leaf" if expected == 1 else f"{expected} leaves"
+    number = "1 leaf" if expected == 1 else f"{expected} leaves"
     return StructureError(
-        f"expected {wanted}, got {actual}\n  treedef: {short_repr(treedef)}",
-        expected=wanted,
+        f"expected {number}, got {actual}\n  treedef: {short_repr(treedef)}",
+        expected=number,
         actual=actual,
     )
 
 
 def code_text(
-    code: Code, brackets: Callable[[Rule, Any, int], Brackets] | None = None
+    code: Code,
+    brackets_of: Callable[[Rule, Any, int], Brackets] = brackets,
 ) -> str:
     """Return a code as text, in one line.
 
     Args:
         code: The code.
-        brackets: Returns the texts around the children of a node, if they are not those
-            of its rule.
+        brackets_of: Returns the texts around the children of a node; by default, as
+            in the text of a treedef.
     """
     # Steps come from the leaves up. Read backwards, a node comes before its children
     # and the last child first, so the text is written from its end to its beginning.
@@ -545,10 +607,7 @@ def code_text(
             pieces.append("*")
         else:
             rule, arity, aux = step
-            texts = (
-                brackets(rule, aux, arity) if brackets else rule.brackets(aux, arity)
-            )
-            opening, labels, closing = texts
+            opening, labels, closing = brackets_of(rule, aux, arity)
             pieces.append(escape_lines(closing))
             if arity:
                 open_nodes.append((opening, labels, iter(range(arity - 1, -1, -1))))

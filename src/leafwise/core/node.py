@@ -1,21 +1,21 @@
-"""`Rule`: everything leafwise knows about one node type.
+"""`Rule`: how nodes of one type are taken apart and put together.
 
-A rule says how a node is flattened and unflattened, which keys its children have,
-which other nodes match it, and how it is compared, described and written down. The
-rules of the built-in types are in `builtins`, those of registered classes in
-`register`; nothing outside them asks for a type by name. Rules are compared by
-identity: two treedefs agree on a node only if the same registration made both.
+A rule is what is known of a node type: how a node is flattened and unflattened, which
+keys its children have, and when two nodes are the same. Everything else follows from
+that. The rules of the built-in types are in `builtins`, those of registered classes in
+`register`; no other module asks for a type by name. Rules are compared by identity: two
+treedefs agree on a node only if the same registration made both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Any, NamedTuple, TypeAlias
 
 from .._records import Sealed
-from .._text import escape_controls, safe_repr, safe_str, short_repr
+from .._text import escape_controls, safe_repr
 from ..equality import exact
-from .keys import dict_keys, flat_keys
+from .keys import DictKey, SequenceKey, dict_keys, flat_keys
 
 
 FlattenFunc: TypeAlias = Callable[
@@ -26,15 +26,46 @@ FlattenFunc: TypeAlias = Callable[
 UnflattenFunc: TypeAlias = Callable[[Any, "tuple[Any, ...]"], Any]
 """Takes `(aux_data, children)`, returns a node."""
 
-Brackets: TypeAlias = "tuple[str, Sequence[str] | None, str]"
-"""Text before the children, before each child, and after the children."""
+
+def _no_names(_node: Any) -> Sequence[str]:
+    return ()
+
+
+class Attributes(NamedTuple):
+    """What edits, merges and overrides ask about the attributes of objects.
+
+    Attributes:
+        static_names: Takes a node, returns the names of the attributes that are aux
+            data, as far as they are known.
+        with_static: Takes aux data and a dict from such names to values, returns aux
+            data with these values. None if static attributes are set in another way.
+        validate: Validates a node after edits, as assignments to its attributes would.
+            Takes the new node, which is not shared yet, and the names of the attributes
+            with new values. May convert these values in place. None if the class
+            validates nothing.
+        extras: Takes a node and returns the dict of its attributes that can be added
+            or removed, None if it has no such dict.
+        declared: Takes the class and returns a dict from attribute names to types, each
+            with whether the class converts the values. None if the annotations of the
+            class say all.
+    """
+
+    static_names: Callable[[Any], Sequence[str]] = _no_names
+    with_static: Callable[[Any, Mapping[str, Any]], Any] | None = None
+    validate: Callable[[Any, Set[str]], None] | None = None
+    extras: Callable[[Any], dict[str, Any] | None] | None = None
+    declared: Callable[[Any], dict[str, tuple[Any, bool]]] | None = None
 
 
 class Rule(Sealed):
-    """How nodes of one type are flattened, unflattened, matched and described.
+    """How nodes of one type are flattened and unflattened, and when they are the same.
 
-    To define a new node type, write a subclass with `flatten`, `unflatten` and
-    (usually) `keys`. All other methods have defaults that follow from these.
+    To define a node type, write a subclass with `flatten`, `unflatten` and (usually)
+    `keys`; with `same` and `hash` if the aux data is not compared as it is, and with
+    `class_of` if several classes share the rule. If nodes are containers, that is, if
+    there can be nodes with any other items, set `item_key` and write `items`,
+    `from_items` and, if there is more in a node than its items, `rest`; for mappings,
+    `order`.
 
     Args:
         cls: The class of the nodes.
@@ -46,34 +77,19 @@ class Rule(Sealed):
         name: The kind of node: `list`, `dict`, ..., `custom`.
         namespace: The namespace of the registration, `""` for the global one.
         where: File and line that registered the class, `""` for built-ins.
-        is_mapping: Whether the children are items with keys, and nodes with other items
-            are possible; see `items`.
-        is_sequence: Whether the children are items at positions, and nodes with other
-            items are possible.
-        is_fixed: Whether edits and diffs keep the number of items nevertheless, as for
-            a tuple.
-        reads_items: Whether `node[key.entry]` reads an item, if `is_mapping` or
-            `is_sequence` is set; if so, `bare_keys` are known.
-        pairs_by_key: Whether a node matches dicts of all kinds with the same keys.
         adapt: Called for a subclass if the class is registered with `inherit`. Returns
             the rule of the subclass, the same one each time, or None to make its
             instances leaves.
-        unflatten_into: For nodes that can be created before their children. Takes an
-            empty instance, aux data and children; fills in and returns the instance.
-        validate_edit: Validates a node after edits, as assignments to its attributes
-            would. Takes the new node, which is not shared yet, and the names of the
-            attributes with new values. May convert these values in place. None if the
-            class validates nothing.
-        extras: Takes a node and returns the dict of its attributes that can be added
-            or removed, None if there are no such attributes.
-        declared: Takes the class and returns a dict from attribute names to types, each
-            with whether the class converts the values. None if the annotations of the
-            class say all.
-        codec: The default codec for aux data: a function of it and of what
-            `aux_to_json` gets, to a value that `json.dumps` accepts, and a function
-            back. None for plain values.
-        form: What `flatten` and `unflatten` consist of, in simple cases: `Fields`,
-            `Shaped`, `Functions` or None.
+        item_key: For containers, the class of the keys of their items: `DictKey` for
+            mappings, `SequenceKey` for sequences.
+        is_fixed: Whether edits and diffs keep the number of items nevertheless, as for
+            a tuple.
+        attributes: What edits ask about the attributes of objects.
+        fill: For objects, which count as one in several places: takes an empty
+            instance, aux data and children, fills and returns the instance. None for
+            values.
+        form: What `flatten` and `unflatten` consist of, so that the engine can write it
+            out: `Fields`, `Shaped`, `Functions`, or None if it has to call them.
 
     Example:
         >>> import leafwise as lw
@@ -86,24 +102,18 @@ class Rule(Sealed):
     name: str = "custom"
     namespace: str = ""
     where: str = ""
-    is_mapping: bool = False
-    is_sequence: bool = False
-    is_fixed: bool = False
-    reads_items: bool = False
-    pairs_by_key: bool = False
     adapt: Callable[[type], Rule | None] | None = None
-    unflatten_into: Any = None
-    validate_edit: Callable[[Any, Set[str]], None] | None = None
-    extras: Callable[[Any], dict[str, Any] | None] | None = None
-    declared: Callable[[Any], dict[str, tuple[Any, bool]]] | None = None
-    codec: tuple[Callable[[Any, Any], Any], Callable[[Any], Any]] | None = None
+    item_key: type[DictKey | SequenceKey] | None = None
+    is_fixed: bool = False
+    attributes: Attributes = Attributes()
+    fill: Any = None
     form: Any = None
 
     def __init__(self, cls: type, **given: Any) -> None:
-        for name in given:
+        object.__setattr__(self, "cls", cls)
+        for name, value in given.items():
             if not hasattr(type(self), name):
                 raise TypeError(f"a rule has no {name}")
-        for name, value in {"cls": cls, **given}.items():
             object.__setattr__(self, name, value)
 
     # ------------------------------------------------------ flattening, unflattening
@@ -123,139 +133,75 @@ class Rule(Sealed):
         """Return a key for each child; by default, a `FlattenedIndexKey`."""
         return flat_keys(arity)
 
-    def bare_keys(self, aux: Any, arity: int, /) -> Sequence[Any]:
-        """Return the entry of each key; a key without `entry` is its own entry."""
-        return [getattr(key, "entry", key) for key in self.keys(aux, arity)]
+    def same(self, a: Any, b: Any, /) -> bool:
+        """Return whether two pieces of aux data are the same. Never raises."""
+        return exact.same(a, b)
+
+    def hash(self, aux: Any, /) -> int:
+        """Return a hash of aux data that agrees with `same`. Never raises."""
+        return exact.digest(aux)
 
     def class_of(self, aux: Any, /) -> type:
         """Return the class of a node; override it if several classes share the rule."""
         return self.cls
 
-    def empty(self, aux: Any, /) -> Any:
-        """Return an empty node for `unflatten_into`, None if that is impossible."""
-        return None
-
-    # --------------------------------------------------------------------- matching
-
-    def match(self, aux: Any, arity: int, node: Any, /) -> Sequence[Any] | None:
-        """Return the children of another node, None if it does not match.
-
-        The children are in the order of the node that has this aux data. By default, a
-        node matches if its class, aux data and number of children are the same.
-        """
-        if type(node) is not self.cls:
-            return None
-        children, other = self.flatten(node)
-        if len(children) == arity and self.same_aux(aux, other):
-            return children
-        return None
-
-    def match_aux(self, aux: Any, other: Any, /) -> bool:
-        """Return whether nodes with these aux data match, as `match` does."""
-        return self.same_aux(aux, other)
-
-    def same_aux(self, a: Any, b: Any, /) -> bool:
-        """Return whether two pieces of aux data are the same. Never raises."""
-        return exact.same(a, b)
-
-    def hash_aux(self, aux: Any, /) -> int:
-        """Return a hash that agrees with `same_aux`. Never raises."""
-        return exact.digest(aux)
-
-    def compared_aux(self, aux: Any, /) -> Any:
-        """Return what `same_aux` compares, or more, in one order for equal aux data.
-
-        Fingerprints use it, together with the class and the number of children.
-        """
-        return aux
-
     # ------------------------------------------------------------------------ items
 
     def items(self, node: Any, /) -> Any:
-        """Return the items of a node, in the node's own order.
+        """Return the items of a container, in its own order, as a dict or list.
 
-        The result is a dict if `is_mapping`, a list if `is_sequence`. The caller may
-        change it.
+        The caller may change it.
         """
         raise NotImplementedError
 
     def rest(self, node: Any, /) -> Any:
-        """Return everything in a node except its items."""
+        """Return everything in a container except its items."""
         return None
 
-    def same_rest(self, a: Any, b: Any, /) -> bool:
-        """Return whether two nodes are the same except for their items."""
-        return exact.same(a, b)
-
     def from_items(self, rest: Any, items: Any, /) -> Any:
-        """Return a node with these items; it may keep the container of the items."""
+        """Return a container with these items; it may keep their dict or list."""
         raise NotImplementedError
 
-    def entries(self, node: Any, /) -> dict[Any, Any]:
-        """Return the items of a mapping by key, those of a sequence by position."""
-        items = self.items(node)
-        return items if self.is_mapping else dict(enumerate(items))
-
-    def remade(self, node: Any, entries: dict[Any, Any], /) -> Any:
-        """Return a node like another one with these entries; it may keep the dict."""
-        items = entries if self.is_mapping else [*entries.values()]
-        return self.from_items(self.rest(node), items)
-
-    def order_keys(self, keys: tuple[Any, ...], /) -> tuple[Any, ...]:
+    def order(self, keys: tuple[Any, ...], /) -> tuple[Any, ...]:
         """Return the keys of a mapping's items in leaf order."""
         return dict_keys(keys).ordered
 
-    # ------------------------------------------------------------------ descriptions
+    # ---------------------------------------------------------- what follows from that
 
-    def brackets(self, aux: Any, arity: int, /) -> Brackets:
-        """Return what a treedef prints around the children."""
-        return bracketed(self.cls.__name__, self.node_data(aux))
+    @property
+    def is_mapping(self) -> bool:
+        """Whether nodes are containers whose items have keys."""
+        return self.item_key is DictKey
 
-    def node_data(self, aux: Any, /) -> Any:
-        """Return what `PyTreeDef.node_data` shows of the aux data."""
-        return aux
+    @property
+    def is_sequence(self) -> bool:
+        """Whether nodes are containers whose items have positions."""
+        return self.item_key is SequenceKey
 
-    def node_from(self, cls: type, data: Any, children: list[Any], /) -> Any:
-        """Make a node from the result of `node_data` and the children in leaf order."""
-        return self.unflatten(data, children)
+    def match(self, aux: Any, arity: int, node: Any, /) -> Sequence[Any] | None:
+        """Return the children of another node, None if it does not match.
 
-    def describe(self, aux: Any, arity: int, /) -> str:
-        """Return a description of a node, for messages."""
-        data = self.node_data(aux)
-        said = "" if data is None else f" and aux data {short_repr(data)}"
-        return f"{self.cls.__qualname__} with {count_of_children(arity)}{said}"
+        A node matches one with this aux data and this number of children if its class,
+        aux data and number of children are the same.
 
-    def origin(self) -> str:
-        """Return where the rule comes from."""
-        if not self.where:
-            return "built in"
-        scope = f"in namespace {self.namespace!r} " if self.namespace else ""
-        return f"registered {scope}at {self.where}"
-
-    # ----------------------------------------------------------------- serialization
-
-    def validate(self, arity: int, aux: Any, /) -> bool:
-        """Return whether aux data from an untrusted source fits a node."""
-        return True
-
-    def aux_to_json(self, aux: Any, write: Any, /) -> Any:
-        """Convert aux data to a value that `json.dumps` accepts.
-
-        Args:
-            aux: The aux data.
-            write: An object with the functions `key`, `named` and `value`, which write
-                a dict key, a function or class by its name, and anything else. Its
-                function `codec` takes a rule and returns the codec of its class.
+        Python's own containers override this: what is in them beside their items does
+        not count in a match.
         """
-        codec = write.codec(self)
-        return write.value(aux) if codec is None else ["codec", codec[0](aux, write)]
+        if type(node) is not self.class_of(aux):
+            return None
+        children, other_aux = self.flatten(node)
+        if len(children) != arity:
+            return None
+        if aux is other_aux or self.same(aux, other_aux):
+            return children
+        return None
 
-    def aux_from_json(self, written: Any, read: Any, /) -> Any:
-        """Convert the result of `aux_to_json` back, with the functions of `read`."""
-        if type(written) is not list or written[:1] != ["codec"]:
-            return read.value(written)
-        _, inside = written
-        return read.decoded(self, inside)
+    def compared_aux(self, aux: Any, /) -> Any:
+        """Return what `same` compares, or more, in one order for equal aux data.
+
+        Fingerprints use it, together with the class and the number of children.
+        """
+        return aux
 
     # ------------------------------------------------------------------------ itself
 
@@ -284,14 +230,28 @@ class BoundRule(Rule):
     __slots__ = ("flatten", "unflatten")
 
 
-def bracketed(name: str, data: Any) -> Brackets:
-    """Return the brackets of a node as jax prints a custom one."""
-    return f"CustomNode({name}[{safe_str(data)}], [", None, "])"
+# ------------------------------------------------------------------- items by key
 
 
-def count_of_children(arity: int) -> str:
-    """Return how many children a node has, in words."""
-    return "1 child" if arity == 1 else f"{arity} children"
+def items_by_key(rule: Rule, node: Any) -> dict[Any, Any]:
+    """Return the items of a container by key or position."""
+    items = rule.items(node)
+    if rule.is_mapping:
+        return items  # type: ignore[no-any-return]  # those of a mapping are a dict
+    return dict(enumerate(items))
+
+
+def with_items(rule: Rule, node: Any, items: dict[Any, Any]) -> Any:
+    """Return a container like another one with these items; it may keep the dict.
+
+    Args:
+        rule: The rule of the container.
+        node: The container.
+        items: The items by key, or those of a sequence in their order.
+    """
+    if rule.is_mapping:
+        return rule.from_items(rule.rest(node), items)
+    return rule.from_items(rule.rest(node), list(items.values()))
 
 
 # ------------------------------------------------------------------------- forms

@@ -27,6 +27,7 @@ from ..equality import exact
 from ..errors import FlattenError, RegistryError
 from .keys import as_key, attribute_keys, dict_keys, sequence_keys
 from .node import (
+    Attributes,
     BoundRule,
     Fields,
     FlattenFunc,
@@ -117,37 +118,14 @@ class FunctionRule(BoundRule):
         given: tuple[Any, ...] | None = aux[1]
         return super().keys(aux, arity) if given is None else given
 
-    def same_aux(self, a: Any, b: Any) -> bool:
+    def same(self, a: Any, b: Any) -> bool:
         return exact.same(a[0], b[0])
 
-    def hash_aux(self, aux: Any) -> int:
+    def hash(self, aux: Any) -> int:
         return exact.digest(aux[0])
 
     def compared_aux(self, aux: Any) -> Any:
         return aux[0]
-
-    def node_data(self, aux: Any) -> Any:
-        return aux[0]
-
-    def node_from(self, _cls: type, data: Any, children: list[Any]) -> Any:
-        return self.unflatten((data, None), children)
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        if type(aux) is not tuple or len(aux) != 2:
-            return False
-        return aux[1] is None or (type(aux[1]) is tuple and len(aux[1]) == arity)
-
-    def aux_to_json(self, aux: Any, write: Any) -> Any:
-        codec = write.codec(self)
-        if codec is None:
-            return write.value(aux)
-        return ["codec", codec[0](aux[0], write), write.value(aux[1])]
-
-    def aux_from_json(self, written: Any, read: Any) -> Any:
-        if type(written) is not list or written[:1] != ["codec"]:
-            return read.value(written)
-        _, inside, keys = written
-        return read.decoded(self, inside), read.value(keys)
 
 
 _NOT_CHILDREN = (str, bytes, bytearray, Mapping, Set)
@@ -196,11 +174,16 @@ class DataclassRule(BoundRule):
         meta_fields: The names of what is aux data.
         rebuild: Takes aux data and children, returns a node.
         dropped: Takes a new node, sets what is neither child nor aux data.
+        attributes: What edits ask about the attributes, but for the static ones.
         **given: Other attributes of the rule.
+
+    Attributes:
+        data_fields: The names of the children.
+        meta_fields: The names of what is aux data.
     """
 
-    _keys: tuple[Any, ...] = ()
-    _counts: tuple[int, int] = (0, 0)
+    data_fields: tuple[str, ...] = ()
+    meta_fields: tuple[str, ...] = ()
 
     def __init__(
         self,
@@ -209,6 +192,7 @@ class DataclassRule(BoundRule):
         meta_fields: tuple[str, ...],
         rebuild: Callable[[Any, Any], Any] | None = None,
         dropped: Callable[[Any], None] | None = None,
+        attributes: Attributes = Rule.attributes,
         **given: Any,
     ) -> None:
         children_of, aux_of = _getter(data_fields), _getter(meta_fields)
@@ -224,6 +208,13 @@ class DataclassRule(BoundRule):
         def flatten(node: Any) -> tuple[Sequence[Any], Any]:
             return children_of(node), aux_of(node)
 
+        def static_names(_node: Any) -> Sequence[str]:
+            return meta_fields
+
+        def with_static(aux: Any, values: Mapping[str, Any]) -> Any:
+            pairs = zip(meta_fields, aux, strict=True)
+            return tuple(values.get(name, value) for name, value in pairs)
+
         def unflatten(aux: Any, children: Any) -> Any:
             node = new(cls)
             for name, value in zip(names, (*children, *aux) if aux else children):  # noqa: B905
@@ -238,19 +229,19 @@ class DataclassRule(BoundRule):
             flatten=flatten,
             unflatten=rebuild or unflatten,
             form=form if rebuild is None and dropped is None else None,
-            _keys=attribute_keys(data_fields),
-            _counts=(len(data_fields), len(meta_fields)),
+            attributes=attributes._replace(
+                static_names=static_names, with_static=with_static
+            ),
+            data_fields=data_fields,
+            meta_fields=meta_fields,
             **given,
         )
 
     def keys(self, _aux: Any, _arity: int) -> Sequence[Any]:
-        return self._keys
+        return attribute_keys(self.data_fields)
 
     def compared_aux(self, aux: Any) -> Any:
-        return tuple(key.name for key in self._keys), aux
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return type(aux) is tuple and (arity, len(aux)) == self._counts
+        return self.data_fields, aux
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
@@ -273,9 +264,6 @@ class StaticRule(Rule):
     def unflatten(self, aux: Any, _children: Any) -> Any:
         return aux
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == 0 and type(aux) is self.cls
-
 
 # -------------------------------------------------------------- containers of items
 
@@ -283,8 +271,8 @@ class StaticRule(Rule):
 class ItemsRule(Rule):
     """A rule of containers, whose children are their items.
 
-    A subclass sets `is_mapping` or `is_sequence` and has `items`, `from_items` and, if
-    a container is more than its items, `rest`. Keys are in leaf order as those of a
+    A subclass sets `item_key` and has `items`, `from_items` and, if a container is more
+    than its items, `rest`. Keys are in leaf order as those of a
     dict are; an unflattened mapping has the order of the one it came from.
 
     The aux data is `(keys, rest)`, with the `DictKeys` of a mapping or the length of a
@@ -306,23 +294,14 @@ class ItemsRule(Rule):
     def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
         return aux[0].objects if self.is_mapping else sequence_keys(aux[0])
 
-    def same_aux(self, a: Any, b: Any) -> bool:
+    def same(self, a: Any, b: Any) -> bool:
         return bool(self.keys(a, 0) == self.keys(b, 0))
 
-    def hash_aux(self, aux: Any) -> int:
+    def hash(self, aux: Any) -> int:
         return hash(self.keys(aux, 0))
 
     def compared_aux(self, aux: Any) -> Any:
         return self.keys(aux, 0)
-
-    def node_data(self, aux: Any) -> Any:
-        return aux[0].ordered if self.is_mapping else None
-
-    def same_rest(self, _a: Any, _b: Any) -> bool:
-        return True
-
-    def validate(self, arity: int, aux: Any) -> bool:
-        return arity == (len(aux[0].ordered) if self.is_mapping else aux[0])
 
 
 C = TypeVar("C", bound=type)

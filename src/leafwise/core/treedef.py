@@ -2,23 +2,29 @@
 
 Owns what a structure can be asked and built into, the relations of structures to one
 another, and equality, hash, text and pickling. A treedef holds one flat code (see
-`code`), never a nest of objects, so that no operation on it depends on how deep the
+`walk`), never a nest of objects, so that no operation on it depends on how deep the
 tree was. It keeps the rules that it was made with: a class registered anew later does
 not change it.
+
+A treedef is walked through its `Runner`. The reference runner does so by the code.
+The engine fills in slots of `_hooks`, and gives single treedefs runners of their own;
+nothing here knows who that is, and without anybody everything works, slower.
 """
 
 from __future__ import annotations
 
 import builtins
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice, repeat
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, final
+from operator import length_hint
+from typing import TYPE_CHECKING, Any, Final, Generic, TypeVar, final
 
 from .._hooks import Displayable, hooks
 from .._runtime import late_imports
 from .._text import short_repr, typed_repr
 from ..errors import NamespaceError, TreeDefError
-from .keypath import KeyPath
+from . import words
+from .keypath import ROOT, KeyPath
 from .matching import (
     Difference,
     Steps,
@@ -36,14 +42,16 @@ from .registry import GLOBAL, Mode, View, view_of
 from .walk import (
     Code,
     Entry,
-    Runner,
     Step,
     flatten,
+    flatten_up_to,
     iter_steps,
-    leaf,
-    map_leaves,
+    leaf_path,
+    leaf_paths,
+    locate,
+    note_argument_order,
     pack,
-    reference,
+    rebuild,
     settle,
 )
 
@@ -52,6 +60,72 @@ if TYPE_CHECKING:
     from .._typing import Tree_co
 else:
     Tree_co = TypeVar("Tree_co", covariant=True)
+
+
+# ------------------------------------------------------------------------- runners
+
+
+class Runner:
+    """How trees of a structure are flattened and unflattened.
+
+    Attributes:
+        unflatten: Takes a treedef and a list of as many leaves, returns a tree.
+        flatten_up_to: Takes a treedef and a tree, returns what stands at the leaves of
+            the treedef, or None if it does not know; the reference always does,
+            so its None says that the tree does not have the structure.
+        paths: Takes a treedef, returns the key paths of its leaves.
+        known_paths: What `paths` returns, once it is known to be always the same; not
+            to be changed.
+    """
+
+    __slots__ = ("flatten_up_to", "known_paths", "paths", "unflatten")
+
+    unflatten: Callable[[Any, list[Any]], Any]
+    flatten_up_to: Callable[[Any, Any], list[Any] | None]
+    paths: Callable[[Any], list[KeyPath]]
+
+    def __init__(
+        self,
+        unflatten: Callable[[Any, list[Any]], Any],
+        flatten_up_to: Callable[[Any, Any], list[Any] | None],
+        paths: Callable[[Any], list[KeyPath]],
+    ) -> None:
+        self.unflatten = unflatten
+        self.flatten_up_to = flatten_up_to
+        self.paths = paths
+        self.known_paths: list[KeyPath] | None = None
+
+
+def _unflatten(treedef: Any, leaves: list[Any]) -> Any:
+    return rebuild(treedef._code, leaves)
+
+
+def _flatten_up_to(treedef: Any, tree: Any) -> list[Any] | None:
+    return flatten_up_to(treedef._code, tree)
+
+
+def _paths(treedef: Any) -> list[KeyPath]:
+    return leaf_paths(treedef._code, treedef._count)
+
+
+def _unflatten_leaf(_treedef: Any, leaves: list[Any]) -> Any:
+    return leaves[0]
+
+
+def _flatten_up_to_leaf(_treedef: Any, tree: Any) -> list[Any]:
+    return [tree]
+
+
+reference: Final = Runner(_unflatten, _flatten_up_to, _paths)
+"""Runs any structure by its code."""
+hooks.runner = reference
+
+leaf_runner: Final = Runner(_unflatten_leaf, _flatten_up_to_leaf, _paths)
+"""Runs the structure of a bare leaf."""
+leaf_runner.known_paths = [ROOT]
+
+
+# ------------------------------------------------------------------------ treedefs
 
 
 @final
@@ -104,7 +178,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         treedef._count = count
         treedef._mode = mode
         treedef._hash = None
-        treedef._runner = hooks.runner if nodes else leaf
+        treedef._runner = hooks.runner if nodes else leaf_runner
         treedef._uses = 0
         return treedef
 
@@ -176,7 +250,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             return None
         _, rule, _, aux = self._code[-1]
         cls = rule.class_of(aux)
-        return cls, rule.node_data(aux) if cls is rule.cls else None
+        return cls, words.node_data(rule, aux) if cls is rule.cls else None
 
     def is_leaf(self, *, strict: bool = True) -> bool:
         """Return whether this is the structure of a single leaf.
@@ -203,10 +277,10 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         """
         if not self._code:
             return []
-        found = Steps(self._code)
+        steps = Steps(self._code)
         return [
-            self._of(found.subtree(index), self._mode)
-            for index in found.children(found.root)
+            self._of(steps.subtree(index), self._mode)
+            for index in steps.children(steps.root)
         ]
 
     def entries(self) -> tuple[Any, ...]:
@@ -282,19 +356,13 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> treedef.flatten_up_to([(1, 2), {"a": [3]}])
             [(1, 2), [3]]
         """
-        found = self._match(tree)
-        if found is None:
+        subtrees = match_tree(self, tree)
+        if subtrees is None:
             raise mismatch_error(
                 differences(self._code, tree, self._view()),
                 subject="the tree does not have the structure of the treedef",
             )
-        return found
-
-    def _match(self, tree: Any) -> list[Any] | None:
-        """Return the subtrees of a tree at the leaves, None if the tree differs."""
-        up_to = self._runner.flatten_up_to  # a call of the attribute is slower
-        found = up_to(self, tree)
-        return reference.flatten_up_to(self, tree) if found is None else found
+        return subtrees
 
     def _view(self) -> View:
         """Return the view to read trees under, in which this structure was made.
@@ -336,7 +404,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         def fold(rule: Any, aux: Any, children: list[Any]) -> Any:
             if f_node is None:
                 return rule.unflatten(aux, children)
-            return f_node(rule.class_of(aux), rule.node_data(aux), tuple(children))
+            data = words.node_data(rule, aux)
+            return f_node(rule.class_of(aux), data, tuple(children))
 
         return self._fold(leaves, f_leaf, fold)
 
@@ -476,7 +545,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     def __hash__(self) -> int:
         if self._hash is None:
             entries = [
-                (run, rule, arity, rule.hash_aux(aux))
+                (run, rule, arity, rule.hash(aux))
                 for run, rule, arity, aux in self._code
             ]
             self._hash = hash((self._count, self._mode.none_is_leaf, *entries))
@@ -492,8 +561,8 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         """Return a JSON string from which `from_json` makes an equal treedef.
 
         Classes are written by module and qualified name, and dict keys by their text.
-        Aux data must consist of JSON values, tuples, dicts, literals and classes, or
-        have a codec; see `register_codec`.
+        Aux data must consist of JSON values, containers, dates, paths, dtypes, Enum
+        members, classes and functions, or have a codec; see `register_codec`.
 
         Raises:
             TreeDefError: Something in the treedef cannot be written, or could not be
@@ -514,7 +583,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
     def from_json(cls, text: str, *, limit: int = 10_000_000) -> PyTreeDef:
         """Make a treedef from the string that `to_json` returned.
 
-        Nothing is imported, and nothing that the string names is called.
+        Nothing that the string names is imported or called.
 
         Args:
             text: The string.
@@ -612,7 +681,7 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
         rule = view_of(namespace, none_is_leaf).resolve(node_class)
         if rule is None:
             raise TreeDefError(f"{short_repr(node_class)} is not a node class")
-        node = rule.node_from(node_class, data, [*children])
+        node = words.node_from(rule, node_class, data, list(children))
         return cls.from_children(node, none_is_leaf=none_is_leaf, namespace=namespace)
 
     def __copy__(self) -> PyTreeDef:
@@ -687,6 +756,109 @@ def joined_mode(who: str, parts: tuple[Any, ...]) -> Mode:
         if name:
             joined = part._mode
     return joined
+
+
+# ------------------------------------------------------------------ for operations
+
+
+def map_leaves(
+    function: Callable[..., Any],
+    columns: Sequence[list[Any]],
+    treedef: Any,
+) -> list[Any]:
+    """Call a function on the first leaves of all columns, the second, and so on.
+
+    An exception gains a note with the path of the leaf in the treedef.
+    """
+    first = iter(columns[0])
+    try:
+        if len(columns) == 1:
+            return [function(leaf) for leaf in first]
+        if len(columns) == 2:
+            second = columns[1]
+            return [function(a, b) for a, b in zip(first, second)]  # noqa: B905  # as many
+        return [function(*row) for row in zip(first, *columns[1:], strict=True)]
+    except Exception as error:
+        locate_call(error, function, treedef, first)
+        raise
+
+
+def map_one(function: Callable[[Any], Any], leaves: list[Any], treedef: Any) -> Any:
+    """Call a function on each leaf, and return the results as a tree.
+
+    As `map_columns` of one list does, without its two calls: these take a tenth of the
+    time of a map of a small tree.
+    """
+    leaves_left = iter(leaves)
+    try:
+        results = [function(leaf) for leaf in leaves_left]
+    except Exception as error:
+        locate_call(error, function, treedef, leaves_left)
+        raise
+    unflatten = treedef._runner.unflatten
+    return unflatten(treedef, results)
+
+
+def locate_call(
+    error: Exception,
+    function: Any,
+    treedef: Any,
+    leaves_left: Iterator[Any],
+) -> None:
+    """Add to an error that a mapped function raised for which leaf it was called.
+
+    Args:
+        error: The error.
+        function: What was called.
+        treedef: The structure of the leaves.
+        leaves_left: The iterator over the leaves of a list.
+    """
+    note_argument_order(error, function)
+    index = treedef.num_leaves - length_hint(leaves_left) - 1
+    if index >= 0:
+        locate(error, leaf_path(treedef._code, index))
+
+
+def map_columns(
+    function: Callable[..., Any],
+    columns: Sequence[list[Any]],
+    treedef: PyTreeDef,
+) -> Any:
+    """Call a function as `map_leaves` does, and return the results as a tree."""
+    results = map_leaves(function, columns, treedef)
+    unflatten = treedef._runner.unflatten  # a call of the attribute is slower
+    return unflatten(treedef, results)
+
+
+def build_tree(treedef: PyTreeDef, leaves: list[Any]) -> Any:
+    """Return the tree of as many leaves as the treedef has, without a check."""
+    unflatten = treedef._runner.unflatten
+    return unflatten(treedef, leaves)
+
+
+def match_tree(treedef: PyTreeDef, tree: Any) -> list[Any] | None:
+    """Return the subtrees of a tree at the leaves, None if the tree differs."""
+    up_to = treedef._runner.flatten_up_to
+    subtrees = up_to(treedef, tree)
+    if subtrees is None:
+        return reference.flatten_up_to(treedef, tree)
+    return subtrees
+
+
+def shared_paths(treedef: PyTreeDef) -> list[KeyPath]:
+    """Return the key path of each leaf, in a list that nobody may change."""
+    runner = treedef._runner
+    return runner.known_paths or runner.paths(treedef)
+
+
+def is_compiled(treedef: PyTreeDef) -> bool:
+    """Return whether the treedef has functions of its own, as it is used often."""
+    return type(treedef._runner) is not Runner
+
+
+def view_of_treedef(treedef: PyTreeDef) -> View:
+    """Return the view to read trees under, in which the structure was made."""
+    return treedef._view()
 
 
 # ---------------------------------------------------------- for packages above this one

@@ -7,14 +7,11 @@ post-order, `(run, rule, arity, aux_data)`, where `run` is the number of leaves 
 stand between the node before and this one. So it says everything in one list, whatever
 the depth, and holds nothing for a leaf.
 
-The first 64 levels of a tree are walked by recursion, which takes half the time, and
-what lies deeper with an explicit stack, which has no limit of depth. Two functions
-recur: one reads a tree (`_make_reader`), one maps it (`_make_mapper`). Cycles are
-looked for in the explicit stack only, since a cycle always gets deep.
-
-A treedef is walked through its `Runner`. The reference runner does so by the code.
-The engine fills in slots of `_hooks`, and gives single treedefs runners of their own;
-nothing here knows who that is, and without anybody everything works, slower.
+Three ways lead through a tree. The first levels are walked by recursion, which takes
+half the time: one function reads a tree (`_make_reader`), one maps it (`_make_mapper`).
+What lies deeper is read with an explicit stack (`_read_deep`), which has no limit of
+depth; cycles are looked for only there, since a cycle always gets deep. Everything else
+that goes from node to node does so by `Walk`.
 """
 
 from __future__ import annotations
@@ -23,7 +20,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import length_hint
 from typing import Any, Final, TypeAlias
 
-from .._hooks import hooks
 from .._text import add_note
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, NONE, TUPLE
@@ -56,7 +52,7 @@ def rebuild(code: Code, leaves: list[Any]) -> Any:
     try:
         return _rebuild(code, leaves, trail)
     except Exception as error:
-        locate(error, trail)
+        locate(error, KeyPath(reversed(trail)))
         raise
 
 
@@ -183,17 +179,36 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 # ----------------------------------------------------------------------- paths
 
 
-class _Above:
-    """The first keys of a path, in place of which it stands at the beginning."""
+_LONG: Final = 32
+"""How many keys a path has before a prefix takes the place of them."""
 
-    __slots__ = ("path",)
+
+class _Prefix:
+    """The first keys of a path below many levels; it stands in their place.
+
+    Nodes have paths only so that their leaves can have them. With whole paths, the
+    nodes of a deep tree would take quadratic time.
+    """
+
+    __slots__ = ("_keys", "path")
 
     def __init__(self, path: tuple[Any, ...]) -> None:
-        self.path = path
+        self.path = path  # which may begin with a prefix as well
+        self._keys: tuple[Any, ...] | None = None
 
-
-_PIECE: Final = 32
-"""How many keys a path has before it is continued in another piece."""
+    def keys(self) -> tuple[Any, ...]:
+        """Return all keys that it stands for."""
+        if self._keys is None:
+            pieces: list[tuple[Any, ...]] = []
+            path = self.path
+            while type(path[0]) is _Prefix:
+                pieces.append(path[1:])
+                path = path[0].path
+            keys = list(path)
+            for piece in reversed(pieces):
+                keys += piece
+            self._keys = tuple(keys)
+        return self._keys
 
 
 def leaf_paths(code: Code, count: int) -> list[KeyPath]:
@@ -207,48 +222,39 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
         return [ROOT] * count
     keys: Sequence[Any]
     paths: list[tuple[Any, ...]] = []
-    # The paths of the nodes and leaves that are still to come, the leftmost first. They
-    # are in pieces: whole paths of all nodes would take quadratic time in deep trees.
+    # The paths of the nodes and leaves that are still to come, the next one last.
     stack: list[tuple[Any, ...]] = [()]
-    has_pieces = False
+    has_prefixes = False
     for run, rule, arity, aux in reversed(code):
         path = stack.pop()
-        if len(path) > _PIECE:
-            path = (_Above(path),)
-            has_pieces = True
-        if rule is DICT:
-            keys = aux.objects
-        elif rule is LIST or rule is TUPLE:
-            keys = sequence_keys(arity)
-        else:
-            keys = rule.keys(aux, arity)
-        leaves_left = run - arity
-        if leaves_left >= 0:  # all children are leaves
-            for key in reversed(keys):
-                paths.append(path + (key,))  # noqa: RUF005, PERF401  # takes less time
-        else:
-            for key in keys:
-                stack.append(path + (key,))  # noqa: RUF005, PERF401
-            leaves_left = run
+        leaves_left = run
+        if arity:
+            if len(path) > _LONG:
+                path = (_Prefix(path),)
+                has_prefixes = True
+            if rule is DICT:
+                keys = aux.objects
+            elif rule is LIST or rule is TUPLE:
+                keys = sequence_keys(arity)
+            else:
+                keys = rule.keys(aux, arity)
+            if run >= arity:  # all children are leaves
+                leaves_left = run - arity
+                for key in reversed(keys):
+                    paths.append(path + (key,))  # noqa: RUF005, PERF401  # takes less time
+            else:
+                for key in keys:
+                    stack.append(path + (key,))  # noqa: RUF005, PERF401
         if leaves_left:
             paths += stack[: -leaves_left - 1 : -1]
             del stack[-leaves_left:]
     paths.reverse()
-    if has_pieces:
-        paths = [_joined(path) for path in paths]
+    if has_prefixes:
+        for index, path in enumerate(paths):
+            first_key = path[0]
+            if type(first_key) is _Prefix:
+                paths[index] = first_key.keys() + path[1:]
     return list(map(KeyPath, paths))
-
-
-def _joined(path: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return a path in one piece."""
-    pieces: list[tuple[Any, ...]] = []
-    while path and type(path[0]) is _Above:
-        pieces.append(path[1:])
-        path = path[0].path
-    keys = list(path)
-    for piece in reversed(pieces):
-        keys += piece
-    return tuple(keys)
 
 
 def unlink(slot: Any) -> tuple[Any, ...]:
@@ -296,14 +302,13 @@ def _path_of_subtree(code: Code, right: int) -> KeyPath:
 # -------------------------------------------------------------------- failures
 
 
-def locate(error: Exception, trail: Sequence[Any]) -> None:
+def locate(error: Exception, path: KeyPath) -> None:
     """Add where an error happened to it: its path, or one note.
 
     Args:
         error: The error.
-        trail: The keys of the place, from there up to the root.
+        path: Where it happened.
     """
-    path = KeyPath(reversed(trail))
     if isinstance(error, FlattenError) and error.path is None:
         error.path = path
     note = f"at key path {path}" if path else "at the root of the tree"
@@ -324,8 +329,12 @@ class PathPredicate:
 
 Predicate: TypeAlias = "Callable[[Any], object] | PathPredicate | None"
 
-_LEVELS: Final = 64
-"""How many levels are walked by recursion."""
+_READ_LEVELS: Final = 64
+"""How many levels are read by recursion. Where Python's stack has less room, the tree
+is read again with the explicit stack."""
+_MAP_LEVELS: Final = 16
+"""How many levels are mapped by recursion. A map cannot begin again, since the function
+was called, so it uses few frames of Python's stack, whatever the tree."""
 _MOST_NOTES: Final = 16
 """Notes with paths on one exception object, which may be raised again and again."""
 _SUSPICIOUS: Final = 1_000
@@ -336,8 +345,8 @@ Frame: TypeAlias = "tuple[Iterator[Any], Rule, int, Any, Any]"
 node itself."""
 
 
-class Failed(Exception):
-    """What a function of the user raised, as its `__cause__`."""
+class CallError(Exception):
+    """Stands for the result of a call that failed, with its exception as the cause."""
 
 
 def flatten(
@@ -367,7 +376,7 @@ def read(
         nodes: Where to note the nodes, for `settle`; None if only leaves are wanted.
         is_leaf: Says of each node, from the root down, whether to stop there.
         calls: The calls of flatten functions that were made already, in order: a node,
-            and what the function returned for it, or a `Failed`.
+            and what the function returned for it, or a `CallError`.
 
     Raises:
         CycleError: The tree contains itself.
@@ -376,25 +385,56 @@ def read(
     leaves: list[Any] = []
     trail: list[Any] = []
     try:
-        if is_leaf is None and not calls:
-            read_node = view.read_node or _make_reader(view)
-            try:
-                read_node(tree, leaves, nodes, _LEVELS, trail)
-                return leaves
-            except (CycleError, RecursionError):
-                # Read again with the explicit stack: the paths of a cycle begin at
-                # the root, and a caller who is deep in Python's stack gets an answer.
-                leaves.clear()
-                trail.clear()
-                if nodes is not None:
-                    nodes.clear()
-        _read_deep(tree, leaves, nodes, view, trail, is_leaf, calls)
+        if isinstance(is_leaf, PathPredicate):
+            _read_places(tree, leaves, nodes, view, is_leaf)
+        elif is_leaf is None and not calls:
+            _read(tree, leaves, nodes, view, trail)
+        else:
+            _read_deep(tree, leaves, nodes, view, trail, is_leaf, calls)
     except CycleError:
         raise
     except Exception as error:
-        locate(error, trail)
+        locate(error, KeyPath(reversed(trail)))
         raise
     return leaves
+
+
+def _read(
+    tree: Any,
+    leaves: list[Any],
+    nodes: list[Entry] | None,
+    view: View,
+    trail: list[Any],
+) -> None:
+    """Read a tree by recursion; see `_read_deep` for the arguments."""
+    read_node = view.read_node or _make_reader(view)
+    try:
+        read_node(tree, leaves, nodes, _READ_LEVELS, trail)
+    except (CycleError, RecursionError):
+        # Read again with the explicit stack: the paths of a cycle begin at the root,
+        # and a caller who is deep in Python's stack gets an answer.
+        leaves.clear()
+        trail.clear()
+        if nodes is not None:
+            nodes.clear()
+        _read_deep(tree, leaves, nodes, view, trail)
+
+
+def _read_places(
+    tree: Any,
+    leaves: list[Any],
+    nodes: list[Entry] | None,
+    view: View,
+    is_leaf: PathPredicate,
+) -> None:
+    """Read a tree with a predicate that takes the path of each node."""
+    steps = Walk(tree, view, is_leaf, leaving=True)
+    for _, node, rule, is_leaving in steps:
+        if rule is None:
+            leaves.append(node)
+        elif is_leaving and nodes is not None:
+            children, aux = steps.flatten()
+            nodes.append((len(leaves), rule, len(children), aux))
 
 
 def settle(nodes: Iterable[Entry]) -> Code:
@@ -434,10 +474,7 @@ def _make_reader(view: View) -> Callable[..., None]:
         trail: list[Any],
     ) -> None:
         rule: Any = rules.get(type(node)) or resolve(type(node))
-        if rule is None:
-            leaves.append(node)
-            return
-        if not levels:
+        if rule is None or not levels:  # a leaf of a new type, or a deep node
             _read_deep(node, leaves, nodes, view, trail)
             return
         children: Any
@@ -461,12 +498,8 @@ def _make_reader(view: View) -> Callable[..., None]:
                     nodes.append((len(leaves), rule, len(items), tuple(items)))
                 return
             children, aux = rule.flatten(items)
-        elif rule is LIST:
-            children = node.copy()
-        elif rule is TUPLE:
-            children = node
-        elif node is None:
-            children = ()
+        elif rule is LIST or rule is TUPLE:
+            children = node[:]
         else:
             children, aux = rule.flatten(node)
         arity = len(children)
@@ -497,7 +530,7 @@ def _read_deep(
     nodes: list[Entry] | None,
     view: View,
     trail: list[Any],
-    is_leaf: Predicate = None,
+    is_leaf: Callable[[Any], object] | None = None,
     calls: list[Any] | None = None,
 ) -> None:
     """Read a tree of any depth with an explicit stack.
@@ -514,8 +547,7 @@ def _read_deep(
         calls: See `read`.
     """
     stack: list[Frame] = []
-    asks = _asking(is_leaf, stack)
-    flatten_again = _replayed(calls) if calls else None
+    flatten_node = _replayed(calls) if calls else _flatten_node
     rules = view.rules
     leaf_types = view.leaf_types
     children_left: Iterator[Any] = iter((tree,))
@@ -524,7 +556,7 @@ def _read_deep(
         while True:
             for node in children_left:
                 cls = type(node)
-                if (asks is not None and asks(node)) or cls in leaf_types:
+                if (is_leaf is not None and is_leaf(node)) or cls in leaf_types:
                     leaves.append(node)
                     continue
                 rule: Any = rules.get(cls) or view.resolve(cls)
@@ -543,12 +575,10 @@ def _read_deep(
                         children, aux = rule.flatten(items)
                 elif rule is LIST or rule is TUPLE:
                     children = node[:]
-                elif flatten_again is None:
-                    children, aux = rule.flatten(node)
                 else:
-                    children, aux = flatten_again(rule, node)
+                    children, aux = flatten_node(rule, node)
                 arity = len(children)
-                if asks is None and leaf_types.issuperset(map(type, children)):
+                if is_leaf is None and leaf_types.issuperset(map(type, children)):
                     leaves += children
                     if nodes is not None:
                         nodes.append((len(leaves), rule, arity, aux))
@@ -572,6 +602,10 @@ def _read_deep(
         raise
 
 
+def _flatten_node(rule: Rule, node: Any) -> tuple[Sequence[Any], Any]:
+    return rule.flatten(node)
+
+
 def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
     """Return a function that flattens nodes, each that was flattened before as then."""
     calls_left = calls[::-1]
@@ -581,7 +615,7 @@ def _replayed(calls: list[Any]) -> Callable[[Rule, Any], Any]:
             return rule.flatten(node)
         calls_left.pop()
         result = calls_left.pop()
-        if isinstance(result, Failed):
+        if isinstance(result, CallError):
             raise result.__cause__  # type: ignore[misc]  # it has one
         return rule.form.checked(result)
 
@@ -594,45 +628,16 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
     Raises:
         CycleError: The tree contains itself; raised when the walk gets there.
     """
-    stack: list[Frame] = []
-    asks = _asking(is_leaf, stack)
-    children_left: Iterator[Any] = iter((tree,))
-    limit = _SUSPICIOUS
-    try:
-        while True:
-            for node in children_left:
-                rule = None
-                if asks is None or not asks(node):
-                    rule = view.resolve(type(node))
-                if rule is None:
-                    yield node
-                    continue
-                children, aux = rule.flatten(node)
-                children_left = iter(children)
-                stack.append((children_left, rule, len(children), aux, node))
-                if len(stack) > limit:
-                    _check_cycle(stack)
-                    limit *= 2
-                break
-            else:
-                if not stack:
-                    return
-                stack.pop()
-                if stack:
-                    children_left = stack[-1][0]
-    except CycleError:
-        raise
-    except Exception as error:
-        locate(error, _keys(stack)[::-1])
-        raise
-
-
-def _asking(is_leaf: Predicate, stack: list[Frame]) -> Any:
-    """Return a predicate of a node, which finds the path of the node if it needs it."""
-    if not isinstance(is_leaf, PathPredicate):
-        return is_leaf
-    function = is_leaf.function
-    return lambda node: function(KeyPath(_keys(stack)), node)
+    leaf_types = view.leaf_types
+    steps = Walk(tree, view, is_leaf)
+    for _, node, rule, _ in steps:
+        if rule is None:
+            yield node
+        elif is_leaf is None:
+            children, _ = steps.flatten()
+            if leaf_types.issuperset(map(type, children)):
+                yield from children
+                steps.skip()
 
 
 def _keys(stack: list[Frame]) -> list[Any]:
@@ -741,7 +746,7 @@ class Walk:
             try:
                 self._flat = rule.flatten(self._node)
             except Exception as error:
-                locate(error, self._keys[::-1])
+                locate(error, self.path())
                 raise
         return self._flat
 
@@ -762,11 +767,12 @@ class Walk:
         except CycleError:
             raise
         except Exception as error:  # of a predicate or a flatten function
-            locate(error, self._keys[::-1])
+            locate(error, self.path())
             raise
 
     def _iterate(self) -> Iterator[tuple[Link, Any, Rule | None, bool]]:
         keys = self._keys
+        resolve = self._view.resolve
         open_links: dict[int, Link] = {}  # of the nodes from the root down, by id
         stack: list[tuple[Link, Any, Any, Any, zip[tuple[Any, Any]]]] = []
         link = Link()
@@ -777,7 +783,7 @@ class Walk:
             if self._stop is not None and self._asks(node):
                 self._rule = None
             else:
-                self._rule = self._view.resolve(type(node))
+                self._rule = resolve(type(node))
             yield link, node, self._rule, False
             if self._rule is not None:
                 node = self._node
@@ -833,56 +839,14 @@ def cycle_error(node: Any, first: KeyPath, again: KeyPath) -> CycleError:
 # ------------------------------------------------------------------------- map
 
 
-def map_leaves(
-    function: Callable[..., Any],
-    columns: Sequence[list[Any]],
-    treedef: Any,
-) -> list[Any]:
-    """Call a function on the first leaves of all columns, the second, and so on.
-
-    An exception gains a note with the path of the leaf in the treedef.
-    """
-    first = iter(columns[0])
-    try:
-        if len(columns) == 1:
-            return [function(leaf) for leaf in first]
-        if len(columns) == 2:
-            second = columns[1]
-            return [function(a, b) for a, b in zip(first, second)]  # noqa: B905  # as many
-        return [function(*row) for row in zip(first, *columns[1:], strict=True)]
-    except Exception as error:
-        locate_call(error, function, treedef, first)
-        raise
-
-
-def locate_call(
-    error: Exception,
-    function: Any,
-    treedef: Any,
-    leaves_left: Iterator[Any],
-) -> None:
-    """Add to an error that a mapped function raised for which leaf it was called.
-
-    Args:
-        error: The error.
-        function: What was called.
-        treedef: The structure of the leaves.
-        leaves_left: The iterator over the leaves of a list.
-    """
-    _note_argument_order(error, function)
-    index = treedef.num_leaves - length_hint(leaves_left) - 1
-    if index >= 0:
-        locate(error, leaf_path(treedef._code, index)[::-1])
-
-
 def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     """Call a function on each leaf and return the results in the same structure.
 
     Each node is read when the walk gets there and rebuilt on the way up, so there is
     neither a list of leaves nor a code. The function is called while the tree is read:
     what it changes in nodes that are not reached yet is seen. What lies below the first
-    levels is read before the function is called there, so that a cycle is found after
-    a bounded number of calls.
+    levels is read before the function is called there. So a cycle is found after a
+    bounded number of calls, and Python's stack has to have room for a few frames only.
 
     Raises:
         CycleError: The tree contains itself.
@@ -891,12 +855,12 @@ def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     trail: list[Any] = []
     try:
         map_node = view.map_node or _make_mapper(view)
-        return map_node(tree, function, _LEVELS, trail)
+        return map_node(tree, function, _MAP_LEVELS, trail)
     except Exception as error:
         if isinstance(error, CycleError):
             read(tree, view)  # raises one whose paths begin at the root
-        _note_argument_order(error, function)
-        locate(error, trail)
+        note_argument_order(error, function)
+        locate(error, KeyPath(reversed(trail)))
         raise
 
 
@@ -916,9 +880,7 @@ def _make_mapper(view: View) -> Callable[..., Any]:
         trail: list[Any],
     ) -> Any:
         rule: Any = rules.get(type(node)) or resolve(type(node))
-        if rule is None:
-            return function(node)
-        if not levels:
+        if rule is None or not levels:  # a leaf of a new type, or a deep node
             return _map_deep(node, function, view, trail)
         children: Any
         aux: Any = None
@@ -973,10 +935,10 @@ def _map_deep(
     view: View,
     trail: list[Any],
 ) -> Any:
-    """Map a node of any depth, which is read before the first call of the function."""
+    """Map a node or leaf, which is read before the first call of the function."""
     leaves: list[Any] = []
     nodes: list[Entry] = []
-    _read_deep(node, leaves, nodes, view, trail)
+    _read(node, leaves, nodes, view, trail)
     code = settle(nodes)
     results: list[Any] = []
     try:
@@ -988,63 +950,7 @@ def _map_deep(
     return _rebuild(code, results, trail)
 
 
-def _note_argument_order(error: Exception, function: Any) -> None:
+def note_argument_order(error: Exception, function: Any) -> None:
     """Note on an error that what was called is no function, if so."""
     if not callable(function):
         add_note(error, "the first argument is the function, the tree comes after")
-
-
-# ------------------------------------------------------------------------- runners
-
-
-class Runner:
-    """How trees of a structure are flattened and unflattened.
-
-    Attributes:
-        unflatten: Takes a treedef and a list of as many leaves, returns a tree.
-        flatten_up_to: Takes a treedef and a tree, returns what stands at the leaves of
-            the treedef, or None if it does not know; the reference always does,
-            so its None says that the tree does not have the structure.
-        paths: Takes a treedef, returns the key paths of its leaves.
-        known_paths: What `paths` returns, once it is known to be always the same; not
-            to be changed.
-    """
-
-    __slots__ = ("flatten_up_to", "known_paths", "paths", "unflatten")
-
-    unflatten: Callable[[Any, list[Any]], Any]
-    flatten_up_to: Callable[[Any, Any], list[Any] | None]
-    paths: Callable[[Any], list[KeyPath]]
-
-    def __init__(
-        self,
-        unflatten: Callable[[Any, list[Any]], Any],
-        flatten_up_to: Callable[[Any, Any], list[Any] | None],
-        paths: Callable[[Any], list[KeyPath]],
-    ) -> None:
-        self.unflatten = unflatten
-        self.flatten_up_to = flatten_up_to
-        self.paths = paths
-        self.known_paths: list[KeyPath] | None = None
-
-
-def _paths(treedef: Any) -> list[KeyPath]:
-    return leaf_paths(treedef._code, treedef._count)
-
-
-reference: Final = Runner(
-    lambda treedef, leaves: rebuild(treedef._code, leaves),
-    lambda treedef, tree: flatten_up_to(treedef._code, tree),
-    _paths,
-)
-"""Runs any structure by its code."""
-
-
-leaf: Final = Runner(
-    lambda _treedef, leaves: leaves[0], lambda _treedef, tree: [tree], _paths
-)
-"""Runs the structure of a bare leaf."""
-leaf.known_paths = [ROOT]
-
-
-hooks.runner = reference

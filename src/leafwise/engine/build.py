@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeAlias
 
-from ..core.walk import reference
+from ..core.treedef import reference
 from .plan import MAPPINGS, Part, Plan, is_loop
 from .settings import settings
 from .text import Text, targets, tuple_of
@@ -147,6 +147,10 @@ class Builder(Text):
         factory = self.name(part.aux[1])
         return f"{self.name(defaultdict)}({factory}, {self._dict(part, items)})"
 
+    def _mapping(self, part: Part, items: Items) -> str:
+        from_items = self.name(part.rule.from_items)
+        return f"{from_items}(None, {self._dict(part, items)})"
+
     def _ordered_dict(self, part: Part, items: Items) -> str:
         return self._filled(part, f"{self.name(OrderedDict)}()", items)
 
@@ -222,6 +226,7 @@ class Builder(Text):
         "dict": _dict,
         "defaultdict": _defaultdict,
         "OrderedDict": _ordered_dict,
+        "mapping": _mapping,
         "record": _record,
         "shaped": _shaped,
         "custom": _custom,

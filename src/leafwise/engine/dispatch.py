@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import math
 from _thread import allocate_lock
-from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FunctionType
@@ -27,16 +26,19 @@ from typing import Any, Final, TypeAlias
 from .._hooks import hooks
 from .._lazy import is_traced
 from .._runtime import Guard
+from ..core.builtins import BUILTINS, ContainerRule, MappingRule
 from ..core.registry import View, view_of
 from ..core.treedef import (
     PyTreeDef,
+    Runner,
     code_of,
     count_use,
     make_treedef,
+    reference,
     runner_of,
     set_runner,
 )
-from ..core.walk import Runner, flatten, flatten_up_to, rebuild, reference
+from ..core.walk import flatten, flatten_up_to, rebuild
 from .plan import Part, make_plan, structure_key
 from .predicates import predicate_of_answers
 from .read import attribute_builder, object_reader
@@ -132,9 +134,6 @@ def _count_lines(nodes: Iterable[Any]) -> int:
 
 
 # ------------------------------------------------------------------------ choosing
-
-_MAPPINGS: Final = frozenset({dict, OrderedDict, defaultdict})
-_SEQUENCES: Final = frozenset({list, tuple, deque})
 
 
 class _Candidate:
@@ -270,9 +269,10 @@ class Dispatcher:
         if asks:
             self._table = view.asked
         self._look: Callable[[Any], Any] = type  # the same for all roots
-        if self.cls in _MAPPINGS and len(tree) <= settings.max_root_keys:
+        rule = BUILTINS.get(self.cls)
+        if isinstance(rule, MappingRule) and len(tree) <= settings.max_root_keys:
             self._look = tuple
-        elif self.cls in _MAPPINGS or self.cls in _SEQUENCES:
+        elif isinstance(rule, ContainerRule):
             self._look = len
 
     # -------------------------------------------------------------------- choosing

@@ -7,8 +7,8 @@ a structure: a model of a hundred equal layers has the plan of one layer.
 
 from __future__ import annotations
 
-import enum
 import keyword
+from collections import OrderedDict, defaultdict
 from collections.abc import Hashable, Iterator
 from itertools import chain, groupby, repeat
 from typing import Any, Final, NamedTuple
@@ -16,40 +16,14 @@ from typing import Any, Final, NamedTuple
 from ..core import builtins, keys
 from ..core import node as nodes
 from ..core.builtins import DICT, MappingRule
+from ..core.codec import NotInertError, exact_key
 from ..core.walk import Code
 from .settings import settings
 
 
 # --------------------------------------------------- which aux data is the very same
 
-_KEYS: Final = (keys.DictKey, keys.FlattenedIndexKey, keys.GetAttrKey, keys.SequenceKey)
 _ALL_STR: Final = frozenset({str}).issuperset
-SCALARS: Final = frozenset({bool, bytes, int, str, type(None)})
-"""Types whose values are the same if they are equal and of one type."""
-
-
-class _NotInertError(Exception):
-    """A value is mutable, is compared by its class's own rules, or is not known."""
-
-
-def _exact_key(value: Any) -> Hashable:
-    """Return a key that two values share only if one can stand for the other.
-
-    Raises:
-        _NotInertError: The value is not inert.
-    """
-    cls = type(value)
-    if cls in SCALARS:
-        return cls, value
-    if cls is float and value == value:
-        return cls, value.hex()
-    if cls is tuple:
-        return cls, tuple(map(_exact_key, value))
-    if cls in _KEYS:
-        return cls, tuple(map(_exact_key, (value.entry,)))
-    if issubclass(cls, type | enum.Enum):
-        return cls, id(value)
-    raise _NotInertError
 
 
 def is_exactly(value: Any, expected: Any) -> bool:
@@ -65,8 +39,8 @@ def is_exactly(value: Any, expected: Any) -> bool:
     if value is expected:
         return True
     try:
-        return _exact_key(value) == _exact_key(expected)
-    except _NotInertError:
+        return exact_key(value) == exact_key(expected)
+    except NotInertError:
         return False
 
 
@@ -75,8 +49,14 @@ def is_exactly(value: Any, expected: Any) -> bool:
 _WITHOUT_RULE: Final = frozenset(
     {builtins.LIST, builtins.TUPLE, builtins.NONE, builtins.NAMEDTUPLE}
 )
-"""The rules of nodes that are read and built without their rule; and all mappings."""
-MAPPINGS: Final = ("dict", "defaultdict", "OrderedDict")
+"""The rules of nodes that are read and built without their rule."""
+_OWN_KINDS: Final[dict[type, str]] = {
+    dict: "dict",
+    defaultdict: "defaultdict",
+    OrderedDict: "OrderedDict",
+}
+"""The mappings that are read or built in a way of their own."""
+MAPPINGS: Final = (*_OWN_KINDS.values(), "mapping")
 """The kinds of mappings."""
 
 
@@ -91,9 +71,9 @@ class Part:
 
     Attributes:
         kind: How the node is read: `list`, `tuple`, `None`, `dict`, `defaultdict`,
-            `OrderedDict`, `namedtuple`, `record` (attributes), `shaped`
-            (attributes that the node tells), `custom` (two functions of the user) or
-            `called` (the rule itself).
+            `OrderedDict`, `mapping` (any other dict), `namedtuple`, `record`
+            (attributes), `shaped` (attributes that the node tells), `custom` (two
+            functions of the user) or `called` (the rule itself).
         rule: The rule of the node.
         cls: The class that a node must have.
         aux: Its aux data, None where it varies.
@@ -193,8 +173,13 @@ def _kind_of(rule: nodes.Rule, aux: Any) -> str:
         return "shaped"
     if isinstance(form, nodes.Functions):
         return "custom"
-    if rule in _WITHOUT_RULE or isinstance(rule, MappingRule):
-        return rule.name.partition(" ")[0]
+    if rule in _WITHOUT_RULE:
+        return rule.name
+    if rule.cls in _OWN_KINDS and isinstance(rule, MappingRule):
+        return _OWN_KINDS[rule.cls]
+    has_only_items = type(rule).rest is nodes.Rule.rest
+    if has_only_items and isinstance(rule, MappingRule):
+        return "mapping"
     return "called"
 
 
@@ -211,13 +196,11 @@ def _identify(rule: nodes.Rule, aux: Any) -> tuple[str, Hashable]:
     kind = _kind_of(rule, aux)
     try:
         if kind == "shaped":
-            return kind, (aux.fields, _exact_key(aux.values))
-        if kind == "defaultdict":  # the order follows from the keys
-            return kind, _exact_key((aux[0].inserted, aux[1]))
-        if kind in MAPPINGS:
-            return kind, _exact_key(aux.inserted)
-        return kind, _exact_key(aux)
-    except (_NotInertError, RecursionError):
+            return kind, (aux.fields, exact_key(aux.values))
+        if isinstance(rule, MappingRule):  # the order follows from the keys
+            return kind, exact_key((rule.keys_in(aux).inserted, rule.rest_in(aux)))
+        return kind, exact_key(aux)
+    except (NotInertError, RecursionError):
         if kind == "shaped":
             return kind, _Varies((_Varies, aux.fields))
         has_keys = kind == "custom" and aux[1] is not None

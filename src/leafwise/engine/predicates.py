@@ -14,7 +14,7 @@ from functools import partial
 from operator import length_hint
 from typing import Any, Final
 
-from ..core.walk import Failed
+from ..core.walk import CallError
 from .plan import Part, Plan
 from .read import FAILURES, Reader
 
@@ -191,7 +191,7 @@ def _answers_of(
     if type(error) is not _OtherStructureError and not is_answered:
         return [*is_leaf[:number], error]
     if len(calls) % 2:  # it was called, and has not returned
-        failed = Failed()
+        failed = CallError()
         failed.__cause__ = error
         calls.append(failed)
     elif not isinstance(error, (*FAILURES, _OtherStructureError)):

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from operator import itemgetter
 from typing import Any, Final
 
-from .plan import SCALARS, Part, Plan, is_exactly, is_loop
+from ..core.codec import SCALARS
+from .plan import Part, Plan, is_exactly, is_loop
 from .settings import settings
 from .text import Text, targets, tuple_of
 
@@ -282,7 +283,8 @@ class Reader(Text):
         """
         ordered = part.keys.ordered
         is_short = part.arity <= settings.max_key_checks
-        by_order = ordered is part.keys.inserted and part.kind != "OrderedDict"
+        has_order = part.kind in ("dict", "defaultdict")
+        by_order = has_order and ordered is part.keys.inserted
         if self._is_exact:
             if by_order and not is_short and part.kind == "dict":
                 var = self.assign(f"copy_dict({var})", "copy")
@@ -463,6 +465,7 @@ class Reader(Text):
         "namedtuple": _sequence,
         "dict": _mapping,
         "OrderedDict": _mapping,
+        "mapping": _mapping,
         "defaultdict": _defaultdict,
         "record": _record_node,
         "shaped": _shaped_node,

@@ -14,8 +14,14 @@ from typing import Any
 from .._runtime import is_permanent
 from ..core.keypath import KeyPath
 from ..core.registry import Mode, View
-from ..core.treedef import PyTreeDef, code_of, mode_of, set_runner
-from ..core.walk import Runner, reference
+from ..core.treedef import (
+    PyTreeDef,
+    Runner,
+    code_of,
+    mode_of,
+    reference,
+    set_runner,
+)
 from .build import Builder
 from .plan import Plan
 from .predicates import flatten_text

@@ -16,7 +16,9 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .._text import FAULTS
+from .._lazy import need
+from .._text import FAULTS, short_repr
+from ..errors import TreeDefError
 from .exact import is_array_like
 
 
@@ -24,17 +26,17 @@ Pairs: TypeAlias = "Sequence[tuple[Any, Any]]"
 """Values that have to be the same, one by one."""
 
 Feed: TypeAlias = "Callable[[Any], object]"
-"""Takes a part of the elements of an array."""
+"""Takes an element of an array, or the bytes of some."""
 
 _NUMBERS: Final = ("int", "uint", "float", "bfloat", "complex")
 
 
-class Undecided(ValueError):
+class UndecidedError(ValueError):
     """Whether two values are the same cannot be determined; the text says why."""
 
 
-class Asked(NamedTuple):
-    """What counts when values are compared.
+class Criteria(NamedTuple):
+    """What counts when values are compared, by default as little as possible.
 
     Attributes:
         typematch: Whether values of two types differ.
@@ -48,7 +50,7 @@ class Asked(NamedTuple):
     equal_nan: bool = True
 
     @property
-    def tolerant(self) -> bool:
+    def is_tolerant(self) -> bool:
         """Whether numbers may be apart."""
         return self.rtol > 0 or self.atol > 0
 
@@ -62,9 +64,11 @@ class Asked(NamedTuple):
 
 def instance_of(value: Any, module: str, *names: str) -> bool:
     """Return whether a value is an instance of classes of a module that is loaded."""
-    found = sys.modules.get(module)
-    for name in names if found is not None else ():
-        cls = getattr(found, name, None)
+    library = sys.modules.get(module)
+    if library is None:
+        return False
+    for name in names:
+        cls = getattr(library, name, None)
         if isinstance(cls, type) and isinstance(value, cls):
             return True
     return False
@@ -74,7 +78,7 @@ def is_array(value: Any) -> bool:
     """Return whether a value is an array, or a scalar with a dtype. Never raises."""
     try:
         return not isinstance(value, type) and is_array_like(value)
-    except FAULTS:  # it fails when it is asked for an attribute, or its class
+    except FAULTS:  # it fails when it is criteria for an attribute, or its class
         return False
 
 
@@ -98,8 +102,10 @@ _NUMPY, _JAX, _TORCH = range(3)
 
 def library_of(value: Any) -> int:
     """Return the number of the library that an array is of, -1 if none is known."""
-    found = (n for n, names in enumerate(_LIBRARIES) if instance_of(value, *names))
-    return next(found, -1)
+    for number, names in enumerate(_LIBRARIES):
+        if instance_of(value, *names):
+            return number
+    return -1
 
 
 def dtype_name(dtype: Any) -> str:
@@ -107,16 +113,37 @@ def dtype_name(dtype: Any) -> str:
     return str(dtype).removeprefix("torch.")
 
 
+REGISTERED: Final = 2
+"""The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
+
+
+def extension_dtype(name: str) -> Any:
+    """Return the dtype of ml_dtypes that has a name.
+
+    Raises:
+        ModuleNotFoundError: ml_dtypes is not installed.
+        TreeDefError: It has no such dtype.
+    """
+    package = need("ml_dtypes", f"the dtype {short_repr(name)}", "arrays")
+    cls = getattr(package, name, None)
+    if not isinstance(cls, type) or not hasattr(cls, "dtype"):
+        raise TreeDefError(f"there is no dtype {short_repr(name)}")
+    return need("numpy", "loading arrays", "arrays").dtype(cls)
+
+
 def is_number_dtype(dtype: Any) -> bool:
     """Return whether the elements of a dtype are numbers; a bool is none."""
     kind = getattr(dtype, "kind", "V")
-    return kind in "iufc" or (kind == "V" and dtype_name(dtype).startswith(_NUMBERS))
+    if kind == "V":  # of torch, or of ml_dtypes
+        return dtype_name(dtype).startswith(_NUMBERS)
+    return kind in "iufc"
 
 
-def _same_form(a: Any, b: Any, libraries: tuple[int, int]) -> bool:
+def _same_form(a: Any, b: Any) -> bool:
+    """Return whether two arrays, maybe of two libraries, share shape and dtype."""
     if tuple(a.shape) != tuple(b.shape):
         return False
-    if libraries[0] == libraries[1]:
+    if library_of(a) == library_of(b):
         return bool(a.dtype == b.dtype)
     return dtype_name(a.dtype) == dtype_name(b.dtype)
 
@@ -144,14 +171,19 @@ def size_of(leaf: Any) -> tuple[int, int]:
     shape = shape_of(leaf)
     if shape is None:
         return 1, 0
+    size = prod(shape)
     width = getattr(leaf.dtype, "itemsize", 0)
-    return prod(shape), prod(shape) * width if type(width) is int else 0
+    if type(width) is not int:
+        return size, 0
+    return size, size * width
 
 
 def shape_of(leaf: Any) -> tuple[int, ...] | None:
     """Return the shape of an array, None if it has none that can be read."""
+    if not is_array(leaf):
+        return None
     try:
-        return tuple([int(length) for length in leaf.shape]) if is_array(leaf) else None
+        return tuple([int(length) for length in leaf.shape])
     except FAULTS:  # of the class of the array
         return None
 
@@ -159,35 +191,36 @@ def shape_of(leaf: Any) -> tuple[int, ...] | None:
 # ------------------------------------------------------------------ comparing arrays
 
 
-def compare_arrays(a: Any, b: Any, asked: Asked) -> bool | Pairs:
+def compare_arrays(a: Any, b: Any, criteria: Criteria) -> bool | Pairs:
     """Return whether two arrays are the same, or what has to be the same for it.
 
     Args:
         a, b: Two arrays, neither of them traced.
-        asked: What counts.
+        criteria: What counts.
 
     Raises:
         Exception: Their elements cannot be read.
     """
-    if type(a) is type(b) and same_arrays_at_sight(a, b):
+    if type(a) is type(b) and are_equal_arrays(a, b):
         return True
-    libraries = library_of(a), library_of(b)
-    if not _same_form(a, b, libraries):
+    if not _same_form(a, b):
         return False
-    if libraries == (_NUMPY, _NUMPY):
+    library = library_of(a)
+    is_one_library = library == library_of(b)
+    if is_one_library and library == _NUMPY:
         parts = _parts(a, b)
         if parts is not None:
             return parts
     elif not (is_readable(a) and is_readable(b)):
         return says_equal(a, b) and says_equal(b, a)
-    operators: Any = type(a).__eq__, type(b).__eq__
-    if libraries[0] == libraries[1] and object.__eq__ not in operators:
+    operators: list[Any] = [type(a).__eq__, type(b).__eq__]
+    if is_one_library and object.__eq__ not in operators:
         with contextlib.suppress(*FAULTS):  # on two devices, for one
-            return _same_elements(a, b, asked)
-    return _same_elements(as_numpy(a), as_numpy(b), asked)
+            return _same_elements(a, b, criteria)
+    return _same_elements(as_numpy(a), as_numpy(b), criteria)
 
 
-def same_arrays_at_sight(a: Any, b: Any) -> bool:
+def are_equal_arrays(a: Any, b: Any) -> bool:
     """Return whether two arrays of one class of numpy are equal everywhere."""
     dtype = a.dtype
     return (
@@ -208,9 +241,9 @@ def is_readable(value: Any) -> bool:
 
 def says_equal(value: Any, other: Any) -> bool:
     """Return whether the `==` of a value's own class, and nobody else's, gives True."""
-    ask: Any = type(value).__eq__
+    eq: Any = type(value).__eq__
     try:
-        return ask(value, other) is True
+        return eq(value, other) is True
     except FAULTS:  # of a class that cannot be compared with the other one
         return False
 
@@ -223,32 +256,42 @@ def is_masked(array: Any) -> bool:
 
 
 def _parts(a: Any, b: Any) -> Pairs | None:
-    """Return the parts of numpy arrays whose elements alone do not tell."""
+    """Return the parts of numpy arrays that cannot be compared as a whole."""
     if is_masked(a) or is_masked(b):  # what is under a mask does not count
-        numpy: Any = sys.modules["numpy"]
-        masks = numpy.ma.getmaskarray(a), numpy.ma.getmaskarray(b)
-        fill = numpy.zeros((), a.dtype)
-        return [masks, (numpy.ma.filled(a, fill), numpy.ma.filled(b, fill))]
+        ma: Any = sys.modules["numpy"].ma
+        return [
+            (ma.getmaskarray(a), ma.getmaskarray(b)),
+            (_without_masked(a), _without_masked(b)),
+        ]
     if a.dtype.names is not None:
         return [(a[name], b[name]) for name in a.dtype.names]
     if a.dtype == object:
-        return [*zip(a.flat, b.flat, strict=True)]
+        return list(zip(a.flat, b.flat, strict=True))
     return None
 
 
-def _same_elements(a: Any, b: Any, asked: Asked) -> bool:
+def _without_masked(array: Any) -> Any:
+    """Return the elements of an array of numpy, with zeros where they are masked."""
+    numpy: Any = sys.modules["numpy"]
+    return numpy.ma.filled(array, numpy.zeros((), array.dtype))
+
+
+def _same_elements(a: Any, b: Any, criteria: Criteria) -> bool:
     with quiet():
         if bool((a == b).all()):
             return True
-    if asked.tolerant:
-        a, b = as_numpy(a), as_numpy(b)
-    return bool(same_places(a, b, asked).all())
+    if criteria.is_tolerant:
+        a = as_numpy(a)
+        b = as_numpy(b)
+    return bool(same_places(a, b, criteria).all())
 
 
 def quiet() -> Any:
     """Silence numpy's warnings about NaN and infinity."""
     numpy: Any = sys.modules.get("numpy")
-    return contextlib.nullcontext() if numpy is None else numpy.errstate(all="ignore")
+    if numpy is None:
+        return contextlib.nullcontext()
+    return numpy.errstate(all="ignore")
 
 
 def _agreement(a: Any, b: Any, *, equal_nan: bool) -> Any:
@@ -256,8 +299,8 @@ def _agreement(a: Any, b: Any, *, equal_nan: bool) -> Any:
     if not equal_nan:
         return a == b
     if _is_complex(a) or _is_complex(b):
-        real = _agreement(a.real, b.real, equal_nan=True)
-        return real & _agreement(a.imag, b.imag, equal_nan=True)
+        real_agreement = _agreement(a.real, b.real, equal_nan=True)
+        return real_agreement & _agreement(a.imag, b.imag, equal_nan=True)
     return (a == b) | ((a != a) & (b != b))
 
 
@@ -267,57 +310,63 @@ def _is_complex(value: Any) -> bool:
     return dtype_name(getattr(value, "dtype", "")).startswith("complex")
 
 
-def _close(a: Any, b: Any, asked: Asked) -> Any:
+def _close(a: Any, b: Any, criteria: Criteria) -> Any:
     """Return for each element of numpy arrays whether it is within the tolerance."""
     numpy: Any = sys.modules["numpy"]
-    same = _agreement(a, b, equal_nan=asked.equal_nan)
-    apart, sizes = distances(a, b)
-    near = apart <= asked.allowed(sizes)
-    return same | (near & (apart < numpy.inf))
+    agreement = _agreement(a, b, equal_nan=criteria.equal_nan)
+    distance, sizes = distances(a, b)
+    is_near = distance <= criteria.allowed(sizes)
+    return agreement | (is_near & (distance < numpy.inf))
 
 
 def distances(a: Any, b: Any) -> tuple[Any, Any]:
-    """Return how far apart numbers are, and the size of the larger of each two.
+    """Return the distances of numbers, and the size of the larger of each two.
 
-    Of integers it is the exact distance, as an unsigned one; other numbers are
-    at least of double precision first.
+    The distance of integers is exact, and unsigned. Other numbers are converted to
+    double precision first, if they have less.
 
     Args:
         a, b: Numpy arrays of numbers.
     """
     numpy: Any = sys.modules["numpy"]
     if a.dtype.kind in "iu" and a.dtype == b.dtype:
-        high, low = numpy.maximum(a, b), numpy.minimum(a, b)
-        apart = high.astype("u8") - low.astype("u8")
-        a, b = a.astype("f8"), b.astype("f8")
+        high = numpy.maximum(a, b).astype("u8")
+        low = numpy.minimum(a, b).astype("u8")
+        distance = high - low
+        a = a.astype("f8")
+        b = b.astype("f8")
     else:
-        a, b = _widened(a), _widened(b)
-        apart = abs(a - b)
-    return apart, numpy.maximum(abs(a), abs(b))
+        a = _with_double_precision(a)
+        b = _with_double_precision(b)
+        distance = abs(a - b)
+    return distance, numpy.maximum(abs(a), abs(b))
 
 
-def same_places(a: Any, b: Any, asked: Asked) -> Any:
+def same_places(a: Any, b: Any, criteria: Criteria) -> Any:
     """Return for each element of two numpy arrays whether it is the same.
 
     Args:
         a, b: Arrays of one shape, without fields, masks or objects.
-        asked: What counts.
+        criteria: What counts.
 
     Raises:
-        Undecided: Their elements are of two sorts, which are not compared.
+        UndecidedError: Their elements are of two sorts, which are not compared.
     """
-    numbers = is_number_dtype(a.dtype) and is_number_dtype(b.dtype)
-    if not numbers and a.dtype != b.dtype and a.dtype.kind != b.dtype.kind:
-        raise Undecided("the element types differ")
+    are_numbers = is_number_dtype(a.dtype) and is_number_dtype(b.dtype)
+    if not are_numbers and a.dtype != b.dtype and a.dtype.kind != b.dtype.kind:
+        raise UndecidedError("the element types differ")
     with quiet():
-        if asked.tolerant and numbers:
-            return _close(a, b, asked)
-        return _agreement(a, b, equal_nan=asked.equal_nan)
+        if criteria.is_tolerant and are_numbers:
+            return _close(a, b, criteria)
+        return _agreement(a, b, equal_nan=criteria.equal_nan)
 
 
-def _widened(array: Any) -> Any:
-    wide, size = ("c16", 16) if array.dtype.kind == "c" else ("f8", 8)
-    return array.astype(wide) if array.dtype.itemsize < size else array
+def _with_double_precision(array: Any) -> Any:
+    """Return an array of numbers, converted if it has less than double precision."""
+    is_complex = array.dtype.kind == "c"
+    if array.dtype.itemsize >= (16 if is_complex else 8):
+        return array
+    return array.astype("c16" if is_complex else "f8")
 
 
 def as_numpy(array: Any) -> Any:
@@ -330,30 +379,32 @@ def as_numpy(array: Any) -> Any:
     if numpy is None:
         raise TypeError("numpy is not loaded")
     if library_of(array) == _TORCH:
-        made = _from_torch(array)
+        elements = _from_torch(array)
+    elif hasattr(array, "toarray"):  # a sparse array of scipy
+        elements = numpy.asanyarray(array.toarray())
     else:
-        made = numpy.asanyarray(array.toarray() if hasattr(array, "toarray") else array)
-    if made.shape != tuple(array.shape):
+        elements = numpy.asanyarray(array)
+    if elements.shape != tuple(array.shape):
         raise TypeError(
             f"{type(array).__qualname__} cannot be converted to a numpy array"
         )
-    return made
+    return elements
 
 
 def _from_torch(tensor: Any) -> Any:
-    here = tensor.detach().to_dense().cpu().resolve_conj().resolve_neg()
+    tensor = tensor.detach().to_dense().cpu().resolve_conj().resolve_neg()
     try:
-        return here.numpy()
-    except TypeError:  # numpy has no such dtype; all that torch has beside fit
+        return tensor.numpy()
+    except TypeError:  # numpy has no such dtype, and those of torch fit into these
         torch: Any = sys.modules["torch"]
-        wide = torch.complex64 if here.is_complex() else torch.float32
-        return here.to(wide).numpy()
+        dtype = torch.complex64 if tensor.is_complex() else torch.float32
+        return tensor.to(dtype).numpy()
 
 
 # ------------------------------------------------------- arrays beside other values
 
 
-def compare_scalar(array: Any, value: Any, asked: Asked) -> bool | Pairs:
+def compare_scalar(array: Any, value: Any, criteria: Criteria) -> bool | Pairs:
     """Return whether an array without dimensions is the same as a Python scalar.
 
     A Python number has no dtype: it counts as one of the array's, as it does in the
@@ -362,7 +413,7 @@ def compare_scalar(array: Any, value: Any, asked: Asked) -> bool | Pairs:
     Args:
         array: An array that is not traced.
         value: A number, a str or bytes.
-        asked: What counts.
+        criteria: What counts.
 
     Returns:
         The answer, or what has to be the same for it.
@@ -370,10 +421,11 @@ def compare_scalar(array: Any, value: Any, asked: Asked) -> bool | Pairs:
     if tuple(array.shape) or not _takes(array.dtype, value):
         return False
     with quiet(), contextlib.suppress(*FAULTS):  # as of an int beyond the dtype
-        if bool(_agreement(array, value, equal_nan=asked.equal_nan)):
+        if bool(_agreement(array, value, equal_nan=criteria.equal_nan)):
             return True
-    is_near = asked.tolerant and is_number_dtype(array.dtype)
-    return is_near and [(_item(array), value)]
+    if criteria.is_tolerant and is_number_dtype(array.dtype):
+        return [(_item(array), value)]
+    return False
 
 
 def _item(array: Any) -> Any:
@@ -388,47 +440,51 @@ def _takes(dtype: Any, value: Any) -> bool:
     """Return whether a Python scalar can be one of a dtype; a bool is not a number."""
     if isinstance(value, bool):
         return dtype_name(dtype) == "bool"
-    if isinstance(value, str | bytes):
-        return getattr(dtype, "kind", "") == ("U" if isinstance(value, str) else "S")
+    if isinstance(value, str):
+        return getattr(dtype, "kind", "") == "U"
+    if isinstance(value, bytes):
+        return getattr(dtype, "kind", "") == "S"
     return is_number_dtype(dtype)
 
 
-def traced_agreement(a: Any, b: Any, asked: Asked) -> Any:
+def traced_agreement(a: Any, b: Any, criteria: Criteria) -> Any:
     """Return whether two values are the same, one of them traced, as a traced bool.
 
     Args:
         a: A traced array.
         b: An array, traced or not, or a Python number.
-        asked: What counts.
+        criteria: What counts.
 
     Returns:
-        False where the shapes or dtypes say it, else an array.
+        False if the shapes or dtypes differ, otherwise an array.
     """
     if is_array(b):
-        if not _same_form(a, b, (library_of(a), library_of(b))):
+        if not _same_form(a, b):
             return False
     elif tuple(a.shape) or not _takes(a.dtype, b):
         return False
-    same = _agreement(a, b, equal_nan=asked.equal_nan)
-    if asked.tolerant and is_number_dtype(a.dtype):
+    agreement = _agreement(a, b, equal_nan=criteria.equal_nan)
+    if criteria.is_tolerant and is_number_dtype(a.dtype):
         if dtype_name(a.dtype).startswith(("int", "uint")):
-            a, b = a.astype(float), b.astype(float) if is_array(b) else float(b)
-        apart = abs(a - b)
-        near = (apart <= asked.allowed(abs(a))) | (apart <= asked.allowed(abs(b)))
-        same = same | (near & (apart < float("inf")))
-    return same.all()
+            a = a.astype(float)
+            b = b.astype(float) if is_array(b) else float(b)
+        distance = abs(a - b)
+        is_near = distance <= criteria.allowed(abs(a))
+        is_near = is_near | (distance <= criteria.allowed(abs(b)))
+        agreement = agreement | (is_near & (distance < float("inf")))
+    return agreement.all()
 
 
 # --------------------------------------------- what an array is, the same everywhere
 
 
 def describe_array(array: Any) -> tuple[str, str, tuple[int, ...]]:
-    """Return what an array is, its dtype and its shape.
+    """Return the sort of an array, its dtype and its shape.
 
-    The order of bytes is not told: it is that of a machine, or of a file.
+    The order of bytes is left out: it is that of a machine, or of a file.
 
     Raises:
-        Undecided: It is not known here, or has no elements yet.
+        UndecidedError: It is not known here, or has no elements yet.
 
     Example:
         >>> import pytest
@@ -438,12 +494,17 @@ def describe_array(array: Any) -> tuple[str, str, tuple[int, ...]]:
         (('ndarray', 'f4', (2, 3)), ('scalar', 'i1', ()))
     """
     if is_traced(array):
-        raise Undecided("jax is tracing, so its elements are not known yet")
-    shape = tuple(map(int, array.shape))
+        raise UndecidedError("jax is tracing, so its elements are not known yet")
+    shape = tuple([int(length) for length in array.shape])
     library = library_of(array)
-    if library < 0:
-        raise Undecided("it is an array of a library that is not known here")
-    sort = (_sort_of, lambda _: "jax.Array", _sort_of_tensor)[library](array)
+    if library == _NUMPY:
+        sort = _sort_of(array)
+    elif library == _JAX:
+        sort = "jax.Array"
+    elif library == _TORCH:
+        sort = _sort_of_tensor(array)
+    else:
+        raise UndecidedError("it is an array of a library that is not known here")
     return sort, describe_dtype(array.dtype), shape
 
 
@@ -454,22 +515,22 @@ def _sort_of(array: Any) -> str:
     if type(array) is numpy.ma.MaskedArray:
         return "masked"
     if type(array) not in (numpy.ndarray, numpy.memmap):
-        raise Undecided("a subclass of ndarray may be more than its elements")
+        raise UndecidedError("a subclass of ndarray may be more than its elements")
     return type(array).__name__
 
 
 def _sort_of_tensor(tensor: Any) -> str:
     torch: Any = sys.modules["torch"]
     if type(tensor) not in (torch.Tensor, torch.nn.Parameter):
-        raise Undecided("a subclass of Tensor may be more than its elements")
+        raise UndecidedError("a subclass of Tensor may be more than its elements")
     is_plain = tensor.layout is torch.strided and not tensor.is_quantized
     if not is_plain or tensor.is_meta:
-        raise Undecided("a tensor that is not dense has no plain elements")
+        raise UndecidedError("a tensor that is not dense has no plain elements")
     return f"torch.{type(tensor).__name__}"
 
 
 def describe_dtype(dtype: Any) -> str:
-    """Return the text of a dtype, which does not tell the order of bytes.
+    """Return the text of a dtype, without the order of bytes.
 
     Example:
         >>> import pytest
@@ -483,67 +544,67 @@ def describe_dtype(dtype: Any) -> str:
     if not hasattr(dtype, "newbyteorder"):  # of torch, or of a key of jax
         return str(dtype)
     if dtype.names is not None:
-        fields = [(name, *dtype.fields[name][:2]) for name in dtype.names]
-        told = [
-            (name, describe_dtype(inner), int(offset), None)
-            for name, inner, offset in fields
-        ]
-        return repr((int(dtype.itemsize), told))
+        fields = []
+        for name in dtype.names:
+            inner, offset, *_ = dtype.fields[name]
+            fields.append((name, describe_dtype(inner), int(offset), None))
+        return repr((int(dtype.itemsize), fields))
     if dtype.subdtype is not None:
         base, shape = dtype.subdtype
-        return repr((describe_dtype(base), tuple(map(int, shape))))
+        return repr((describe_dtype(base), tuple([int(length) for length in shape])))
     if dtype.kind in "OT":  # the elements are objects, or strings
         return str(dtype.kind)
     if dtype.char in "gG" and dtype.itemsize > (16 if dtype.kind == "c" else 8):
-        raise Undecided(f"machines differ in what {dtype.name} is")
-    is_named = dtype.kind == "V" and not dtype.name.startswith("void")
-    return str(dtype.name if is_named else dtype.str[1:])
+        raise UndecidedError(f"machines differ in what {dtype.name} is")
+    if dtype.kind == "V" and not dtype.name.startswith("void"):  # of ml_dtypes
+        return str(dtype.name)
+    return str(dtype.str[1:])
 
 
 # ------------------------------------------------------------- elements, as bytes
 
 
-def feed_elements(array: Any, feed: Feed, take: Feed) -> None:
-    """Give out the elements of an array that has a description.
+def feed_elements(array: Any, feed: Feed, feed_object: Feed) -> None:
+    """Pass the elements of an array that has a description to a function.
 
     Args:
         array: The array.
         feed: Called with parts of the elements, as bytes.
-        take: Called with each element that is an object.
+        feed_object: Called with each element that is an object.
     """
     if is_jax_array(array) and not hasattr(array.dtype, "newbyteorder"):  # a key
         array = sys.modules["jax"].random.key_data(array)
-    _feed_numpy(as_numpy(array), feed, take)
+    _feed_numpy(as_numpy(array), feed, feed_object)
 
 
-def _feed_numpy(array: Any, feed: Feed, take: Feed) -> None:
+def _feed_numpy(array: Any, feed: Feed, feed_object: Feed) -> None:
     numpy: Any = sys.modules["numpy"]
     dtype = array.dtype
     if isinstance(array, numpy.ma.MaskedArray):
-        _feed_numpy(numpy.ma.getmaskarray(array), feed, take)
-        array = numpy.ma.filled(array, numpy.zeros((), dtype))
+        _feed_numpy(numpy.ma.getmaskarray(array), feed, feed_object)
+        array = _without_masked(array)
     array = numpy.asarray(array)
     if dtype.names is not None:
         for name in dtype.names:
-            _feed_numpy(array[name], feed, take)
+            _feed_numpy(array[name], feed, feed_object)
     elif dtype.kind in "OT":
         for item in array.flat:
-            take(item)
+            feed_object(item)
     elif array.nbytes:
-        flat = numpy.ascontiguousarray(array, dtype.newbyteorder("<")).reshape(-1)
+        elements = numpy.ascontiguousarray(array, dtype.newbyteorder("<")).reshape(-1)
         if dtype.kind in "fc" or dtype.name.startswith(("float", "bfloat")):
-            flat = _settled(flat)
-        feed(flat.view("u1").data)
+            elements = _with_one_zero(elements)
+        feed(elements.view("u1").data)
 
 
-def _settled(flat: Any) -> Any:
-    """Return floats in which there is one zero and one NaN."""
-    if flat.dtype.kind == "c":
-        flat = flat.view(f"<f{flat.dtype.itemsize // 2}")
+def _with_one_zero(floats: Any) -> Any:
+    """Return a flat array of floats in which there is one zero and one NaN."""
+    if floats.dtype.kind == "c":
+        floats = floats.view(f"<f{floats.dtype.itemsize // 2}")
     with quiet():
-        if flat.all() and (flat == flat).all():
-            return flat
-        made = flat.copy()
-        made[made == 0] = 0
-        made[made != made] = float("nan")
-    return made
+        if floats.all() and (floats == floats).all():
+            return floats
+        floats = floats.copy()
+        floats[floats == 0] = 0
+        floats[floats != floats] = float("nan")
+    return floats

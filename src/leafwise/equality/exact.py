@@ -1,19 +1,17 @@
-"""The exact notion of "the same": that of structure, of aux data and static fields.
+"""The exact notion of "the same", for structure: aux data and static fields.
 
-Aux data is whatever a flatten function put beside the children, so it may hold
-arrays, NaN, closures, or objects whose `==` raises. Owns the one meaning of
-"the same aux data" (law L6): identical objects are the same; otherwise the
-answer is that of `==`; arrays are the same when shape, dtype and content are (those
-without content when `==` says so, as `jax.ShapeDtypeStruct`), partials when their parts
-are; an `==` that raises what a class raises (`FAULTS`, but for a `RecursionError`) or
-returns anything but a bool means different. The hash agrees.
-Leaves are compared by another notion, that of `leaves`: more can be asked there, and
-there may be no answer.
+Aux data is whatever a flatten function returns beside the children, so it may hold
+arrays, NaN, closures, or objects whose `==` raises. This is the one meaning of "the
+same aux data" (law L6): identical objects are the same; otherwise the answer is that of
+`==`; arrays are the same when shape, dtype and content are (those without content when
+`==` says so, as `jax.ShapeDtypeStruct`), partials when their parts are. Values are
+different if `==` returns anything but a bool, or raises one of `FAULTS` other than a
+`RecursionError`. The hash agrees. Leaves are compared in another way, see `leaves`.
 
-Static fields of objects ask for `typed`: values of two types are different then, though
-they are equal, and so are containers and dict keys of them; NaN is the same as another
-NaN. What was traced or compiled with `1` is never taken for what `True` gives, and not
-made again for each NaN.
+Static fields of objects are compared with `typed`: values of two types are different
+then, though they are equal, and so are containers and dict keys of them; NaN is the
+same as another NaN. What was traced or compiled with `1` is never used for `True`, and
+not made again for each NaN.
 """
 
 from __future__ import annotations
@@ -31,8 +29,8 @@ _HASHING: Final = frozenset({dict, frozenset, set})
 def same(a: Any, b: Any, *, typed: bool = False) -> bool:
     """Return whether two values are exactly the same.
 
-    One of `FAULTS` in a user's `__eq__` means different. Others, as a `RecursionError`
-    or a timeout, say nothing of the values and are raised.
+    One of `FAULTS` in a user's `__eq__` means different. Other exceptions, as a
+    `RecursionError` or a timeout, say nothing about the values and are raised.
 
     Args:
         a, b: The values.
@@ -58,28 +56,30 @@ def same(a: Any, b: Any, *, typed: bool = False) -> bool:
 
 
 def _same(a: Any, b: Any, typed: bool) -> bool:
-    """Compare what is inside by itself, however deep."""
-    stack = [(a, b)]
-    while stack:
-        a, b = stack.pop()
+    """Compare two values with a stack of pairs, so that depth does not matter."""
+    pairs = [(a, b)]
+    while pairs:
+        a, b = pairs.pop()
         cls = type(a)
         if a is b:
             continue
         if cls is not type(b):
             is_same = not typed and (a == b) is True
         elif cls in _IMMEDIATE:
-            is_same = bool(a == b) or (typed and a != a and repr(a) == repr(b))  # NaN
+            is_same = a == b or (typed and _are_equal_nan(a, b))
         elif cls is tuple or cls is list:
             is_same = len(a) == len(b)
-            stack += zip(a, b) if is_same else ()  # noqa: B905  # as many
+            if is_same:
+                pairs += zip(a, b, strict=True)
         elif typed and cls in _HASHING and _typed_keys(a) != _typed_keys(b):
             is_same = False
         elif cls is dict:
             is_same = a.keys() == b.keys()
-            stack += [(v, b[k]) for k, v in a.items()] if is_same else ()
+            if is_same:
+                pairs += [(value, b[key]) for key, value in a.items()]
         elif is_partial(a):
             is_same = True
-            stack.append((partial_parts(a), partial_parts(b)))
+            pairs.append((partial_parts(a), partial_parts(b)))
         elif is_array_like(a):
             is_same = _same_array(a, b)
         else:
@@ -89,10 +89,17 @@ def _same(a: Any, b: Any, typed: bool) -> bool:
     return True
 
 
+def _are_equal_nan(a: Any, b: Any) -> bool:
+    """Return whether two numbers of one type have NaN in the same parts."""
+    return bool(a != a) and repr(a) == repr(b)
+
+
 def _typed_keys(values: Any) -> set[tuple[type, Any]]:
     """Return the keys of a dict or the items of a set, with their types."""
     return {(type(key), key) for key in values}
 
+
+# ------------------------------------------------------------------ arrays and partials
 
 _SPARSE_PARTS: Final = {
     "torch.sparse_coo": ("indices", "values"),
@@ -117,18 +124,23 @@ def _same_array(a: Any, b: Any) -> bool:
         return bool(a.is_meta == b.is_meta)
     layout = str(getattr(a, "layout", ""))
     if layout in _SPARSE_PARTS:
-        if str(b.layout) != layout:
-            return False
-        if layout == "torch.sparse_coo":
-            a, b = a.coalesce(), b.coalesce()  # one entry for each place, in order
-        names = _SPARSE_PARTS[layout]
-        return all(_same_array(getattr(a, x)(), getattr(b, x)()) for x in names)
+        return str(b.layout) == layout and _same_sparse(a, b, layout)
     if hasattr(a, "nnz"):  # a sparse array of scipy, whose `==` would be dense
         return bool((a != b).nnz == 0)
     agreement = a == b
     if isinstance(agreement, bool):  # of a description, as `jax.ShapeDtypeStruct`
         return agreement
     return bool(agreement.all()) or _same_with_nan(a, b)
+
+
+def _same_sparse(a: Any, b: Any, layout: str) -> bool:
+    if layout == "torch.sparse_coo":  # one entry for each place, in order
+        a = a.coalesce()
+        b = b.coalesce()
+    return all(
+        _same_array(getattr(a, name)(), getattr(b, name)())
+        for name in _SPARSE_PARTS[layout]
+    )
 
 
 def _same_with_nan(a: Any, b: Any) -> bool:
@@ -152,14 +164,17 @@ def partial_parts(partial: functools.partial[Any]) -> tuple[Any, ...]:
 def is_array_like(value: Any) -> bool:
     """Return whether a value has the two attributes that all arrays share.
 
-    Labelled arrays, such as a column of pandas, are none: their labels belong to the
-    value, but `==` and conversions compare elements alone. They are recognized by the
-    method with which their class compares whole values.
+    Labelled arrays, such as a column of pandas, do not count: their labels belong to
+    the value, but `==` and conversions compare elements alone. They are recognized by
+    the method with which their class compares whole values.
     """
     if not (hasattr(value, "shape") and hasattr(value, "dtype")):
         return False
     cls = type(value)
     return not (hasattr(cls, "equals") or hasattr(cls, "identical"))
+
+
+# ------------------------------------------------------------------------------- hashes
 
 
 def digest(value: Any, *, typed: bool = False) -> int:
@@ -178,20 +193,23 @@ def digest(value: Any, *, typed: bool = False) -> int:
 
 def _digest(value: Any, typed: bool) -> int:
     cls = type(value)
+    number = _untyped_digest(value, cls, typed)
+    return hash((cls, number)) if typed else number
+
+
+def _untyped_digest(value: Any, cls: type, typed: bool) -> int:
     if cls in _IMMEDIATE:
-        found = hash(value) if value == value else 0  # each NaN has its own
-    elif cls is tuple or (typed and cls is list):
-        found = hash(tuple([_digest(item, typed) for item in value]))
-    elif typed and cls in _HASHING:
-        found = len(value)
-    elif cls is set:
-        found = hash(frozenset(value))
-    elif cls is bytearray:
-        found = hash(bytes(value))
-    elif is_partial(value):
-        found = _digest((value.func, value.args), typed)
-    elif not isinstance(value, type) and is_array_like(value):
-        found = hash((tuple(value.shape), str(value.dtype)))
-    else:
-        found = hash(value)
-    return hash((cls, found)) if typed else found
+        return hash(value) if value == value else 0  # each NaN has a hash of its own
+    if cls is tuple or (typed and cls is list):
+        return hash(tuple([_digest(item, typed) for item in value]))
+    if typed and cls in _HASHING:
+        return len(value)
+    if cls is set:
+        return hash(frozenset(value))
+    if cls is bytearray:
+        return hash(bytes(value))
+    if is_partial(value):
+        return _digest((value.func, value.args), typed)
+    if not isinstance(value, type) and is_array_like(value):
+        return hash((tuple(value.shape), str(value.dtype)))
+    return hash(value)

@@ -1,13 +1,12 @@
 """The one meaning of "the same value": how leaves are compared.
 
-`tree_equal`, `tree_diff`, `assert_trees_equal`, merges and states all ask here. There
-are two notions of sameness. Structure has the other one (`exact`, law L6): it is that
-of `==`, never raises and has a hash. Of values more can be asked: a tolerance, NaN by
-place, types; and what cannot be determined is an error, never an answer. What arrays
-and tables are is known to `content`.
+`tree_equal`, `tree_diff`, `assert_trees_equal`, merges and states all use it. Structure
+is compared in another way (`exact`, law L6): as `==` does, without errors, and with a
+hash. Values can be compared with a tolerance, NaN by place, and types; what cannot be
+determined is an error, never an answer. `arrays` compares arrays.
 
-    >>> from leafwise.equality.leaves import Values
-    >>> exact, close = Values(), Values(atol=0.1)
+    >>> from leafwise.equality.leaves import Comparison
+    >>> exact, close = Comparison(), Comparison(atol=0.1)
     >>> exact.same(float("nan"), float("nan")), exact.same(1, True)
     (True, False)
     >>> exact.same([1.0, {"a": 2.0}], [1.0, {"a": 2.05}])
@@ -18,9 +17,11 @@ and tables are is known to `content`.
 
 from __future__ import annotations
 
+import builtins
 import enum
 import functools
 import math
+import sys
 from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from operator import and_
@@ -31,9 +32,9 @@ from .._runtime import late_imports
 from .._text import safe_repr, safe_str, short_repr
 from ..errors import CompareError
 from .arrays import (
-    Asked,
+    Criteria,
     Pairs,
-    Undecided,
+    UndecidedError,
     compare_arrays,
     compare_scalar,
     is_array,
@@ -45,28 +46,28 @@ from .arrays import (
 from .exact import is_partial, partial_parts
 
 
-_QUICK: Final = frozenset({bool, bytes, float, int, str, type(None)})
-"""Types whose values `==` compares at once; of floats, it does not know NaN."""
+_SCALARS: Final = frozenset({bool, bytes, float, int, str, type(None)})
+"""Types whose values `==` compares at once, except for NaN."""
 
 
-class Values:
-    """Compares values, as exactly as somebody asked.
+class Comparison:
+    """The comparison of one call: what counts, and what is known so far.
 
-    Made once for a call. It is symmetric, whatever is compared; identical values are
-    the same, but for NaN where NaN is not to be the same as NaN.
+    It is symmetric, whatever is compared. Identical values are the same, except for NaN
+    where NaN is not the same as NaN.
 
     Args:
         typematch: Whether values of two types differ, though they are equal.
         rtol, atol: Numbers `a` and `b` are the same if `|a - b|` is at most
             `atol + rtol * max(|a|, |b|)`.
         equal_nan: Whether NaN is the same as NaN.
-        traces: Whether the answer may be a traced one, see `outcome`.
+        traces: Whether the answer may be traced by jax, see `outcome`.
 
     Raises:
         ValueError: A tolerance is negative or not finite.
     """
 
-    __slots__ = ("asked", "equal_nan", "tolerant", "traced")
+    __slots__ = ("conditions", "criteria", "equal_nan", "is_tolerant")
 
     def __init__(
         self,
@@ -80,149 +81,164 @@ class Values:
         for name, number in (("rtol", rtol), ("atol", atol)):
             if not 0 <= number < float("inf"):
                 raise ValueError(f"{name} must be finite and not negative: {number!r}")
-        self.asked: Asked = Asked(typematch, float(rtol), float(atol), equal_nan)
+        self.criteria: Criteria = Criteria(
+            typematch, float(rtol), float(atol), equal_nan
+        )
         self.equal_nan: bool = equal_nan
-        self.tolerant: bool = rtol > 0 or atol > 0
-        self.traced: list[Any] | None = [] if traces else None
+        self.is_tolerant: bool = rtol > 0 or atol > 0
+        self.conditions: list[Any] | None = [] if traces else None
 
-    def asked_of(self, _a: Any, _b: Any) -> Asked:
-        """Return what counts for two values, which a subclass may know better."""
-        return self.asked
+    def criteria_for(self, _a: Any, _b: Any) -> Criteria:
+        """Return what counts for two values; a subclass may choose."""
+        return self.criteria
 
     def outcome(self) -> Any:
         """Return the answer, when all values compared so far were the same.
 
-        It is True, or a traced bool that says whether the traced ones are.
+        It is True, or a traced bool if it depends on traced values.
         """
-        return functools.reduce(and_, self.traced) if self.traced else True
+        if not self.conditions:
+            return True
+        return functools.reduce(and_, self.conditions)
 
     def same(self, a: Any, b: Any) -> bool:
         """Return whether two values are the same, however deep.
 
-        With `traces`, True may also mean that it hangs on traced values.
+        With `traces`, True may also mean that it depends on traced values.
 
         Raises:
-            Undecided: It cannot be determined, and nothing differs for sure.
+            UndecidedError: It cannot be determined, and nothing differs for sure.
         """
-        todo = [(a, b)]
-        seen: dict[tuple[int, int], tuple[Any, Any]] = {}  # keeps them, and their ids
-        in_doubt: Undecided | None = None
-        while todo:
-            pair = one, other = todo.pop()
-            if (one is other and self.equal_nan) or equal_at_sight(one, other):
+        pairs = [(a, b)]
+        # By their ids: the pairs that were compared, which are kept alive, since an id
+        # may be used again. So values that contain themselves come to an end.
+        compared: dict[tuple[int, int], tuple[Any, Any]] = {}
+        doubt: UndecidedError | None = None
+        while pairs:
+            a, b = pairs.pop()
+            if (a is b and self.equal_nan) or are_equal_scalars(a, b):
                 continue
-            cls, ids = type(one), (id(one), id(other))
-            if cls is type(other) and cls in _QUICK and not self.tolerant:
-                if self.equal_nan and one != one and other != other:
+            cls = type(a)
+            if cls is type(b) and cls in _SCALARS and not self.is_tolerant:
+                if self.equal_nan and a != a and b != b:
                     continue
                 return False
-            if ids in seen:
+            ids = (id(a), id(b))
+            if ids in compared:
                 continue
             try:
-                found = self._compare(one, other)
-            except Undecided as error:
-                if one is not other:
-                    in_doubt = in_doubt or error
+                answer = self._compare(a, b)
+            except UndecidedError as error:
+                if a is not b:
+                    doubt = doubt or error
                 continue
-            if found is False:
+            if answer is False:
                 return False
-            if found is not True:
-                seen[ids] = pair
-                todo += found
-        if in_doubt is not None:
-            raise in_doubt
+            if answer is not True:
+                compared[ids] = (a, b)
+                pairs += answer
+        if doubt is not None:
+            raise doubt
         return True
 
     def _compare(self, a: Any, b: Any) -> bool | Pairs:
         """Return whether values are the same, or which pairs of values must be.
 
         Raises:
-            Undecided: It cannot be determined.
+            UndecidedError: It cannot be determined.
         """
-        differ = self.asked.typematch and type(a) is not type(b)
-        if differ and not (is_jax_array(a) and is_jax_array(b)):  # jax has several
+        is_one_type = type(a) is type(b) or (is_jax_array(a) and is_jax_array(b))
+        if self.criteria.typematch and not is_one_type:
             return False
         try:
-            for knows, compare in _COMPARISONS:
-                if knows(a):
+            for is_known, compare in _COMPARISONS:
+                if is_known(a):
                     return compare(a, b, self)
-                if knows(b):
+                if is_known(b):
                     return compare(b, a, self)
-            found = _by_parts(a, b)
-            return _by_operator(a, b) if found is None else found
-        except Undecided:
+            answer = _by_parts(a, b)
+            return _by_operator(a, b) if answer is None else answer
+        except UndecidedError:
             raise
         except Exception as error:
-            raise Undecided(f"{type(error).__name__}: {safe_str(error)}") from error
+            raise UndecidedError(
+                f"{type(error).__name__}: {safe_str(error)}"
+            ) from error
 
     def defer(self, condition: Any) -> bool:
-        """Take a condition that may be a traced one.
+        """Return a condition as a bool; True if it is traced, see `outcome`.
 
         Raises:
-            Undecided: It is, and nobody waits for it.
+            UndecidedError: It is traced, and the answer may not be.
         """
         try:
             return bool(condition)
         except Exception as error:
-            if self.traced is None:
-                raise Undecided(
+            if self.conditions is None:
+                raise UndecidedError(
                     "jax is tracing, so the values are not known yet; tree_equal "
                     "returns a traced bool"
                 ) from error
-        self.traced.append(condition)
+        self.conditions.append(condition)
         return True
 
 
-PLAIN: Final = Asked()
-"""What counts if nothing else is asked."""
+DEFAULT_CRITERIA: Final = Criteria()
+"""What counts by default."""
 
 
-def same_at_sight(ours: Sequence[Any], others: Sequence[Any]) -> bool | None:
-    """Return whether as many values are the same, None if only `Values` can tell.
+def compare_scalars(ours: Sequence[Any], others: Sequence[Any]) -> bool | None:
+    """Return whether the values of two sequences are the same by default criteria.
 
-    By what `Values` compares if nothing else is asked.
+    Args:
+        ours, others: The sequences, of one length.
+
+    Returns:
+        The answer, None if only a `Comparison` can find it.
     """
     for a, b in zip(ours, others, strict=True):
         if a is b:
             continue
         cls = type(a)
-        if cls is not type(b) or cls not in _QUICK:
+        if cls is not type(b) or cls not in _SCALARS:
             return None
         if a != b and (cls is not float or a == a or b == b):
             return False
     return True
 
 
-def equal_at_sight(a: Any, b: Any) -> bool:
-    """Return whether two values are of one builtin type and equal, so not NaN."""
+def are_equal_scalars(a: Any, b: Any) -> bool:
+    """Return whether two values are equal scalars of one built-in type, so not NaN."""
     cls = type(a)
-    return cls is type(b) and cls in _QUICK and bool(a == b)
+    return cls is type(b) and cls in _SCALARS and bool(a == b)
 
 
-def alike(a: Any, b: Any, *, typematch: bool = False) -> bool:
-    """Return whether two values are known to be the same. Never raises.
+def are_same(a: Any, b: Any, *, typematch: bool = False) -> bool:
+    """Return whether two values are the same; undecided counts as different.
 
-    It is for `==` of records; a function that compares for somebody says what it
-    cannot decide.
+    It is for `==` of our own records. Functions that compare values of the user's say
+    what they cannot decide.
     """
     try:
-        return Values(typematch=typematch).same(a, b)
-    except Undecided:
+        return Comparison(typematch=typematch).same(a, b)
+    except UndecidedError:
         return False
 
 
-def cannot_compare(path: Any, a: Any, b: Any, why: Undecided) -> CompareError:
-    """Return the error about two leaves of which nothing can be said.
+def cannot_compare(path: Any, a: Any, b: Any, why: UndecidedError) -> CompareError:
+    """Return the error about two leaves that cannot be compared.
 
     Args:
         path: The key path of the leaves.
         a, b: The leaves.
-        why: What is in the way.
+        why: The reason.
     """
-    names = type(a).__qualname__, type(b).__qualname__
-    which = f"two {names[0]}" if type(a) is type(b) else " and ".join(names)
+    if type(a) is type(b):
+        types = f"two {type(a).__qualname__}"
+    else:
+        types = f"{type(a).__qualname__} and {type(b).__qualname__}"
     return CompareError(
-        f"at {path.where()} cannot tell whether the leaves are equal ({which}): {why}",
+        f"at {path.where()} cannot tell whether the leaves are equal ({types}): {why}",
         path=path,
     )
 
@@ -230,17 +246,17 @@ def cannot_compare(path: Any, a: Any, b: Any, why: Undecided) -> CompareError:
 # ---------------------------------------------------------------------------- arrays
 
 
-def _compare_traced(a: Any, b: Any, values: Values) -> bool:
+def _compare_traced(a: Any, b: Any, comparison: Comparison) -> bool:
     if is_array(b) or isinstance(b, int | float | complex):
-        return values.defer(traced_agreement(a, b, values.asked))
+        return comparison.defer(traced_agreement(a, b, comparison.criteria))
     return says_equal(b, a)
 
 
-def _compare_with_array(a: Any, b: Any, values: Values) -> bool | Pairs:
+def _compare_with_array(a: Any, b: Any, comparison: Comparison) -> bool | Pairs:
     if is_array(b):
-        return compare_arrays(a, b, values.asked)
+        return compare_arrays(a, b, comparison.criteria)
     if isinstance(b, str | bytes) or _is_number(b):
-        return compare_scalar(a, b, values.asked)
+        return compare_scalar(a, b, comparison.criteria)
     return says_equal(b, a)
 
 
@@ -248,70 +264,79 @@ def _compare_with_array(a: Any, b: Any, values: Values) -> bool | Pairs:
 
 
 def _is_number(value: Any) -> bool:
-    is_number = isinstance(value, int | float | complex)
-    return (is_number or hasattr(type(value), "as_integer_ratio")) and not isinstance(
-        value, enum.Enum
-    )
+    if isinstance(value, enum.Enum):
+        return False
+    if isinstance(value, int | float | complex):
+        return True
+    return hasattr(type(value), "as_integer_ratio")
 
 
-def _compare_numbers(a: Any, b: Any, values: Values) -> bool | Pairs:
+def _compare_numbers(a: Any, b: Any, comparison: Comparison) -> bool | Pairs:
     if not (_is_number(a) and _is_number(b)):
         return _by_operator(a, b)
-    if isinstance(a, bool) or isinstance(b, bool):
+    if isinstance(a, bool) or isinstance(b, bool):  # True is not the same as 1
         return isinstance(a, bool) and isinstance(b, bool) and a == b
     if isinstance(a, complex) or isinstance(b, complex):
-        return _same_complex(a, b, values)
-    nan = _is_nan(a), _is_nan(b)
-    if any(nan):
-        return all(nan) and values.equal_nan
-    return _by_operator(a, b) or (values.tolerant and _close(a, b, values.asked))
+        return _same_complex(a, b, comparison)
+    if _is_nan(a) or _is_nan(b):
+        return comparison.equal_nan and _is_nan(a) and _is_nan(b)
+    if _by_operator(a, b):
+        return True
+    return comparison.is_tolerant and _close(a, b, comparison.criteria)
 
 
-def _same_complex(a: Any, b: Any, values: Values) -> bool | Pairs:
-    """Compare the parts; a tolerance is for the distance in the plane."""
-    if not values.tolerant or _is_nan(a) or _is_nan(b):
+def _same_complex(a: Any, b: Any, comparison: Comparison) -> bool | Pairs:
+    """Compare the parts, or with a tolerance the distance in the plane."""
+    if not comparison.is_tolerant or _is_nan(a) or _is_nan(b):
         return [(a.real, b.real), (a.imag, b.imag)]
     try:
-        a, b = complex(a), complex(b)
-        return a == b or _is_near(abs(a - b), max(abs(a), abs(b)), values.asked)
+        a = complex(a)
+        b = complex(b)
+        size = max(abs(a), abs(b))
+        return a == b or _is_near(abs(a - b), size, comparison.criteria)
     except OverflowError:
         return False
 
 
 def _is_nan(number: Any) -> bool:
-    ask = getattr(type(number), "is_nan", None)  # one of Decimal cannot be compared
-    return bool(number != number if ask is None else ask(number))
+    is_nan = getattr(type(number), "is_nan", None)
+    if is_nan is not None:  # a signalling NaN of Decimal cannot be compared
+        return bool(is_nan(number))
+    return bool(number != number)
 
 
-def _is_near(apart: float, size: float, asked: Asked) -> bool:
-    return apart <= asked.allowed(size) and apart < math.inf
+def _is_near(distance: float, size: float, criteria: Criteria) -> bool:
+    return distance <= criteria.allowed(size) and distance < math.inf
 
 
-def _close(a: Any, b: Any, asked: Asked) -> bool:
+def _close(a: Any, b: Any, criteria: Criteria) -> bool:
     """Return whether two real numbers are within the tolerance, exactly if need be."""
     if isinstance(a, float) and isinstance(b, float):
-        return _is_near(abs(a - b), max(abs(a), abs(b)), asked)
+        return _is_near(abs(a - b), max(abs(a), abs(b)), criteria)
     with late_imports:
         from fractions import (
             Fraction,  # only where numbers are neither equal nor floats
         )
 
     try:
-        x, y = Fraction(a), Fraction(b)
+        a = Fraction(a)
+        b = Fraction(b)
     except OverflowError:  # infinity
         return False
-    size = max(abs(x), abs(y))
-    return abs(x - y) <= Fraction(asked.atol) + Fraction(asked.rtol) * size
+    size = max(abs(a), abs(b))
+    allowed = Fraction(criteria.atol) + Fraction(criteria.rtol) * size
+    return bool(abs(a - b) <= allowed)
 
 
 # ------------------------------------------------------------- containers at leaves
 
 
 def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
-    """Compare two values by what they are made of; None if that is not known."""
-    known = _CONTAINERS.get(type(a).__eq__)
-    if known is not None and known == _CONTAINERS.get(type(b).__eq__):
-        return known[1](a, b)
+    """Compare two values by their parts; None if it is not known what these are."""
+    family = _CONTAINERS.get(type(a).__eq__)
+    if family is not None and family == _CONTAINERS.get(type(b).__eq__):
+        _, compare = family
+        return compare(a, b)
     if type(a) is not type(b):
         return None
     names = field_names(type(a))
@@ -323,20 +348,27 @@ def _by_parts(a: Any, b: Any) -> bool | Pairs | None:
 
 
 def _sequences(a: Any, b: Any) -> bool | Pairs:
-    return len(a) == len(b) and [*zip(a, b, strict=True)]
+    if len(a) != len(b):
+        return False
+    return list(zip(a, b, strict=True))
 
 
 def _mappings(a: Any, b: Any) -> bool | Pairs:
     are_ordered = isinstance(a, OrderedDict) and isinstance(b, OrderedDict)
-    keys: Any = _sequences(a, b) if are_ordered else _sets(a, b)
-    return keys and [*keys, *((a[one], b[other]) for one, other in keys)]
+    keys = _sequences(a, b) if are_ordered else _sets(a, b)
+    if isinstance(keys, bool):
+        return keys
+    return [*keys, *((a[key], b[other]) for key, other in keys)]
 
 
 def _sets(a: Any, b: Any) -> bool | Pairs:
     """Pair equal items, which may have two types."""
-    known = {item: item for item in b}
-    is_same = len(a) == len(b) and all(item in known for item in a)
-    return is_same and [(item, known[item]) for item in a]
+    if len(a) != len(b):
+        return False
+    items = {item: item for item in b}
+    if not all(item in items for item in a):
+        return False
+    return [(item, items[item]) for item in a]
 
 
 _CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] = {
@@ -350,7 +382,10 @@ _CONTAINERS: Final[dict[Any, tuple[type, Callable[[Any, Any], bool | Pairs]]]] =
     set.__eq__: (set, _sets),
     frozenset.__eq__: (set, _sets),
 }
-"""The families of containers whose `==` compares what is in them, and how to do so."""
+"""By `==`: the family of the containers with it, and how their items are paired."""
+
+if sys.version_info >= (3, 15):
+    _CONTAINERS[builtins.frozendict.__eq__] = (dict, _mappings)
 
 
 def field_names(cls: type) -> list[str] | None:
@@ -359,55 +394,58 @@ def field_names(cls: type) -> list[str] | None:
     if code is None or not code.co_filename.startswith("<"):
         return None
     owner = next(base for base in cls.__mro__ if "__eq__" in vars(base))
-    fields = vars(owner).get("__dataclass_fields__")
-    if fields is not None and code.co_filename == "<string>":
+    if "__dataclass_fields__" in vars(owner) and code.co_filename == "<string>":
         from dataclasses import fields  # a dataclass is there: it is loaded
 
-        return [f.name for f in fields(owner) if f.compare]
+        return [field.name for field in fields(owner) if field.compare]
     attributes = vars(owner).get("__attrs_attrs__")
-    if attributes is None or any(a.eq_key is not None for a in attributes):
+    if attributes is None:
         return None
-    return [a.name for a in attributes if a.eq]
+    if any(attribute.eq_key is not None for attribute in attributes):
+        return None
+    return [attribute.name for attribute in attributes if attribute.eq]
 
 
 # ------------------------------------------------------------------- everything else
 
 
 def _by_operator(a: Any, b: Any) -> bool:
-    """Ask `==`, both ways: an answer that hangs on who is asked is "different".
+    """Return whether `==` is true both ways round.
 
     Raises:
-        Undecided: It gives no answer.
+        UndecidedError: It gives no answer.
     """
-    answers = _answer(a, b), _answer(b, a)
-    return all(answers)
+    is_equal = _answer(a, b)
+    return _answer(b, a) and is_equal  # both are asked: either may have no answer
 
 
 def _answer(a: Any, b: Any) -> bool:
     try:
         answer = a == b
-    except Exception as error:  # of the user's class: it is the cause of what is raised
-        why = f"== raised {type(error).__name__}: {safe_str(error)}"
-        raise Undecided(why) from error
+    except Exception as error:  # of the user's class
+        reason = f"== raised {type(error).__name__}: {safe_str(error)}"
+        raise UndecidedError(reason) from error
     if isinstance(answer, bool):
         return answer
     if is_array(answer) and tuple(answer.shape) == ():
         return bool(answer)
     name = type(answer).__qualname__
-    raise Undecided(f"== returned {short_repr(answer)} ({name}), not a bool")
+    raise UndecidedError(f"== returned {short_repr(answer)} ({name}), not a bool")
 
 
 _COMPARISONS: Final[
-    tuple[tuple[Callable[[Any], Any], Callable[[Any, Any, Values], bool | Pairs]], ...]
+    tuple[
+        tuple[Callable[[Any], Any], Callable[[Any, Any, Comparison], bool | Pairs]], ...
+    ]
 ] = (
     (is_traced, _compare_traced),
     (is_array, _compare_with_array),
     (_is_number, _compare_numbers),
 )
-"""Who knows a sort of values, and compares one with anything."""
+"""Tests of a value, and functions that compare one that passes with any other."""
 
 
-# --------------------------------------------------------------- telling them apart
+# -------------------------------------------------------- descriptions of differences
 
 
 def contrast(a: Any, b: Any) -> tuple[str, str] | str:
@@ -420,16 +458,17 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
         What one and the other is; or one sentence about both.
     """
     if is_array(a) and is_array(b):
-        for name in ("shape", "dtype"):
-            one, other = str(getattr(a, name)), str(getattr(b, name))
-            if one != other:
-                label = "" if name == "dtype" else f"{name} "
-                return f"{label}{one}", f"{label}{other}"
+        if str(a.shape) != str(b.shape):
+            return f"shape {a.shape}", f"shape {b.shape}"
+        if str(a.dtype) != str(b.dtype):
+            return str(a.dtype), str(b.dtype)
     if type(a) is not type(b):
         return contrast_classes(type(a), type(b))
     if type(a) in (tuple, list) and len(a) == len(b):
-        pairs = zip(a, b, strict=True)
-        return contrast(*next((p for p in pairs if not alike(*p)), (None, None)))
+        for item, other in zip(a, b, strict=True):
+            if not are_same(item, other):
+                return contrast(item, other)
+        return contrast(None, None)
     if safe_repr(a) == safe_repr(b):
         return "a different value with the same repr"
     return "the texts differ further on"
@@ -437,8 +476,8 @@ def contrast(a: Any, b: Any) -> tuple[str, str] | str:
 
 def contrast_classes(one: type, other: type) -> tuple[str, str] | str:
     """Return what tells two classes apart, as `contrast` does for values."""
-    names = [(cls.__module__, cls.__qualname__) for cls in (one, other)]
-    if names[0] == names[1]:
+    is_same_module = one.__module__ == other.__module__
+    if is_same_module and one.__qualname__ == other.__qualname__:
         return "a different class with the same name"
     return type_names(one, other)
 

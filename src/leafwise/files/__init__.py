@@ -4,7 +4,7 @@ The names here are loaded on first use. `leafwise.configs` reads config files.
 
     >>> import leafwise as lw
     >>> lw.files.register_codec.__module__
-    'leafwise.core.serial'
+    'leafwise.core.codec'
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .._lazy import later
 
 
 if TYPE_CHECKING:
-    from ..core.serial import register_codec as register_codec
+    from ..core.codec import register_codec as register_codec
     from .atomic import replace_file as replace_file
     from .save_load import load as load
     from .save_load import save as save
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _HOMES: Final = {
     "load": "save_load",
-    "register_codec": ".core.serial",
+    "register_codec": ".core.codec",
     "replace_file": "atomic",
     "save": "save_load",
 }

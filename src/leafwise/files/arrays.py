@@ -8,17 +8,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from typing import IO, Any, Final, Protocol
+from typing import IO, Any, Protocol
 
 from .._lazy import need
 from .._records import MISSING, Record
 from .._text import short_repr, typed_repr
-from ..equality.arrays import dtype_name, instance_of, is_jax_array, is_traced
+from ..equality.arrays import (
+    REGISTERED,
+    dtype_name,
+    extension_dtype,
+    instance_of,
+    is_jax_array,
+    is_traced,
+)
 from ..errors import TreeDefError
-
-
-REGISTERED: Final = 2
-"""The `isbuiltin` of dtypes that a package adds to numpy, as ml_dtypes does."""
 
 
 class Stored(Record):
@@ -225,20 +228,6 @@ def elements(buffer: Any, stored: Stored) -> Any:
             f"an array is {array_text(buffer)}, expected {array_text(stored)}"
         )
     return buffer.view(dtype)
-
-
-def extension_dtype(name: str) -> Any:
-    """Return the dtype of ml_dtypes that has a name.
-
-    Raises:
-        ModuleNotFoundError: ml_dtypes is not installed.
-        TreeDefError: It has no such dtype.
-    """
-    package = need("ml_dtypes", f"the dtype {short_repr(name)}", "arrays")
-    cls = getattr(package, name, None)
-    if not isinstance(cls, type) or not hasattr(cls, "dtype"):
-        raise TreeDefError(f"there is no dtype {short_repr(name)}")
-    return need("numpy", "loading arrays", "arrays").dtype(cls)
 
 
 def converter_to(like: Any) -> tuple[Any, ...]:

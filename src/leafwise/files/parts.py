@@ -11,10 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from ..core.builtins import BY_NAME
 from ..core.context import Context
 from ..core.keypath import KeyPath
-from ..core.node import Rule
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten
 from ..errors import TreeDefError
@@ -93,19 +91,12 @@ def _objects_in_several_places(tree: Any, context: Context) -> dict[int, Any]:
             repeated[id(node)] = node
             return True
         rule = context.view.resolve(type(node))
-        if rule is not None and _is_of_objects(rule):
+        if rule is not None and rule.fill is not None:
             objects[id(node)] = node
         return False
 
     flatten(tree, context.view, is_repeated)
     return repeated
-
-
-def _is_of_objects(rule: Rule) -> bool:
-    """Return whether the nodes of a rule are objects, which have an identity."""
-    # built-in lists and dicts are filled in place as well, but they are values
-    is_builtin = BY_NAME.get(rule.name) is rule
-    return rule.unflatten_into is not None and not is_builtin
 
 
 def put_together(

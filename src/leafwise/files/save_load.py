@@ -12,18 +12,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import late_module
 from .._text import escape_controls, typed_repr
+from ..core.codec import Writer
 from ..core.context import context_of
 from ..core.registry import GLOBAL, Mode
 from ..core.serial import write_json
 from ..core.treedef import code_of
 from ..equality.arrays import dtype_name
 from ..errors import EditError, FileError, PathError, TreeDefError
-from ..selection.names import Renaming, name_of, nest, renaming
+from ..selection.names import Renaming, nest, renaming
+from ..selection.select import name_of
 from .arrays import Format, identity, is_stored, without_key_type
 from .atomic import replace_file
 from .content import Content, damage_as_file_error
 from .fitting import load_like
-from .header import write_header, write_leaf
+from .header import write_header
 from .json_files import plain_text
 from .parts import Part, Shared, leaves_with_paths, take_apart
 
@@ -198,7 +200,7 @@ def _write_leaves(
             if type(leaf) is Shared:
                 entries[name] = {"object": leaf.number}
             elif not is_stored(array):
-                entries[name] = write_leaf(leaf)
+                entries[name] = Writer().value(leaf)
             elif reason := file_format.why_not(name, array):
                 raise TreeDefError(reason)
             else:

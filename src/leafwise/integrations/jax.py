@@ -72,7 +72,7 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
     flatten: Callable[[Any], tuple[Sequence[Any], Any]]
     unflatten: Callable[[Any, Any], Any]
     keys_of: Callable[[Any, int], Sequence[Any]]
-    if rule.unflatten_into is not None:
+    if rule.fill is not None:
         # An object of `nn`, whose aux data compares itself. It is flattened so often
         # that looking for a newer node type would cost a quarter: jax keeps this one.
         flatten = rule.flatten

@@ -128,7 +128,7 @@ def register_mapping(
     check_class(cls)
     if not issubclass(cls, Mapping):
         raise RegistryError(f"{cls.__qualname__} is not a subclass of Mapping")
-    rule_of = functools.partial(_ContainerRule, build=build, is_mapping=True)
+    rule_of = functools.partial(_ContainerRule, build=build, item_key=DictKey)
     return install(cls, rule_of, namespace, inherit, exist_ok)
 
 
@@ -165,7 +165,7 @@ def register_sequence(
     check_class(cls)
     if not issubclass(cls, Sequence):
         raise RegistryError(f"{cls.__qualname__} is not a subclass of Sequence")
-    rule_of = functools.partial(_ContainerRule, build=build, is_sequence=True)
+    rule_of = functools.partial(_ContainerRule, build=build, item_key=SequenceKey)
     return install(cls, rule_of, namespace, inherit, exist_ok)
 
 
@@ -296,7 +296,7 @@ _NO_TREES: Final = (str, bytes, bytearray, memoryview, range)
 
 
 def _mapping_rule(cls: type) -> Rule | None:
-    return _ContainerRule(cls, is_mapping=True) if issubclass(cls, Mapping) else None
+    return _ContainerRule(cls, item_key=DictKey) if issubclass(cls, Mapping) else None
 
 
 def _sequence_rule(cls: type) -> Rule | None:
@@ -304,7 +304,7 @@ def _sequence_rule(cls: type) -> Rule | None:
         return None
     if cls.__module__ == "array":  # its items are numbers of one type
         return None
-    return _ContainerRule(cls, is_sequence=True)
+    return _ContainerRule(cls, item_key=SequenceKey)
 
 
 # ------------------------------------------------------------------ attrs and pydantic
@@ -324,9 +324,9 @@ def _omegaconf_rule(cls: type) -> Rule | None:
     if omegaconf is None or cls.__module__.partition(".")[0] != "omegaconf":
         return None
     if issubclass(cls, omegaconf.DictConfig):
-        return _ConfigRule(cls, is_mapping=True)
+        return _ConfigRule(cls, item_key=DictKey)
     if issubclass(cls, omegaconf.ListConfig):
-        return _ConfigRule(cls, is_sequence=True)
+        return _ConfigRule(cls, item_key=SequenceKey)
     return None
 
 
@@ -388,7 +388,7 @@ def _ml_collections_rule(cls: type) -> Rule | None:
 class _ConfigDictRule(ItemsRule):
     """Configs of ml_collections; the rest is whether they are type-safe and locked."""
 
-    is_mapping = True
+    item_key = DictKey
 
     def items(self, node: Any) -> Any:
         return {key: node[key] for key in node.keys()}  # noqa: SIM118  # not a dict

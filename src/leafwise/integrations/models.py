@@ -14,7 +14,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any, Final
 
 from ..core.keys import GetAttrKey
-from ..core.node import Rule
+from ..core.node import Attributes, Rule
 from ..core.register import DataclassRule, FunctionRule
 
 
@@ -36,8 +36,7 @@ def attrs_rule(cls: Any, **given: Any) -> Rule | None:
         tuple(data),
         tuple(static),
         dropped=_without_hash if _caches_hash(cls) else None,
-        validate_edit=_validate_attrs,
-        declared=_types_of_attrs,
+        attributes=Attributes(validate=_validate_attrs, declared=_types_of_attrs),
         **given,
     )
 
@@ -107,9 +106,11 @@ def model_rule(cls: Any, **given: Any) -> Rule:
         cls,
         flatten,
         unflatten,
-        validate_edit=_validate_model,
-        extras=lambda node: node.__pydantic_extra__,
-        declared=_types_of_model,
+        attributes=Attributes(
+            validate=_validate_model,
+            extras=lambda node: node.__pydantic_extra__,
+            declared=_types_of_model,
+        ),
         **given,
     )
 

@@ -24,6 +24,7 @@ from typing import Any, Final, NamedTuple
 from .._text import safe_repr
 from ..core.node import Fields, Functions, Rule
 from ..core.registry import current, lookup
+from ..core.words import node_data
 
 
 __all__ = ["PLAIN_TYPES", "Aux", "Node", "key_converter", "make_node"]
@@ -57,13 +58,13 @@ class Aux:
     def __eq__(self, other: object) -> bool:
         if type(other) is not Aux:
             return NotImplemented
-        return self.rule is other.rule and self.rule.same_aux(self.aux, other.aux)
+        return self.rule is other.rule and self.rule.same(self.aux, other.aux)
 
     def __hash__(self) -> int:
-        return self.rule.hash_aux(self.aux)
+        return self.rule.hash(self.aux)
 
     def __repr__(self) -> str:
-        return safe_repr(self.rule.node_data(self.aux))
+        return safe_repr(node_data(self.rule, self.aux))
 
 
 class Node(NamedTuple):

@@ -18,7 +18,7 @@ from types import FunctionType, MethodWrapperType, ModuleType, WrapperDescriptor
 from typing import TYPE_CHECKING, Any, Final
 
 from .._lazy import real
-from ..core import reference, walk
+from ..core import reference
 from ..core.context import (
     Context,
     context_of,
@@ -31,7 +31,8 @@ from ..core.context import (
 from ..core.keypath import KeyPath
 from ..core.keys import GetAttrKey, SequenceKey, arranged, dict_keys
 from ..core.registry import GLOBAL, View, view_of
-from ..core.treedef import PyTreeDef
+from ..core.treedef import PyTreeDef, leaf_runner
+from ..core.treedef import reference as reference_runner
 from ..core.walk import Code, flatten_up_to, leaf_paths
 from ..errors import StructureError
 from ..ops.map import tree_flatten_with_path, tree_unflatten
@@ -263,7 +264,7 @@ def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]
 
     leaves, structure = reference.flatten(tree, view, None if stop is None else is_leaf)
     treedef = PyTreeDef._of(reference.steps_of(structure), view.mode)
-    treedef._runner = walk.leaf if structure is None else walk.reference
+    treedef._runner = leaf_runner if structure is None else reference_runner
     return leaves, treedef
 
 

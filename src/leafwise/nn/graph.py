@@ -15,7 +15,15 @@ structure by now: another class, key, static value, or other shared references.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Iterable,
+    Iterator,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+)
 from itertools import chain
 from operator import is_
 from types import MappingProxyType
@@ -25,20 +33,22 @@ from .._hooks import Displayable
 from .._records import MISSING
 from .._runtime import add_class
 from .._text import safe_repr, short_repr
+from ..core.builtins import ContainerRule
 from ..core.keypath import KeyPath
 from ..core.matching import code_text
-from ..core.node import Brackets, Rule
+from ..core.node import Rule
 from ..core.register import StaticRule
 from ..core.registry import GLOBAL, Mode, current, declare_namespace, install
 from ..core.treedef import PyTreeDef
 from ..core.walk import Step, iter_steps
+from ..core.words import WORDS, Brackets, Words, brackets
 from ..equality import exact
 from ..equality.leaves import type_names
 from ..errors import CycleError, StructureError
 from ..fields import COUNT_AS_STATE, Kind
 from ..ops.map import tree_flatten
 from ..show.sketch import Child, Sketch
-from .checks import DataNode, check_level, holds_data, is_data, looks_like_array
+from .checks import check_level, holds_data, is_data, looks_like_array
 from .filters import FROZEN, Filter, partition
 from .instance import (
     OBJECTS,
@@ -107,15 +117,19 @@ class Reference:
 class _PlaceRule(Rule):
     """The rule of places without children."""
 
-    def same_aux(self, a: Any, b: Any) -> bool:
+    def same(self, a: Any, b: Any) -> bool:
         return exact.same(a, b, typed=True)
 
-    def hash_aux(self, aux: Any) -> int:
+    def hash(self, aux: Any) -> int:
         return exact.digest(aux, typed=True)
 
-    def brackets(self, aux: Any, _arity: int) -> Brackets:
-        return f"{'#' if self.cls is Reference else ''}{safe_repr(aux)}", None, ""
 
+def _place_brackets(rule: Rule, aux: Any, _arity: int) -> Brackets:
+    sign = "#" if rule.cls is Reference else ""
+    return f"{sign}{safe_repr(aux)}", None, ""
+
+
+WORDS[_PlaceRule] = Words(brackets=_place_brackets)
 
 _PACKAGE: Final = __name__.partition(".")[0]
 for _place in (Constant, Reference):
@@ -230,7 +244,7 @@ def entries_of(treedef: PyTreeDef) -> list[Entry]:
         rule, arity, aux = step
         split = len(found) - arity
         inside = [entry for child in found[split:] for entry in child]
-        tag = NODE if is_object(rule) else TREE
+        tag = NODE if rule.fill is not None else TREE
         if rule is _REFERENCE or rule is _CONSTANT:
             tag = REF if rule is _REFERENCE else FIXED
         elif issubclass(rule.cls, Variable) and inside == [_LEAF]:
@@ -246,7 +260,7 @@ def _graphdef(treedef: PyTreeDef) -> GraphDef:
 def _brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
     """Return the text around the children of a node; its class and its keys."""
     if isinstance(rule, _PlaceRule):
-        return rule.brackets(aux, arity)
+        return brackets(rule, aux, arity)
     name = rule.class_of(aux).__name__
     static = f"[{aux}]" if type(aux) is Statics and aux.values else ""
     labels = [f"{key}=".lstrip(".") for key in rule.keys(aux, arity)]
@@ -361,7 +375,7 @@ class FlatGraph:
     def _sort(self, cls: type) -> tuple[Rule | None, str]:
         """Return the rule of a type, None for values, and the tag of its nodes."""
         rule, sort = rule_of(cls), TREE
-        if rule is not None and is_object(rule):
+        if rule is not None and rule.fill is not None:
             sort = VARIABLE if issubclass(cls, Variable) else NODE
         self._sorts[cls] = rule, sort
         return rule, sort
@@ -411,9 +425,10 @@ def is_traceable(cls: type) -> bool:
     )
 
 
-def is_object(rule: Rule) -> bool:
-    """Return whether the nodes of a rule are objects or variables."""
-    return rule.unflatten_into is not None and issubclass(rule.cls, DataNode)
+def _is_mutable(node: Any, rule: Rule) -> bool:
+    """Return whether a node is one of Python's containers that can change."""
+    is_container = isinstance(rule, ContainerRule)
+    return is_container and isinstance(node, MutableMapping | MutableSequence)
 
 
 # ----------------------------------------------------------------- unflattening
@@ -460,7 +475,7 @@ def unflatten_graph(
         for _ in range(arity):  # no comprehension, which is a frame of its own
             children.append(built())  # noqa: PERF401  # see above
         if tag == NODE:
-            return rule.unflatten_into(node, aux, children)
+            return rule.fill(node, aux, children)
         return rule.unflatten(aux, children)
 
     return built()
@@ -683,7 +698,7 @@ def _is_same(rule: Rule, a: Any, b: Any) -> bool:
     """Return whether aux data are the same, with the very values in the same order."""
     if a is b:
         return True
-    if not rule.same_aux(a, b):
+    if not rule.same(a, b):
         return False
     if rule.is_mapping and type(a) is tuple:
         return bool(a[0] == b[0])  # the keys, in their own order
@@ -1002,10 +1017,10 @@ def _plan(
             there = ", ".join(map(short_repr, [*known][:5])) or "nothing"
             text = f"{where} does not exist; available: {there}"
             raise StructureError(text, path=where)
-        if rule.unflatten_into is None:  # it cannot change in place
-            changed[part] = new
-        else:
+        if rule.fill is not None or _is_mutable(node, rule):
             steps.append((node, part, new))
+        else:
+            changed[part] = new
     return rule.unflatten(aux, [*{**known, **changed}.values()]) if changed else node
 
 
@@ -1178,14 +1193,21 @@ def copy_graph(tree: Any, variables: bool, copy_leaf: Callable[[Any], Any]) -> A
             return copies[id(value)]
         kept.append(value)
         children, aux = rule.flatten(value)
-        is_whole = is_object(rule)
-        made = object.__new__(rule.cls) if is_whole else rule.empty(aux)
-        copies[id(value)] = MISSING if made is None else made
-        inside = [*map(copied, children)]
-        if made is None:
-            copies[id(value)] = rule.unflatten(aux, inside)
-            return copies[id(value)]
-        return rule.unflatten_into(made, aux.renewed() if is_whole else aux, inside)
+        # What can contain itself is made before its children.
+        node: Any
+        if rule.fill is not None:
+            node = object.__new__(rule.cls)
+            copies[id(value)] = node
+            return rule.fill(node, aux.renewed(), [*map(copied, children)])
+        if _is_mutable(value, rule):
+            node = rule.from_items(rule.rest(value), {} if rule.is_mapping else [])
+            copies[id(value)] = node
+            add_items = node.update if rule.is_mapping else node.extend
+            add_items(rule.unflatten(aux, [*map(copied, children)]))
+            return node
+        copies[id(value)] = MISSING
+        copies[id(value)] = rule.unflatten(aux, [*map(copied, children)])
+        return copies[id(value)]
 
     return copied(tree)
 

@@ -28,10 +28,19 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .._hooks import hooks
 from .._text import safe_repr, short_repr
+from ..core.codec import (
+    AUX_FORMS,
+    AuxForm,
+    Writer,
+    codec_of,
+    read_aux,
+    read_value,
+    write_aux,
+)
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import BoundRule, Brackets, Rule, Shaped
+from ..core.node import Attributes, BoundRule, Rule, Shaped
 from ..core.registry import current
-from ..core.serial import read_value
+from ..core.words import WORDS, Brackets, Words
 from ..equality import exact
 from ..fields import Kind, Marked, kind_in
 from .checks import (
@@ -843,7 +852,6 @@ class ObjectRule(BoundRule):
     """
 
     cls: Any
-    unflatten_into: Any
 
     def __init__(
         self,
@@ -861,23 +869,19 @@ class ObjectRule(BoundRule):
             cls,
             flatten=flatten,
             unflatten=unflatten,
-            unflatten_into=fill,
-            codec=(write_statics, self._read),
+            fill=fill,
             **given,
         )
-
-    def _read(self, written: Any) -> Statics:
-        return read_statics(self.cls, written)
 
     def keys(self, aux: Statics, _arity: int) -> Sequence[Any]:
         """Return the key of each child."""
         return aux.fields.keys
 
-    def same_aux(self, a: Any, b: Any) -> bool:
+    def same(self, a: Any, b: Any) -> bool:
         """Return whether two objects have the same static part."""
         return same_statics(a, b)
 
-    def hash_aux(self, aux: Statics) -> int:
+    def hash(self, aux: Statics) -> int:
         """Return a hash of the static part."""
         return hash(aux)
 
@@ -885,31 +889,23 @@ class ObjectRule(BoundRule):
         """Return what two static parts are compared by."""
         return [*aux.fields.signature[1:]], aux.seen
 
-    def brackets(self, aux: Statics, _arity: int) -> Brackets:
-        """Return the text around the children."""
+
+def _data(_rule: ObjectRule, aux: Statics) -> dict[Any, Any]:
+    return {part_of(name): value for name, value in aux}
+
+
+def _brackets(rule: ObjectRule, aux: Statics, _arity: int) -> Brackets:
+    labels = None
+    if not rule.cls._leafwise_has_items:
         labels = [f"{child}=" for child in aux.fields.data]
-        return (
-            f"CustomNode({self.cls.__name__}[{aux}], [",
-            None if self.cls._leafwise_has_items else labels,
-            "])",
-        )
+    return f"CustomNode({rule.cls.__name__}[{aux}], [", labels, "])"
 
-    def node_data(self, aux: Statics) -> Any:
-        """Return the static part as a dict."""
-        return {part_of(name): value for name, value in aux}
 
-    def describe(self, aux: Statics, _arity: int) -> str:
-        """Describe an object in words."""
-        return f"{self.cls.__qualname__} with {aux.describe()}"
+def _description(rule: ObjectRule, aux: Statics, _arity: int) -> str:
+    return f"{rule.cls.__qualname__} with {aux.describe()}"
 
-    def validate(self, arity: int, aux: Any) -> bool:
-        """Return whether children and aux data belong together."""
-        return (
-            type(aux) is Statics
-            and type(aux.fields) is Fields
-            and aux.fields.cls is self.cls
-            and len(aux.fields.data) == arity
-        )
+
+WORDS[ObjectRule] = Words(data=_data, brackets=_brackets, description=_description)
 
 
 def object_rule(cls: Any, **given: Any) -> Rule:
@@ -927,17 +923,20 @@ def object_rule(cls: Any, **given: Any) -> Rule:
         set_statics(node, aux)
         return node
 
+    own_flatten = flatten_unchecked if is_unchecked(cls) else flatten
+    if cls._leafwise_has_items:
+        return ObjectRule(cls, own_flatten, fill, **given)
+
+    def static_names(node: Any) -> Sequence[str]:
+        static: Sequence[str] = own_flatten(node)[1].fields.static
+        return static
+
     form = Shaped("_leafwise_fields", object.__new__, put_table, put_fields, Statics)
-    return ObjectRule(
-        cls,
-        flatten_unchecked if is_unchecked(cls) else flatten,
-        fill,
-        form=None if cls._leafwise_has_items else form,
-        **given,
-    )
+    attributes = Attributes(static_names=static_names)
+    return ObjectRule(cls, own_flatten, fill, form=form, attributes=attributes, **given)
 
 
-def write_statics(aux: Statics, write: Any) -> Any:
+def write_statics(aux: Statics, writer: Writer) -> Any:
     """Convert aux data to values that JSON can represent."""
     code = getattr(aux.fields.cls, "_leafwise_code", ())
     kinds = [
@@ -945,7 +944,7 @@ def write_statics(aux: Statics, write: Any) -> Any:
         for name, kind in aux.fields.kinds.items()
     ]
     values = [
-        ["object", write.named(value)] if name in code else write.value(value)
+        ["object", writer.name(value)] if name in code else writer.value(value)
         for name, value in aux
     ]
     return [kinds, values]
@@ -968,6 +967,30 @@ def read_statics(cls: Any, written: Any) -> Statics:
     if len(fields.names) != len(named) or len(fields.static) != len(values):
         raise ValueError("as many values as there are static attributes")
     return Statics(fields, tuple(map(read_value, values)))
+
+
+def _statics_fit(rule: Rule, arity: int, aux: Any) -> bool:
+    if type(aux) is not Statics or type(aux.fields) is not Fields:
+        return False
+    return aux.fields.cls is rule.cls and len(aux.fields.data) == arity
+
+
+def _write_aux(rule: Rule, aux: Statics, writer: Writer) -> Any:
+    if codec_of(rule) is not None:
+        return write_aux(rule, aux, writer)
+    return ["codec", write_statics(aux, writer)]
+
+
+def _read_aux(rule: Rule, data: Any) -> Any:
+    if codec_of(rule) is not None:
+        return read_aux(rule, data)
+    word, statics = data
+    if word != "codec":
+        raise ValueError("static attributes are written by a codec")
+    return read_statics(rule.cls, statics)
+
+
+AUX_FORMS[ObjectRule] = AuxForm(_statics_fit, _write_aux, _read_aux)
 
 
 # ------------------------------------------------------------------------ graphs

@@ -16,6 +16,7 @@ from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar, get_origin, o
 
 from .._records import MISSING
 from .._text import safe_repr, short_repr
+from ..core.codec import aux_form_of
 from ..equality.leaves import type_names
 from ..errors import StructureError, TreeDefError
 from ..fields import Kind, Marked
@@ -315,7 +316,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
                 class.
         """
         rule, kids = cls._leafwise_spec.rule, [*children]
-        if not rule.validate(len(kids), aux):
+        if not aux_form_of(rule).fits(rule, len(kids), aux):
             raise TreeDefError(
                 f"{cls.__qualname__} cannot be built from {len(kids)} children and "
                 f"{safe_repr(aux)}; pass what tree_flatten returned"

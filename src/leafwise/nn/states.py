@@ -26,10 +26,13 @@ from typing import (
 )
 
 from .._text import is_similar, safe_repr, safe_str, short_repr
-from ..core.builtins import DICT
-from ..core.node import Brackets, Rule
+from ..core.builtins import DICT, MappingRule
+from ..core.codec import AUX_FORMS
+from ..core.keys import dict_keys
+from ..core.node import Rule
 from ..core.registry import install
-from ..equality.leaves import alike
+from ..core.words import WORDS, Brackets, Words, brackets, node_data
+from ..equality.leaves import are_same
 from ..ops.map import tree_flatten, tree_map
 from ..show.pretty import pformat
 from .checks import DataNode
@@ -545,7 +548,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
             return NotImplemented
         leaves, treedef = tree_flatten(self)
         others, structure = tree_flatten(other)
-        return treedef == structure and alike(leaves, others, typematch=True)
+        return treedef == structure and are_same(leaves, others, typematch=True)
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it can be changed
 
@@ -569,10 +572,10 @@ class _StateRule(Rule):
     """The rule of states, which are flattened as dicts are."""
 
     keys = _dict.keys
-    same_aux, hash_aux = _dict.same_aux, _dict.hash_aux
-    compared_aux, node_data = _dict.compared_aux, _dict.node_data
-    aux_to_json, aux_from_json = _dict.aux_to_json, _dict.aux_from_json
-    validate = _dict.validate
+    same = _dict.same
+    hash = _dict.hash
+    compared_aux = _dict.compared_aux
+    arrange = staticmethod(dict_keys)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         return DICT.flatten(node._leafwise_items)
@@ -580,9 +583,16 @@ class _StateRule(Rule):
     def unflatten(self, aux: Any, children: Any) -> Any:
         return view(DICT.unflatten(aux, children))
 
-    def brackets(self, aux: Any, arity: int) -> Brackets:
-        opening, labels, closing = DICT.brackets(aux, arity)
-        return f"CustomNode(State[{opening}", labels, f"{closing}])"
+
+def _data(_rule: Rule, aux: Any) -> Any:
+    return node_data(DICT, aux)
 
 
+def _brackets(_rule: Rule, aux: Any, arity: int) -> Brackets:
+    opening, labels, closing = brackets(DICT, aux, arity)
+    return f"CustomNode(State[{opening}", labels, f"{closing}])"
+
+
+WORDS[_StateRule] = Words(data=_data, brackets=_brackets)
+AUX_FORMS[_StateRule] = AUX_FORMS[MappingRule]
 install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])

@@ -1,8 +1,7 @@
 """Trees of arrays: stacked, joined and taken apart, leaf by leaf; how large they are.
 
-Owns which library joins the arrays at a place, and what must agree for it. None is
-imported here but numpy, and that for Python numbers alone: whoever has an array has its
-library loaded. What a tree is without its arrays is the affair of `reshape`.
+Arrays are joined by the library that they come from. None is imported here but numpy,
+and that for Python numbers alone: if there is an array, its library is loaded.
 """
 
 from __future__ import annotations
@@ -19,8 +18,7 @@ from ..core.context import Context, context_of, plain_context
 from ..core.keypath import KeyPath
 from ..core.matching import Difference, mismatch_error
 from ..core.registry import GLOBAL, view_of
-from ..core.treedef import PyTreeDef
-from ..core.walk import map_leaves
+from ..core.treedef import PyTreeDef, map_columns
 from ..equality.arrays import (
     dtype_name,
     has_memory,
@@ -29,7 +27,7 @@ from ..equality.arrays import (
     library_of,
     size_of,
 )
-from ..equality.leaves import alike
+from ..equality.leaves import are_same
 from ..errors import StructureError
 
 
@@ -163,87 +161,97 @@ def tree_concatenate(
 
 
 def _joined(
-    done: str, trees: Iterable[Any], axis: Any, context: Context, join: Join, more: int
+    action: str,
+    trees: Iterable[Any],
+    axis: Any,
+    context: Context,
+    join: Join,
+    new_axes: int,
 ) -> Any:
     """Join the values of each place.
 
     Args:
-        done: What is done to the trees, for messages.
+        action: What is done to the trees, for messages: a participle.
         trees: The trees.
         axis: The axis, or a prefix of axes.
         context: Which values are nodes.
         join: Joins the values of one place.
-        more: How many axes the result has more than they.
+        new_axes: How many axes the result has more than they.
     """
-    given = [*trees]
-    if not given:
-        raise ValueError(f"expected at least one tree to be {done}")
-    first, *rest = given
-    columns, treedef = context.columns(first, tuple(rest), strict=True)
-    axes = _axes(axis, first, context, treedef)
-    rows = [*zip(*columns, strict=True)]
-    found: list[Difference] = []
+    all_trees = tuple(trees)
+    if not all_trees:
+        raise ValueError(f"expected at least one tree to be {action}")
+    columns, treedef = context.columns(all_trees[0], all_trees[1:], strict=True)
+    axes = _axes(axis, all_trees[0], context, treedef)
+    rows = list(zip(*columns, strict=True))
+    places: list[Difference] = []
     indices: list[int] = []
-    for path, row, one in zip(treedef.paths(), rows, axes, strict=True):
-        for index, value in enumerate(() if one is None else row):
-            if not is_array(value) and not (more and _is_number(value)):
-                raise _no_array(done, value, path, f" of tree {index}")
-        for index, expected, actual in _misfits(row, one, more):
-            found.append(Difference(path, expected, f"{actual} in tree {index}"))
+    for path, row, leaf_axis in zip(treedef.paths(), rows, axes, strict=True):
+        if leaf_axis is not None:
+            for index, value in enumerate(row):
+                if not is_array(value) and not (new_axes and _is_number(value)):
+                    raise _no_array(action, value, path, f" of tree {index}")
+        for index, expected, actual in _misfits(row, leaf_axis, new_axes):
+            places.append(Difference(path, expected, f"{actual} in tree {index}"))
             indices.append(index)
-    if found:
-        subject = f"the trees cannot be {done}"
-        raise mismatch_error(found, subject=subject, tree_index=indices[0])
-    one_of = lambda row, one: row[0] if one is None else join(row, one)  # noqa: E731
-    return treedef.unflatten(map_leaves(one_of, [rows, axes], treedef))
+    if places:
+        subject = f"the trees cannot be {action}"
+        raise mismatch_error(places, subject=subject, tree_index=indices[0])
+
+    def join_row(row: Sequence[Any], leaf_axis: Axis) -> Any:
+        return row[0] if leaf_axis is None else join(row, leaf_axis)
+
+    return map_columns(join_row, [rows, axes], treedef)
 
 
 def _misfits(
-    row: Sequence[Any], axis: Axis, more: int
+    row: Sequence[Any],
+    axis: Axis,
+    new_axes: int,
 ) -> Iterator[tuple[int, str, str]]:
-    """Yield the values at a path that do not fit, what was expected, and what is there.
+    """Yield the values at a path that do not fit: index, expected, actual.
 
     Without an axis, all have to be the same.
     """
     first = row[0]
-    wanted = "" if axis is None else _form(first, axis, more)
-    if axis is not None and not _has_axis(first, axis, more):
-        yield 0, f"an array that can have axis {axis}", wanted
+    if axis is None:
+        expected = f"{short_repr(first)} as in tree 0 (axis None)"
+        for index, value in enumerate(row):
+            if value is not first and not are_same(value, first):
+                yield index, expected, short_repr(value)
+        return
+    form = _form(first, axis, new_axes)
+    if not _has_axis(first, axis, new_axes):
+        yield 0, f"an array that can have axis {axis}", form
         return
     for index, value in enumerate(row):
-        if axis is not None and _form(value, axis, more) != wanted:
-            yield index, f"{wanted} as in tree 0", _form(value)
-        elif axis is None and value is not first and not alike(value, first):
-            yield (
-                index,
-                f"{short_repr(first)} as in tree 0 (axis None)",
-                short_repr(value),
-            )
+        if _form(value, axis, new_axes) != form:
+            yield index, f"{form} as in tree 0", _form(value)
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float | complex) and not isinstance(value, Enum)
 
 
-def _no_array(done: str, value: Any, path: KeyPath, of: str = "") -> TypeError:
+def _no_array(action: str, value: Any, path: KeyPath, of_tree: str = "") -> TypeError:
     return TypeError(
-        f"the leaf at {path.where()}{of} cannot be {done}: expected an array, got "
-        f"{typed_repr(value)}; pass None as its axis to keep the leaf unchanged"
+        f"the leaf at {path.where()}{of_tree} cannot be {action}: expected an array, "
+        f"got {typed_repr(value)}; pass None as its axis to keep the leaf unchanged"
     )
 
 
-def _form(value: Any, axis: int | None = None, more: int = 1) -> str:
+def _form(value: Any, axis: int | None = None, new_axes: int = 1) -> str:
     """Return dtype and shape of an array, but for an axis along which it is joined."""
     if not is_array(value):
         return "bool" if isinstance(value, bool) else "number"
-    lengths = [*map(str, value.shape)]
-    if axis is not None and not more and _has_axis(value, axis, 0):
+    lengths = list(map(str, value.shape))
+    if axis is not None and not new_axes and _has_axis(value, axis):
         lengths[axis] = "*"
     return f"{dtype_name(value.dtype)}[{','.join(lengths)}]"
 
 
-def _has_axis(value: Any, axis: int, more: int = 0) -> bool:
-    rank = len(getattr(value, "shape", ())) + more
+def _has_axis(value: Any, axis: int, new_axes: int = 0) -> bool:
+    rank = len(getattr(value, "shape", ())) + new_axes
     return -rank <= axis < rank
 
 
@@ -288,8 +296,8 @@ def tree_unstack(
     axes = _axes(axis, tree, context, treedef)
     length = _length(leaves, axes, treedef)
     columns: list[Iterable[Any]] = [
-        repeat(leaf, length) if one is None else _unstack(leaf, one, length)
-        for leaf, one in zip(leaves, axes, strict=True)
+        repeat(leaf, length) if leaf_axis is None else _unstack(leaf, leaf_axis, length)
+        for leaf, leaf_axis in zip(leaves, axes, strict=True)
     ]
     return [treedef.unflatten(row) for row in zip(*columns, strict=True)]
 
@@ -302,26 +310,29 @@ def _length(leaves: Sequence[Any], axes: Sequence[Axis], treedef: PyTreeDef) -> 
         TypeError: A leaf that has an axis is no array.
         ValueError: No leaf has an axis.
     """
-    found: list[Difference] = []
-    wanted: tuple[int, str] | None = None
+    places: list[Difference] = []
+    length: int | None = None
+    expected = ""
     for path, leaf, axis in zip(treedef.paths(), leaves, axes, strict=True):
         if axis is None:
             continue
         if not is_array(leaf):
             raise _no_array("unstacked", leaf, path)
         if not _has_axis(leaf, axis):
-            found.append(Difference(path, f"an array with axis {axis}", _form(leaf)))
+            places.append(Difference(path, f"an array with axis {axis}", _form(leaf)))
             continue
-        length = leaf.shape[axis]
-        if wanted is None:
-            wanted = length, f"length {length} as at {path.where()}"
-        elif length != wanted[0]:
-            found.append(Difference(path, wanted[1], f"length {length} on axis {axis}"))
-    if found:
-        raise mismatch_error(found, subject="the tree cannot be unstacked")
-    if wanted is None:
+        leaf_length = leaf.shape[axis]
+        if length is None:
+            length = leaf_length
+            expected = f"length {length} as at {path.where()}"
+        elif leaf_length != length:
+            actual = f"length {leaf_length} on axis {axis}"
+            places.append(Difference(path, expected, actual))
+    if places:
+        raise mismatch_error(places, subject="the tree cannot be unstacked")
+    if length is None:
         raise ValueError("no leaf has an axis, so the number of trees is unknown")
-    return wanted[0]
+    return length
 
 
 # ------------------------------------------------------------------------------- axes
@@ -338,23 +349,23 @@ def _axes(axis: Any, tree: Any, context: Context, treedef: PyTreeDef) -> list[Ax
     """
     if _is_axis(axis):
         return [axis] * treedef.num_leaves
-    prefix = plain_context(view_of(treedef.namespace, True))
-    axes, around = prefix.flatten(axis)
+    prefix_context = plain_context(view_of(treedef.namespace, True))
+    prefix_axes, prefix_treedef = prefix_context.flatten(axis)
     try:
-        parts = around.flatten_up_to(tree)
+        parts = prefix_treedef.flatten_up_to(tree)
     except StructureError as error:
         subject = "axis is not a prefix of the tree"
         raise mismatch_error(error.differences, subject=subject) from None
-    found: list[Axis] = []
-    for path, one, part in zip(around.paths(), axes, parts, strict=True):
+    axes: list[Axis] = []
+    for path, one, part in zip(prefix_treedef.paths(), prefix_axes, parts, strict=True):
         if not _is_axis(one):
             where = f" at {path.where()}" if path else ""
             raise TypeError(
                 f"an axis is an int or None, or a tree of these; got {typed_repr(one)}"
                 f"{where}"
             )
-        found += repeat(one, context.flatten(part)[1].num_leaves)
-    return found
+        axes += repeat(one, len(context.leaves(part)))
+    return axes
 
 
 def _is_axis(value: Any) -> bool:
@@ -369,13 +380,13 @@ _NUMPY, _JAX, _TORCH = range(3)  # see `library_of`
 def _stack(row: Sequence[Any], axis: int) -> Any:
     if not is_array(row[0]):
         return _array_of_numbers(row)
-    return _library(row).stack([*row], axis=axis)
+    return _library(row).stack(list(row), axis=axis)
 
 
 def _concatenate(row: Sequence[Any], axis: int) -> Any:
     library = _library(row)
     join = getattr(library, "concatenate", None) or library.concat
-    return join([*row], axis=axis)
+    return join(list(row), axis=axis)
 
 
 def _array_of_numbers(row: Sequence[Any]) -> Any:
@@ -388,11 +399,12 @@ def _array_of_numbers(row: Sequence[Any]) -> Any:
     numpy = need(
         "numpy", "stacking Python numbers (an axis of None keeps them)", "arrays"
     )
-    made = numpy.asarray([*row])
-    kinds = "iu" if all(isinstance(value, int) for value in row) else "fc"
-    if made.dtype.kind not in (*kinds, "b"):
-        raise OverflowError(f"no integer dtype can hold all of {short_repr([*row])}")
-    return made
+    numbers = list(row)
+    array = numpy.asarray(numbers)
+    kinds = "iub" if all(isinstance(value, int) for value in row) else "fcb"
+    if array.dtype.kind not in kinds:
+        raise OverflowError(f"no integer dtype can hold all of {short_repr(numbers)}")
+    return array
 
 
 def _library(row: Sequence[Any]) -> Any:
@@ -401,12 +413,12 @@ def _library(row: Sequence[Any]) -> Any:
     Raises:
         TypeError: They are of libraries that do not go together.
     """
-    libraries = {*map(library_of, row)}
+    libraries = set(map(library_of, row))
     if libraries <= {_NUMPY, _JAX}:
         if _JAX in libraries:
             return sys.modules["jax"].numpy
         numpy = sys.modules["numpy"]
-        return numpy.ma if any(map(is_masked, row)) else numpy
+        return numpy.ma if any(is_masked(value) for value in row) else numpy
     if libraries == {_TORCH}:
         return sys.modules["torch"]
     spaces = {_array_namespace(value) for value in row}
@@ -418,28 +430,28 @@ def _library(row: Sequence[Any]) -> Any:
 
 def _array_namespace(value: Any) -> Any:
     """Return the module that the Python array API says an array has, or None."""
-    ask = getattr(type(value), "__array_namespace__", None)
-    return None if ask is None else ask(value)
+    namespace_of = getattr(type(value), "__array_namespace__", None)
+    return None if namespace_of is None else namespace_of(value)
 
 
 def _unstack(array: Any, axis: int, length: int) -> list[Any]:
     """Return the parts of an array, which may be views."""
     library = library_of(array)
     if library == _TORCH:
-        return [*sys.modules["torch"].unbind(array, axis)]
+        return list(sys.modules["torch"].unbind(array, axis))
     if library == _NUMPY:
         numpy = sys.modules["numpy"]
         moved = numpy.moveaxis(numpy.asanyarray(array), axis, 0)
         is_plain = type(moved) is numpy.ndarray and moved.dtype.kind != "O"
         if moved.ndim == 1 and not is_plain:
-            return [moved[place, ...] for place in range(length)]
-        return [*moved]
+            return [moved[index, ...] for index in range(length)]
+        return list(moved)
     space = sys.modules["jax"].numpy if library == _JAX else _array_namespace(array)
     unstack = getattr(space, "unstack", None)
     if unstack is not None:
-        return [*unstack(array, axis=axis)]
+        return list(unstack(array, axis=axis))
     before = (slice(None),) * (axis % len(array.shape))
-    return [array[(*before, place, ...)] for place in range(length)]
+    return [array[(*before, index, ...)] for index in range(length)]
 
 
 # -------------------------------------------------------------------------------- sizes
@@ -468,7 +480,7 @@ def tree_size(
         10
     """
     context = context_of(is_leaf, namespace=namespace)
-    return sum(size_of(leaf)[0] for leaf in _once(context.flatten(tree)[0]))
+    return sum(size_of(leaf)[0] for leaf in _once(context.leaves(tree)))
 
 
 def tree_nbytes(
@@ -497,14 +509,14 @@ def tree_nbytes(
         24
     """
     context = context_of(is_leaf, namespace=namespace)
-    return sum(size_of(leaf)[1] for leaf in _once(context.flatten(tree)[0]))
+    return sum(size_of(leaf)[1] for leaf in _once(context.leaves(tree)))
 
 
 def _once(leaves: Iterable[Any]) -> Iterator[Any]:
-    """Yield leaves, but each array only where it stands first."""
-    seen: set[int] = set()
+    """Yield leaves, but each array only at its first place."""
+    ids: set[int] = set()
     for leaf in leaves:
-        if id(leaf) not in seen:
+        if id(leaf) not in ids:
             yield leaf
             if has_memory(leaf):
-                seen.add(id(leaf))
+                ids.add(id(leaf))

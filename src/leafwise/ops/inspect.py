@@ -1,23 +1,22 @@
 """Looking at trees without changing them: leaves, children, equality, reasons.
 
-Owns the questions that are answered yes or no or in words. For the arguments
-that most functions share see `map`.
+For the arguments that most functions share see `map`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from operator import length_hint
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from operator import is_, length_hint
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, overload
 
 from .._records import MISSING
-from .._text import safe_repr, short_repr
+from .._text import FAULTS, safe_repr, short_repr
 from ..core.builtins import BUILTINS
 from ..core.context import context_of
 from ..core.registry import GLOBAL, View, namespaces, view_of
 from ..core.treedef import make_treedef
-from ..equality.arrays import Undecided
-from ..equality.leaves import Values, cannot_compare, same_at_sight, type_names
+from ..equality.arrays import UndecidedError
+from ..equality.leaves import Comparison, cannot_compare, compare_scalars, type_names
 from ..errors import StructureError
 
 
@@ -143,7 +142,7 @@ def tree_flatten_one_level(
     treedef = make_treedef(((arity, rule, arity, aux),), arity, context.view)
     data = treedef.node_data()
     return OneLevel(
-        children=[*children],
+        children=list(children),
         aux=None if data is None else data[1],
         keys=tuple(rule.keys(aux, arity)),
         type=type(tree),
@@ -179,7 +178,10 @@ def tree_children(
     """
     context = context_of(is_leaf, namespace=namespace)
     rule = context.rule_of(tree)
-    return [] if rule is None else [*rule.flatten(tree)[0]]
+    if rule is None:
+        return []
+    children, _ = rule.flatten(tree)
+    return list(children)
 
 
 def tree_equal(
@@ -196,9 +198,10 @@ def tree_equal(
     """Return whether two trees have equal structures and the same leaves.
 
     Arrays are compared by shape, dtype and content, and all other leaves by `==`. NaN
-    is the same as NaN, and True is not the same as 1. A tree is equal to itself: its
-    leaves are looked at only if `equal_nan` is false, since one may be NaN. For
-    details, see :ref:`which leaves are the same <same-value>`.
+    is the same as NaN, and True is not the same as 1. A tree is equal to itself, and
+    so is a subtree that both trees share: its leaves are looked at only if `equal_nan`
+    is false, since one may be NaN. For details, see
+    :ref:`which leaves are the same <same-value>`.
 
     Args:
         a: A tree.
@@ -217,7 +220,8 @@ def tree_equal(
 
     Raises:
         CompareError: Two leaves cannot be compared, and no earlier leaves differ.
-        CycleError: A tree contains itself, and the other tree is not the same object.
+        CycleError: A tree contains itself, unless the other one has the same object
+            there.
         ValueError: A tolerance is negative or not finite.
 
     Example:
@@ -231,29 +235,86 @@ def tree_equal(
     """
     values = None
     if not (rtol == 0.0 == atol and equal_nan is True and typematch is False):
-        values = Values(
+        values = Comparison(
             typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan, traces=True
         )
     context = context_of(is_leaf, namespace=namespace)
-    if a is b and equal_nan:
-        return True
+    if equal_nan:
+        if a is b:
+            return True
+        try:
+            if _share_children(a, b) and context.stop is None:
+                a, b = _without_shared(a, b, context.view.leaf_types)
+        except FAULTS:  # of a key's `==`; the comparison of the structures handles it
+            pass
     leaves, treedef = context.flatten(a)
     others, other = context.flatten(b)
     if treedef is not other and treedef != other:
         return False
     if values is None:
-        found = same_at_sight(leaves, others)
-        if found is not None:
-            return found
-        values = Values(traces=True)
-    ahead = iter(leaves)
+        is_same = compare_scalars(leaves, others)
+        if is_same is not None:
+            return is_same
+        values = Comparison(traces=True)
+    leaves_left = iter(leaves)
     try:
-        equal = all(map(values.same, ahead, others))
-    except Undecided as why:
-        number = len(leaves) - 1 - length_hint(ahead)
-        pair = leaves[number], others[number]
-        raise cannot_compare(treedef.paths()[number], *pair, why) from why.__cause__
+        equal = all(map(values.same, leaves_left, others))
+    except UndecidedError as why:
+        index = len(leaves) - 1 - length_hint(leaves_left)
+        path = treedef.paths()[index]
+        raise cannot_compare(path, leaves[index], others[index], why) from why.__cause__
     return values.outcome() if equal else False
+
+
+_MAX_SHARED_DEPTH: Final = 64
+
+
+def _share_children(a: Any, b: Any) -> bool:
+    """Return whether two dicts, lists or tuples have the same object at one place."""
+    cls = type(a)
+    if cls is not type(b):
+        return False
+    if cls is dict:
+        return True in map(is_, a.values(), map(b.get, a))
+    return (cls is list or cls is tuple) and True in map(is_, a, b)
+
+
+def _without_shared(
+    a: Any, b: Any, leaf_types: Set[type], depth: int = 0
+) -> tuple[Any, Any]:
+    """Return two trees, with None in place of subtrees that are the same objects.
+
+    They are equal if the trees are, and all else has the same paths. An edit shares all
+    nodes but those on the way to what it changes, so nodes are looked into only if they
+    have siblings that are shared: trees that share nothing lose no time.
+
+    Args:
+        a, b: The trees, of one type, with a child that is the same object.
+        leaf_types: Types of leaves, which take no time to compare.
+        depth: How deep in the whole trees they are.
+    """
+    is_dict = type(a) is dict
+    ours = dict(a) if is_dict else dict(enumerate(a))
+    others = dict(b) if is_dict else dict(enumerate(b))
+    shared = [
+        key
+        for key, child in ours.items()
+        if child is others.get(key, MISSING) and type(child) not in leaf_types
+    ]
+    if not shared:
+        return a, b
+    for key in shared:
+        ours[key] = others[key] = None
+    if depth < _MAX_SHARED_DEPTH:
+        for key, child in ours.items():
+            other = others.get(key)
+            if _share_children(child, other):
+                ours[key], others[key] = _without_shared(
+                    child, other, leaf_types, depth + 1
+                )
+    if is_dict:
+        return ours, others
+    return type(a)(ours.values()), type(b)(others.values())
 
 
 # ---------------------------------------------------------------------- reasons

@@ -1,11 +1,6 @@
 """Flatten, unflatten, map: with and without key paths.
 
-Owns the operations that all others are made of. Paths are read off the code of a
-structure, so they belong to exactly the children that were walked.
-
-`tree_map_shared` keeps sharing: a node, or a leaf that is not a plain scalar, is mapped
-once, together with what further trees have at its place; wherever the same objects come
-again, so does the result.
+These are the operations that all others are made of.
 
 The arguments that most functions share:
 
@@ -37,10 +32,18 @@ from ..core.context import (
     predicate,
     read_tree,
 )
-from ..core.keypath import ROOT, KeyPath
+from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL, Mode, current
-from ..core.treedef import PyTreeDef, joined_mode
-from ..core.walk import Step, Walk, iter_leaves, iter_steps, locate, map_leaves
+from ..core.treedef import (
+    PyTreeDef,
+    code_of,
+    joined_mode,
+    map_columns,
+    map_leaves,
+    shared_paths,
+    treedef_of,
+)
+from ..core.walk import Step, Walk, iter_leaves, iter_steps, locate
 
 
 if TYPE_CHECKING:
@@ -266,15 +269,13 @@ def tree_unflatten(treedef: PyTreeDef[Tree], leaves: Iterable[Any]) -> Tree:
         [10, {'a': 20}]
     """
     if type(treedef) is not PyTreeDef:
-        swapped = isinstance(leaves, PyTreeDef)
-        raise TypeError(
+        message = (
             "tree_unflatten takes the treedef first and the leaves second, "
             f"got {typed_repr(treedef)}"
-            + (" (swap the two arguments)" if swapped else "")
         )
-    if type(leaves) is list and len(leaves) == treedef._count:
-        build = treedef._runner.unflatten
-        return build(treedef, leaves)  # type: ignore[no-any-return]  # knows no types
+        if isinstance(leaves, PyTreeDef):
+            message += " (swap the two arguments)"
+        raise TypeError(message)
     return treedef.unflatten(leaves)
 
 
@@ -296,9 +297,9 @@ def treedef_tuple(treedefs: Iterable[PyTreeDef]) -> PyTreeDef:
     mode = joined_mode("treedef_tuple", parts) if parts else Mode(GLOBAL, False)
     steps: list[Step] = []
     for part in parts:
-        steps += iter_steps(part._code)
+        steps += iter_steps(code_of(part))
     steps.append((TUPLE, len(parts), None))
-    return PyTreeDef._of(steps, mode)
+    return treedef_of(steps, mode)
 
 
 # -------------------------------------------------------------------------- map
@@ -379,8 +380,7 @@ def tree_map(
         if not rest:
             return context.map(f, tree)
     columns, treedef = context.columns(tree, rest, strict)
-    build = treedef._runner.unflatten
-    return build(treedef, map_leaves(f, columns, treedef))
+    return map_columns(f, columns, treedef)
 
 
 def tree_map_(
@@ -468,31 +468,31 @@ def tree_map_only(
 
     Modelled on `torch.utils._pytree.tree_map_only`.
     """
-    chosen = chooser(type_or_types)
+    is_chosen = chooser(type_or_types)
     context = context_of(is_leaf, namespace=namespace)
 
     def change(leaf: Any) -> Any:
-        return f(leaf) if chosen(leaf) else leaf
+        return f(leaf) if is_chosen(leaf) else leaf
 
     return context.map(change, tree)
 
 
-def chooser(chosen: Any) -> Any:
+def chooser(type_or_types: Any) -> Any:
     """Return the predicate that says which leaves `tree_map_only` maps.
 
     Raises:
-        TypeError: It is none of what selects leaves.
+        TypeError: The argument does not select leaves.
     """
     try:
-        found = predicate(chosen)
+        is_chosen = predicate(type_or_types)
     except TypeError:
-        found = None
-    if found is None:
+        is_chosen = None
+    if is_chosen is None:
         raise TypeError(
             "tree_map_only selects by a type, a tuple of types, a union or a "
-            f"predicate, got {typed_repr(chosen)}"
+            f"predicate, got {typed_repr(type_or_types)}"
         )
-    return found
+    return is_chosen
 
 
 def tree_replace_nones(
@@ -572,14 +572,8 @@ def tree_flatten_with_path(
         leaves, treedef = flatten_tree(
             tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace
         )
-    if not treedef._nodes:
-        return [(ROOT, tree)], treedef
-    runner = treedef._runner
-    paths = runner.known_paths or runner.paths(treedef)
-    if len(leaves) == 2:
-        (first, second), (one, other) = paths, leaves
-        return [(first, one), (second, other)], treedef
-    return [*zip(paths, leaves)], treedef  # noqa: B905  # as many
+    paths = shared_paths(treedef)
+    return list(zip(paths, leaves)), treedef  # noqa: B905  # as many
 
 
 @overload
@@ -623,8 +617,8 @@ def tree_leaves_with_path(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     leaves, treedef = context.flatten(tree)
-    paths = treedef._runner.known_paths or treedef.paths()
-    return [*zip(paths, leaves)]  # noqa: B905  # as many
+    paths = shared_paths(treedef)
+    return list(zip(paths, leaves))  # noqa: B905  # as many
 
 
 def tree_paths(
@@ -727,8 +721,7 @@ def tree_map_with_path(
     """
     context = context_of(is_leaf, is_leaf_takes_path, none_is_leaf, namespace)
     columns, treedef = context.columns(tree, rest, strict, True)
-    build = treedef._runner.unflatten
-    return build(treedef, map_leaves(f, columns, treedef))
+    return map_columns(f, columns, treedef)
 
 
 # ----------------------------------------------------------- maps that keep sharing
@@ -799,7 +792,7 @@ def tree_map_shared(
             try:
                 result = f(node, *row)
             except Exception as error:  # of the function: it gains a note
-                locate(error, link.path()[::-1])
+                locate(error, link.path())
                 raise
             results.append(result)
             if type(node) not in _SCALARS:

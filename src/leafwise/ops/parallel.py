@@ -11,7 +11,7 @@ import functools
 import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import compress, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
 
 from .._lazy import late_module
@@ -19,7 +19,8 @@ from .._text import add_note, typed_repr
 from ..core.context import context_of
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
-from ..core.walk import locate, map_leaves
+from ..core.treedef import map_leaves
+from ..core.walk import locate
 from .map import chooser
 
 
@@ -52,7 +53,7 @@ class _Failed(NamedTuple):
     text: str = ""
 
 
-class RemoteTraceback(Exception):
+class RemoteCallError(Exception):
     """The cause of an exception from another process: its traceback, as text."""
 
     def __str__(self) -> str:
@@ -60,7 +61,9 @@ class RemoteTraceback(Exception):
 
 
 def _call_each(
-    function: Callable[..., Any], rows: Iterable[Sequence[Any]], collect: bool
+    function: Callable[..., Any],
+    rows: Iterable[Sequence[Any]],
+    collect: bool,
 ) -> list[Any]:
     """Call a function with several rows of arguments: one chunk.
 
@@ -72,15 +75,15 @@ def _call_each(
     Returns:
         The results, with a `_Failed` for that of a call that raised.
     """
-    found: list[Any] = []
+    results: list[Any] = []
     for row in rows:
         try:
-            found.append(function(*row))
+            results.append(function(*row))
         except Exception as error:  # of the function: its caller raises or collects it
-            found.append(_Failed(error, traceback.format_exc()))
+            results.append(_Failed(error, traceback.format_exc()))
             if not collect:
                 break
-    return found
+    return results
 
 
 class _Calls:
@@ -91,7 +94,7 @@ class _Calls:
         columns: For each of its arguments the list of values.
         paths: Returns the key paths.
         collect: Whether exceptions become results.
-        tell: Called with how many calls are done, and the number of the leaf.
+        report: Called with how many calls are done, and the index of the leaf.
     """
 
     def __init__(
@@ -100,18 +103,22 @@ class _Calls:
         columns: Sequence[list[Any]],
         paths: Paths,
         collect: bool,
-        tell: Callable[[int, int], object],
+        report: Callable[[int, int], object],
     ) -> None:
-        self.function, self.columns, self.paths = function, columns, paths
-        self.collect, self.tell = collect, tell
+        self.function = function
+        self.columns = columns
+        self.paths = paths
+        self.collect = collect
+        self.report = report
         self.results: list[Any] = [None] * len(columns[0])
         self.done = 0
         self.noted: set[int] = set()  # the exceptions that have a note, by id
 
     def run_here(self) -> None:
         """Make the calls one after the other, in leaf order."""
-        for place, row in enumerate(zip(*self.columns, strict=True)):
-            self.settle(place, *_call_each(self.function, [row], self.collect))
+        for index, row in enumerate(zip(*self.columns, strict=True)):
+            (result,) = _call_each(self.function, [row], self.collect)
+            self.settle(index, result)
 
     def run_on(self, executor: Executor, chunk: int | None) -> None:
         """Make the calls on an executor.
@@ -124,24 +131,28 @@ class _Calls:
             chunk: How many calls to submit as one; None submits the function itself, so
                 that the executor sees what fails.
         """
-        over = late_module("queue").SimpleQueue()
+        finished = late_module("queue").SimpleQueue()
         rows = zip(*self.columns, strict=True)
         pending: dict[int, Any] = {}
         try:
             for start in range(0, len(self.results), chunk or 1):
                 future = self._submit(executor, start, rows, chunk)
                 pending[start] = future
-                future.add_done_callback(lambda _, start=start: over.put(start))
-                while not over.empty():
-                    self._take(over.get(), pending, chunk)
+                future.add_done_callback(lambda _, start=start: finished.put(start))
+                while not finished.empty():
+                    self._collect(finished.get(), pending, chunk)
             while pending:
-                self._take(over.get(), pending, chunk)
+                self._collect(finished.get(), pending, chunk)
         finally:
             for future in pending.values():
                 future.cancel()
 
     def _submit(
-        self, executor: Executor, start: int, rows: Iterator[Any], chunk: int | None
+        self,
+        executor: Executor,
+        start: int,
+        rows: Iterator[Any],
+        chunk: int | None,
     ) -> Any:
         """Return the future of a call, or of a chunk.
 
@@ -153,7 +164,7 @@ class _Calls:
             if chunk is None:
                 future = executor.submit(self.function, *next(rows))
             else:
-                part = [*islice(rows, chunk)]
+                part = list(islice(rows, chunk))
                 future = executor.submit(_call_each, self.function, part, self.collect)
         except Exception as error:  # of the executor, which broke on the way
             if start == 0 or not self.collect:
@@ -168,52 +179,55 @@ class _Calls:
             )
         return future
 
-    def _take(self, start: int, pending: dict[int, Any], chunk: int | None) -> None:
-        """Take the results of a finished task."""
+    def _collect(self, start: int, pending: dict[int, Any], chunk: int | None) -> None:
+        """Settle the results of a finished task."""
         try:
-            found = pending.pop(start).result()
+            result = pending.pop(start).result()
         except Exception as error:  # of the function, or of the executor
             size = min(chunk or 1, len(self.results) - start)
             if size > 1 and id(error) not in self.noted:
                 self.noted.add(id(error))
-                at = self.paths()[start]
-                add_note(error, f"at one of the {size} leaves from key path {at} on")
-            for place in range(start, start + size):
-                self.settle(place, _Failed(error))
+                path = self.paths()[start]
+                add_note(error, f"at one of the {size} leaves from key path {path} on")
+            for index in range(start, start + size):
+                self.settle(index, _Failed(error))
             return
-        for place, value in enumerate([found] if chunk is None else found, start):
-            self.settle(place, value)
+        results = [result] if chunk is None else result
+        for index, value in enumerate(results, start):
+            self.settle(index, value)
 
-    def settle(self, place: int, value: Any) -> None:
+    def settle(self, index: int, value: Any) -> None:
         """Keep the result of a call or, if exceptions are collected, its exception."""
         if type(value) is _Failed:
             value, text = value
             if text and value.__traceback__ is None:  # from another process
-                value.__cause__ = RemoteTraceback(text)
+                value.__cause__ = RemoteCallError(text)
             if id(value) not in self.noted:  # that of a pool that broke comes again
                 self.noted.add(id(value))
-                locate(value, [*reversed(self.paths()[place])])
+                locate(value, self.paths()[index])
             if not self.collect:
                 raise value
-        self.results[place] = value
+        self.results[index] = value
         self.done += 1
-        self.tell(self.done, place)
+        self.report(self.done, index)
 
 
 @contextlib.contextmanager
-def _telling(
-    progress: Progress, total: int, paths: Paths
+def _reporter(
+    progress: Progress,
+    total: int,
+    paths: Paths,
 ) -> Iterator[Callable[[int, int], object]]:
     """Yield the function that reports progress; a bar is closed at the end."""
     if callable(progress):
-        yield lambda done, place: progress(done, total, paths()[place])
+        yield lambda done, index: progress(done, total, paths()[index])
     elif progress and total:
         # None: only on a terminal, which a notebook is not
         disable = False if "ipykernel" in sys.modules else None
         with late_module("tqdm.auto").tqdm(total=total, disable=disable) as bar:
-            yield lambda _done, _place: bar.update(1)
+            yield lambda _done, _index: bar.update(1)
     else:
-        yield lambda _done, _place: None
+        yield lambda _done, _index: None
 
 
 # -------------------------------------------------------------------------------- maps
@@ -242,7 +256,11 @@ class Parallel:
     __slots__ = ("chunk", "errors", "executor", "progress")
 
     def __init__(
-        self, executor: Any, progress: Progress, chunk: int | None, errors: str
+        self,
+        executor: Any,
+        progress: Progress,
+        chunk: int | None,
+        errors: str,
     ) -> None:
         self.executor: Any = executor
         self.progress: Progress = progress
@@ -342,24 +360,36 @@ class Parallel:
             ...     lw.parallel(executor).tree_map_only(str, str.upper, ["a", 1])
             ['A', 1]
         """
-        chosen = chooser(type_or_types)
+        is_chosen = chooser(type_or_types)
         context = context_of(is_leaf, namespace=namespace)
         leaves, treedef = context.flatten(tree)
-        marks = map_leaves(chosen, [leaves], treedef)
-        picked = [*compress(leaves, marks)]
-        paths = lambda: [*compress(treedef.paths(), marks)]  # noqa: E731
-        found = iter(self._run(f, [picked], paths))
-        mapped = zip(leaves, marks, strict=True)
-        return treedef.unflatten([next(found) if mark else x for x, mark in mapped])
+        answers = map_leaves(is_chosen, [leaves], treedef)
+        indices = [index for index, answer in enumerate(answers) if answer]
+
+        def paths() -> list[KeyPath]:
+            all_paths = treedef.paths()
+            return [all_paths[index] for index in indices]
+
+        chosen_leaves = [leaves[index] for index in indices]
+        results = list(leaves)
+        for index, result in zip(
+            indices, self._run(f, [chosen_leaves], paths), strict=True
+        ):
+            results[index] = result
+        return treedef.unflatten(results)
 
     def _run(
-        self, f: Callable[..., Any], columns: Sequence[list[Any]], paths: Paths
+        self,
+        f: Callable[..., Any],
+        columns: Sequence[list[Any]],
+        paths: Paths,
     ) -> list[Any]:
         """Return the results of all calls, in leaf order."""
-        known_paths = functools.cache(paths)
+        cached_paths = functools.cache(paths)
         total = len(columns[0])
-        with _telling(self.progress, total, known_paths) as tell:
-            calls = _Calls(f, columns, known_paths, self.errors == "collect", tell)
+        collect = self.errors == "collect"
+        with _reporter(self.progress, total, cached_paths) as report:
+            calls = _Calls(f, columns, cached_paths, collect, report)
             if self.executor is None:
                 calls.run_here()
             else:

@@ -1,10 +1,8 @@
 """Trees in another shape: a small tree broadcast over a larger one, trees inside out.
 
-Owns broadcasting in one direction (`tree_broadcast_prefix`) and in both
-(`tree_broadcast_common`), transposing, and the reports of what does not match. Every
-tree is checked for its whole structure, never for its number of leaves alone. For the
-arguments that most functions share see `map`; of a prefix and the tree that it is
-broadcast over, `is_leaf` is asked of the prefix only.
+Trees are compared by their whole structure, never by their number of leaves alone. Of a
+prefix and the tree that it is broadcast over, `is_leaf` is asked of the prefix only.
+For the arguments that most functions share see `map`.
 """
 
 from __future__ import annotations
@@ -24,8 +22,17 @@ from ..core.matching import (
     mismatch_error,
 )
 from ..core.registry import GLOBAL
-from ..core.treedef import PyTreeDef, joined_mode
-from ..core.walk import Runner, map_leaves
+from ..core.treedef import (
+    PyTreeDef,
+    build_tree,
+    code_of,
+    is_compiled,
+    joined_mode,
+    map_columns,
+    map_leaves,
+    match_tree,
+    view_of_treedef,
+)
 from ..errors import StructureError
 
 
@@ -48,22 +55,26 @@ __all__ = [
 ]
 
 
-def _covering(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
+def _covering(prefix: PyTreeDef, full: PyTreeDef) -> list[int] | None:
     """Return for each leaf of a structure which leaf of a prefix covers it, or None."""
-    if not prefix._code:
-        return [0] * whole._count
-    if type(whole._runner) is Runner:  # none compiled, or torch traces: do not cache
-        return covering(prefix._code, whole._code)
-    return _known_covering(prefix, whole)
+    if prefix.is_leaf():
+        return [0] * full.num_leaves
+    if is_compiled(full):
+        return _cached_covering(prefix, full)
+    # It does not recur, or torch's compiler traces, which cannot see through a cache.
+    return covering(code_of(prefix), code_of(full))
 
 
 @functools.lru_cache(64)
-def _known_covering(prefix: PyTreeDef, whole: PyTreeDef) -> list[int] | None:
-    return covering(prefix._code, whole._code)
+def _cached_covering(prefix: PyTreeDef, full: PyTreeDef) -> list[int] | None:
+    return covering(code_of(prefix), code_of(full))
 
 
 def _repeated(
-    prefix: Any, full: Any, context: Context, name: str
+    prefix: Any,
+    full: Any,
+    context: Context,
+    name: str,
 ) -> tuple[list[Any], PyTreeDef]:
     """Return the repeated leaves of a prefix, and the treedef of the full tree.
 
@@ -71,16 +82,16 @@ def _repeated(
         StructureError: It is not a prefix; the message calls it by the name.
     """
     leaves, treedef = context.flatten(prefix)
-    _, whole = flatten_by(full, context.view, None)
-    covered = _covering(treedef, whole)
-    if covered is None:
+    _, full_treedef = flatten_by(full, context.view, None)
+    indices = _covering(treedef, full_treedef)
+    if indices is None:
         subject = f"{name} is not a prefix of "
         subject += "full_tree" if name == _PREFIX else "the tree it is broadcast over"
-        if _covering(whole, treedef) is not None:
+        if _covering(full_treedef, treedef) is not None:
             subject += " (but the reverse holds: swap the two arguments)"
-        found = differences(treedef._code, full, context.view)
-        raise mismatch_error(found, subject=subject)
-    return [leaves[index] for index in covered], whole
+        places = differences(code_of(treedef), full, context.view)
+        raise mismatch_error(places, subject=subject)
+    return [leaves[index] for index in indices], full_treedef
 
 
 _PREFIX: Final = "prefix_tree"
@@ -159,8 +170,8 @@ broadcast over, in 1 place:
     Modelled on `in_axes` in `jax.vmap`.
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    leaves, whole = _repeated(prefix_tree, full_tree, context, name)
-    return whole._runner.unflatten(whole, leaves)
+    leaves, treedef = _repeated(prefix_tree, full_tree, context, name)
+    return build_tree(treedef, leaves)
 
 
 def broadcast_leaves(
@@ -194,7 +205,8 @@ def broadcast_leaves(
         [0, 1, 1]
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
-    return _repeated(prefix_tree, full_tree, context, name)[0]
+    leaves, _ = _repeated(prefix_tree, full_tree, context, name)
+    return leaves
 
 
 # ------------------------------------------------------------- in both directions
@@ -215,7 +227,7 @@ def _flat(trees: tuple[Any, ...], context: Context) -> tuple[list[Flat], PyTreeD
         suffix = common.common_suffix(treedef)
         if suffix is None:
             raise mismatch_error(
-                code_differences(common._code, treedef._code, exact=False),
+                code_differences(code_of(common), code_of(treedef), exact=False),
                 subject=f"tree {index} has no common structure with those before it",
                 tree_index=index,
             )
@@ -223,11 +235,11 @@ def _flat(trees: tuple[Any, ...], context: Context) -> tuple[list[Flat], PyTreeD
     return flat, common
 
 
-def _spread(flat: Flat, whole: PyTreeDef) -> list[Any]:
+def _spread(flat: Flat, full: PyTreeDef) -> list[Any]:
     """Return the leaves of a tree, repeated for the leaves that they cover."""
     leaves, treedef = flat
-    covered: Any = _covering(treedef, whole)  # it is a prefix
-    return [leaves[index] for index in covered]
+    indices: Any = _covering(treedef, full)  # it is a prefix
+    return [leaves[index] for index in indices]
 
 
 def tree_broadcast_common(
@@ -271,10 +283,12 @@ def tree_broadcast_common(
 
 def common_trees(tree: Any, other: Any, context: Context) -> tuple[Any, Any]:
     """Return two trees, broadcast over each other, each with its own nodes."""
-    flat, common = _flat((tree, other), context)
-    whole: Any = flat[1][1].common_suffix(common)  # with the nodes of `other`
-    first, second = _spread(flat[0], common), _spread(flat[1], whole)
-    return common.unflatten(first), whole.unflatten(second)
+    (flat, other_flat), common = _flat((tree, other), context)
+    _, other_treedef = other_flat
+    other_common: Any = other_treedef.common_suffix(common)  # with the nodes of `other`
+    broadcast = build_tree(common, _spread(flat, common))
+    other_broadcast = build_tree(other_common, _spread(other_flat, other_common))
+    return broadcast, other_broadcast
 
 
 def common_columns(
@@ -319,7 +333,7 @@ def tree_broadcast_map(
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, common = common_columns((tree, *rest), context)
-    return common.unflatten(map_leaves(f, columns, common))
+    return map_columns(f, columns, common)
 
 
 def tree_broadcast_map_with_path(
@@ -357,7 +371,7 @@ def tree_broadcast_map_with_path(
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     columns, common = common_columns((tree, *rest), context)
     paths: list[Any] = common.paths()
-    return common.unflatten(map_leaves(f, [paths, *columns], common))
+    return map_columns(f, [paths, *columns], common)
 
 
 # ---------------------------------------------------------------------- reports
@@ -390,7 +404,7 @@ def prefix_errors(
     """
     context = context_of(is_leaf, none_is_leaf=none_is_leaf, namespace=namespace)
     _, treedef = context.flatten(prefix_tree)
-    return differences(treedef._code, full_tree, context.view)
+    return differences(code_of(treedef), full_tree, context.view)
 
 
 def equality_errors(
@@ -477,7 +491,7 @@ each outer leaf, in 2 places:
     """
     _check_inner("tree_transpose", outer_treedef, inner_treedef)
     parts = outer_treedef.flatten_up_to(tree)
-    context = stopping_context(outer_treedef._view(), is_leaf)
+    context = stopping_context(view_of_treedef(outer_treedef), is_leaf)
     paths = outer_treedef.paths()
     return _transposed(outer_treedef, inner_treedef, parts, paths, context)
 
@@ -489,13 +503,13 @@ def _check_inner(who: str, outer: Any, inner: Any) -> None:
         TreeDefError: The treedefs have different None modes or namespaces.
         TypeError: One is not a treedef; the inner one may be None.
     """
-    for treedef in (outer, inner):
-        if not isinstance(treedef, PyTreeDef) and (treedef is not inner or inner):
+    treedefs = [outer] if inner is None else [outer, inner]
+    for treedef in treedefs:
+        if not isinstance(treedef, PyTreeDef):
             raise TypeError(
                 f"{who} takes treedefs for the structures, got {typed_repr(treedef)}"
             )
-    if inner is not None:
-        joined_mode(who, (outer, inner))
+    joined_mode(who, tuple(treedefs))
 
 
 def _transposed(
@@ -511,34 +525,33 @@ def _transposed(
         StructureError: A part does not have the inner structure; or goes deeper than
             the first, if that gave it.
     """
-    found: list[Difference] = []
-    rows: list[list[Any]] = []
     if inner is None and not parts:
         raise StructureError(
             f"{short_repr(outer)} has no leaves, so the inner structure cannot be "
-            "taken "
-            "from the first one; pass it as a treedef"
+            "taken from the first one; pass it as a treedef"
         )
-    taken = context.flatten(parts[0])[1] if inner is None else inner
+    treedef = inner
+    if treedef is None:
+        _, treedef = context.flatten(parts[0])
+    places: list[Difference] = []
+    rows: list[list[Any]] = []
     for part, path in zip(parts, paths, strict=True):
-        row = taken._match(part)
+        row = match_tree(treedef, part)
+        part_places: list[Difference] = []
         if row is None:
-            wrong = differences(taken._code, part, context.view)
+            part_places = differences(code_of(treedef), part, context.view)
+            row = []
         elif inner is None and not context.view.leaf_types.issuperset(map(type, row)):
-            wrong = context.deeper(taken, part, _PASS_TREEDEF)
-        else:
-            wrong = []
-        found += [
-            Difference(path + d.path, d.expected, d.actual, d.hint) for d in wrong
-        ]
-        rows.append(row or [])
-    if found:
+            part_places = context.deeper(treedef, part, _PASS_TREEDEF)
+        places += [place._replace(path=path + place.path) for place in part_places]
+        rows.append(row)
+    if places:
         raise mismatch_error(
-            found,
+            places,
             subject="the tree does not have the inner structure at each outer leaf",
         )
-    columns = zip(*rows, strict=True) if rows else [()] * taken.num_leaves
-    return taken.unflatten([outer.unflatten(column) for column in columns])
+    columns = zip(*rows, strict=True) if rows else [()] * treedef.num_leaves
+    return treedef.unflatten([outer.unflatten(column) for column in columns])
 
 
 _PASS_TREEDEF: Final = (
@@ -671,15 +684,15 @@ def tree_unzip(
     if is_leaf is None:
         context = context.also_stopping(lambda x: type(x) is tuple and len(x) == n)
     leaves, treedef = context.flatten(tree)
-    found = [
+    places = [
         Difference(path, f"tuple of length {n}", f"leaf {short_repr(leaf)}")
         for path, leaf in zip(treedef.paths(), leaves, strict=True)
         if type(leaf) is not tuple or len(leaf) != n
     ]
-    if found:
-        raise mismatch_error(found, subject=f"the tree does not end in {n}-tuples")
+    if places:
+        raise mismatch_error(places, subject=f"the tree does not end in {n}-tuples")
     columns = zip(*leaves, strict=True) if leaves else [()] * n
-    return tuple(treedef.unflatten([*column]) for column in columns)
+    return tuple(treedef.unflatten(column) for column in columns)
 
 
 def tree_zip(
@@ -715,10 +728,9 @@ def tree_zip(
         >>> lw.tree.unzip(zipped, 2)
         ({'a': 1, 'b': [2]}, {'a': 'x', 'b': ['y']})
     """
-    given = [*trees]
-    if not given:
+    all_trees = tuple(trees)
+    if not all_trees:
         raise ValueError("expected at least one tree to be zipped")
     context = context_of(is_leaf, namespace=namespace)
-    first, *rest = given
-    columns, treedef = context.columns(first, tuple(rest), strict=True)
-    return treedef.unflatten([*zip(*columns, strict=True)])
+    columns, treedef = context.columns(all_trees[0], all_trees[1:], strict=True)
+    return treedef.unflatten(zip(*columns, strict=True))

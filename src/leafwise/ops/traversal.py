@@ -1,8 +1,6 @@
 """Traversals: the leaves of a tree folded into one value, and every node visited.
 
-Owns the reductions, whose leaves come from `map`; the visitor; and the walk over all
-nodes. Neither of the last two recurses. For the arguments that most functions share
-see `map`.
+For the arguments that most functions share see `map`.
 """
 
 from __future__ import annotations
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from .._records import MISSING, Missing
 from ..core.context import Context, context_of, flatten_by
 from ..core.keypath import ROOT, KeyPath
+from ..core.node import items_by_key, with_items
 from ..core.registry import GLOBAL
 from ..core.walk import Walk
 from ..errors import CycleError, StructureError
@@ -98,7 +97,10 @@ def tree_reduce(
 
 
 def _leaves(
-    tree: Any, is_leaf: IsLeaf, none_is_leaf: bool, namespace: str
+    tree: Any,
+    is_leaf: IsLeaf,
+    none_is_leaf: bool,
+    namespace: str,
 ) -> list[Any]:
     return context_of(is_leaf, False, none_is_leaf, namespace).leaves(tree)
 
@@ -469,14 +471,14 @@ class _Visit:
             return node
         if not any(result is DELETE for result in results):
             return rule.unflatten(aux, results)
-        if rule.is_mapping or rule.is_sequence:
-            entries = rule.entries(node)
+        if rule.item_key is not None:
+            items = items_by_key(rule, node)
             for key, result in zip(rule.keys(aux, len(children)), results, strict=True):
                 if result is DELETE:
-                    del entries[key.entry]
+                    del items[key.entry]
                 else:
-                    entries[key.entry] = result
-            return rule.remade(node, entries)
+                    items[key.entry] = result
+            return with_items(rule, node, items)
         path = self.steps.path()
         raise StructureError(
             f"a child of the {type(node).__name__} at {path.where()} cannot be "

@@ -13,18 +13,27 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Hashable,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+    Set,
+)
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._text import FAULTS, short_repr
-from ..core.context import Context
+from ..core.codec import form_of
+from ..core.context import Context, path_of
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import unlink
-from ..equality.arrays import Asked, as_numpy, is_array
-from ..equality.leaves import PLAIN
+from ..equality.arrays import Criteria, as_numpy, is_array
+from ..equality.leaves import DEFAULT_CRITERIA
 from ..errors import EditError
-from .select import Selector, children_of, read_selector
+from .select import Place, Selector, children_of, place_text, read_selector
 
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -86,6 +95,60 @@ def placed(
     return tables
 
 
+class Marks:
+    """What is said of a place in a tree, and of the places below it.
+
+    Attributes:
+        values: What is said of the place.
+        below: The marks of its children, by key.
+    """
+
+    __slots__ = ("below", "values")
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.below: dict[Any, Marks] = {}
+
+    def of_place(self, place: Place, cache: dict[int, Marks]) -> Marks:
+        """Return the marks of a place below, which are made if there are none.
+
+        Args:
+            place: The place.
+            cache: The marks of linked lists by `id`. Places share the lists of keys
+                that lead to them, so each key of a deep tree is followed once.
+        """
+        links: list[Any] = []
+        link = place.link
+        while link and id(link) not in cache:
+            links.append(link)
+            link = link[0]
+        marks = cache[id(link)] if link else self
+        for link in reversed(links):
+            key = path_of(((), link[1]))[0]
+            if key not in marks.below:
+                marks.below[key] = Marks()
+            marks = marks.below[key]
+            cache[id(link)] = marks
+        return marks
+
+
+def mark_places(said: Iterable[tuple[Any, Any]], tree: Any, context: Context) -> Marks:
+    """Return what is said of the places of a tree.
+
+    Args:
+        said: Selectors, each with what is said of the places that it picks.
+        tree: The tree.
+        context: What is a leaf.
+    """
+    root = Marks()
+    for what, value in said:
+        places = read_selector(what, context.view).targets(tree, context)
+        cache: dict[int, Marks] = {}
+        for place in places:
+            root.of_place(place, cache).values.append(value)
+    return root
+
+
 # ------------------------------------------------------------------- equal items
 
 
@@ -97,12 +160,12 @@ class Numbering:
 
     Args:
         context: What is a leaf.
-        asked: Whether types count, and whether NaN is the same as NaN.
+        criteria: Whether types count, and whether NaN is the same as NaN.
     """
 
-    def __init__(self, context: Context, asked: Asked = PLAIN) -> None:
+    def __init__(self, context: Context, criteria: Criteria = DEFAULT_CRITERIA) -> None:
         self.context = context
-        self.asked = asked
+        self.criteria = criteria
         self._numbers: dict[Hashable, int] = {}
 
     def of(self, value: Any) -> int:
@@ -145,16 +208,17 @@ class Numbering:
             if len(found) != 1:
                 has = f"{len(found)} values at" if found else "no"
                 raise EditError(
-                    f"the item at {where.where()} has {has} {key.text!r}, the key that "
-                    "pairs the items",
+                    f"the item at {place_text(where)} has {has} {key.text!r}, the key "
+                    "that pairs the items",
                     path=where,
                 )
             value = found[0].value
             first = known.setdefault(self.of(value), where)
             if first is not where:
                 raise EditError(
-                    f"the items at {first.where()} and {where.where()} have the same "
-                    f"{key.text!r}, {short_repr(value)}, the key that pairs the items",
+                    f"the items at {place_text(first)} and {place_text(where)} have "
+                    f"the same {key.text!r}, {short_repr(value)}, the key that pairs "
+                    "the items",
                     path=where,
                 )
         return [*known]
@@ -165,20 +229,35 @@ class Numbering:
         if cls is str or cls is int:
             return leaf  # type: ignore[no-any-return]  # it has a hash
         try:
-            if is_array(leaf):
-                array = as_numpy(leaf)
-                few = array.reshape(-1)[:: max(1, array.size // _MOST_ELEMENTS)]
-                form = array.shape, str(array.dtype), few.tobytes()
-                leaf = form if array.shape else array.item()
-            if leaf != leaf:
-                return (float, "nan") if self.asked.equal_nan else object()
-            key = (
-                frozenset(leaf) if cls is set else (bool, leaf) if cls is bool else leaf
-            )
+            key = _array_key(leaf) if is_array(leaf) else _hashable(leaf)
+            if key != key:
+                return (float, "nan") if self.criteria.equal_nan else object()
             hash(key)
         except FAULTS:  # of its class: it may have neither `==` nor a hash
             return object()
-        return (cls, key) if self.asked.typematch else key
+        if self.criteria.typematch or cls is bool:
+            return cls, key
+        return key  # type: ignore[no-any-return]  # it has a hash
+
+
+def _array_key(array: Any) -> Any:
+    """Return the value of an array without dimensions; of others, a sample."""
+    array = as_numpy(array)
+    if not array.shape:
+        return array.item()
+    step = max(1, array.size // _MOST_ELEMENTS)
+    sample = array.reshape(-1)[::step]
+    return array.shape, str(array.dtype), sample.tobytes()
+
+
+def _hashable(value: Any) -> Any:
+    """Return the content of a value without a hash, any other value itself."""
+    cls = type(value)
+    form = form_of(cls)
+    if cls.__hash__ is not None or form is None or form.content is None:
+        return value
+    content = form.content(value)
+    return frozenset(content) if isinstance(content, Set) else content
 
 
 _MOST_ELEMENTS: Final = 1_000

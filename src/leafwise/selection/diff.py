@@ -31,6 +31,7 @@ from .._records import MISSING, Frozen
 from .._text import (
     FAULTS,
     escape_controls,
+    nearest_names,
     other_type,
     safe_repr,
     safe_str,
@@ -40,22 +41,43 @@ from ..core.context import Context, context_of
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.registry import GLOBAL
+from ..core.register import ItemsRule
+from ..core.registry import GLOBAL, View
 from ..equality import arrays, exact
-from ..equality.arrays import Asked, Undecided, is_array
+from ..equality.arrays import Criteria, UndecidedError, is_array
 from ..equality.leaves import (
-    PLAIN,
-    Values,
-    alike,
+    DEFAULT_CRITERIA,
+    Comparison,
+    are_equal_scalars,
+    are_same,
     cannot_compare,
     contrast,
-    equal_at_sight,
     type_names,
 )
 from ..errors import EditError
+from ..ops.inspect import how_to_register
 from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
-from .edit import Delete, Edit, Insert, Move, Set, rebuild
-from .select import DEPTH_IN_DOUBT, check_cycles, keys_of, selector, static_names
+from .convert import Converter, Declared, text_of
+from .edit import (
+    Delete,
+    Edit,
+    Edited,
+    Insert,
+    Move,
+    Set,
+    entries_of,
+    item_key,
+    rebuild,
+)
+from .select import (
+    DEPTH_IN_DOUBT,
+    check_cycles,
+    few,
+    fields_of,
+    keys_of,
+    place_text,
+    selector,
+)
 
 
 Tree = TypeVar("Tree")
@@ -266,7 +288,7 @@ Detail: TypeAlias = ArrayDifference | TextDifference | SetDifference
 
 
 def difference(
-    before: Any, after: Any, asked: Asked = PLAIN, places: int = FEW
+    before: Any, after: Any, criteria: Criteria = DEFAULT_CRITERIA, places: int = FEW
 ) -> Detail | None:
     """Return how two values differ that are known to differ. Never raises.
 
@@ -274,7 +296,7 @@ def difference(
 
     Args:
         before, after: The values.
-        asked: What counts as different.
+        criteria: What counts as different.
         places: How many places of an array to tell.
 
     Returns:
@@ -282,7 +304,7 @@ def difference(
     """
     try:
         if is_array(before) and is_array(after):
-            return _of_arrays(before, after, asked, places)
+            return _of_arrays(before, after, criteria, places)
         for cls, what in ((str, "character"), (bytes, "byte")):
             if isinstance(before, cls) and isinstance(after, cls):
                 return _of_texts(before, after, what)
@@ -301,7 +323,9 @@ def difference(
     return None
 
 
-def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | None:
+def _of_arrays(
+    a: Any, b: Any, criteria: Criteria, places: int
+) -> ArrayDifference | None:
     forms = form_of(a), form_of(b)
     if forms[0].shape != forms[1].shape:
         return ArrayDifference(*forms)
@@ -313,8 +337,8 @@ def _of_arrays(a: Any, b: Any, asked: Asked, places: int) -> ArrayDifference | N
             arrays.is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)
         ):
             return unknown
-        differ = ~arrays.same_places(x, y, asked)
-        if not asked.tolerant and _is_rounded(x.dtype, y.dtype):
+        differ = ~arrays.same_places(x, y, criteria)
+        if not criteria.is_tolerant and _is_rounded(x.dtype, y.dtype):
             differ = (x.astype(object) != y.astype(object)).astype(bool)
     except FAULTS:  # they are of two sorts, or have no elements, as in a trace of jax
         return unknown
@@ -413,10 +437,10 @@ class Change(Frozen):
     Example:
         >>> import leafwise as lw
         >>> print(lw.tree_diff({"a": 1}, {"a": 2})[0])
-        ~ ['a']: 1 -> 2
+        ~ a: 1 -> 2
     """
 
-    __slots__ = ("_asked", "_other_path", "after", "before", "index", "kind", "path")
+    __slots__ = ("_criteria", "_other_path", "after", "before", "index", "kind", "path")
     __match_args__: ClassVar[
         tuple[
             Literal["kind"],
@@ -433,7 +457,7 @@ class Change(Frozen):
     after: Any
     index: int | None
     _other_path: KeyPath  # in the second tree
-    _asked: Asked
+    _criteria: Criteria
 
     def __init__(
         self,
@@ -443,11 +467,11 @@ class Change(Frozen):
         after: Any,
         index: int | None = None,
         _other_path: KeyPath = ROOT,
-        _asked: Asked = PLAIN,
+        _criteria: Criteria = DEFAULT_CRITERIA,
     ) -> None:
         self._set(kind, path, before, after, index)
         object.__setattr__(self, "_other_path", _other_path)
-        object.__setattr__(self, "_asked", _asked)
+        object.__setattr__(self, "_criteria", _criteria)
 
     def detail(self, places: int = FEW) -> Detail | None:
         """Return how the two values differ, for arrays, texts and sets.
@@ -469,7 +493,7 @@ class Change(Frozen):
         """
         if self.kind not in ("value", "aux"):
             return None
-        return difference(self.before, self.after, self._asked, places)
+        return difference(self.before, self.after, self._criteria, places)
 
     def __str__(self) -> str:
         return "\n".join(lines_of(self))
@@ -477,13 +501,13 @@ class Change(Frozen):
     def __eq__(self, other: object) -> bool:
         if type(other) is not Change:
             return NotImplemented
-        return alike(self._values(), other._values())
+        return are_same(self._values(), other._values())
 
     def __hash__(self) -> int:
         return hash((self.kind, self.path))
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Change, (*self._values(), self._other_path, self._asked)
+        return Change, (*self._values(), self._other_path, self._criteria)
 
 
 # ------------------------------------------------------------------- all of them
@@ -498,14 +522,14 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         >>> import leafwise as lw
         >>> diff = lw.tree_diff({"lr": 0.1, "sizes": [1]}, {"lr": 0.2, "sizes": [1, 2]})
         >>> print(diff)
-        ~ ['lr']: 0.1 -> 0.2
-        + ['sizes'][1]: 2
+        ~ lr: 0.1 -> 0.2
+        + sizes[1]: 2
         >>> diff.apply({"lr": 0.1, "sizes": [1]})
         {'lr': 0.2, 'sizes': [1, 2]}
     """
 
     _context: Context
-    _values: Values
+    _values: Comparison
 
     def __str__(self) -> str:
         return "\n".join(self.lines()) or "no differences"
@@ -549,7 +573,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         Example:
             >>> import leafwise as lw
             >>> lw.tree_diff({"a": 1}, {"a": 2}).show(color="never")
-            ~ ['a']: 1 -> 2
+            ~ a: 1 -> 2
         """
         lines = lines_of_all(self, most, paint=hooks.painter(color, file))
         print("\n".join(lines) or "no differences", file=file)
@@ -571,7 +595,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
                 change.before,
                 change.path[-1].idx if change.kind == "moved" else change.index,
                 change.path,
-                change._asked,
+                change._criteria,
             )
             for change in self
         ]
@@ -596,7 +620,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> diff.apply({"a": 1, "b": 9})
             Traceback (most recent call last):
             ...
-            leafwise.errors.EditError: expected 2 at ['b'], found 9
+            leafwise.errors.EditError: expected 2 at b, found 9
         """
         context = self._context
         namespace = context.view.mode.namespace
@@ -653,6 +677,8 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
     def to_json_patch(self, *, indent: int | None = None) -> str:
         r"""Return the changes as a JSON Patch (RFC 6902) that other programs can apply.
 
+        An object is written as the dict of its fields.
+
         Args:
             indent: As for `json.dumps`.
 
@@ -664,22 +690,33 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> lw.tree_diff({"a": [1]}, {"a": [1, 2]}).to_json_patch()
             '[{"op": "add", "path": "/a/1", "value": 2}]'
         """
-        made = operations(self)
+        made = operations(self, self._context.view)
         return json.dumps(made, indent=indent, allow_nan=False)
 
     @classmethod
     def from_json_patch(
-        cls, patch: str | bytes | Sequence[Mapping[str, Any]], tree: Any
+        cls,
+        patch: str | bytes | Sequence[Mapping[str, Any]],
+        tree: Any,
+        *,
+        namespace: str = GLOBAL,
     ) -> TreeDiff:
         """Return the changes that a JSON Patch (RFC 6902) makes to a tree.
+
+        A pointer leads through dicts, lists and the fields of objects. Values are cast
+        to the types that classes declare, and a dict becomes an object where one is
+        declared or replaced. Objects whose class validates are validated once.
 
         Args:
             patch: The patch as a string or as a list of operations.
             tree: The tree to which the patch applies.
+            namespace: Where classes are looked up before the global registry.
 
         Raises:
-            EditError: An operation is invalid or cannot be applied, or a `test` fails.
+            EditError: Operations are invalid or cannot be applied, or a `test` fails.
+                The message says so of each of them, with the keys that there are.
             ValueError: The string is not JSON.
+            Exception: What the validation of a class raises, with a note of the path.
 
         Example:
             >>> import leafwise as lw
@@ -687,16 +724,16 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> patch = '[{"op": "move", "from": "/a/0", "path": "/a/1"}]'
             >>> diff = lw.selection.TreeDiff.from_json_patch(patch, tree)
             >>> print(diff)
-            > ['a'][0] -> [1]: 1
+            > a[0] -> [1]: 1
             >>> diff.apply(tree)
             {'a': [2, 1]}
         """
-        context = context_of(none_is_leaf=True)
-        values = Values()
+        context = context_of(none_is_leaf=True, namespace=namespace)
+        values = Comparison()
         after = patched(
             tree, patch, context, lambda x, y: not differ(x, y, context, values)
         )
-        exact = Values(typematch=True)
+        exact = Comparison(typematch=True)
         return _diff_of(changes_between(tree, after, context, exact), context, exact)
 
 
@@ -791,22 +828,24 @@ def tree_diff(
         >>> a = {"optim": {"lr": 0.1}, "sizes": (1, 2), "old": None}
         >>> b = {"optim": {"lr": 0.1 + 1e-12, "wd": 0}, "sizes": (1, 3)}
         >>> print(lw.tree_diff(a, b, rtol=1e-6))
-        + ['optim']['wd']: 0
-        ~ ['sizes'][1]: 2 -> 3
-        - ['old']: None
+        + optim.wd: 0
+        ~ sizes[1]: 2 -> 3
+        - old: None
         >>> print(lw.tree_diff(["a", "b", "c"], ["new", "c", "b"]))
         ~ [0]: 'a' -> 'new'
         > [1] -> [2]: 'b'
     """
     context = context_of(is_leaf, namespace=namespace)
-    values = Values(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    values = Comparison(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
     found = changes_between(a, b, context, values, ignore, lists)
     # a tree to which it is applied matches where it has the NaN that was found
-    matching = Values(typematch=typematch, rtol=rtol, atol=atol)
+    matching = Comparison(typematch=typematch, rtol=rtol, atol=atol)
     return _diff_of(found, context, matching)
 
 
-def _diff_of(changes: Iterable[Change], context: Context, values: Values) -> TreeDiff:
+def _diff_of(
+    changes: Iterable[Change], context: Context, values: Comparison
+) -> TreeDiff:
     """Return changes as a `TreeDiff` that knows what is a leaf, and what is equal."""
     diff = TreeDiff(changes)
     diff._context, diff._values = context, values
@@ -817,7 +856,7 @@ def changes_between(
     a: Any,
     b: Any,
     context: Context,
-    values: Values,
+    values: Comparison,
     ignore: Any = None,
     lists: str | Mapping[Any, str] = "align",
 ) -> list[Change]:
@@ -848,7 +887,7 @@ def changes_between(
     return [*compared.walk((), a, b)]
 
 
-def differ(a: Any, b: Any, context: Context, values: Values) -> bool:
+def differ(a: Any, b: Any, context: Context, values: Comparison) -> bool:
     """Return whether two trees differ; stops at the first difference.
 
     Args:
@@ -872,13 +911,13 @@ class _Comparing:
             tree.
     """
 
-    def __init__(self, context: Context, values: Values, *, aligns: bool) -> None:
+    def __init__(self, context: Context, values: Comparison, *, aligns: bool) -> None:
         self.context = context
         self.values = values
         self.aligns = aligns
         self.ignored: Sequence[Mapping[KeyPath, Any]] = ()
         self.keys: Sequence[Mapping[KeyPath, Any]] = ()
-        self.numbering = Numbering(context, values.asked)
+        self.numbering = Numbering(context, values.criteria)
 
     def paths(self, link: Any) -> tuple[KeyPath, KeyPath]:
         """Return the path of a place in the first tree and in the second."""
@@ -891,7 +930,7 @@ class _Comparing:
 
     def same_at_sight(self, a: Any, b: Any) -> bool:
         """Return whether two values are the same, as far as that is seen at once."""
-        return (a is b and self.values.equal_nan) or equal_at_sight(a, b)
+        return (a is b and self.values.equal_nan) or are_equal_scalars(a, b)
 
     def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes below a place.
@@ -911,13 +950,13 @@ class _Comparing:
             if not kind and not self.same_at_sight(one, two):
                 try:
                     kind, rows = self.compare(one, two, link)
-                except Undecided as why:
+                except UndecidedError as why:
                     error = cannot_compare(self.paths(link)[0], one, two, why)
                     raise error from why.__cause__
             if kind:
                 path, other_path = self.paths(link)
-                asked = self.values.asked_of(one, two)
-                yield Change(kind, path, one, two, index, other_path, asked)
+                criteria = self.values.criteria_for(one, two)
+                yield Change(kind, path, one, two, index, other_path, criteria)
             stack += [((link, row[0]), depth + 1, *row[1:]) for row in reversed(rows)]
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Rows]:
@@ -927,10 +966,12 @@ class _Comparing:
             return ("" if self.values.same(a, b) else "value"), ()
         if rule is not other or rule is None:
             return "type", ()
-        if not (rule.is_mapping or rule.is_sequence):
+        if rule.item_key is None:
             return self.nodes(a, b, rule)
         rests = rule.rest(a), rule.rest(b)
-        if rests[0] is not rests[1] and not rule.same_rest(*rests):
+        # What is in containers of other libraries beside their items does not count.
+        counts = rests[0] is not rests[1] and not isinstance(rule, ItemsRule)
+        if counts and not exact.same(*rests):
             return "aux", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule)
@@ -946,12 +987,11 @@ class _Comparing:
         keys = tuple(mine), tuple(others)
         if mine.keys() == others.keys():
             is_same = keys[0] == keys[1] and {str}.issuperset(map(type, keys[0]))
-            is_same = is_same or rule.same_aux(rule.flatten(a)[1], rule.flatten(b)[1])
+            is_same = is_same or rule.same(rule.flatten(a)[1], rule.flatten(b)[1])
         else:
             kept = [key for key in mine if key in others]
             is_same = kept == [key for key in others if key in mine] or all(
-                exact.same(rule.order_keys(some), rule.order_keys(some[::-1]))
-                for some in keys
+                exact.same(rule.order(some), rule.order(some[::-1])) for some in keys
             )
         if not is_same:
             return "aux", ()
@@ -961,7 +1001,7 @@ class _Comparing:
             y = others.get(key, _NOTHING)
             if y is _NOTHING:
                 rows.append((DictKey(key), x, MISSING, "removed", index))
-            elif (x is not y or not skips) and not equal_at_sight(x, y):
+            elif (x is not y or not skips) and not are_equal_scalars(x, y):
                 rows.append((DictKey(key), x, y, "", None))
         rows += [
             (DictKey(key), MISSING, y, "added", index)
@@ -1040,16 +1080,17 @@ class _Comparing:
             return ("type" if isinstance(a, tuple) else "aux"), ()
         pairs = zip(keys, mine, others, strict=True)
         rows = [(*row, "", None) for row in pairs if not self.same_at_sight(*row[1:])]
-        if rule.same_aux(aux, other_aux):
+        if rule.same(aux, other_aux):
             return "", rows
-        names = static_names(a, rule)
-        if not names or names != static_names(b, rule):
+        names = rule.attributes.static_names(a)
+        if not names or names != rule.attributes.static_names(b):
             return "aux", ()
         statics = [(name, getattr(a, name), getattr(b, name)) for name in names]
         changes = [
             (GetAttrKey(name), x, y, "aux", None)
             for name, x, y in statics
-            if x is not y and not (type(x) is type(y) and alike(x, y, typematch=True))
+            if x is not y
+            and not (type(x) is type(y) and are_same(x, y, typematch=True))
         ]
         # without changes, the kinds differ, or something inside static values
         return ("", rows + changes) if changes else ("aux", ())
@@ -1147,7 +1188,7 @@ def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:
         paint: Adds colours.
     """
     sign, found = SIGNS[change.kind], told(change)
-    where = paint(escape_controls(change.path.where()), "path")
+    where = paint(place_text(change.path), "path")
     if change.kind == "moved":
         where += f" -> {paint(f'[{change.index}]', 'path')}"
     (_, old, new), *rows = found.rows
@@ -1315,10 +1356,10 @@ def _tell_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
     return Told(rows, note, found.differing - len(found.places))
 
 
-# ------------------------------------------------------------- JSON Patch: writing
+# ------------------------------------------------------------------------- JSON Patch
 
 
-def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
+def operations(changes: Iterable[Change], view: View) -> list[dict[str, Any]]:
     """Return changes as operations, in an order in which they can be made.
 
     Operations that do not depend on list positions come first, then lists from the
@@ -1328,62 +1369,83 @@ def operations(changes: Iterable[Change]) -> list[dict[str, Any]]:
     Raises:
         EditError: JSON has no such key or value.
     """
-    made: list[tuple[Any, ...]] = []
+    steps: list[tuple[Any, str, KeyPath, Any]] = []
     lists: dict[KeyPath, int] = {}
     for change in changes:
-        kind, path = change.kind, change.path
+        path = change.path
         if change.index is None or type(path[-1]) is not SequenceKey:
-            word = {"added": "add", "removed": "remove"}.get(kind, "replace")
-            made.append(((0,), word, path, change.after))
+            word = {"added": "add", "removed": "remove"}.get(change.kind, "replace")
+            steps.append(((0,), word, path, change.after))
             continue
-        order = 1, -len(path), lists.setdefault(path.parent, len(lists))
-        if kind != "added":
-            made.append(((*order, 0, -path[-1].idx), "remove", path, MISSING))
-        if kind != "removed":
-            place = path_below(path.parent, SequenceKey(change.index))
-            made.append(((*order, 1, change.index), "add", place, change.after))
-    is_leaf = lambda node: type(node) not in (dict, list) or not node  # noqa: E731
-    context = context_of(is_leaf, none_is_leaf=True)
-    found: list[dict[str, Any]] = []
-    for _, word, path, value in sorted(made, key=itemgetter(0)):
-        found.append({"op": word, "path": _pointer(path)})
-        if value is MISSING:
-            continue
-        leaves, treedef = context.flatten(value)
-        for below, leaf in zip(treedef.paths(), leaves, strict=True):
-            where = KeyPath(path + below)
-            _pointer(where)
-            is_finite = type(leaf) is not float or math.isfinite(leaf)
-            if type(leaf) not in _JSON_TYPES or not is_finite:
-                text = f"{short_repr(leaf)} ({type(leaf).__name__}) at {where.where()}"
-                raise EditError(f"JSON cannot hold {text}", path=where)
-        found[-1]["value"] = value
-    return found
-
-
-_JSON_TYPES: Final = frozenset({str, int, float, bool, type(None), dict, list})
+        order = (1, -len(path), lists.setdefault(path.parent, len(lists)))
+        if change.kind != "added":
+            steps.append(((*order, 0, -path[-1].idx), "remove", path, MISSING))
+        if change.kind != "removed":
+            target = path_below(path.parent, SequenceKey(change.index))
+            steps.append(((*order, 1, change.index), "add", target, change.after))
+    listed = []
+    for _, word, path, value in sorted(steps, key=itemgetter(0)):
+        operation = {"op": word, "path": _pointer(path)}
+        if value is not MISSING:
+            operation["value"] = _json_value(value, path, view)
+        listed.append(operation)
+    return listed
 
 
 def _pointer(path: KeyPath) -> str:
-    """Return a path as a JSON Pointer.
+    """Return the JSON Pointer of a path.
 
     Raises:
-        EditError: It has a key that JSON has not.
+        EditError: JSON cannot hold one of the keys.
     """
-    parts = [""]
+    pointer = ""
     for depth, key in enumerate(path):
-        if type(key) is SequenceKey:
-            parts.append(str(key.idx))
-        elif type(key) is DictKey and type(key.key) is str:
-            parts.append(key.key.replace("~", "~0").replace("/", "~1"))
-        else:
-            what, place = short_repr(getattr(key, "entry", key)), path[: depth + 1]
-            text = f"JSON cannot hold the key {what} at {place.where()}"
-            raise EditError(text, path=place)
-    return "/".join(parts)
+        entry = getattr(key, "entry", key)
+        is_name = type(key) in (DictKey, GetAttrKey) and type(entry) is str
+        if not is_name and type(key) is not SequenceKey:
+            place = path[: depth + 1]
+            text = f"JSON cannot hold the key {short_repr(entry)} at"
+            raise EditError(f"{text} {place_text(place)}", path=place)
+        token = str(entry).replace("~", "~0").replace("/", "~1")
+        pointer += f"/{token}"
+    return pointer
 
 
-# ------------------------------------------------------------------------ applying
+def _json_value(value: Any, path: KeyPath, view: View) -> Any:
+    """Return a value as JSON has it; an object is the dict of its fields.
+
+    Raises:
+        EditError: It has none.
+    """
+    cls = type(value)
+    if cls in (str, bool, int, type(None)) or (cls is float and math.isfinite(value)):
+        return value
+    key_class, members = _members(value, view)
+    if cls is not list and cls is not dict and key_class is not GetAttrKey:
+        text = f"JSON cannot hold {short_repr(value)} ({cls.__name__}) at"
+        raise EditError(f"{text} {place_text(path)}", path=path)
+    table = {}
+    for key, item in members.items():
+        place = path_below(path, key)
+        _pointer(place)  # refuses a key that is no string
+        table[key.entry] = _json_value(item, place, view)
+    return list(table.values()) if cls is list else table
+
+
+def _members(node: Any, view: View) -> tuple[Any, dict[Any, Any]]:
+    """Return the class of a node's keys, and its items or fields by key.
+
+    A leaf has none, and the class is None.
+    """
+    rule = view.resolve(type(node))
+    if rule is None:
+        return None, {}
+    key_class = item_key(node, rule)
+    if key_class is not None:
+        items = entries_of(node, rule)
+        return key_class, {key_class(key): item for key, item in items.items()}
+    fields = fields_of(node, rule)
+    return (GetAttrKey if fields else None), fields
 
 
 def patched(
@@ -1398,103 +1460,188 @@ def patched(
         same: Says whether two values are the same, for `test`.
 
     Raises:
-        EditError: An operation is not one, or cannot be made.
+        EditError: The patch is no list, or some operations cannot be made. The message
+            has each of them; the other operations are tried as if these were not there.
+        Exception: What the validation of a class raises, with a note of the path.
     """
-    listed = json.loads(patch) if isinstance(patch, str | bytes) else patch
-    if not isinstance(listed, Sequence):
-        raise EditError(
-            f"a JSON Patch is a list of operations, got {short_repr(listed)}"
-        )
-    for number, operation in enumerate(listed):
+    operations = json.loads(patch) if isinstance(patch, str | bytes) else patch
+    if not isinstance(operations, Sequence):
+        text = short_repr(operations)
+        raise EditError(f"a JSON Patch is a list of operations, got {text}")
+    patching = _Patching(context, same)
+    errors: list[EditError] = []
+    lines: list[str] = []
+    for number, operation in enumerate(operations):
         try:
-            tree = _applied(tree, operation, context, same)
+            tree = patching.apply(tree, operation)
         except EditError as error:
-            raise EditError(f"operation {number}: {error}", path=error.path) from None
+            errors.append(error)
+            lines.append(f"operation {number}: {error}")
+    if len(errors) > 1:
+        count = f"{len(errors)} of {len(operations)} operations cannot be made"
+        lines.insert(0, count)
+    if errors:
+        raise EditError("\n  ".join(lines), path=errors[0].path)
+    patching.record.validate()
     return tree
 
 
-def _applied(
-    tree: Any, operation: Any, context: Context, same: Callable[[Any, Any], bool]
-) -> Any:
-    """Return a tree after one operation."""
-    if not isinstance(operation, dict):
-        raise EditError(f"it is not an object: {short_repr(operation)}")
-    word, pointer = operation.get("op"), operation.get("path")
-    value = copy.deepcopy(operation.get("value", MISSING))
-    if word in ("add", "replace", "test") and value is MISSING:
-        raise EditError("it has no 'value'")
-    if word not in ("add", "copy", "move", "remove", "replace", "test"):
-        raise EditError(f"unknown operation {short_repr(word)}")
-    if word == "add":
-        return _added(tree, pointer, value, context)
-    source = operation.get("from") if word in ("copy", "move") else pointer
-    path, found = _read(tree, source, context)
-    if found is MISSING:
-        raise EditError(f"no value at {path.where()}", path=path)
-    if word == "replace":
-        return rebuild(tree, [(path, Set(value))], context)
-    if word == "test":
-        if same(found, value):
-            return tree
-        raise mismatch(path, value, found)
-    if word == "copy":
-        return _added(tree, pointer, copy.deepcopy(found), context)
-    if not path:
-        raise EditError("the root cannot be removed", path=path)
-    if word == "move" and str(pointer).startswith(f"{source}/"):
-        raise EditError(f"{source!r} cannot be moved into itself")
-    is_item = type(path[-1]) is SequenceKey
-    rest = rebuild(tree, [(path, Move(None) if is_item else Delete())], context)
-    return rest if word == "remove" else _added(rest, pointer, found, context)
+class _Target(NamedTuple):
+    """Where a JSON Pointer leads.
+
+    Attributes:
+        path: The path.
+        value: What is there, MISSING where something can be added.
+        siblings: The items or fields of the node above it, by key.
+        parent: The node above it.
+    """
+
+    path: KeyPath
+    value: Any
+    siblings: Mapping[Any, Any]
+    parent: Any
+
+    def missing(self) -> EditError:
+        """Return the error for a place where nothing is, with the keys that exist."""
+        path = self.path
+        names = [safe_str(key.entry) for key in self.siblings]
+        has = "is empty"
+        if names and type(path[-1]) is SequenceKey:
+            has = f"has {counted(len(names), 'item')}"
+        elif names:
+            has = f"has {few(nearest_names(safe_str(path[-1].entry), names))}"
+        where = f"the {type(self.parent).__name__} at {place_text(path.parent)}"
+        return EditError(f"no value at {place_text(path)}; {where} {has}", path=path)
 
 
-def _added(tree: Any, pointer: Any, value: Any, context: Context) -> Any:
-    """Return a tree with a value added, or set where something is in a mapping."""
-    path, old = _read(tree, pointer, context)
-    edit: Edit = Insert(value) if old is MISSING else Set(value)
-    if path and type(path[-1]) is SequenceKey:
-        edit = Insert(value, path[-1].idx)
-    return rebuild(tree, [(path, edit)], context)
+class _Patching:
+    """The operations of one patch; see `patched`."""
+
+    def __init__(self, context: Context, same: Callable[[Any, Any], bool]) -> None:
+        self.context = context
+        self.same = same
+        self.converter = Converter(context.view)
+        self.record = Edited()
+
+    def apply(self, tree: Any, operation: Any) -> Any:
+        """Return a tree after one operation.
+
+        Raises:
+            EditError: It is no operation, or cannot be made.
+        """
+        if not isinstance(operation, Mapping):
+            raise EditError(f"it is not an object: {short_repr(operation)}")
+        word = operation.get("op")
+        pointer = operation.get("path")
+        value = copy.deepcopy(operation.get("value", MISSING))
+        if word not in ("add", "copy", "move", "remove", "replace", "test"):
+            raise EditError(f"unknown operation {short_repr(word)}")
+        if word in ("add", "replace", "test") and value is MISSING:
+            raise EditError("it has no 'value'")
+        if word == "add":
+            return self.add(tree, pointer, value)
+        start = operation.get("from") if word in ("copy", "move") else pointer
+        source = self.find(tree, start)
+        if source.value is MISSING:
+            raise source.missing()
+        if word == "copy":
+            return self.add(tree, pointer, copy.deepcopy(source.value))
+        if word == "test":
+            if self.same(source.value, self.typed(tree, source, value)):
+                return tree
+            raise mismatch(source.path, value, source.value)
+        if word == "replace":
+            return self.edit(tree, source.path, Set(self.typed(tree, source, value)))
+        if not source.path:
+            raise EditError("the root cannot be removed", path=source.path)
+        if word == "move" and str(pointer).startswith(f"{start}/"):
+            raise EditError(f"{start!r} cannot be moved into itself")
+        is_item = type(source.path[-1]) is SequenceKey
+        without = self.edit(tree, source.path, Move(None) if is_item else Delete())
+        return without if word == "remove" else self.add(without, pointer, source.value)
+
+    def edit(self, tree: Any, path: KeyPath, change: Edit) -> Any:
+        """Return a tree after one edit."""
+        return rebuild(tree, [(path, change)], self.context, self.record)
+
+    def add(self, tree: Any, pointer: Any, value: Any) -> Any:
+        """Return a tree with a value added, or set where something has a name."""
+        target = self.find(tree, pointer)
+        path = target.path
+        value = self.typed(tree, target, value)
+        key = path[-1] if path else None
+        if type(key) is SequenceKey:
+            return self.edit(tree, path, Insert(value, key.idx))
+        if target.value is not MISSING:
+            return self.edit(tree, path, Set(value))
+        try:
+            return self.edit(tree, path, Insert(value))
+        except EditError:
+            if type(key) is DictKey:
+                raise
+            raise target.missing() from None
+
+    def typed(self, tree: Any, target: _Target, value: Any) -> Any:
+        """Return a value of JSON as the declared type, or the class there, asks."""
+        declared = self.converter.declared_at(tree, target.path)
+        cls = type(target.value)
+        is_record = isinstance(value, dict) and self.converter.is_record(cls)
+        if declared.type is MISSING and is_record:
+            declared = Declared(cls)
+        if hasattr(target.value, "dtype"):
+            declared = declared._replace(converts=True)  # arrays take what they like
+        return self.converter.convert_at(target, value, text_of(value), declared)
+
+    def find(self, tree: Any, pointer: Any) -> _Target:
+        """Return where a JSON Pointer leads.
+
+        Raises:
+            EditError: It is not a pointer, or leads nowhere.
+        """
+        if type(pointer) is not str or not re.fullmatch("(/([^~/]|~[01])*)*", pointer):
+            raise EditError(f"not a JSON Pointer: {short_repr(pointer)}")
+        target = _Target(KeyPath(), tree, {}, None)
+        for part in pointer.split("/")[1:]:
+            if target.value is MISSING:
+                raise target.missing()
+            key_class, members = _members(target.value, self.context.view)
+            token = part.replace("~1", "/").replace("~0", "~")
+            if key_class is None:
+                raise _no_members(target, token)
+            is_item = key_class is SequenceKey
+            key = _position(target, members, token) if is_item else key_class(token)
+            path = path_below(target.path, key)
+            target = _Target(path, members.get(key, MISSING), members, target.value)
+        return target
+
+
+def _position(target: _Target, items: Mapping[Any, Any], token: str) -> SequenceKey:
+    """Return the position that a part of a pointer stands for in a list.
+
+    Raises:
+        EditError: There can be no such position.
+    """
+    where = place_text(target.path)
+    if token != "-" and not re.fullmatch("0|[1-9][0-9]*", token):
+        raise EditError(f"{token!r} is not a position, at {where}", path=target.path)
+    position = len(items) if token == "-" else int(token)
+    if position > len(items):
+        text = f"position {token} is beyond the end of the list at {where}"
+        text += f", which has {counted(len(items), 'item')}"
+        raise EditError(text, path=target.path)
+    return SequenceKey(position)
+
+
+def _no_members(target: _Target, token: str) -> EditError:
+    """Return the error for a pointer that goes on below a leaf."""
+    node = target.value
+    text = f"{short_repr(token)} goes into {short_repr(node)} ({type(node).__name__}),"
+    text += f" which has no members, at {place_text(target.path)}"
+    hint = how_to_register(type(node))
+    return EditError(text + (hint and f"; {hint}"), path=target.path)
 
 
 def mismatch(path: KeyPath, wanted: Any, found: Any) -> EditError:
     """Return the error about a value that is not there, but another one."""
-    text = f"expected {short_repr(wanted)} at {path.where()}, found {short_repr(found)}"
-    return EditError(text, path=path)
-
-
-def _read(tree: Any, pointer: Any, context: Context) -> tuple[KeyPath, Any]:
-    """Return the path of a JSON Pointer in a tree, and the value there.
-
-    The value is MISSING where nothing is, and something can be added.
-
-    Raises:
-        EditError: It is not a pointer, or leads nowhere.
-    """
-    if type(pointer) is not str or not re.fullmatch("(/([^~/]|~[01])*)*", pointer):
-        raise EditError(f"not a JSON Pointer: {short_repr(pointer)}")
-    path, node = KeyPath(), tree
-    for part in pointer.split("/")[1:]:
-        where, token = path.where(), part.replace("~1", "/").replace("~0", "~")
-        if node is MISSING:
-            raise EditError(f"no value at {where}", path=path)
-        rule = context.rule_of(node, path)
-        if rule is None or not (rule.is_mapping or rule.is_sequence):
-            raise EditError(
-                f"{short_repr(token)} goes into {short_repr(node)} "
-                f"({type(node).__name__}), which has "
-                f"no members, at {where}",
-                path=path,
-            )
-        entries = rule.entries(node)
-        key: Any = DictKey(token)
-        if rule.is_sequence:
-            if token != "-" and not re.fullmatch("0|[1-9][0-9]*", token):
-                raise EditError(f"{token!r} is not a position, at {where}", path=path)
-            key = SequenceKey(len(entries) if token == "-" else int(token))
-            if key.idx > len(entries):
-                text = f"position {token} is beyond the end of the list at {where}"
-                raise EditError(text, path=path)
-        path = path_below(path, key)
-        node = entries.get(key.entry, MISSING)
-    return path, node
+    texts = f"expected {short_repr(wanted)} at {place_text(path)}"
+    return EditError(f"{texts}, found {short_repr(found)}", path=path)

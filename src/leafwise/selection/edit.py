@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar, overload
 
 from .._hooks import Displayable
 from .._records import MISSING
+from ..core.builtins import ContainerRule
 from ..core.context import Context, context_of, path_of, plain_context
 from ..core.keypath import KeyPath, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Rule, Shaped
+from ..core.node import Rule, Shaped, items_by_key, with_items
 from ..core.registry import GLOBAL, lookup
 from ..errors import EditError, PathError
 from ..fields import Kind, Marked
@@ -43,6 +44,7 @@ from .select import (
     is_function,
     is_number,
     no_match,
+    place_text,
     read_selector,
     unique,
 )
@@ -147,8 +149,8 @@ class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
             Exception: What the validation of a class raises, with a note of the path.
         """
         for place, rule, changed in self.values():
-            validate_edit: Any = rule.validate_edit
-            call_at(validate_edit, (place.value, changed), place)
+            validate: Any = rule.attributes.validate
+            call_at(validate, (place.value, changed), place)
 
 
 def edited(tree: Tree, edits: Edits, context: Context) -> Tree:
@@ -232,7 +234,7 @@ def rebuild(
         for key in keys:
             below = step.below.get(key)
             if below is None:
-                node, reads = step.node, step.rule.reads_items
+                node, reads = step.node, isinstance(step.rule, ContainerRule)
                 child = node[key.entry] if reads else read(key, node, context.view)
                 rule = rules.get(type(child)) or resolve(type(child))
                 below = _Step((step.link, key), child, rule, step, {}, [])
@@ -251,8 +253,8 @@ def rebuild(
                 added = [type(x) is Insert or is_placed(x) for x in some]
                 if added.count(False) > 1:  # of what is there
                     path = path_below(step.path, key)
-                    both = f"both {path.where()} and something inside it"
-                    what = both if key in below else f"{path.where()} twice"
+                    both = f"both {place_text(path)} and something inside it"
+                    what = both if key in below else f"{place_text(path)} twice"
                     raise EditError(f"cannot edit {what}", path=path)
         made = node.copy() if type(node) in (dict, list) else None
         for key, edit in flat:
@@ -260,7 +262,7 @@ def rebuild(
                 made = call_at(changed_node, (link, node, rule, flat), step)
                 break
             made[key.entry] = edit.value
-        if record is not None and rule.validate_edit is not None:
+        if record is not None and rule.attributes.validate is not None:
             record.add(link, node, made, rule, flat)
         if above is not None:
             above.edits.append((link[1], Set(made)))
@@ -270,7 +272,7 @@ def rebuild(
 def _refusal(link: Any, text: str) -> EditError:
     """Return an error about a node; `{where}` in the text is replaced by its place."""
     path = path_of(link)
-    return EditError(text.replace("{where}", path.where()), path=path)
+    return EditError(text.replace("{where}", place_text(path)), path=path)
 
 
 # ------------------------------------------------------------------------ one node
@@ -392,14 +394,21 @@ def _changed_object(
     children, aux = rule.flatten(node)
     children = [*children]
     places = {key: n for n, key in enumerate(rule.keys(aux, len(children)))}
+    static_names = () if has_kinds(node) else rule.attributes.static_names(node)
+    statics: dict[str, Any] = {}
     rest: list[tuple[Any, Edit]] = []
     for key, edit in edits:
         if type(edit) is Set and key in places:
             children[places[key]] = edit.value
+        elif type(edit) is Set and key.entry in static_names:
+            statics[key.name] = edit.value
         else:
             rest.append((key, edit))
+    if statics and rule.attributes.with_static is not None:
+        aux = rule.attributes.with_static(aux, statics)
     made = rule.unflatten(aux, children)
-    extras = None if rule.extras is None else rule.extras(made)
+    extras_of = rule.attributes.extras
+    extras = None if extras_of is None else extras_of(made)
     refusal = (
         f"the {type(node).__name__} at {{where}} has a fixed number of children: they "
         "can "
@@ -431,8 +440,6 @@ def _changed_object(
             drop(store, old)
             if type(edit) is Rename:
                 put(store, new, value)
-        elif type(edit) is Set and not is_item and not has_kinds(node):
-            object.__setattr__(made, old, edit.value)  # a static field
         else:
             put(store, new, edit.value)
     return made
@@ -444,7 +451,7 @@ _ITEMS: Any = (getitem, setitem, delitem)
 
 def _exists(link: Any, key: Any) -> EditError:
     there = path_below(path_of(link), key)
-    return EditError(f"{there.where()} already exists", path=there)
+    return EditError(f"{place_text(there)} already exists", path=there)
 
 
 # ---------------------------------------------------- nodes taken apart and remade
@@ -464,8 +471,8 @@ def item_key(node: Any, rule: Rule) -> type | None:
 
 def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
     """Return the items of a mapping or sequence by key or position, as it has them."""
-    if rule.is_mapping or rule.is_sequence:
-        return rule.entries(node)
+    if rule.item_key is not None:
+        return items_by_key(rule, node)
     return dict(node) if isinstance(node, Mapping) else dict(enumerate(node))
 
 
@@ -494,8 +501,8 @@ def remade(
     has_keys = not is_table or all(map(is_, entries, old))
     if len(old) == len(entries) and has_values and has_keys:
         return node
-    if rule.is_mapping or rule.is_sequence:
-        return rule.remade(node, entries)
+    if rule.item_key is not None:
+        return with_items(rule, node, entries)
     made, data = copy.copy(node), set()
     for other in others:
         known, is_ours = lookup(type(other)), has_kinds(other)
@@ -638,7 +645,7 @@ class Selection(Displayable, Generic[Tree, Value]):
         """
         places = self.places()
         if len(places) != 1:
-            shown = few([place.path.where() for place in places])
+            shown = few([place_text(place.path) for place in places])
             found = f"{len(places)}: {shown}" if places else "none"
             raise PathError(f"expected one match, found {found}")
         return places[0].value  # type: ignore[no-any-return]
@@ -799,7 +806,7 @@ def insertions(
     edits: list[tuple[KeyPath, Edit]] = []
     for holder in holders:
         node, path, key = holder.value, holder.path, step.key
-        rule, where = context.rule_of(node), path.where()
+        rule, where = context.rule_of(node), place_text(path)
         cls: Any = GetAttrKey if rule is None else item_key(node, rule) or GetAttrKey
         if type(key) is str and (cls is not SequenceKey or is_number(key)):
             entry: Any = int(key) if cls is SequenceKey else key
@@ -817,8 +824,8 @@ def insertions(
             place = size if key is END else key.idx + size * (key.idx < 0)
             if not 0 <= place <= size:
                 raise EditError(
-                    f"cannot insert at position {key.idx}: {where} has {size} "
-                    f"item{'s' * (size != 1)}",
+                    f"cannot insert at position {key.idx}: the {type(node).__name__} "
+                    f"at {where} has {size} item{'s' * (size != 1)}",
                     path=path,
                 )
             key = SequenceKey(place)
@@ -856,8 +863,8 @@ def at(
         >>> lw.at(model)["layers[-1].bais"].get()
         Traceback (most recent call last):
         ...
-        leafwise.errors.PathError: no match for 'layers[-1].bais': the dict at \
-['layers'][1] has ['bias'], ['w']
+        leafwise.errors.PathError: no match for 'layers[-1].bais': did you mean \
+layers[-1].bias? the dict at layers[1] has bias, w
 
     Modelled on `sepes.at` and `penzai.select`.
     """
@@ -1033,7 +1040,7 @@ def tree_at(
     for one in pointed if several else [pointed]:
         found = known.get(id(one), [])
         if len(found) != 1:
-            places = ", ".join(path.where() for path in found[:3])
+            places = ", ".join(place_text(path) for path in found[:3])
             wrong = f"occurs several times: {places}" if found else "is not in the tree"
             raise EditError(f"where returned a {type(one).__name__} that {wrong}")
         chosen.append(found[0])

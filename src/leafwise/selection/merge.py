@@ -1,40 +1,41 @@
 """Merge trees: node by node, by a rule for each place.
 
-Mappings are merged key by key, other nodes of one type child by child. Nodes are
-rebuilt by `edit.rebuild`.
-
-The walk is a generator that yields the walk of a child and receives its result
-(`run`): it reads like a recursive function, and trees may be of any depth.
+What two trees have at a place is a case for one of four functions: leaves, mappings,
+sequences or objects. Nodes are opened from the top down, which pairs their children,
+and finished from the bottom up, when these are merged (`_build`), at any depth.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from functools import reduce
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import is_, itemgetter
-from typing import (
-    TYPE_CHECKING,
-    Any,
-    Final,
-    NamedTuple,
-    TypeAlias,
-    TypedDict,
-    Unpack,
-    overload,
-)
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, Unpack, overload
 
+from .._hooks import hooks
 from .._records import MISSING
-from .._text import join_names, nearest_names, safe_str, short_repr
-from ..core.context import Context, context_of
+from .._runtime import late_imports
+from .._text import escape_controls, safe_str, short_repr
+from ..core.context import Context, context_of, path_of
 from ..core.keypath import KeyPath, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
+from ..core.register import DataclassRule
 from ..core.registry import GLOBAL
-from ..equality.leaves import Values, type_names
+from ..equality.leaves import Comparison, type_names
 from ..errors import EditError
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
-from .align import Numbering, key_of, paths_of, placed
+from .align import Marks, Numbering, mark_places
+from .convert import (
+    UNDECLARED,
+    Converter,
+    Declared,
+    TypeMismatch,
+    fixed_length,
+    text_of,
+    unknown_field,
+    wrong_length,
+)
 from .diff import differ
 from .edit import (
     Delete,
@@ -54,9 +55,10 @@ from .select import (
     call_at,
     check_cycles,
     children_of,
+    fields_of,
     keys_of,
+    place_text,
     selector,
-    static_names,
     with_article,
 )
 
@@ -75,70 +77,99 @@ class MergeOptions(TypedDict, total=False):
     namespace: str
 
 
-Walk: TypeAlias = "Generator[Walk, Any, Any]"
-"""Yields the walks of children, receives their results and returns its own."""
+# ------------------------------------------------------------------ the two passes
 
 
-def run(walk: Walk, trees: Sequence[Any], context: Context) -> Any:
-    """Return the result of a walk of trees, of any depth.
+class _Branch:
+    """A node of the result, whose children are still to be made.
+
+    Attributes:
+        children: The children by name, in their order; MISSING for those that are not
+            yet made, and for those that the node will not have.
+        pending: The places of the children that are not yet made, by name.
+        finish: Takes the children that the node has, and returns the node.
+    """
+
+    __slots__ = ("children", "finish", "pending")
+
+    def __init__(self, finish: Callable[[dict[Any, Any]], Any]) -> None:
+        self.children: dict[Any, Any] = {}
+        self.pending: list[tuple[Any, Any]] = []
+        self.finish = finish
+
+    def wait_for(self, name: Any, place: Any) -> None:
+        """Add a child that is still to be made at a place."""
+        self.children[name] = MISSING
+        self.pending.append((name, place))
+
+
+def _build(
+    open_place: Callable[[Any], Any],
+    root: Any,
+    trees: Iterable[Any],
+    context: Context,
+) -> Any:
+    """Return what is made at a place and below.
+
+    Args:
+        open_place: Takes a place, and returns the value there or a `_Branch`.
+        root: The first place.
+        trees: The trees that are walked, to be checked for cycles.
+        context: What is a leaf.
 
     Raises:
         CycleError: A tree contains itself.
     """
-    stack, unchecked, value = [walk], [*trees], None
-    while stack:
-        try:
-            stack.append(stack[-1].send(value))
-            value = None
-        except StopIteration as stop:
+    unchecked = list(trees)
+    top = _Branch(lambda children: children)
+    top.wait_for("", root)
+    stack = [("", top, iter(top.pending))]
+    while True:
+        name, branch, pending = stack[-1]
+        for child_name, place in pending:
+            value = open_place(place)
+            if type(value) is _Branch:
+                stack.append((child_name, value, iter(value.pending)))
+                break
+            branch.children[child_name] = value
+        else:
             stack.pop()
-            value = stop.value
+            if not stack:
+                return branch.children[""]
+            children = {k: x for k, x in branch.children.items() if x is not MISSING}
+            stack[-1][1].children[name] = branch.finish(children)
         if len(stack) == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
-    return value
 
 
-def _described(node: Any, context: Context) -> str:
+def _call(f: Callable[..., Any], values: Sequence[Any], place: Any) -> Any:
+    """Call a function with the values at a place; MISSING if it returns `DELETE`."""
+    value = call_at(f, values, place)
+    return MISSING if value is DELETE else value
+
+
+def _describe(node: Any, context: Context) -> str:
     """Describe a node or leaf in a message."""
     if context.rule_of(node) is None:
         return f"the leaf {short_repr(node)}"
     return with_article(type(node).__name__)
 
 
-def _link(path: KeyPath) -> Any:
-    """Return a key path as a linked list."""
-    root: Any = ()
-    return reduce(lambda link, key: (link, key), path, root)
-
-
-def _with_values(
-    place: Any, node: Any, rule: Rule, old: Mapping[Any, Any], new: Mapping[Any, Any]
-) -> tuple[Any, list[tuple[Any, Edit]]]:
-    """Return an object with other children and static values, and the edits made.
-
-    Args:
-        place: Where it is, with a `path`.
-        node: The object.
-        rule: Its rule.
-        old: Its children and static values by key.
-        new: The new ones; those that are not there, or MISSING, are deleted.
-
-    Raises:
-        EditError: A child that is required is deleted.
-    """
+def _edits_between(
+    old: Mapping[Any, Any], new: Mapping[Any, Any]
+) -> list[tuple[Any, Edit]]:
+    """Return the edits that turn fields of an object, by key, into others."""
     edits: list[tuple[Any, Edit]] = []
-    for key in {**old, **new}:
-        value, known = new.get(key, MISSING), old.get(key, MISSING)
-        if value is known:
-            continue
-        edit = Insert(value) if known is MISSING else Set(value)
-        edits.append((key, Delete() if value is MISSING else edit))
-    if edits:
-        node = call_at(changed_node, (_link(place.path), node, rule, edits), place)
-    return node, edits
+    for key, value in new.items():
+        if key not in old:
+            edits.append((key, Insert(value)))
+        elif value is not old[key]:
+            edits.append((key, Set(value)))
+    edits += [(key, Delete()) for key in old if key not in new]
+    return edits
 
 
-# -------------------------------------------------------------- what counts at a place
+# ---------------------------------------------------------------- how to merge, where
 
 
 _WORDS: Final = {
@@ -148,34 +179,27 @@ _WORDS: Final = {
 }
 
 
-class Spot(NamedTuple):
-    """A place in two trees, and how to merge there, and below unless a rule says it.
+class _Policy(NamedTuple):
+    """How to merge at a place, and below it unless a rule says otherwise.
 
     Attributes:
-        link: The path, as a linked list of keys, and of rows in lists.
         join: Which keys remain.
         lists: How lists are merged.
         conflict: Which value wins.
+        decides: Whether a rule said which value wins, even if their types differ.
         function: A function from two values to the new one, at this place only.
         pairs: Picks in the items of two lists what pairs them, at this place only.
-        decides: Whether a rule said which value wins, even if their types differ.
     """
 
-    link: Any
     join: str
     lists: str
     conflict: str
+    decides: bool = False
     function: Callable[[Any, Any], Any] | None = None
     pairs: Selector | None = None
-    decides: bool = False
 
-    @property
-    def path(self) -> KeyPath:
-        """The path in the first tree."""
-        return paths_of(self.link)[0]
-
-    def changed(self, rule: Any) -> Spot:
-        """Return the place where a rule holds.
+    def with_rule(self, rule: Any) -> _Policy:
+        """Return the policy of a place for which there is a rule.
 
         Raises:
             ValueError: The rule is unknown.
@@ -184,19 +208,60 @@ class Spot(NamedTuple):
             return self._replace(function=rule, pairs=None)
         if isinstance(rule, Selector):
             return self._replace(function=None, pairs=rule)
-        for name, words in _WORDS.items():
-            if rule in words:
-                pairs = None if name == "lists" else self.pairs
-                decides = self.decides or name == "conflict"
-                changes: Any = {name: rule, "pairs": pairs, "decides": decides}
-                return self._replace(function=None, **changes)
-        known = ", ".join(repr(word) for words in _WORDS.values() for word in words)
+        if rule in _WORDS["join"]:
+            return self._replace(join=rule, function=None)
+        if rule in _WORDS["lists"]:
+            return self._replace(lists=rule, function=None, pairs=None)
+        if rule in _WORDS["conflict"]:
+            return self._replace(conflict=rule, decides=True, function=None)
+        words = ", ".join(repr(word) for words in _WORDS.values() for word in words)
         raise ValueError(
-            f"a rule must be one of {known}, or a function; got {short_repr(rule)}"
+            f"a rule must be one of {words}, or a function; got {short_repr(rule)}"
         )
 
+    def inherited(self) -> _Policy:
+        """Return the policy for places below."""
+        if self.function is None and self.pairs is None:
+            return self
+        return self._replace(function=None, pairs=None)
 
-# -------------------------------------------------------------------------- deep merges
+
+class _Place(NamedTuple):
+    """A place in two trees.
+
+    Attributes:
+        below: What the first tree has there, MISSING for nothing.
+        above: What the second tree has there.
+        policy: How to merge there.
+        link: The path in the first tree, as a linked list of keys.
+        other_link: The path in the second tree.
+        marks: The rules of both trees for this place and those below; None if there are
+            none.
+        declared: The type that is declared for it.
+    """
+
+    below: Any
+    above: Any
+    policy: _Policy
+    link: Any = ()
+    other_link: Any = ()
+    marks: tuple[Marks | None, Marks | None] | None = None
+    declared: Declared = UNDECLARED
+
+    @property
+    def path(self) -> KeyPath:
+        """The path in the first tree."""
+        return path_of(self.link)
+
+
+def _marks_below(marks: Marks | None, key: Any, value: Any) -> Marks | None:
+    """Return the marks of a child, None if a tree has nothing there."""
+    if marks is None or value is MISSING:
+        return None
+    return marks.below.get(key)
+
+
+# ------------------------------------------------------------------------ deep merges
 
 
 @overload
@@ -225,9 +290,11 @@ def tree_merge(
     `DELETE` as a value in an overlay deletes the node or leaf there. None is a value
     like any other. A leaf and a container, or containers of different types, cannot be
     merged. This is an error, unless one of them is None or a rule says which one wins.
-    A dict is merged field by field into an object: a dataclass, a named tuple, a
-    `Pytree`, a pydantic model or an attrs instance. The object keeps its class and all
-    its fields; a class that validates does so once, after all overlays are merged, see
+    A dict is merged field by field into an object: a dataclass (registered or not), a
+    named tuple, a `Pytree`, a pydantic model or an attrs instance. The object keeps its
+    class and all its fields. The values of the dict are cast to the types that the
+    class declares for its fields, as by `override`; arrays are taken as they are. A
+    class that validates does so once, after all overlays are merged, see
     :ref:`objects that validate <validated>`.
 
     Args:
@@ -254,7 +321,7 @@ def tree_merge(
         EditError: Two values cannot be merged, or differ where that is an error; a
             required child is deleted; an item lacks the key that pairs it, or two items
             have the same key; or a dict has names that are not fields of the object
-            that it is merged into.
+            that it is merged into, or values of other types than it declares.
         CycleError: A tree contains itself.
         ValueError: An option is an unknown word.
 
@@ -267,7 +334,7 @@ def tree_merge(
         >>> lw.tree_merge(base, {"optim": 3})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: cannot merge the leaf 3 onto a dict at ['optim']; \
+        leafwise.errors.EditError: cannot merge the leaf 3 onto a dict at optim; \
 add a rule for this path, "overlay" or "base", to choose which one wins
         >>> lw.tree_merge(base, {"optim": 3}, rules={"optim": "overlay"})
         {'optim': 3, 'tags': ['a']}
@@ -275,249 +342,559 @@ add a rule for this path, "overlay" or "base", to choose which one wins
         >>> lw.tree_merge(base, {"users": [{"id": 2, "age": 7}]}, lists={"users": "id"})
         {'users': [{'id': 1, 'age': 30}, {'id': 2, 'age': 7}]}
     """
-    keyed = lists if isinstance(lists, Mapping) else {}
+    pair_keys = lists if isinstance(lists, Mapping) else {}
     lists = lists if isinstance(lists, str) else "replace"
-    spot = Spot((), join, lists, conflict)
-    for word, known in zip(spot[1:4], _WORDS.values(), strict=True):
-        if word not in known:
-            told = ", ".join(map(repr, known))
-            raise ValueError(f"{short_repr(word)} is not one of {told}")
+    _check_word("join", join)
+    _check_word("lists", lists)
+    _check_word("conflict", conflict)
+    policy = _Policy(join, lists, conflict)
     context = context_of(none_is_leaf=True, namespace=namespace)
-    listed = [(what, selector(key)) for what, key in keyed.items()]
-    listed += (rules or {}).items()
-    for _, rule in listed:
-        spot.changed(rule)
-    numbered = [(what, (n, rule)) for n, (what, rule) in enumerate(listed)]
-    merged, record = base, Edited()
+    all_rules = [(what, selector(key)) for what, key in pair_keys.items()]
+    all_rules += (rules or {}).items()
+    for _, rule in all_rules:
+        policy.with_rule(rule)
+    numbered = [(what, (n, rule)) for n, (what, rule) in enumerate(all_rules)]
+    merging = _Merging(context)
+    merged = base
     for overlay in overlays:
-        trees = merged, overlay
-        placed_rules = placed(numbered, trees, context) if listed else ()
-        merging = _Merging(context, record, placed_rules)
-        merged = run(merging.merged(spot, *trees), trees, context)
+        place = _Place(merged, overlay, policy)
+        if numbered:
+            marks = mark_places(numbered, merged, context)
+            other_marks = mark_places(numbered, overlay, context)
+            place = place._replace(marks=(marks, other_marks))
+        try:
+            merged = _build(merging.open, place, (merged, overlay), context)
+        except EditError as error:
+            file = None if hooks.file_of is None else hooks.file_of(overlay)
+            if file is None:
+                raise
+            text = f"{escape_controls(file)}: {error}"
+            raise EditError(text, path=error.path) from error
         if merged is MISSING:
             raise EditError("the root cannot be deleted", path=KeyPath())
-    record.validate()
+    merging.record.validate()
     return merged
 
 
-_MARKS: Final = frozenset({type(DELETE), type(MISSING)})
+def _check_word(option: str, word: Any) -> None:
+    """Check that an option is one of its words.
+
+    Raises:
+        ValueError: It is not.
+    """
+    words = _WORDS[option]
+    if word not in words:
+        choices = ", ".join(repr(choice) for choice in words)
+        raise ValueError(f"{short_repr(word)} is not one of {choices}")
+
+
+_PENDING: Final = object()
+_MARKER_TYPES: Final = frozenset({type(DELETE), type(MISSING)})
 
 
 class _Merging:
-    """The merge of one overlay into a tree.
+    """The merge of overlays into a tree.
 
     Attributes:
         record: The objects that are made.
-        rules: What rules say of places in the two trees, by path, each after its
-            number; empty without rules.
+        converter: Converts values of mappings that are merged into objects.
+        numbering: Numbers the items of lists that are paired by a key.
     """
 
-    def __init__(self, context: Context, record: Edited, rules: Sequence[Any]) -> None:
+    def __init__(self, context: Context) -> None:
         self.context = context
-        self.record = record
-        self.rules = rules
-        self.resolve = context.view.resolve
-        self.leaf_types = context.view.leaf_types
+        self.record = Edited()
+        self.converter = Converter(context.view)
         self.numbering = Numbering(context)
+        self.dataclass_rules: dict[type, Rule] = {}
 
-    def merged(self, spot: Spot, below: Any, above: Any) -> Walk:
-        """Return the merge of what two trees have at a place; MISSING for nothing."""
-        if self.rules:
-            tables = zip(self.rules, paths_of(spot.link), strict=True)
-            found = [one for table, path in tables for one in table.get(path, ())]
-            for _, changed in sorted(found, key=itemgetter(0)):
-                spot = spot.changed(changed)
+    def open(self, place: _Place) -> Any:
+        """Return the merge of what two trees have at a place.
+
+        MISSING if nothing remains; a `_Branch` if children are still to be merged.
+        """
+        if place.marks is not None:
+            place = self.with_rules(place)
+        below = place.below
+        above = place.above
+        policy = place.policy
         if below is above:
             return below
         if below is MISSING:
-            keeps = spot.join in ("outer", "right")
-            return self.cleaned(spot, above) if keeps else MISSING
+            keeps = policy.join in ("outer", "right")
+            return self.taken(place) if keeps else MISSING
         if above is MISSING:
-            return below if spot.join in ("outer", "left") else MISSING
+            return below if policy.join in ("outer", "left") else MISSING
         if above is DELETE:
             return MISSING
-        if spot.function is not None:
-            value = call_at(spot.function, (below, above), spot)
-            return MISSING if value is DELETE else value
-        rule, other = self.resolve(type(below)), self.resolve(type(above))
-        if rule is None or other is None:
-            fits = rule is other or below is None or above is None
-            return self.chosen(spot, below, above, fits=fits)
-        key_type = item_key(below, rule)
-        if key_type is not None and key_type is item_key(above, other):
-            return (yield from self.items(spot, below, above, rule, other))
-        node: Any = below
-        if rule is other and keys_of(below, rule) == keys_of(above, rule):
-            mine, theirs = children_of(below, rule), children_of(above, rule)
-            aux, other_aux = rule.flatten(below)[1], rule.flatten(above)[1]
-            if spot.conflict != "base" and not rule.same_aux(aux, other_aux):
-                if spot.conflict == "error":
-                    return self.chosen(spot, below, above, fits=True)
-                node = call_at(rule.unflatten, (other_aux, [*mine.values()]), spot)
-        else:
-            mine = fields_of(below, rule)
-            fields = self.fields(spot, below, above, rule, mine) if mine else None
-            if fields is None:
-                return self.chosen(spot, below, above, fits=False)
-            theirs = {**mine, **fields}
-        pairs = [(key, key) for key in {**mine, **theirs}]
-        made = yield from self.children(spot, mine, theirs, pairs, lambda key, _: key)
-        node, edits = _with_values(spot, node, rule, mine, made)
-        if node is not below and rule.validate_edit is not None:
-            self.record.add(_link(spot.path), below, node, rule, edits)
-        return node
+        if policy.function is not None:
+            return _call(policy.function, (below, above), place)
+        rule = self.rule_of(below, above)
+        other_rule = self.context.view.resolve(type(above))
+        merge = _CASES[self.case_of(place, rule, other_rule)]
+        return merge(self, place, rule, other_rule)
 
-    def children(
+    def with_rules(self, place: _Place) -> _Place:
+        """Return a place with the policy that the rules for it say."""
+        policy = place.policy
+        rules: list[tuple[int, Any]] = []
+        for marks in place.marks or ():
+            if marks is not None:
+                rules += marks.values
+        # in the order in which they were written: the last one counts
+        for _, rule in sorted(rules, key=itemgetter(0)):
+            policy = policy.with_rule(rule)
+        return place._replace(policy=policy)
+
+    def rule_of(self, below: Any, above: Any) -> Rule | None:
+        """Return the rule of a node of the first tree, None for a leaf.
+
+        A dataclass that is not registered is a node where a mapping is merged into it.
+        """
+        cls = type(below)
+        rule = self.context.view.resolve(cls)
+        if rule is not None or not hasattr(cls, "__dataclass_fields__"):
+            return rule
+        other_rule = self.context.view.resolve(type(above))
+        if other_rule is None or item_key(above, other_rule) is not DictKey:
+            return None
+        if cls not in self.dataclass_rules:
+            with late_imports:  # it is slow to import, but loaded if there are any
+                import dataclasses
+
+            names = tuple(field.name for field in dataclasses.fields(cls))
+            self.dataclass_rules[cls] = DataclassRule(cls, names, ())
+        return self.dataclass_rules[cls]
+
+    def case_of(
         self,
-        spot: Spot,
-        mine: dict[Any, Any],
-        theirs: dict[Any, Any],
-        pairs: Sequence[tuple[Any, Any]],
-        as_key: Callable[[Any, Any], Any],
-    ) -> Walk:
-        """Return the merged children of two nodes, without those that do not remain.
+        place: _Place,
+        rule: Any,
+        other_rule: Any,
+    ) -> str:
+        """Return what is to be merged: leaves, mappings, sequences or objects."""
+        if rule is None or other_rule is None:
+            return "leaves"
+        key_class = item_key(place.below, rule)
+        if key_class is None or key_class is not item_key(place.above, other_rule):
+            return "objects"
+        return "mappings" if key_class is DictKey else "sequences"
+
+    # ----------------------------------------------------------------- the four cases
+
+    def leaves(
+        self,
+        place: _Place,
+        rule: Any,
+        other_rule: Any,
+    ) -> Any:
+        """Merge a leaf with a leaf, or with a node."""
+        has_none = place.below is None or place.above is None
+        return self.choose(place, fits=rule is other_rule or has_none)
+
+    def mappings(
+        self,
+        place: _Place,
+        rule: Rule,
+        other_rule: Rule,
+    ) -> _Branch:
+        """Merge two mappings, key by key."""
+        items = entries_of(place.below, rule)
+        others = self.with_typed_keys(place, entries_of(place.above, other_rule))
+
+        def finish(children: dict[Any, Any]) -> Any:
+            arguments = (place.below, rule, items, children, place.above)
+            return call_at(remade, arguments, place)
+
+        branch = _Branch(finish)
+        is_typed = place.declared.type is not MISSING
+        self.add_children(branch, place, items, others, DictKey, is_typed=is_typed)
+        return branch
+
+    def sequences(
+        self,
+        place: _Place,
+        rule: Rule,
+        other_rule: Rule,
+    ) -> Any:
+        """Merge two sequences: by position, by a key, or one after the other."""
+        items = entries_of(place.below, rule)
+        others = entries_of(place.above, other_rule)
+        policy = place.policy
+        if policy.pairs is not None:
+            pairs = self.pairs(place, policy.pairs, items, others)
+        elif policy.lists == "replace":
+            return self.choose(place, fits=True)
+        elif policy.lists == "extend":
+            place = place._replace(policy=policy._replace(join="outer"))
+            pairs = [(position, -1) for position in items]
+            pairs += [(-1, position) for position in others]
+        else:
+            pairs = [(position, position) for position in {**items, **others}]
+
+        def finish(children: dict[Any, Any]) -> Any:
+            arguments = (place.below, rule, items, children, place.above)
+            node = call_at(remade, arguments, place)
+            length = fixed_length(place.declared.type)
+            if length is not None and length != len(children):
+                reason = wrong_length(len(children), length)
+                raise TypeMismatch(node, place.declared.type, reason).at(place.path)
+            return node
+
+        branch = _Branch(finish)
+        for position, other_position in pairs:
+            # where a list has no item, its path in messages is that of the other one
+            below = items.get(position, MISSING)
+            above = others.get(other_position, MISSING)
+            key = SequenceKey(other_position if below is MISSING else position)
+            other_key = SequenceKey(position if above is MISSING else other_position)
+            child = self.child(place, key, other_key, below, above, is_typed=True)
+            branch.wait_for((position, other_position), child)
+        return branch
+
+    def objects(
+        self,
+        place: _Place,
+        rule: Rule,
+        other_rule: Rule,
+    ) -> Any:
+        """Merge two objects of a class, or a mapping into an object, by fields."""
+        below = place.below
+        node = below
+        is_typed = False
+        if rule is other_rule and keys_of(below, rule) == keys_of(place.above, rule):
+            fields = children_of(below, rule)
+            others = children_of(place.above, rule)
+            aux = rule.flatten(below)[1]
+            other_aux = rule.flatten(place.above)[1]
+            is_same = rule.same(aux, other_aux)
+            if not is_same and place.policy.conflict == "error":
+                return self.choose(place, fits=True)
+            if not is_same and place.policy.conflict == "overlay":
+                arguments = (other_aux, list(fields.values()))
+                node = call_at(rule.unflatten, arguments, place)
+        else:
+            fields = fields_of(below, rule)
+            new_fields = self.fields_above(place, rule, other_rule, fields)
+            if new_fields is None:
+                return self.choose(place, fits=False)
+            others = {**fields, **new_fields}
+            is_typed = rule is not other_rule
+
+        def finish(children: dict[Any, Any]) -> Any:
+            edits = _edits_between(fields, children)
+            new = node
+            if edits:
+                new = call_at(changed_node, (place.link, node, rule, edits), place)
+            if new is not below and rule.attributes.validate is not None:
+                self.record.add(place.link, below, new, rule, edits)
+            return new
+
+        branch = _Branch(finish)
+        self.add_children(branch, place, fields, others, None, is_typed=is_typed)
+        return branch
+
+    # -------------------------------------------------------------------- children
+
+    def add_children(
+        self,
+        branch: _Branch,
+        place: _Place,
+        items: Mapping[Any, Any],
+        others: Mapping[Any, Any],
+        key_class: Any,
+        *,
+        is_typed: bool,
+    ) -> None:
+        """Add the children of two nodes to the node that is made of them.
 
         Args:
-            spot: The place of the nodes.
-            mine, theirs: The children of each node.
-            pairs: The keys of a child in both tables.
-            as_key: Makes the key of a path of both.
+            branch: The node to be made.
+            place: The place of the nodes.
+            items: The children in the first tree by name.
+            others: The children in the second tree.
+            key_class: The class of keys; None if the names are keys.
+            is_typed: Whether types may be declared for the children.
         """
-        keeps = not self.rules and spot.join in ("outer", "left")
-        overlays = keeps and (spot.join, spot.conflict) == ("outer", "overlay")
-        made: dict[Any, Any] = {}
-        for one, two in pairs:
-            below, above = mine.get(one, MISSING), theirs.get(two, MISSING)
-            value: Any = MISSING
-            if below is above or (above is MISSING and keeps):
-                value = below
-            elif overlays:
-                value = self.overlaid(below, above)
-            if value is MISSING:
-                link = spot.link, as_key(one, two)
-                here = spot._replace(link=link, function=None, pairs=None)
-                value = yield self.merged(here, below, above)
-            if value is not MISSING:
-                made[one if one is two else (one, two)] = value
-        return made
+        for name in {**items, **others}:
+            below = items.get(name, MISSING)
+            above = others.get(name, MISSING)
+            value = self.at_sight(place, below, above, is_typed=is_typed)
+            if value is not _PENDING:
+                branch.children[name] = value
+                continue
+            key = name if key_class is None else key_class(name)
+            child = self.child(place, key, key, below, above, is_typed=is_typed)
+            branch.wait_for(name, child)
 
-    def items(
-        self, spot: Spot, below: Any, above: Any, rule: Rule, other: Rule
-    ) -> Walk:
-        """Return the merge of two mappings, or of two sequences."""
-        mine, theirs = entries_of(below, rule), entries_of(above, other)
-        is_list = item_key(below, rule) is SequenceKey
-        pairs: list[Any] = [(key, key) for key in {**mine, **theirs}]
-        if is_list and spot.pairs is not None:
-            rows = [
-                self.numbering.by_key([*table.values()], spot.pairs, path)
-                for table, path in zip((mine, theirs), paths_of(spot.link), strict=True)
-            ]
-            places = [{number: n for n, number in enumerate(row)} for row in rows]
-            known = dict.fromkeys([*rows[0], *rows[1]])
-            pairs = [tuple(table.get(n, -1) for table in places) for n in known]
-        elif is_list and spot.lists == "replace":
-            return self.chosen(spot, below, above, fits=True)
-        elif is_list and spot.lists == "extend":
-            spot = spot._replace(join="outer")
-            pairs = [(n, -1) for n in mine] + [(-1, n) for n in theirs]
-        as_key = key_of if is_list else lambda key, _: DictKey(key)
-        made = yield from self.children(spot, mine, theirs, pairs, as_key)
-        return call_at(remade, (below, rule, mine, made, above), spot)
+    def at_sight(
+        self,
+        place: _Place,
+        below: Any,
+        above: Any,
+        *,
+        is_typed: bool,
+    ) -> Any:
+        """Return the merge of two children that needs no place of its own.
 
-    def fields(
-        self, spot: Spot, below: Any, above: Any, rule: Rule, known: dict[Any, Any]
+        Most children are the same in both trees, are in one tree alone, or are leaves.
+        `_PENDING` for the others.
+        """
+        if below is above:
+            return below
+        if place.marks is not None:
+            return _PENDING
+        policy = place.policy
+        if above is MISSING and policy.join in ("outer", "left"):
+            return below
+        if is_typed or above is DELETE:
+            return _PENDING
+        if above is MISSING or below is MISSING:
+            return _PENDING
+        if policy.conflict != "overlay" or policy.join != "outer":
+            return _PENDING
+        leaf_types = self.context.view.leaf_types
+        if type(below) not in leaf_types:
+            return self.overlaid(below, above)
+        return above if type(above) in leaf_types else _PENDING
+
+    def overlaid(self, below: Any, above: Any) -> Any:
+        """Return the merge of two mappings of nothing but leaves, else `_PENDING`.
+
+        These are many, so this saves much of the time of a merge.
+        """
+        view = self.context.view
+        rule = view.resolve(type(below))
+        if rule is None or not rule.is_mapping or rule is not view.resolve(type(above)):
+            return _PENDING
+        items = rule.items(below)
+        others = rule.items(above)
+        types = {type(value) for value in items.values()}
+        types.update(type(value) for value in others.values())
+        if not types <= view.leaf_types or types & _MARKER_TYPES:
+            return _PENDING
+        merged = {**items, **others}
+        if len(merged) == len(items) and all(map(is_, merged.values(), items.values())):
+            return below
+        return rule.from_items(rule.rest(below), merged)
+
+    def child(
+        self,
+        place: _Place,
+        key: Any,
+        other_key: Any,
+        below: Any,
+        above: Any,
+        *,
+        is_typed: bool,
+    ) -> _Place:
+        """Return the place of a child in both trees."""
+        link = (place.link, key)
+        other_link = link
+        if other_key is not key or place.other_link is not place.link:
+            other_link = (place.other_link, other_key)
+        marks = None
+        if place.marks is not None:
+            own_marks = _marks_below(place.marks[0], key, below)
+            other_marks = _marks_below(place.marks[1], other_key, above)
+            if own_marks is not None or other_marks is not None:
+                marks = (own_marks, other_marks)
+        declared = UNDECLARED
+        if is_typed:
+            cls = type(place.below)
+            declared = self.converter.below(place.declared, cls, key)
+        policy = place.policy.inherited()
+        return _Place(below, above, policy, link, other_link, marks, declared)
+
+    def pairs(
+        self,
+        place: _Place,
+        key: Selector,
+        items: dict[int, Any],
+        others: dict[int, Any],
+    ) -> list[tuple[int, int]]:
+        """Return the positions of items that have the same value of a key.
+
+        The position of an item that is in one list alone is paired with -1.
+        """
+        number = self.numbering.by_key
+        other_path = path_of(place.other_link)
+        numbers = number(list(items.values()), key, place.path)
+        other_numbers = number(list(others.values()), key, other_path)
+        positions = {number: position for position, number in enumerate(numbers)}
+        other_positions = {number: n for n, number in enumerate(other_numbers)}
+        return [
+            (positions.get(number, -1), other_positions.get(number, -1))
+            for number in {**positions, **other_positions}
+        ]
+
+    def with_typed_keys(self, place: _Place, items: dict[Any, Any]) -> dict[Any, Any]:
+        """Return items of a mapping with keys of the declared type.
+
+        Raises:
+            EditError: A key cannot be converted.
+        """
+        key_type = MISSING
+        if place.declared.type is not MISSING:
+            key_type = self.converter.key_type(place.declared.type)
+        if key_type is MISSING:
+            return items
+        typed_items = {}
+        for key, item in items.items():
+            try:
+                typed_items[self.converter.convert_key(key, key_type)] = item
+            except TypeMismatch as error:
+                raise error.inside(DictKey(key)).at(place.path) from error
+        return typed_items
+
+    def fields_above(
+        self,
+        place: _Place,
+        rule: Rule,
+        other_rule: Rule,
+        fields: Mapping[Any, Any],
     ) -> dict[Any, Any] | None:
-        """Return the fields of an object that a mapping gives other values.
+        """Return the fields of an object to which the second tree gives other values.
 
-        Another object of its class is such a mapping where it may have other fields.
-        None if it is something else, or if a rule decides between two that do not fit.
+        These are the items of a mapping, or the fields of an object of its class that
+        may have other fields. None if the second tree has something else there, or if
+        a rule decides between two that do not fit.
 
         Raises:
             EditError: A name is no field, and no rule decides.
         """
-        other: Any = self.resolve(type(above))
-        if rule is other and rule.extras is not None:
-            found = fields_of(above, other)
-        elif item_key(above, other) is DictKey:
-            names = entries_of(above, other).items()
-            found = {GetAttrKey(name): value for name, value in names}
+        above = place.above
+        if rule is other_rule and rule.attributes.extras is not None:
+            new_fields = fields_of(above, rule)
+        elif item_key(above, other_rule) is DictKey:
+            items = entries_of(above, other_rule)
+            new_fields = {GetAttrKey(name): value for name, value in items.items()}
         else:
             return None
-        unknown = [key.name for key in found if key not in known]
-        if unknown and spot.join in ("left", "inner"):
-            return {key: value for key, value in found.items() if key in known}
-        if unknown and (rule.extras is None or rule.extras(below) is None):
-            if spot.decides:
-                return None
-            name, near = (
-                unknown[0],
-                nearest_names(str(unknown[0]), [k.name for k in known]),
-            )
-            more = f" and {len(near) - 5} more" if len(near) > 5 else ""
-            key = GetAttrKey(name) if isinstance(name, str) else DictKey(name)
-            raise EditError(
-                f"the {type(below).__name__} at {spot.path.where()} has no field "
-                f"{short_repr(name)}; it has {join_names(near[:5])}{more}",
-                path=path_below(spot.path, key),
-            )
-        return found
+        if not fields:
+            return None
+        unknown = [key for key in new_fields if key not in fields]
+        if not unknown:
+            return new_fields
+        if place.policy.join in ("left", "inner"):
+            return {key: new_fields[key] for key in new_fields if key in fields}
+        if (
+            rule.attributes.extras is not None
+            and rule.attributes.extras(place.below) is not None
+        ):
+            return new_fields
+        if place.policy.decides:
+            return None
+        name = unknown[0].name
+        text = unknown_field(name, [key.name for key in fields])
+        key = GetAttrKey(name) if isinstance(name, str) else DictKey(name)
+        raise EditError(
+            f"the {type(place.below).__name__} at {place_text(place.path)} {text}",
+            path=path_below(place.path, key),
+        )
 
-    def overlaid(self, below: Any, above: Any) -> Any:
-        """Return the merge of two leaves, or of two mappings of nothing but leaves.
+    # -------------------------------------------------------------- one of two values
 
-        MISSING for all else, and where a leaf has a meaning of its own.
-        """
-        rule = self.resolve(type(below))
-        if rule is not self.resolve(type(above)) or below is MISSING or above is DELETE:
-            return MISSING
-        if rule is None or not rule.is_mapping:
-            return above if rule is None else MISSING
-        mine, theirs = rule.items(below), rule.items(above)
-        kinds = {*map(type, mine.values()), *map(type, theirs.values())}
-        if not kinds <= self.leaf_types or kinds & _MARKS:
-            return MISSING
-        merged = {**mine, **theirs}
-        if len(merged) == len(mine) and all(map(is_, merged.values(), mine.values())):
-            return below
-        return rule.from_items(rule.rest(below), merged)
-
-    def chosen(self, spot: Spot, below: Any, above: Any, *, fits: bool) -> Any:
+    def choose(self, place: _Place, *, fits: bool) -> Any:
         """Return one of two values.
+
+        Args:
+            place: Where they are.
+            fits: Whether one may replace the other one.
 
         Raises:
             EditError: It is undecided which.
         """
-        if fits or spot.decides:
-            if spot.conflict == "overlay":
-                return self.cleaned(spot, above)
-            if spot.conflict == "base":
-                return below
-            path = spot.path
-            if not differ(below, above, self.context.below(path), Values()):
-                return below
-            text = (
-                f"{short_repr(below)} and {short_repr(above)} differ at {path.where()}"
-            )
-            raise EditError(text, path=path)
-        over, under = (_described(node, self.context) for node in (above, below))
+        policy = place.policy
+        below = place.below
+        if not fits and not policy.decides:
+            return self.taken_by_type(place)
+        if policy.conflict == "base":
+            return below
+        value = self.taken(place)
+        if policy.conflict == "overlay":
+            return value
+        path = place.path
+        if not differ(below, value, self.context.below(path), Comparison()):
+            return below
+        texts = f"{short_repr(below)} and {short_repr(place.above)}"
+        raise EditError(f"{texts} differ at {place_text(path)}", path=path)
+
+    def taken(self, place: _Place) -> Any:
+        """Return the value of the second tree, as one of the declared type.
+
+        Raises:
+            EditError: It is of another type, and no rule says that it wins.
+        """
+        value = self.without_deleted(place)
+        if not self.is_checked(place, value):
+            return value
+        declared = place.declared
+        if place.policy.decides:
+            declared = declared._replace(converts=True)
+        return self.converter.convert_at(place, value, text_of(value), declared)
+
+    def is_checked(self, place: _Place, value: Any) -> bool:
+        """Return whether a value has to be of the declared type; arrays need not."""
+        if place.declared.type is MISSING or value is MISSING:
+            return False
+        if hasattr(value, "dtype") or hasattr(place.below, "dtype"):
+            return False
+        return self.converter.is_readable(place.declared.type)
+
+    def taken_by_type(self, place: _Place) -> Any:
+        """Return the value of the second tree if only the declared type allows it.
+
+        Raises:
+            EditError: It does not.
+        """
+        if place.policy.conflict != "overlay":
+            raise self.conflict(place)
+        hint = place.declared.type
+        value = self.without_deleted(place)
+        if hint is Any or hint is object:
+            return value
+        if not self.is_checked(place, value):
+            raise self.conflict(place)
+        try:
+            return self.converter.convert(value, text_of(value), hint)
+        except TypeMismatch as error:
+            if error.keys or error.reason:  # which say more than the two classes
+                raise error.at(place.path) from error
+            raise self.conflict(place) from error
+
+    def conflict(self, place: _Place) -> EditError:
+        """Return the error for two values that cannot be merged."""
+        below = place.below
+        above = place.above
+        over = _describe(above, self.context)
+        under = _describe(below, self.context)
         if over == under and type(above) is not type(below):
             names = type_names(type(above), type(below))
-            over, under = f"{over} ({names[0]})", f"{under} ({names[1]})"
-        other = " with other children" if type(below) is type(above) else ""
-        is_leaf = self.context.rule_of(below) is None
-        hint = how_to_register(type(below)) if is_leaf else ""
-        raise EditError(
-            f"cannot merge {over} onto {under}{other} at {spot.path.where()}; "
-            f"{hint and f'{hint}; '}add a rule for this path, "
-            '"overlay" or "base", to choose which one wins',
-            path=spot.path,
+            over = f"{over} ({names[0]})"
+            under = f"{under} ({names[1]})"
+        if type(below) is type(above):
+            under += " with other children"
+        remedy = (
+            'add a rule for this path, "overlay" or "base", to choose which one wins'
+        )
+        hint = ""
+        if self.context.rule_of(below) is None:
+            hint = how_to_register(type(below))
+        if hint:
+            remedy = f"{hint}; {remedy}"
+        return EditError(
+            f"cannot merge {over} onto {under} at {place_text(place.path)}; {remedy}",
+            path=place.path,
         )
 
-    def cleaned(self, spot: Spot, value: Any) -> Any:
-        """Return a value of an overlay without the parts marked as deleted."""
+    def without_deleted(self, place: _Place) -> Any:
+        """Return the value of the second tree without what is marked as deleted."""
+        value = place.above
         if value is DELETE:
             return MISSING
+        if type(value) in self.context.view.leaf_types:
+            return value
         leaves, treedef = self.context.flatten(value)
         if not any(leaf is DELETE for leaf in leaves):
             return value
@@ -526,19 +903,14 @@ class _Merging:
         try:
             return rebuild(value, edits, self.context)
         except EditError as error:
-            path = spot.path
-            raise EditError(
-                f"in {path.where()}: {safe_str(error)}", path=path
-            ) from None
+            path = place.path
+            text = f"in {place_text(path)}: {safe_str(error)}"
+            raise EditError(text, path=path) from None
 
 
-# -------------------------------------------------------------------- fields of objects
-
-
-def fields_of(node: Any, rule: Rule) -> dict[Any, Any]:
-    """Return the fields of an object by key; none if its children have other keys."""
-    children = children_of(node, rule)
-    if any(type(key) is not GetAttrKey for key in children):
-        return {}
-    names = static_names(node, rule)
-    return {**children, **{GetAttrKey(name): getattr(node, name) for name in names}}
+_CASES: Final[Mapping[str, Callable[..., Any]]] = {
+    "leaves": _Merging.leaves,
+    "mappings": _Merging.mappings,
+    "sequences": _Merging.sequences,
+    "objects": _Merging.objects,
+}

@@ -6,18 +6,27 @@ ambiguous key quoted (trees whose names would still be ambiguous are refused).
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
 
 from .._records import MISSING
 from .._text import short_repr
 from ..core.context import Context, context_of
-from ..core.keys import DictKey, GetAttrKey
+from ..core.keys import GetAttrKey
+from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
 from .edit import Set, rebuild
-from .select import DEPTH_IN_DOUBT, Place, check_cycles, children_of, few, parse
+from .select import (
+    DEPTH_IN_DOUBT,
+    Place,
+    check_cycles,
+    children_of,
+    few,
+    name_of,
+    parse,
+    place_text,
+)
 
 
 if TYPE_CHECKING:
@@ -43,32 +52,6 @@ def _checked(sep: str) -> str:
     return sep
 
 
-def name_of(path: Iterable[Any], sep: str = ".") -> str:
-    """Return the name that flat tables have for a path: a pattern that leads there."""
-    texts = []
-    for key in path:
-        name = key.entry if type(key) in (DictKey, GetAttrKey) else None
-        if type(name) is not str:
-            texts.append(str(key))
-        elif _is_plain(name, sep):
-            texts.append(sep + name)
-        else:
-            texts.append(f"[{name!r}]" if type(key) is DictKey else f"{sep}{name!r}")
-    return "".join(texts).removeprefix(sep)
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_plain(name: str, sep: str) -> bool:
-    """Return whether a pattern, and an override, read a name without quotes."""
-    try:
-        keys = [step.key for step in parse(name, sep)]
-    except PathError:
-        return False
-    is_open = keys == [name] and (name + sep).find(sep) == len(name)
-    is_path = name.isprintable() and name == name.strip() and "=" not in name
-    return is_open and is_path and name[0] not in "+~"
-
-
 # ---------------------------------------------------------------------- to flat tables
 
 
@@ -84,18 +67,21 @@ def to_flat(
 
     Names look like `optim.lr` and `layers[0].w`. A key that is not a plain name is
     quoted: `['a.b']`. With the default separator, each name is a selector that picks
-    the leaf. None and empty containers are values. `from_flat` restores the tree.
+    the leaf. None and empty containers are values. `from_flat` restores the tree; it
+    needs `like` for a tree with objects, such as dataclasses, of which the table has
+    the children and no static fields.
 
     Args:
         tree: Any tree. Dicts are walked in their own order.
         sep: The separator between names.
-        strict: Whether to raise an error for what `from_flat` could restore only with
-            `like`: nodes other than dicts and lists, and keys other than strings.
+        strict: Whether to raise an error for containers that `from_flat` could restore
+            only with `like`: those that are neither dicts nor lists, and dicts with
+            keys other than strings. In objects they are no error.
         is_leaf: Where to stop: a type, a tuple of types, or a predicate.
         namespace: Where classes are looked up before the global registry.
 
     Raises:
-        EditError: A node or key could not be restored, or two leaves have the same
+        EditError: A container or key could not be restored, or two leaves have the same
             name.
         CycleError: The tree contains itself.
         ValueError: The separator contains brackets or quotes, or is empty.
@@ -108,14 +94,14 @@ def to_flat(
         >>> lw.selection.to_flat({"size": (1, 2)})
         Traceback (most recent call last):
         ...
-        leafwise.errors.EditError: from_flat could not restore the tuple at ['size']; \
+        leafwise.errors.EditError: from_flat could not restore the tuple at size; \
 pass strict=False if from_flat will get a tree like this one
     """
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     flat: dict[str, Any] = {}
     for name, place in _rows(tree, _checked(sep), context, strict=strict):
         if name in flat:
-            where = place.path.where()
+            where = place_text(place.path)
             raise EditError(
                 f"two leaves have the name {name!r}; one is at {where}", path=place.path
             )
@@ -129,31 +115,55 @@ def _rows(
     """Yield the leaves and empty nodes of a tree by name, in its own order.
 
     Raises:
-        EditError: `strict` is set, and a node is neither a dict with string keys nor a
-            list, which `from_flat` makes.
+        EditError: `strict` is set, and a container is neither a dict with string keys
+            nor a list, which `from_flat` makes, nor inside of an object.
     """
     if type(tree) is dict and not tree:
         return
     unchecked = [tree]
-    stack: list[tuple[Any, Any, int]] = [((), tree, 0)]
+    stack: list[tuple[Any, Any, int, bool]] = [((), tree, 0, strict)]
     while stack:
-        link, node, depth = stack.pop()
+        link, node, depth, is_strict = stack.pop()
         if depth == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
-        rule, place = context.rule_of(node), Place(link, node)
-        pairs = [] if rule is None else [*children_of(node, rule).items()]
-        has_names = type(node) is dict and {str}.issuperset(map(type, node))
-        if strict and rule is not None and type(node) is not list and not has_names:
-            other = " with keys that are no strings" * (type(node) is dict)
-            raise EditError(
-                f"from_flat could not restore the {type(node).__name__}{other} at "
-                f"{place.path.where()}; pass strict=False if from_flat will get a tree "
-                "like this one",
-                path=place.path,
-            )
-        stack += [((link, key), x, depth + 1) for key, x in reversed(pairs)]
-        if not pairs:
+        rule = context.rule_of(node)
+        place = Place(link, node)
+        children = {} if rule is None else children_of(node, rule)
+        if is_strict and rule is not None:
+            is_strict = not _is_object(rule, children)
+            if is_strict:
+                _check_restorable(place)
+        for key, child in reversed(children.items()):
+            stack.append(((link, key), child, depth + 1, is_strict))
+        if not children:
             yield name_of(place.path, sep), place
+
+
+def _is_object(rule: Rule, children: Mapping[Any, Any]) -> bool:
+    """Return whether a node has attributes; a named tuple counts as a container."""
+    if rule.is_mapping or rule.is_sequence or issubclass(rule.cls, tuple):
+        return False
+    return bool(children) and all(type(key) is GetAttrKey for key in children)
+
+
+def _check_restorable(place: Place) -> None:
+    """Check that `from_flat` would make a container like the one at a place.
+
+    Raises:
+        EditError: It would not.
+    """
+    node = place.value
+    has_names = type(node) is dict and {str}.issuperset(map(type, node))
+    if has_names or type(node) is list:
+        return
+    what = type(node).__name__
+    if type(node) is dict:
+        what += " with keys that are no strings"
+    raise EditError(
+        f"from_flat could not restore the {what} at {place_text(place.path)}; pass "
+        "strict=False if from_flat will get a tree like this one",
+        path=place.path,
+    )
 
 
 # -------------------------------------------------------------------- from flat tables

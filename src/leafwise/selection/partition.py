@@ -14,7 +14,7 @@ from ..core.context import Context, context_of
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..errors import EditError
-from .select import Region, read_selector, require
+from .select import Region, place_text, read_selector, require
 
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def tree_combine(
         if len(parts) != 1:
             said = f"parts {' and '.join(map(str, parts))}" if parts else "no part"
             path = treedef.paths()[place]
-            raise EditError(f"the leaf at {path.where()} is in {said}", path=path)
+            raise EditError(f"the leaf at {place_text(path)} is in {said}", path=path)
         combined.append(row[parts[0]])
     whole: TreeT = treedef.unflatten(combined)
     return whole
@@ -199,5 +199,7 @@ def tree_labels(
     labels = [[*rules.values(), default][number] for number in numbers]
     for path, label in zip(treedef.paths(), labels, strict=True):
         if label is MISSING:
-            raise EditError(f"no rule matches the leaf at {path.where()}", path=path)
+            raise EditError(
+                f"no rule matches the leaf at {place_text(path)}", path=path
+            )
     return treedef.unflatten(labels)

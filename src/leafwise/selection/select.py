@@ -35,16 +35,18 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from .._runtime import late_imports
 from .._text import (
     FAULTS,
+    escape_controls,
+    is_similar,
     join_names,
     nearest_names,
     other_type,
-    safe_str,
     short_repr,
 )
+from ..core.builtins import ContainerRule, MappingRule, SequenceRule
 from ..core.context import Context, path_of, plain_context, stopping_context
 from ..core.keypath import KeyPath, keystr, parse_literal
 from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
-from ..core.node import Fields, Rule, Shaped
+from ..core.node import Rule
 from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef
 from ..core.walk import flatten, locate
@@ -324,6 +326,50 @@ def _error(text: str, place: int, why: str) -> PathError:
     return PathError(f"not a pattern: {why}\n  {shown}\n  {' ' * (place - begin)}^")
 
 
+# ------------------------------------------------------------- paths as patterns
+
+
+def name_of(path: Iterable[Any], sep: str = ".") -> str:
+    """Return the name that flat tables have for a path: a pattern that leads there."""
+    texts = []
+    for key in path:
+        name = key.entry if type(key) in (DictKey, GetAttrKey) else None
+        if type(name) is not str:
+            texts.append(str(key))
+        elif _is_plain(name, sep):
+            texts.append(sep + name)
+        else:
+            texts.append(f"[{name!r}]" if type(key) is DictKey else f"{sep}{name!r}")
+    return "".join(texts).removeprefix(sep)
+
+
+@functools.lru_cache(maxsize=4096)
+def _is_plain(name: str, sep: str) -> bool:
+    """Return whether a pattern, and an override, read a name without quotes."""
+    try:
+        keys = [step.key for step in parse(name, sep)]
+    except PathError:
+        return False
+    is_open = keys == [name] and (name + sep).find(sep) == len(name)
+    is_path = name.isprintable() and name == name.strip() and "=" not in name
+    return is_open and is_path and name[0] not in "+~"
+
+
+def place_text(path: KeyPath) -> str:
+    """Return a path for a message, as one writes it in a selector.
+
+    The empty path is "the root". Control characters are escaped.
+
+    Example:
+        >>> import leafwise as lw
+        >>> from leafwise.selection.select import place_text
+        >>> path = lw.KeyPath.parse("['services'][0].image['a.b']")
+        >>> place_text(path), place_text(lw.KeyPath())
+        ("services[0].image['a.b']", 'the root')
+    """
+    return escape_controls(name_of(path)) or "the root"
+
+
 # ---------------------------------------------------------------- places in a tree
 
 
@@ -341,6 +387,16 @@ class Place:
         """Take a path, or a linked list of keys."""
         self._link = link
         self.value: Any = value
+
+    @property
+    def link(self) -> Any:
+        """The path from the root, as a linked list of keys."""
+        if type(self._link) is not KeyPath:
+            return self._link
+        link: Any = ()
+        for key in self._link:
+            link = (link, key)
+        return link
 
     @property
     def path(self) -> KeyPath:
@@ -370,7 +426,7 @@ def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
     except EditError:  # which names its path
         raise
     except Exception as error:  # of the user's function, which is told where
-        locate(error, [*reversed(place.path)])
+        locate(error, place.path)
         raise
 
 
@@ -395,17 +451,6 @@ def check_cycles(trees: list[Any], context: Context) -> None:
 # --------------------------------------------------------------- children of a node
 
 
-def static_names(node: Any, rule: Rule) -> Sequence[str]:
-    """Return the names of the static fields of a node, as far as they are known."""
-    form = rule.form
-    if isinstance(form, Fields):
-        return form.meta
-    if isinstance(form, Shaped):
-        static: Sequence[str] = rule.flatten(node)[1].fields.static
-        return static
-    return ()
-
-
 def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
     """Return the keys of a node's children."""
     children, aux = rule.flatten(node)
@@ -420,6 +465,19 @@ def children_of(node: Any, rule: Rule) -> dict[Any, Any]:
     return dict(zip(rule.keys(aux, len(children)), children, strict=True))
 
 
+def fields_of(node: Any, rule: Rule) -> dict[GetAttrKey, Any]:
+    """Return children and static attributes of an object by key.
+
+    There are none if its children have other keys than names of attributes.
+    """
+    fields = children_of(node, rule)
+    if any(type(key) is not GetAttrKey for key in fields):
+        return {}
+    for name in rule.attributes.static_names(node):
+        fields[GetAttrKey(name)] = getattr(node, name)
+    return fields
+
+
 def has_kinds(node: Any) -> bool:
     """Return whether an object knows which of its attributes or items are data."""
     return hasattr(node, "_leafwise_fields")
@@ -428,9 +486,14 @@ def has_kinds(node: Any) -> bool:
 def _linked(node: Any, rule: Rule) -> Iterable[tuple[Any, Any]]:
     """Return the children of a node, each after its key in a linked list."""
     children, aux = rule.flatten(node)
-    keys = (rule.bare_keys if rule.reads_items else rule.keys)(aux, len(children))
-    if rule.reads_items and rule.is_mapping:
-        keys = [key if type(key) is str else DictKey(key) for key in keys]
+    keys: Iterable[Any]
+    if isinstance(rule, MappingRule):
+        ordered = rule.keys_in(aux).ordered
+        keys = [key if type(key) is str else DictKey(key) for key in ordered]
+    elif isinstance(rule, SequenceRule):
+        keys = range(len(children))
+    else:
+        keys = rule.keys(aux, len(children))
     return zip(keys, children, strict=True)
 
 
@@ -473,7 +536,7 @@ def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
         name = step.key if step.is_direct and context.stop is None else None
         for link, node in places:
             rule = rules.get(type(node)) if name is not None else None
-            if rule is None or not (rule.reads_items and rule.is_mapping):
+            if not isinstance(rule, MappingRule):
                 below += [((link, key), x) for key, x in _one_step(node, step, context)]
             elif name in node:
                 below.append(((link, name), node[name]))
@@ -487,7 +550,7 @@ def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
     if rule is None:
         return []
     is_any_item = step.test is _any_item and step.having is None
-    if step.test is _any or (is_any_item and rule.reads_items):
+    if step.test is _any or (is_any_item and isinstance(rule, ContainerRule)):
         return [*_linked(node, rule)]
     rows = _children(node, _linked(node, rule))
     found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
@@ -495,7 +558,8 @@ def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
         wanted = step.name, DictKey(step.name)  # not the number with these digits
         found = [pair for pair in found if pair[0] in wanted]
     if not found and step.key is not None:
-        names = [name for name in static_names(node, rule) if name == step.name]
+        static_names = rule.attributes.static_names(node)
+        names = [name for name in static_names if name == step.name]
         statics: list[Any] = [(GetAttrKey(name), getattr(node, name)) for name in names]
         if has_kinds(node) and isinstance(node, Mapping):
             statics += [(DictKey(key), value) for key, value in node.items()]
@@ -549,7 +613,7 @@ def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place
         if depth == DEPTH_IN_DOUBT:
             check_cycles(unchecked, context)
         stay, moves, name = table(states)
-        by_name = name is not None and rule.reads_items and rule.is_mapping
+        by_name = name is not None and isinstance(rule, MappingRule)
         if by_name and leaf_types.issuperset(map(type, node.values())):
             after = opened((*stay, moves[0][1]))
             if name in node and end in after:
@@ -803,7 +867,7 @@ def read_selector(what: Any, view: View) -> Selector:
         texts = ["" if x is None else str(index(x)) for x in bounds]
         return _of_text(f"[{':'.join(texts)}]")
     if isinstance(what, KeyPath):
-        return along(what.where(), [step_of(key) for key in what])
+        return along(place_text(what), [step_of(key) for key in what])
     if isinstance(what, re.Pattern):
         return _leaves(repr(what.pattern), lambda path, _: what.search(str(path)))
     if isinstance(what, type):
@@ -885,43 +949,99 @@ def require(
 
 def no_match(what: Selector, start: Place, context: Context) -> PathError:
     """Return the error for a selector that has no match below a place."""
-    context, steps = context.below(start.path), what.steps
-    if steps is None or DEEP in steps:
-        paths = context.flatten(start.value)[1].paths()
-        why = f"the tree has {len(paths)} {'leaf' if len(paths) == 1 else 'leaves'}"
-        if steps is None:
-            why += ", no match among them"
-        elif paths:
-            last = steps[-1].text.strip("[]'\"@*")
-            names = {keystr(p[-1:], simple=True): p for p in paths[_SEARCHED::-1]}
-            shown = [str(names[x]) or "the root" for x in nearest_names(last, names)]
-            why += f"; nearest: {join_names(shown[:_SHOWN])}"
-        return PathError(f"no match for {what.text!r}: {why}")
-    place, done = Place((), start.value), 0
-    while found := find(start.value, steps[: done + 1], context):
-        place, done = found[0], done + 1
-    node, where = place.value, (context.root + place.path).where()
+    context = context.below(start.path)
+    if what.steps is None or DEEP in what.steps:
+        reason = _nearest_leaves(what.steps, start.value, context)
+    else:
+        reason = _first_missing(what.steps, start.value, context)
+    return PathError(f"no match for {what.text!r}: {reason}")
+
+
+def _nearest_leaves(steps: Sequence[Step] | None, tree: Any, context: Context) -> str:
+    """Say which leaves there are instead of those of a selector."""
+    paths = context.flatten(tree)[1].paths()
+    text = f"the tree has {len(paths)} {'leaf' if len(paths) == 1 else 'leaves'}"
+    if steps is None:
+        return f"{text}, no match among them"
+    if not paths:
+        return text
+    last = steps[-1].text.strip("[]'\"@*")
+    by_name = {keystr(path[-1:], simple=True): path for path in paths[_SEARCHED::-1]}
+    nearest = nearest_names(last, by_name)[:_SHOWN]
+    places = [place_text(by_name[name]) for name in nearest]
+    return f"{text}; nearest: {join_names(places)}"
+
+
+def _first_missing(steps: Sequence[Step], tree: Any, context: Context) -> str:
+    """Say which keys there are where the first step of a pattern has no match."""
+    place = Place((), tree)
+    depth = 0
+    while places := find(tree, steps[: depth + 1], context):
+        place = places[0]
+        depth += 1
+    node = place.value
+    where = place_text(context.root + place.path)
     rule = context.rule_of(node)
-    keys = [] if rule is None else [safe_str(key) for key in keys_of(node, rule)]
-    keys += [] if rule is None else [f".{name}" for name in static_names(node, rule)]
-    if type(node) is list and all(type(x) is dict and "name" in x for x in node):
-        keys = [f"[name={short_repr(item['name'])}]" for item in node]
     if rule is None:
         hint = how_to_register(type(node))
-        why = f"{where} is a leaf: {short_repr(node)}" + (hint and f"; {hint}")
-    elif not keys:
-        why = f"the {type(node).__name__} at {where} is empty"
-    else:
-        near = few(nearest_names(steps[done].text, keys))
-        quoted = f"[{'.'.join(step.text for step in steps[done:])!r}]"
-        hint = f"; write {quoted} for the key with a dot" if quoted in keys else ""
-        wanted_key = getattr(steps[done].key, "entry", steps[done].key)
-        if wanted_key is not None and not hint:
-            entries = [getattr(key, "entry", key) for key in keys_of(node, rule)]
-            likeness = other_type(wanted_key, entries)
-            hint = likeness and f"; {likeness}"
-        why = f"the {type(node).__name__} at {where} has {near}{hint}"
-    return PathError(f"no match for {what.text!r}: {why}")
+        return f"{where} is a leaf: {short_repr(node)}" + (hint and f"; {hint}")
+    keys = list(keys_of(node, rule))
+    entries = [getattr(key, "entry", key) for key in keys]
+    keys += [GetAttrKey(name) for name in rule.attributes.static_names(node)]
+    if not keys:
+        return f"the {type(node).__name__} at {where} is empty"
+    names = [escape_controls(name_of((key,))) for key in keys]
+    if type(node) is list and all(type(x) is dict and "name" in x for x in node):
+        names = [f"[name={short_repr(item['name'])}]" for item in node]
+    step = steps[depth]
+    nearest = few(nearest_names(step.text, names))
+    text = f"the {type(node).__name__} at {where} has {nearest}"
+    dotted = f"[{'.'.join(step.text for step in steps[depth:])!r}]"
+    if dotted in names:
+        return f"{text}; write {dotted} for the key with a dot"
+    likeness = other_type(getattr(step.key, "entry", step.key), entries)
+    if step.key is not None and likeness:
+        return f"{text}; {likeness}"
+    correction = _correction(steps, depth, node, keys, context)
+    return f"did you mean {correction}? {text}" if correction else text
+
+
+def _correction(
+    steps: Sequence[Step],
+    depth: int,
+    node: Any,
+    keys: Iterable[Any],
+    context: Context,
+) -> str:
+    """Return a pattern without its misspelled name, "" if no key is like that name.
+
+    Args:
+        steps: The pattern.
+        depth: Which step has no match.
+        node: Where the steps before it lead.
+        keys: The keys of the node.
+        context: What is a leaf.
+    """
+    name = steps[depth].name
+    if name is None:
+        return ""
+    entries = {getattr(key, "entry", None): key for key in keys}
+    nearest = nearest_names(name, [one for one in entries if type(one) is str])
+    if not nearest or not _is_misspelled(name, nearest[0]):
+        return ""
+    key = entries[nearest[0]]
+    texts = [step.text for step in steps[:depth]]
+    texts.append(name_of((key,)))
+    below = steps[depth + 1 :]
+    if find(node, (step_of(key), *below), context):
+        texts += [step.text for step in below]
+    pattern = "".join(text if text[0] == "[" else f".{text}" for text in texts)
+    return escape_controls(pattern.removeprefix("."))
+
+
+def _is_misspelled(name: str, other: str) -> bool:
+    """Return whether a name is probably another one, such as `rl` for `lr`."""
+    return is_similar(name, other) or sorted(name.lower()) == sorted(other.lower())
 
 
 def follow(start: Place, what: Selector, context: Context) -> list[Place]:

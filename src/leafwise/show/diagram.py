@@ -10,13 +10,12 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from .._text import escape_controls
 from ..core.context import Context, context_of
 from ..core.registry import GLOBAL
 from ..fields import Kind
 from ..selection.diff import Change, TreeDiff, counted, lines_of
 from ..selection.edit import Selection, selection_context
-from ..selection.select import read_selector
+from ..selection.select import place_text, read_selector
 from .colors import SIGNS, Paint
 from .doc import WIDTH
 from .fold import count_text, fold, key_text, sign_of, value_text
@@ -364,7 +363,7 @@ def _of_changes(diff: TreeDiff, depth: int, most: int) -> Item:
 def _change_text(change: Change) -> str:
     """Return the first line of a change, without its sign and its path."""
     line = lines_of(change, Paint("never"))[0]
-    path = escape_controls(change.path.where())
+    path = place_text(change.path)
     sign = line[0]
     text = line.removeprefix(f"{sign} {path}").removeprefix(": ")
     return text.removeprefix(" ")  # before the arrow of what was moved

@@ -19,6 +19,7 @@ from ..fields import Kind
 from ..selection.diff import SIGNS as KINDS
 from ..selection.diff import TreeDiff, counted, told
 from ..selection.edit import Selection, selection_context
+from ..selection.select import place_text
 from .colors import SIGNS
 from .fold import fold, is_plain_leaf, key_text, type_text
 from .outline import Item, outline
@@ -318,7 +319,7 @@ def _of_diff(diff: TreeDiff, most: int) -> str:
         note = f"to [{change.index}]" if change.kind == "moved" else text.note
         if text.more:
             note += f" (and {text.more} more places)"
-        path = safe(change.path.where(), _LONGEST_PATH)
+        path = safe(place_text(change.path), _LONGEST_PATH)
         parts.append(
             f'<tbody class="lw-{SIGNS[sign].word}"><tr><th colspan="3" '
             f'scope="rowgroup">{span("sign", sign)} <code>{path}</code> '

@@ -19,7 +19,6 @@ from ..core.treedef import PyTreeDef
 from ..equality.arrays import is_array
 from ..fields import Kind
 from ..selection.diff import array_text
-from ..selection.select import static_names
 
 
 Arrays: TypeAlias = Literal["short", "values"]
@@ -110,7 +109,7 @@ def sketch_of(value: Any, context: Context) -> Sketch | None:
         children, aux = rule.flatten(value)
         static = [
             Child(None, getattr(value, name), f"{name}=", Kind.STATIC)
-            for name in static_names(value, rule)
+            for name in rule.attributes.static_names(value)
         ]
         return _sketch(type(value), rule.keys(aux, len(children)), children, static)
     except FAULTS:  # a flatten function fails: the node is shown as a leaf

@@ -14,8 +14,8 @@ from ..core.context import Context, context_of
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..equality import arrays
-from ..equality.arrays import Asked, is_array
-from ..equality.leaves import Values
+from ..equality.arrays import Criteria, is_array
+from ..equality.leaves import Comparison
 from ..selection.diff import (
     Change,
     changes_between,
@@ -62,7 +62,7 @@ def assert_trees_equal(
         Traceback (most recent call last):
         ...
         AssertionError: the trees differ in 1 place (actual -> expected):
-          ~ ['a'][1]: 2 -> 3
+          ~ a[1]: 2 -> 3
     """
     __tracebackhide__ = True  # pytest leaves this frame out
     changes = tree_diff(
@@ -130,8 +130,8 @@ def assert_trees_close(
         ...
         AssertionError: the trees differ in 2 places (actual -> expected, rtol=1e-06, \
 atol=0):
-          ~ ['lr']: 0.3 -> 0.2: error 0.1, relative 0.333
-          ~ ['n']: 7 -> 8: error 1, relative 0.125
+          ~ lr: 0.3 -> 0.2: error 0.1, relative 0.333
+          ~ n: 7 -> 8: error 1, relative 0.125
     """
     __tracebackhide__ = True
     values = _Close(rtol, atol, equal_nan, dtypes)
@@ -143,11 +143,11 @@ atol=0):
         raise AssertionError("\n  ".join(lines))
 
 
-class _Close(Values):
+class _Close(Comparison):
     """Compares numbers by value, whatever their dtypes.
 
     Args:
-        rtol, atol, equal_nan: As for `Values`.
+        rtol, atol, equal_nan: As for `Comparison`.
         dtypes: Whether dtypes must agree.
     """
 
@@ -155,22 +155,22 @@ class _Close(Values):
 
     def __init__(self, rtol: float, atol: float, equal_nan: bool, dtypes: bool) -> None:
         super().__init__(rtol=rtol, atol=atol, equal_nan=equal_nan)
-        self.exact = Values(equal_nan=equal_nan)
+        self.exact = Comparison(equal_nan=equal_nan)
         self.dtypes = dtypes
 
-    def asked_of(self, a: Any, b: Any) -> Asked:
+    def criteria_for(self, a: Any, b: Any) -> Criteria:
         if _is_integer(a) and _is_integer(b):
-            return self.exact.asked
-        return self.asked
+            return self.exact.criteria
+        return self.criteria
 
     def _compare(self, a: Any, b: Any) -> Any:
-        rules = self.asked_of(a, b)
+        rules = self.criteria_for(a, b)
         if not self.dtypes and _is_numeric(a) and _is_numeric(b):
             if tuple(a.shape) != tuple(b.shape):
                 return False
             matches = arrays.same_places(arrays.as_numpy(a), arrays.as_numpy(b), rules)
             return bool(matches.all())
-        if rules is self.exact.asked:
+        if rules is self.exact.criteria:
             return self.exact.same(a, b)
         return super()._compare(a, b)
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from .._text import FAULTS, short_repr
 from ..core.context import Context, context_of
-from ..equality.leaves import Values
+from ..equality.leaves import Comparison
 from ..selection.diff import Change, changes_between, headline, lines_of_all
 
 
@@ -66,7 +66,7 @@ def _is_worth_explaining(left: object, right: object, context: Context) -> bool:
 def _changes(left: object, right: object, context: Context) -> list[Change]:
     """Return the changes from one tree to the other that `==` takes for changes."""
     changes = []
-    for change in changes_between(left, right, context, Values(equal_nan=False)):
+    for change in changes_between(left, right, context, Comparison(equal_nan=False)):
         with suppress(*FAULTS):  # arrays have no single answer
             # Trees are stricter: for them 1 and True differ.
             if change.before == change.after:

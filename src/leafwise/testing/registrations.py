@@ -16,15 +16,15 @@ from typing import Any, Final, NamedTuple
 from .._lazy import real
 from .._text import safe_str, short_repr, typed_repr
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.node import Functions, Rule, count_of_children
+from ..core.node import Functions, Rule
 from ..core.register import DataclassRule, FunctionRule, StaticRule
 from ..core.registry import GLOBAL, view_of
+from ..core.words import count_of_children, node_data, origin
 from ..equality import exact
 from ..equality.arrays import is_array
-from ..equality.leaves import alike
+from ..equality.leaves import are_same
 from ..ops.inspect import explain_leaf
 from ..selection.diff import counted
-from ..selection.select import static_names
 
 
 def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -> None:
@@ -88,9 +88,9 @@ example with object.__new__(cls)
     for node in nodes:
         faults.update(dict.fromkeys(_faults(rule, node)))
     if faults:
-        origin = f", {rule.origin()}," if rule.where else ""
+        registered = f", {origin(rule)}," if rule.where else ""
         number = counted(len(faults), "fault")
-        title = f"the registration of {cls.__qualname__}{origin} has {number}:"
+        title = f"the registration of {cls.__qualname__}{registered} has {number}:"
         raise AssertionError("\n  - ".join([title, *faults]))
 
 
@@ -157,12 +157,12 @@ class _Example:
         self.children, self.aux = self.flatten(node)
         arity = len(self.children)
         self.keys = _call("its keys cannot be read", rule.keys, self.aux, arity)
-        names = static_names(node, rule)
+        names = rule.attributes.static_names(node)
         self.data: Any
         if names:
             self.data = tuple(getattr(node, name) for name in names)
         else:
-            self.data = rule.node_data(self.aux)
+            self.data = node_data(rule, self.aux)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         """Return children and aux data of a node."""
@@ -279,7 +279,7 @@ def _read_keys(example: _Example) -> str:
         except Exception:  # of the user's __getitem__ or property
             name = type(node).__qualname__
             return f"the key {text} cannot be read: {name} has no such {word}"
-        if value is not child and not alike(value, child):
+        if value is not child and not are_same(value, child):
             return (
                 f"the key {text} reads {short_repr(value)}, "
                 f"not its child {short_repr(child)}"
@@ -298,7 +298,7 @@ def _flatten_again(example: _Example) -> str:
         )
     if not example.same_children(children, example.children):
         return "flatten returns different child objects on each call"
-    if not example.rule.same_aux(aux, example.aux):
+    if not example.rule.same(aux, example.aux):
         return (
             f"flatten returns aux data {short_repr(example.data)} that is not equal to "
             "the aux data of a second call, so no two treedefs are equal"
@@ -342,7 +342,7 @@ def _swap_arguments(example: _Example) -> str:
     if not isinstance(example.rule.form, Functions):
         return ""
     unflatten: Any = example.rule.form.unflatten
-    data = example.rule.node_data(example.aux)
+    data = node_data(example.rule, example.aux)
     children = tuple(example.children)
 
     def works(*args: Any) -> bool:
@@ -390,9 +390,9 @@ def _flatten_rebuilt(example: _Example) -> str:
             f"{typed_repr(before)} becomes {typed_repr(after)}; "
             "neither flatten nor unflatten may copy or convert it"
         )
-    if not example.rule.same_aux(aux, example.aux):
+    if not example.rule.same(aux, example.aux):
         old_data = short_repr(example.data)
-        new_data = short_repr(example.rule.node_data(aux))
+        new_data = short_repr(node_data(example.rule, aux))
         return f"aux data {old_data} becomes {new_data} in a round trip"
     return ""
 
@@ -415,7 +415,7 @@ def _compare_rebuilt(example: _Example) -> str:
         # Without an __eq__, it is unknown whether a new object has the same content.
         compare: Any = type(old).__eq__
         is_unknown = compare is object.__eq__ and type(old) is type(new)
-        if old is not new and not is_unknown and not alike(old, new):
+        if old is not new and not is_unknown and not are_same(old, new):
             before = short_repr(old)
             return f"a round trip changes .{name} from {before} to {short_repr(new)}"
     return ""
@@ -468,8 +468,8 @@ def _fault_with(example: _Example, name: str, children: list[Any]) -> str:
             f"a child that is replaced by {name} comes back as {short_repr(child)}; "
             "neither flatten nor unflatten may copy, convert or check it"
         )
-    if not example.rule.same_aux(aux, example.aux):
-        new_data = short_repr(example.rule.node_data(aux))
+    if not example.rule.same(aux, example.aux):
+        new_data = short_repr(node_data(example.rule, aux))
         return (
             f"aux data depends on the children: it is {short_repr(example.data)}, "
             f"and {new_data} if the children are {name}"

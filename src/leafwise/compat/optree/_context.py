@@ -11,8 +11,8 @@ from typing import Any, Final, TypeAlias, TypeVar
 from ..._text import typed_repr
 from ...core.context import Context, plain_context
 from ...core.registry import GLOBAL, View, current, view_of
-from ...core.treedef import PyTreeDef, code_of
-from ...core.walk import iter_leaves, map_leaves
+from ...core.treedef import PyTreeDef, code_of, map_leaves
+from ...core.walk import iter_leaves
 from ...ops.reshape import common_columns
 from .._leaves import foreign_nodes
 from ._nodes import PyTreeKind, is_node, kind_of

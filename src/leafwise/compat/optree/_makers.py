@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
+import sys
 import warnings
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
@@ -116,7 +118,9 @@ def _structseq(structseq: Any, /) -> Any:
 
 
 def _frozendict(mapping: Any = (), /, **kwargs: PyTreeSpec) -> Any:
-    raise RuntimeError("optree has frozendict from Python 3.15 on")
+    if sys.version_info < (3, 15):
+        raise RuntimeError("optree has frozendict from Python 3.15 on")
+    return builtins.frozendict(mapping, **kwargs)
 
 
 treespec_leaf = _maker("leaf", object)

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum, nonmember
 from typing import Any, Final, TypeVar
 
-from ...core import builtins
-from ...core.builtins import BY_NAME, MappingRule, structseq_names
+from ...core import builtins, words
+from ...core.builtins import (
+    BY_NAME,
+    FamilyRule,
+    MappingRule,
+    bare_keys,
+    structseq_names,
+)
 from ...core.keys import DictKeys
-from ...core.node import Brackets, Rule
+from ...core.node import Rule
 from ...core.register import FunctionRule
+from ...core.words import Brackets
 
 
 # --------------------------------------------------------------------------- kinds
@@ -37,18 +44,23 @@ class PyTreeKind(IntEnum):
     NUM_KINDS = nonmember(12)
 
 
+_KINDS_BY_NAME: Final = {
+    "None": PyTreeKind.NONE,
+    "tuple": PyTreeKind.TUPLE,
+    "list": PyTreeKind.LIST,
+    "dict": PyTreeKind.DICT,
+    "dict as given": PyTreeKind.DICT,
+    "namedtuple": PyTreeKind.NAMEDTUPLE,
+    "OrderedDict": PyTreeKind.ORDEREDDICT,
+    "defaultdict": PyTreeKind.DEFAULTDICT,
+    "defaultdict as given": PyTreeKind.DEFAULTDICT,
+    "deque": PyTreeKind.DEQUE,
+    "structseq": PyTreeKind.STRUCTSEQUENCE,
+    "frozendict": PyTreeKind.FROZENDICT,  # not on each Python
+    "frozendict as given": PyTreeKind.FROZENDICT,
+}
 _KINDS: Final[dict[Rule, PyTreeKind]] = {
-    BY_NAME["None"]: PyTreeKind.NONE,
-    BY_NAME["tuple"]: PyTreeKind.TUPLE,
-    BY_NAME["list"]: PyTreeKind.LIST,
-    BY_NAME["dict"]: PyTreeKind.DICT,
-    BY_NAME["dict as given"]: PyTreeKind.DICT,
-    BY_NAME["namedtuple"]: PyTreeKind.NAMEDTUPLE,
-    BY_NAME["OrderedDict"]: PyTreeKind.ORDEREDDICT,
-    BY_NAME["defaultdict"]: PyTreeKind.DEFAULTDICT,
-    BY_NAME["defaultdict as given"]: PyTreeKind.DEFAULTDICT,
-    BY_NAME["deque"]: PyTreeKind.DEQUE,
-    BY_NAME["structseq"]: PyTreeKind.STRUCTSEQUENCE,
+    BY_NAME[name]: kind for name, kind in _KINDS_BY_NAME.items() if name in BY_NAME
 }
 """The built-in nodes that optree has, and their kinds."""
 
@@ -189,7 +201,7 @@ def metadata(
         aux: Its aux data.
         of_keys: Takes the keys of a dict, returns what the metadata has of them.
     """
-    data = rule.node_data(aux)
+    data = words.node_data(rule, aux)
     if not isinstance(rule, MappingRule):
         return data
     if rule.cls is OrderedDict:
@@ -214,16 +226,22 @@ class Unflatten:
     def __call__(self, data: Any, children: Iterable[Any]) -> Any:
         """Return the node."""
         values = list(children)
-        if kind_of(self.rule) is PyTreeKind.DICT:
-            return _make_dict(data, values)
+        if kind_of(self.rule) in (PyTreeKind.DICT, PyTreeKind.FROZENDICT):
+            return self.rule.from_items(None, _make_dict(data, values))
         if kind_of(self.rule) is PyTreeKind.DEFAULTDICT:
             default_factory, keys = data
             return defaultdict(default_factory, _make_dict(keys, values))
         if isinstance(self.rule, FunctionRule):
             return self.rule.form.unflatten(data, tuple(values))
-        is_family = self.rule in (BY_NAME["namedtuple"], BY_NAME["structseq"])
-        cls = data if is_family else self.rule.cls
-        return self.rule.node_from(cls, data, values)
+        cls = data if isinstance(self.rule, FamilyRule) else self.rule.cls
+        return words.node_from(self.rule, cls, data, values)
+
+
+def entries_of(rule: Rule, aux: Any, arity: int) -> Sequence[Any]:
+    """Return the path entries of the children of a node; positions in named tuples."""
+    if isinstance(rule, FamilyRule):
+        return range(arity)
+    return bare_keys(rule, aux, arity)
 
 
 def _make_dict(keys: list[Any], values: list[Any]) -> dict[Any, Any]:
@@ -244,7 +262,7 @@ def brackets(rule: Rule, aux: Any, arity: int) -> Brackets:
     if kind is PyTreeKind.CUSTOM:
         name = rule.cls.__name__
         return f"CustomTreeNode({name}[{metadata(rule, aux)!r}], [", None, "])"
-    return rule.brackets(aux, arity)
+    return words.brackets(rule, aux, arity)
 
 
 def _key_labels(keys: Iterable[Any]) -> list[str]:
@@ -255,6 +273,12 @@ def _ordereddict(keys: list[Any], _arity: int) -> Brackets:
     if not keys:
         return "OrderedDict()", None, ""
     return "OrderedDict({", _key_labels(keys), "})"
+
+
+def _frozendict(keys: list[Any], _arity: int) -> Brackets:
+    if not keys:
+        return "frozendict()", None, ""
+    return "frozendict({", _key_labels(keys), "})"
 
 
 def _defaultdict(data: tuple[Any, list[Any]], _arity: int) -> Brackets:
@@ -285,6 +309,7 @@ def _structseq(cls: type, _arity: int) -> Brackets:
 
 
 _BRACKETS: Final[dict[PyTreeKind, Callable[[Any, int], Brackets]]] = {
+    PyTreeKind.FROZENDICT: _frozendict,
     PyTreeKind.ORDEREDDICT: _ordereddict,
     PyTreeKind.DEFAULTDICT: _defaultdict,
     PyTreeKind.DEQUE: _deque,

@@ -13,7 +13,7 @@ from ...core.registry import GLOBAL, Mode
 from ...core.treedef import PyTreeDef, code_of, fold_treedef, treedef_of
 from ...core.walk import Step, iter_steps
 from ...errors import StructureError, TreeDefError
-from ._nodes import PyTreeKind, brackets, kind_of, metadata
+from ._nodes import PyTreeKind, brackets, entries_of, kind_of, metadata
 from .accessors import PyTreeAccessor, accessors_of, paths_of
 
 
@@ -100,7 +100,7 @@ class PyTreeSpec:
         if root is None:
             return []
         rule, arity, aux = root
-        return list(rule.bare_keys(aux, arity))
+        return list(entries_of(rule, aux, arity))
 
     def entry(self, index: int, /) -> Any:
         """Return the path entry of one child of the root.

@@ -16,6 +16,7 @@ from ...core.walk import iter_steps
 from ._nodes import (
     UNNAMED,
     PyTreeKind,
+    entries_of,
     is_namedtuple_class,
     is_structseq_class,
     kind_of,
@@ -299,6 +300,7 @@ _OF_KINDS: Final[dict[PyTreeKind, type[PyTreeEntry]]] = {
     PyTreeKind.NAMEDTUPLE: NamedTupleEntry,
     PyTreeKind.ORDEREDDICT: MappingEntry,
     PyTreeKind.DEFAULTDICT: MappingEntry,
+    PyTreeKind.FROZENDICT: MappingEntry,
     PyTreeKind.DEQUE: SequenceEntry,
     PyTreeKind.STRUCTSEQUENCE: StructSequenceEntry,
 }
@@ -425,7 +427,7 @@ def accessors_of(treedef: PyTreeDef) -> list[PyTreeAccessor]:
         rule, arity, aux = step
         make_entry = entry_class(rule, aux, arity)
         cls = rule.class_of(aux)
-        for key in rule.bare_keys(aux, arity):
+        for key in entries_of(rule, aux, arity):
             child_path = (*path, make_entry(key, cls, kind_of(rule)))
             pending.append(child_path)
     accessors.reverse()

@@ -36,7 +36,7 @@ from ._makers import (
     treespec_structseq,
     treespec_tuple,
 )
-from ._nodes import PyTreeKind, Unflatten, kind_of, metadata
+from ._nodes import PyTreeKind, Unflatten, entries_of, kind_of, metadata
 from ._treespec import PyTreeSpec, joined_namespace
 from .accessors import PyTreeAccessor, PyTreeEntry, accessors_of, entry_class, paths_of
 
@@ -571,7 +571,7 @@ def tree_flatten_one_level(walk: Walk, tree: Any, /) -> FlattenOneLevelOutputEx:
     node = FlattenOneLevelOutputEx(
         list(children),
         metadata(rule, aux),
-        tuple(rule.bare_keys(aux, arity)),
+        tuple(entries_of(rule, aux, arity)),
         Unflatten(rule),
     )
     node.type = type(tree)

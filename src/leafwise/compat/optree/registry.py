@@ -20,11 +20,13 @@ from ...core.node import Rule
 from ...core.register import FunctionRule
 from ...core.registry import EMPTY, GLOBAL, current, install, is_built_in_leaf
 from ...core.registry import unregister_pytree_node as unregister
+from ...core.words import origin
 from ._context import ordered, view
 from ._nodes import DictMetaData as DictMetaData
 from ._nodes import (
     PyTreeKind,
     Unflatten,
+    entries_of,
     is_namedtuple_class,
     is_structseq_class,
     kind_of,
@@ -141,7 +143,7 @@ class PyTreeNodeRegistryEntry:
 def _flatten_by(rule: Rule, node: Any) -> tuple[Any, Any, Any]:
     """Flatten a node by its rule, as a flatten function of optree does."""
     children, aux = rule.flatten(node)
-    entries = rule.bare_keys(aux, len(children))
+    entries = entries_of(rule, aux, len(children))
     return children, metadata(rule, aux), tuple(entries)
 
 
@@ -185,12 +187,12 @@ def _get(
     if cls is not None:
         rule = _FORMS.get(cls) or node_types.resolve(cls)
         return None if rule is None else _entry_of(rule, cls)
-    rules = dict(_FORMS)
+    rules_by_class = dict(_FORMS)
     for node_class in (*BUILTINS, *_rules(GLOBAL), *_rules(namespace)):
         rule = node_types.resolve(node_class)
         if rule is not None:
-            rules[node_class] = rule
-    return {key: _entry_of(rule, key) for key, rule in rules.items()}
+            rules_by_class[node_class] = rule
+    return {key: _entry_of(rule, key) for key, rule in rules_by_class.items()}
 
 
 # ------------------------------------------------------------------------- registration
@@ -337,7 +339,7 @@ def check_new(cls: type, name: str) -> None:
         raise ValueError(f"{cls!r} is a built-in node type")
     rule = _rules(name).get(cls)
     if rule is not None:
-        raise ValueError(f"{cls!r} is registered already: it was {rule.origin()}")
+        raise ValueError(f"{cls!r} is registered already: it was {origin(rule)}")
 
 
 def _rules(name: str) -> Mapping[type, Rule | None]:

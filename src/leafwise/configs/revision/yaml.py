@@ -13,8 +13,9 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
+from ...core.keypath import KeyPath
 from ...core.keys import DictKey, SequenceKey
-from ...selection.names import name_of
+from ...selection.select import place_text
 from ..documents import Document, RevisionError, Tagged
 from ..yaml_reader import MERGE, is_tagged, quoted, yaml_dumper, yaml_loader, yaml_text
 from .changes import GONE, same, steps
@@ -92,7 +93,7 @@ class Alias(NamedTuple):
 def _place(path: Path) -> str:
     """Return a path as one types it."""
     keys = [SequenceKey(key) if type(key) is int else DictKey(key) for key in path]
-    return name_of(keys) or "the root"
+    return place_text(KeyPath(keys))
 
 
 class YamlStream:

@@ -34,6 +34,7 @@ from typing import (
 
 from ..._lazy import need
 from ..._text import add_note, safe_repr, short_repr, typed_repr
+from ...core.builtins import MappingRule
 from ...core.matching import describe
 from ...core.register import StaticRule
 from ...core.registry import current, install
@@ -1082,7 +1083,7 @@ def prefix_leaves(
     if value is not _ANY:
         there, theirs = dict(below(value)), rule_of(type(value))
         alike = type(spec) is type(value) or (
-            theirs is not None and rule.pairs_by_key and theirs.pairs_by_key
+            isinstance(rule, MappingRule) and isinstance(theirs, MappingRule)
         )
         if not alike or there.keys() != children.keys():
             expected, actual = (describe(tree, current.view) for tree in (spec, value))

@@ -64,11 +64,11 @@ def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
     """
     result: Any = None
     if stop is None:
-        if type(tree) in view.leaf_types:
-            return [tree], view.leaf_treedef or make_treedef((), 1, view)
         compiled = view.hot.get(type(tree))
         if compiled is not None:
             result = compiled(tree)
+        elif type(tree) in view.leaf_types:
+            return [tree], view.leaf_treedef or make_treedef((), 1, view)
     elif type(stop) is View:
         return flatten_by(tree, stop, None)
     elif type(stop) is not PathPredicate:

@@ -367,20 +367,24 @@ FEW: Final = 8
 this many children, one test each takes no longer than a call that tests all."""
 
 
-def leaf_order(keys: tuple[Any, ...]) -> Sequence[Any] | None:
-    """Return the keys of a dict in leaf order, None unless all are plain.
+def ordered_keys(node: dict[Any, Any]) -> tuple[Any, Sequence[Any]]:
+    """Return the aux data of a dict, and its keys in leaf order.
 
-    Plain are exact strings, or exact ints; for others see `dict_keys`.
+    The aux data is the bare keys, as inserted, if that are few strings or ints: they
+    are in order sooner than their `DictKeys` are found or made.
     """
-    if len(keys) > FEW:
-        return dict_keys(keys).ordered if are_plain(map(type, keys)) else None
-    for key in keys:
-        if type(key) is not str and type(key) is not int:
-            return None
-    try:
-        return sorted(keys)
-    except TypeError:  # strings and ints
-        return None
+    keys = tuple(node)
+    if len(keys) <= FEW:
+        for key in keys:
+            if type(key) is not str and type(key) is not int:
+                break
+        else:
+            try:
+                return keys, sorted(keys)
+            except TypeError:  # strings and ints
+                pass
+    settled = dict_keys(keys)
+    return settled, settled.ordered
 
 
 def given_keys(keys: tuple[Any, ...]) -> DictKeys:

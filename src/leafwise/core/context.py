@@ -26,7 +26,15 @@ from .treedef import (
     match_tree,
     shared_paths,
 )
-from .walk import Entry, PathPredicate, Predicate, map_tree, read
+from .walk import (
+    Entry,
+    PathPredicate,
+    Predicate,
+    locate,
+    map_tree,
+    note_argument_order,
+    read,
+)
 
 
 if TYPE_CHECKING:
@@ -125,13 +133,23 @@ def map_by(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     result = None if compiled is None else compiled(tree)
     if result is None:
         if cls in view.leaf_types:
-            return map_one(function, [tree], make_treedef((), 1, view))
+            return _map_leaf(function, tree)
         if hooks.skip > 0:
             hooks.skip -= 1
             return map_tree(function, tree, view)
         result = read_tree(tree, view, None)
     leaves, treedef = result
     return map_one(function, leaves, treedef)
+
+
+def _map_leaf(function: Callable[[Any], Any], leaf: Any) -> Any:
+    """Call a function on a tree that is a leaf."""
+    try:
+        return function(leaf)
+    except Exception as error:
+        note_argument_order(error, function)
+        locate(error, ROOT)
+        raise
 
 
 class Context:

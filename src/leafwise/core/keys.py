@@ -367,22 +367,26 @@ FEW: Final = 8
 this many children, one test each takes no longer than a call that tests all."""
 
 
-def leaf_order(node: dict[Any, Any]) -> Sequence[Any] | None:
-    """Return the keys of a dict in leaf order, None unless all are plain.
+def ordered_keys(node: dict[Any, Any]) -> tuple[Any, Sequence[Any]]:
+    """Return the aux data of a dict, and its keys in leaf order.
 
-    Plain are exact strings, or exact ints; for others see `dict_keys`.
+    The aux data is the bare keys, as inserted, if that are few strings or ints: they
+    are in order sooner than their `DictKeys` are found or made.
     """
-    if len(node) > FEW:
-        return dict_keys(tuple(node)).ordered if are_plain(map(type, node)) else None
-    keys = [*node]  # this and `sort` take less time than a call of `sorted`
-    for key in keys:
-        if type(key) is not str and type(key) is not int:
-            return None
-    try:
-        keys.sort()
-    except TypeError:  # strings and ints
-        return None
-    return keys
+    if len(node) <= FEW:
+        order = list(node)  # this and `sort` take less time than a call of `sorted`
+        for key in order:
+            if type(key) is not str and type(key) is not int:
+                break
+        else:
+            try:
+                order.sort()
+            except TypeError:  # strings and ints
+                pass
+            else:
+                return tuple(node), order
+    settled = dict_keys(tuple(node))
+    return settled, settled.ordered
 
 
 def given_keys(keys: tuple[Any, ...]) -> DictKeys:

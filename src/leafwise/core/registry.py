@@ -105,6 +105,7 @@ class View:
         context: The context without a predicate under this view, once it is made.
         read_node: Reads nodes by recursion under this view; made by `walk`.
         map_node: Maps nodes by recursion under this view; made by `walk`.
+        map_lower_node: The same for nodes below the first levels.
         leaf_treedef: The treedef of a bare leaf, once one was made.
         hot: For types of roots that occur often, a function that flattens a tree faster
             than the walk, or returns None to leave it to the walk.
@@ -125,6 +126,7 @@ class View:
         self.context: Any = None
         self.read_node: Any = None
         self.map_node: Any = None
+        self.map_lower_node: Any = None
         self.leaf_treedef: Any = None
         self.hot: dict[type, Callable[[Any], tuple[list[Any], Any] | None]] = {}
         self.asked: dict[type, Callable[[Any, Any], tuple[list[Any], Any] | None]] = {}

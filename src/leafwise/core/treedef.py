@@ -265,7 +265,9 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> empty.is_leaf(), empty.is_leaf(strict=False)
             (False, True)
         """
-        return self.num_nodes == 1 and (not self._code or not strict)
+        if not self._nodes:
+            return True
+        return not strict and self.num_nodes == 1
 
     def children(self) -> list[PyTreeDef]:
         """Return the treedefs of the root's children.
@@ -324,10 +326,10 @@ class PyTreeDef(Displayable, Generic[Tree_co]):
             >>> lw.tree_structure({"a": 1, "b": [2]}).unflatten("xy")
             {'a': 'x', 'b': ['y']}
         """
-        is_checked = type(leaves) is list and len(leaves) == self._count
-        leaf_list: Any = leaves if is_checked else self._checked(leaves)
+        if type(leaves) is not list or len(leaves) != self._count:
+            leaves = self._checked(leaves)
         build = self._runner.unflatten  # a call of the attribute is slower
-        return build(self, leaf_list)  # type: ignore[no-any-return]  # untyped
+        return build(self, leaves)  # type: ignore[no-any-return]  # untyped
 
     def _checked(self, leaves: Any) -> list[Any]:
         """Return the leaves as a list.

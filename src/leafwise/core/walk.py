@@ -16,6 +16,7 @@ that goes from node to node does so by `Walk`.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import length_hint
 from typing import Any, Final, TypeAlias
@@ -24,7 +25,7 @@ from .._text import add_note
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, NONE, TUPLE
 from .keypath import ROOT, KeyPath, Link
-from .keys import FEW, DictKey, dict_keys, known_dicts, leaf_order, sequence_keys
+from .keys import FEW, DictKey, dict_keys, known_dicts, ordered_keys, sequence_keys
 from .node import Rule
 from .registry import View
 
@@ -179,7 +180,7 @@ def pack(steps: Iterable[Step]) -> tuple[Entry, ...]:
 # ----------------------------------------------------------------------- paths
 
 
-_LONG: Final = 32
+_LONG: Final = 16
 """How many keys a path has before a prefix takes the place of them."""
 
 
@@ -333,8 +334,12 @@ _READ_LEVELS: Final = 64
 """How many levels are read by recursion. Where Python's stack has less room, the tree
 is read again with the explicit stack."""
 _MAP_LEVELS: Final = 16
-"""How many levels are mapped by recursion. A map cannot begin again, since the function
-was called, so it uses few frames of Python's stack, whatever the tree."""
+"""How many levels are mapped by recursion before the room on Python's stack is tested.
+A map cannot begin again elsewhere, since the function was called."""
+_MORE_LEVELS: Final = 48
+"""How many levels are mapped by recursion after that."""
+_ROOM: Final = 200
+"""How many free frames are room for these, and for what the function calls."""
 _MOST_NOTES: Final = 16
 """Notes with paths on one exception object, which may be raised again and again."""
 _SUSPICIOUS: Final = 1_000
@@ -481,42 +486,43 @@ def _make_reader(view: View) -> Callable[..., None]:
         aux: Any = None
         if rule is DICT:
             items = node.copy()  # in one step: others may change the dict meanwhile
-            order = leaf_order(items)
-            if order is not None:
-                key = None
-                try:
-                    for key in order:
-                        child = items[key]
-                        if type(child) in leaf_types:
-                            leaves.append(child)
-                        else:
-                            read_node(child, leaves, nodes, levels - 1, trail)
-                except Exception:
-                    trail.append(DictKey(key))
-                    raise
-                if nodes is not None:
-                    nodes.append((len(leaves), rule, len(items), tuple(items)))
-                return
-            children, aux = rule.flatten(items)
-        elif rule is LIST or rule is TUPLE:
-            children = node[:]
-        else:
-            children, aux = rule.flatten(node)
-        arity = len(children)
-        if arity > FEW and leaf_types.issuperset(map(type, children)):
-            leaves += children
-        else:
-            children_left = iter(children)
+            aux, order = ordered_keys(items)
+            arity = len(order)
+            key = None
             try:
-                for child in children_left:
+                for key in order:
+                    child = items[key]
                     if type(child) in leaf_types:
                         leaves.append(child)
                     else:
                         read_node(child, leaves, nodes, levels - 1, trail)
             except Exception:
-                index = arity - length_hint(children_left) - 1
-                trail.append(rule.keys(aux, arity)[index])
+                trail.append(DictKey(key))
                 raise
+        else:
+            if rule is LIST:
+                children = node.copy()
+            elif rule is TUPLE:
+                children = node
+            elif node is None:
+                children = ()
+            else:
+                children, aux = rule.flatten(node)
+            arity = len(children)
+            if arity > FEW and leaf_types.issuperset(map(type, children)):
+                leaves += children
+            else:
+                children_left = iter(children)
+                try:
+                    for child in children_left:
+                        if type(child) in leaf_types:
+                            leaves.append(child)
+                        else:
+                            read_node(child, leaves, nodes, levels - 1, trail)
+                except Exception:
+                    index = arity - length_hint(children_left) - 1
+                    trail.append(rule.keys(aux, arity)[index])
+                    raise
         if nodes is not None:
             nodes.append((len(leaves), rule, arity, aux))
 
@@ -567,12 +573,8 @@ def _read_deep(
                 aux: Any = None
                 if rule is DICT:
                     items = node.copy()
-                    order = leaf_order(items)
-                    if order is not None:
-                        children = [items[key] for key in order]
-                        aux = tuple(items)
-                    else:
-                        children, aux = rule.flatten(items)
+                    aux, order = ordered_keys(items)
+                    children = [items[key] for key in order]
                 elif rule is LIST or rule is TUPLE:
                     children = node[:]
                 else:
@@ -628,16 +630,50 @@ def iter_leaves(tree: Any, view: View, is_leaf: Predicate = None) -> Iterator[An
     Raises:
         CycleError: The tree contains itself; raised when the walk gets there.
     """
+    if isinstance(is_leaf, PathPredicate):
+        for _, node, rule, _ in Walk(tree, view, is_leaf):
+            if rule is None:
+                yield node
+        return
     leaf_types = view.leaf_types
-    steps = Walk(tree, view, is_leaf)
-    for _, node, rule, _ in steps:
-        if rule is None:
-            yield node
-        elif is_leaf is None:
-            children, _ = steps.flatten()
-            if leaf_types.issuperset(map(type, children)):
-                yield from children
-                steps.skip()
+    stack: list[Frame] = []
+    children_left: Iterator[Any] = iter((tree,))
+    limit = _SUSPICIOUS
+    try:
+        while True:
+            for node in children_left:
+                rule = None
+                if is_leaf is None or not is_leaf(node):
+                    rule = view.resolve(type(node))
+                if rule is None:
+                    yield node
+                    continue
+                children, aux = rule.flatten(node)
+                arity = len(children)
+                if (
+                    arity > FEW
+                    and is_leaf is None
+                    and leaf_types.issuperset(map(type, children))
+                ):
+                    yield from children
+                    continue
+                children_left = iter(children)
+                stack.append((children_left, rule, arity, aux, node))
+                if len(stack) > limit:
+                    _check_cycle(stack)
+                    limit *= 2
+                break
+            else:
+                if not stack:
+                    return
+                stack.pop()
+                if stack:
+                    children_left = stack[-1][0]
+    except CycleError:
+        raise
+    except Exception as error:
+        locate(error, KeyPath(_keys(stack)))
+        raise
 
 
 def _keys(stack: list[Frame]) -> list[Any]:
@@ -762,55 +798,53 @@ class Walk:
         return self._rule
 
     def __iter__(self) -> Iterator[tuple[Link, Any, Rule | None, bool]]:
-        try:
-            yield from self._iterate()
-        except CycleError:
-            raise
-        except Exception as error:  # of a predicate or a flatten function
-            locate(error, self.path())
-            raise
-
-    def _iterate(self) -> Iterator[tuple[Link, Any, Rule | None, bool]]:
         keys = self._keys
+        rules = self._view.rules
         resolve = self._view.resolve
         open_links: dict[int, Link] = {}  # of the nodes from the root down, by id
         stack: list[tuple[Link, Any, Any, Any, zip[tuple[Any, Any]]]] = []
         link = Link()
         node = self._node
-        while True:
-            self._node = node
-            self._flat = None
-            if self._stop is not None and self._asks(node):
-                self._rule = None
-            else:
-                self._rule = resolve(type(node))
-            yield link, node, self._rule, False
-            if self._rule is not None:
-                node = self._node
-                first = open_links.setdefault(id(node), link)
-                if first is not link:
-                    raise cycle_error(node, first.path(), link.path())
-                flat = self._flat or self._rule.flatten(node)
-                children, aux = flat
-                node_keys = self._rule.keys(aux, len(children))
-                children_left = zip(node_keys, children, strict=True)
-                stack.append((link, node, self._rule, flat, children_left))
-            while stack:
-                above, node, rule, flat, children_left = stack[-1]
-                child = next(children_left, None)
-                if child is not None:
-                    break
-                stack.pop()
-                del open_links[id(node)]
-                if self._leaving:
-                    del keys[len(stack) :]
-                    self._flat = flat
-                    yield above, node, rule, True
-            else:
-                return
-            key, node = child
-            keys[len(stack) - 1 :] = [key]
-            link = Link(above, key)
+        try:
+            while True:
+                self._node = node
+                self._flat = None
+                rule = None
+                if self._stop is None or not self._asks(node):
+                    rule = rules.get(type(node)) or resolve(type(node))
+                self._rule = rule
+                yield link, node, rule, False
+                rule = self._rule  # unless the caller said otherwise
+                if rule is not None:
+                    node = self._node
+                    first = open_links.setdefault(id(node), link)
+                    if first is not link:
+                        break
+                    flat = self._flat or rule.flatten(node)
+                    children, aux = flat
+                    node_keys = rule.keys(aux, len(children))
+                    children_left = zip(node_keys, children, strict=True)
+                    stack.append((link, node, rule, flat, children_left))
+                while stack:
+                    above, node, rule, flat, children_left = stack[-1]
+                    child = next(children_left, None)
+                    if child is not None:
+                        break
+                    stack.pop()
+                    del open_links[id(node)]
+                    if self._leaving:
+                        del keys[len(stack) :]
+                        self._flat = flat
+                        yield above, node, rule, True
+                else:
+                    return
+                key, node = child
+                keys[len(stack) - 1 :] = [key]
+                link = Link(above, key)
+        except Exception as error:  # of a predicate or a flatten function
+            locate(error, self.path())
+            raise
+        raise cycle_error(node, first.path(), link.path())
 
     def _asks(self, node: Any) -> bool:
         """Return whether the predicate makes a leaf of the node."""
@@ -846,7 +880,7 @@ def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     neither a list of leaves nor a code. The function is called while the tree is read:
     what it changes in nodes that are not reached yet is seen. What lies below the first
     levels is read before the function is called there. So a cycle is found after a
-    bounded number of calls, and Python's stack has to have room for a few frames only.
+    bounded number of calls, and a map needs few frames of Python's stack at any depth.
 
     Raises:
         CycleError: The tree contains itself.
@@ -854,8 +888,9 @@ def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
     """
     trail: list[Any] = []
     try:
-        map_node = view.map_node or _make_mapper(view)
-        return map_node(tree, function, _MAP_LEVELS, trail)
+        if view.map_node is None:
+            view.map_node = _make_mapper(view, _map_below)
+        return view.map_node(tree, function, _MAP_LEVELS, trail)
     except Exception as error:
         if isinstance(error, CycleError):
             read(tree, view)  # raises one whose paths begin at the root
@@ -864,8 +899,17 @@ def map_tree(function: Callable[[Any], Any], tree: Any, view: View) -> Any:
         raise
 
 
-def _make_mapper(view: View) -> Callable[..., Any]:
-    """Return the function that maps a node, and those below it; see `_make_reader`."""
+def _make_mapper(
+    view: View,
+    map_below: Callable[..., Any],
+) -> Callable[..., Any]:
+    """Return the function that maps a node, and those below it; see `_make_reader`.
+
+    Args:
+        view: The view.
+        map_below: Maps what is below the levels that the function goes down, and
+            leaves of types that are new to the view.
+    """
     rules = view.rules
     leaf_types = view.leaf_types
     resolve = view.resolve
@@ -881,30 +925,26 @@ def _make_mapper(view: View) -> Callable[..., Any]:
     ) -> Any:
         rule: Any = rules.get(type(node)) or resolve(type(node))
         if rule is None or not levels:  # a leaf of a new type, or a deep node
-            return _map_deep(node, function, view, trail)
+            return map_below(node, function, view, trail)
         children: Any
         aux: Any = None
         if rule is DICT:
             result = node.copy()  # in the order of insertion, with the values of now
-            order = leaf_order(result)
-            if order is not None:
-                key = None
-                try:
-                    for key in order:
-                        child = result[key]
-                        if type(child) in leaf_types:
-                            result[key] = function(child)
-                        elif child is not None or not is_none_empty:
-                            result[key] = map_node(child, function, levels - 1, trail)
-                except Exception:
-                    trail.append(DictKey(key))
-                    raise
-                return result
-            children, aux = rule.flatten(result)
-        elif rule is LIST:
-            children = node.copy()
-        elif rule is TUPLE:
-            children = node
+            _, order = ordered_keys(result)
+            key = None
+            try:
+                for key in order:
+                    child = result[key]
+                    if type(child) in leaf_types:
+                        result[key] = function(child)
+                    elif child is not None or not is_none_empty:
+                        result[key] = map_node(child, function, levels - 1, trail)
+            except Exception:
+                trail.append(DictKey(key))
+                raise
+            return result
+        if rule is LIST or rule is TUPLE:
+            children = node[:]  # a tuple itself
         else:
             children, aux = rule.flatten(node)
         results: list[Any] = []
@@ -925,8 +965,49 @@ def _make_mapper(view: View) -> Callable[..., Any]:
             return tuple(results)
         return rule.unflatten(aux, results)
 
-    view.map_node = map_node
     return map_node
+
+
+def _map_below(
+    node: Any,
+    function: Callable[[Any], Any],
+    view: View,
+    trail: list[Any],
+) -> Any:
+    """Map a node below the first levels, by recursion if Python's stack has room."""
+    if view.resolve(type(node)) is None:
+        return function(node)
+    if not _has_room():
+        return _map_deep(node, function, view, trail)
+    if view.map_lower_node is None:
+        view.map_lower_node = _make_mapper(view, _map_deep)
+    return view.map_lower_node(node, function, _MORE_LEVELS, trail)
+
+
+if sys.version_info >= (3, 12):
+
+    def _has_room() -> bool:
+        """Return whether Python's stack has room for more levels."""
+        depth = sys.getrecursionlimit() - _ROOM
+        name = sys._getframemodulename(depth)  # noqa: SLF001  # the documented name
+        return name is None  # there are not as many frames
+
+else:
+    _nested: Any = int
+    for _ in range(_ROOM):
+        _nested = (_nested,)
+
+    def _has_room() -> bool:
+        """Return whether Python's stack has room for more levels.
+
+        C functions and Python functions have one limit here, and nothing in C gets
+        deep as fast as this does.
+        """
+        try:
+            isinstance(None, _nested)
+        except RecursionError:
+            return False
+        return True
 
 
 def _map_deep(

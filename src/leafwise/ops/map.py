@@ -32,7 +32,7 @@ from ..core.context import (
     predicate,
     read_tree,
 )
-from ..core.keypath import KeyPath
+from ..core.keypath import ROOT, KeyPath
 from ..core.registry import GLOBAL, Mode, current
 from ..core.treedef import (
     PyTreeDef,
@@ -572,6 +572,8 @@ def tree_flatten_with_path(
         leaves, treedef = flatten_tree(
             tree, is_leaf, is_leaf_takes_path, none_is_leaf, namespace
         )
+    if leaves and leaves[0] is tree:
+        return [(ROOT, tree)], treedef
     paths = shared_paths(treedef)
     return list(zip(paths, leaves)), treedef  # noqa: B905  # as many
 
@@ -775,7 +777,7 @@ def tree_map_shared(
     open_keys: list[tuple[int, ...]] = []  # in the memo, of the nodes down to here
     results: list[Any] = []  # of children whose parents are not rebuilt yet
     steps = Walk(tree, context.view, context.stop, leaving=True)
-    for link, node, rule, is_leaving in steps:
+    for _, node, rule, is_leaving in steps:
         if is_leaving:
             children, aux = steps.flatten()
             start = len(results) - len(children)
@@ -792,7 +794,7 @@ def tree_map_shared(
             try:
                 result = f(node, *row)
             except Exception as error:  # of the function: it gains a note
-                locate(error, link.path())
+                locate(error, steps.path())
                 raise
             results.append(result)
             if type(node) not in _SCALARS:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 from .._records import MISSING, Missing
 from ..core.context import Context, context_of, flatten_by
 from ..core.keypath import ROOT, KeyPath
-from ..core.node import items_by_key, with_items
+from ..core.node import Rule, items_by_key, with_items
 from ..core.registry import GLOBAL
 from ..core.walk import Walk
 from ..errors import CycleError, StructureError
@@ -400,45 +400,42 @@ class _Visit:
                 self.open_nodes.pop()
                 result = self._rebuild(node, rule)
             else:
-                result = self._call(self.enter, node)
+                result = self._enter(node, rule)
+                if result is _BELOW:
+                    continue
                 if result is DELETE:
-                    self.steps.skip()
                     self.results.append(DELETE)
                     continue
-                if result is SKIP:
-                    self.steps.skip()
-                    result = node
-                elif self._opens(result, result is not node):
-                    continue
-            self.results.append(self._call(self.leave, result))
+            if self.leave is not None:
+                result = self._call(self.leave, result)
+            self.results.append(result)
         (result,) = self.results
         if result is DELETE:
             raise StructureError("the root of a tree cannot be deleted", path=ROOT)
         return result
 
-    def _call(self, visitor: Visitor | None, node: Any) -> Any:
-        """Call a visitor, and return its result; a node that is to stay, for `STOP`."""
-        if visitor is None or self.is_stopped:
-            return node
-        parent = self.open_nodes[-1][0] if self.open_nodes else None
-        result = visitor(node, self.steps.path(), parent)
-        if result is STOP:
-            self.is_stopped = True
-            return node
-        if visitor is self.leave and result is SKIP:
-            return node
-        return result
+    def _enter(self, node: Any, rule: Rule | None) -> Any:
+        """Return what stands in place of a node or leaf.
 
-    def _opens(self, node: Any, is_new: bool) -> bool:
-        """Return whether the walk goes on below a node, as `enter` returned it.
-
-        Raises:
-            CycleError: `enter` adds nodes without end.
+        This is `_BELOW` if it is a node, and the walk goes on to its children.
         """
-        rule = None if self.is_stopped else self.steps.replace(node)
-        if rule is None or self.context.stops_at(node):
+        result = node
+        if self.enter is not None:
+            result = self._call(self.enter, node)
+        if result is SKIP or self.is_stopped:
             self.steps.skip()
-            return False
+            return node
+        if result is DELETE:
+            self.steps.skip()
+            return DELETE
+        is_new = result is not node
+        if is_new:
+            rule = self.steps.replace(result)
+        if rule is None:
+            return result
+        if self.context.stop is not None and self.context.stops_at(result):
+            self.steps.skip()
+            return result
         count = self.open_nodes[-1][1] if self.open_nodes else 0
         count += is_new
         if count > _MAX_NEW_NODES and count > _MAX_NEW_NODES + self.depth:
@@ -448,8 +445,21 @@ class _Visit:
                 "new nodes, and what it returns is visited as well; to replace a node "
                 "without visiting what replaces it, use `leave`"
             )
-        self.open_nodes.append((node, count))
-        return True
+        self.open_nodes.append((result, count))
+        return _BELOW
+
+    def _call(self, visitor: Visitor, node: Any) -> Any:
+        """Call a visitor, and return its result; a node that is to stay, for `STOP`."""
+        if self.is_stopped:
+            return node
+        parent = self.open_nodes[-1][0] if self.open_nodes else None
+        result = visitor(node, self.steps.path(), parent)
+        if result is STOP:
+            self.is_stopped = True
+            return node
+        if visitor is self.leave and result is SKIP:
+            return node
+        return result
 
     @functools.cached_property
     def depth(self) -> int:
@@ -488,6 +498,7 @@ class _Visit:
         )
 
 
+_BELOW: Final = object()
 _MAX_NEW_NODES: Final = 1000
 _SHOWN: Final = 3
 

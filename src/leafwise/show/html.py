@@ -17,7 +17,7 @@ from ..equality.arrays import is_array
 from ..errors import PathError
 from ..fields import Kind
 from ..selection.diff import SIGNS as KINDS
-from ..selection.diff import TreeDiff, counted, told
+from ..selection.diff import TreeDiff, counted, describe_change
 from ..selection.edit import Selection, selection_context
 from ..selection.select import place_text
 from .colors import SIGNS
@@ -314,7 +314,7 @@ def _of_diff(diff: TreeDiff, most: int) -> str:
         f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>',
     ]
     for change in diff[:most]:
-        text = told(change)
+        text = describe_change(change)
         sign = KINDS[change.kind]
         note = f"to [{change.index}]" if change.kind == "moved" else text.note
         if text.more:

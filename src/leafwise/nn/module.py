@@ -44,7 +44,7 @@ from .instance import (
     set_kind,
 )
 from .pytree import MODE, Pytree, name_to_kind
-from .states import State, from_flat_state, unknown, walk_state
+from .states import State, from_flat_state, no_such_item, walk_state
 from .variables import Intermediate, Perturbation, Variable, make_variable
 from .variables import variable_type as named_type
 
@@ -613,7 +613,7 @@ def _initial(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> 
         if above not in modules or not name:
             raise StructureError(
                 f"init has a value at {path}, but there is no module at {above}: "
-                f"{unknown(above, dict.fromkeys(modules))}",
+                f"{no_such_item(above, dict.fromkeys(modules))}",
                 path=path,
             )
         box = value if isinstance(value, Variable) else Perturbation(value)

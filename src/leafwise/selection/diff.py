@@ -57,8 +57,7 @@ from ..equality.leaves import (
 from ..errors import EditError
 from ..ops.inspect import how_to_register
 from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
-from .convert import Converter, Declared, text_of
-from .edit import (
+from .changes import (
     Delete,
     Edit,
     Edited,
@@ -69,13 +68,14 @@ from .edit import (
     item_key,
     rebuild,
 )
+from .convert import Converter, Declared, text_of
+from .patterns import place_text
 from .select import (
     DEPTH_IN_DOUBT,
     check_cycles,
     few,
     fields_of,
     keys_of,
-    place_text,
     selector,
 )
 

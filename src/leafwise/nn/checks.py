@@ -386,7 +386,8 @@ def find_foreign(value: Any) -> Found | None:
         if sort(value) != "container" or id(value) in visited:
             return None
         visited.add(id(value))
-        if _rule_of(type(value)) is None and framework_of(value) is not None:
+        is_leaf = current.view.resolve(type(value)) is None
+        if is_leaf and framework_of(value) is not None:
             return Found(path, value)
         for key, child in items_in(value):
             foreign = visit(child, (*path, key))

@@ -294,7 +294,7 @@ def _contents(value: Any) -> Contents | None:
 
 def _contents_of_partial(value: functools.partial[Any]) -> Contents:
     """Return the function and the arguments of a partial."""
-    keys = [GetAttrKey("func")]
+    keys: list[Any] = [GetAttrKey("func")]
     keys += map(SequenceKey, range(len(value.args)))
     keys += map(DictKey, value.keywords)
     values = [value.func, *value.args, *value.keywords.values()]

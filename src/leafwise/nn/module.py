@@ -426,11 +426,14 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
                     _put, box, name
                 )
         variable: Any = getattr(self, name, None)
+        keep: Callable[[Any], Any]
         if name not in vars(self) and variable is None:
             stored = MISSING
 
-            def keep(new: Any) -> None:
+            def set_attribute(new: Any) -> None:
                 setattr(self, name, cls(new))
+
+            keep = set_attribute
 
         elif type(variable) is cls:
             stored = variable.get_value()
@@ -603,9 +606,9 @@ def capture(
             result = function(*args, **kwargs)
             states = [_captured_state(modules, cls) for cls in captured_types]
         finally:
-            for each, boxes in outer_boxes:
-                if boxes is not None:
-                    assign(each, CAPTURED, Marked(Kind.DATA, boxes))
+            for each, old_boxes in outer_boxes:
+                if old_boxes is not None:
+                    assign(each, CAPTURED, Marked(Kind.DATA, old_boxes))
                 elif CAPTURED in vars(each):
                     drop(each, CAPTURED)
         return (result, *states) if states else result

@@ -306,7 +306,7 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
     path_of_text = {tuple(map(str, path)): path for path in flat}
     changes = []
     for pure_path, value in walk_state(pure):
-        path = pure_path
+        path: Path | None = pure_path
         if path not in flat:
             path = path_of_text.get(tuple(map(str, pure_path)))
         if path is None:

@@ -9,7 +9,7 @@ from typing import Any, Self
 from ..._text import typed_repr
 from ...core.matching import code_text, common_suffix
 from ...core.node import Rule
-from ...core.registry import GLOBAL, Mode
+from ...core.registry import GLOBAL, Mode, current, view_of
 from ...core.treedef import PyTreeDef, code_of, fold_treedef, treedef_of
 from ...core.walk import Step, iter_steps
 from ...errors import StructureError, TreeDefError
@@ -387,7 +387,8 @@ def joined_namespace(specs: Iterable[PyTreeSpec], namespace: str = "") -> str:
 
     Raises:
         TypeError: One of them is not a structure.
-        ValueError: Their None modes or namespaces differ.
+        ValueError: Their None modes or namespaces differ, or a class of a structure
+            without a namespace is registered in another way in that of the others.
     """
     modes = {treedef_in(spec).none_is_leaf for spec in specs}
     names = {spec.namespace for spec in specs if spec.namespace}
@@ -395,4 +396,25 @@ def joined_namespace(specs: Iterable[PyTreeSpec], namespace: str = "") -> str:
         raise ValueError("the PyTreeSpecs must have the same none_is_leaf")
     if len(names.union(filter(None, [namespace]))) > 1:
         raise ValueError(f"the PyTreeSpecs are of several namespaces: {sorted(names)}")
-    return names.pop() if names else ""
+    joined = names.pop() if names else ""
+    for spec in specs:
+        if spec.namespace != joined:
+            _check_registrations(spec, joined)
+    return joined
+
+
+def _check_registrations(spec: PyTreeSpec, namespace: str) -> None:
+    """Check that the classes of a structure are registered alike in a namespace.
+
+    Raises:
+        ValueError: One of them is not.
+    """
+    is_declared = namespace in current.state.layers
+    registered = view_of(namespace if is_declared else GLOBAL)
+    for _, rule, _, aux in code_of(treedef_in(spec)):
+        cls = rule.class_of(aux)
+        if kind_of(rule) is PyTreeKind.CUSTOM and registered.find(cls) is not rule:
+            raise ValueError(
+                f"the PyTreeSpecs cannot be joined: {cls.__qualname__} is registered "
+                f"in another way in namespace {namespace!r}"
+            )

@@ -10,7 +10,6 @@ by CPU time; ratios are medians over the rounds. The row of modules needs equino
 from __future__ import annotations
 
 import dataclasses
-import gc
 import importlib.util
 import sys
 from collections.abc import Callable, Iterator
@@ -19,7 +18,7 @@ from typing import Any
 import jax
 import numpy as np
 from reports import conditions, parse_options, publish, table_row
-from timing import Functions, Timing, Workload, time_workloads
+from timing import Functions, Timing, Workload, time_small_workloads
 
 import leafwise as lw
 from leafwise import nn
@@ -176,12 +175,7 @@ def table(timings: dict[str, Timing]) -> Iterator[str]:
 def main() -> int:
     """Measure, print, and write what the options ask for."""
     options = parse_options(__doc__)
-    rounds = 3 if options.quick else 15
-    slice_seconds = 0.002 if options.quick else 0.01
-    # a collection would be charged to whichever library runs at that moment
-    gc.collect()
-    gc.disable()
-    timings = dict(time_workloads(make_workloads(), rounds, slice_seconds))
+    timings = time_small_workloads(make_workloads(), quick=options.quick)
     lines = [*table(timings), "", conditions()]
     publish("classes", timings, lines, options)
     return 0

@@ -13,7 +13,6 @@ group `bench` installs.
 from __future__ import annotations
 
 import dataclasses
-import gc
 import statistics
 import sys
 from collections.abc import Callable, Iterator
@@ -23,7 +22,7 @@ import jax
 import numpy as np
 from flax import nnx
 from reports import conditions, parse_options, publish, table_row
-from timing import Call, Functions, Timing, Workload, time_workloads
+from timing import Call, Functions, Timing, Workload, time_small_workloads
 
 import leafwise as lw
 from leafwise import nn
@@ -377,13 +376,8 @@ def table(timings: dict[str, Timing]) -> Iterator[str]:
 def main() -> int:
     """Measure, print, and write what the options ask for."""
     options = parse_options(__doc__)
-    rounds = 3 if options.quick else 15
-    slice_seconds = 0.002 if options.quick else 0.01
-    # a collection would be charged to whichever library runs at that moment
-    gc.collect()
-    gc.disable()
     workloads = {**OBJECTS, **GRAPHS, **COMPILED_CALLS}
-    timings = dict(time_workloads(workloads, rounds, slice_seconds))
+    timings = time_small_workloads(workloads, quick=options.quick)
     lines = [*table(timings), "", conditions()]
     publish("objects", timings, lines, options)
     return 0

@@ -10,6 +10,7 @@ No benchmark by itself; the scripts of this folder use it.
 from __future__ import annotations
 
 import dataclasses
+import gc
 import statistics
 import time
 from collections.abc import Callable, Iterator
@@ -116,3 +117,20 @@ def time_workloads(
     """Yield the title of each workload, and its timing."""
     for title, prepare in workloads.items():
         yield title, side_by_side(prepare(), rounds, slice_seconds)
+
+
+def time_small_workloads(
+    workloads: dict[str, Workload], *, quick: bool
+) -> dict[str, Timing]:
+    """Return the timing of workloads of microseconds, by title.
+
+    Args:
+        workloads: The workloads.
+        quick: Whether to time them in few short rounds.
+    """
+    rounds = 3 if quick else 15
+    slice_seconds = 0.002 if quick else 0.01
+    # a collection would be charged to whichever library runs at that moment
+    gc.collect()
+    gc.disable()
+    return dict(time_workloads(workloads, rounds, slice_seconds))

@@ -347,16 +347,21 @@ def items_in(value: Any) -> Iterable[tuple[Any, Any]]:
     return zip(keys(), values, strict=True)
 
 
-def find(value: Any) -> Iterator[Found]:
-    """Yield the data and the marks that a value is or contains, each once."""
+def contents_of(value: Any) -> Iterator[tuple[str, Found]]:
+    """Yield a value and what it contains, each after what it is.
+
+    That is `"data"`, `"mark"` or `"container"`. Data and marks are not looked into,
+    plain values are left out, and a container in several places comes once.
+    """
     containers: dict[int, Any] = {}  # by id; kept alive, so that no id is used twice
 
-    def visit(value: Any, path: tuple[Any, ...]) -> Iterator[Found]:
-        answer = sort(value)
-        if answer == "data" or type(value) is Marked:
-            yield Found(path, value)
+    def visit(value: Any, path: tuple[Any, ...]) -> Iterator[tuple[str, Found]]:
+        answer = "mark" if type(value) is Marked else sort(value)
+        if answer == "data" or answer == "mark":
+            yield answer, Found(path, value)
         elif answer == "container" and id(value) not in containers:
             containers[id(value)] = value
+            yield answer, Found(path, value)
             for key, child in items_in(value):
                 if type(child) not in learned.plain:
                     yield from visit(child, (*path, key))
@@ -366,7 +371,7 @@ def find(value: Any) -> Iterator[Found]:
 
 def find_data(value: Any) -> Iterator[Found]:
     """Yield the data that a value is or contains, each once, with its path."""
-    return (part for part in find(value) if type(part.value) is not Marked)
+    return (part for answer, part in contents_of(value) if answer == "data")
 
 
 def holds_data(value: Any) -> bool:
@@ -374,28 +379,17 @@ def holds_data(value: Any) -> bool:
     return any(find_data(value))
 
 
-def find_foreign(value: Any) -> Found | None:
+def find_foreign(containers: Iterable[Found]) -> Found | None:
     """Return the first node of another framework that is a leaf here, None if none is.
 
     Args:
-        value: A container with data in it.
+        containers: A value and the containers in it.
     """
-    visited: set[int] = set()
-
-    def visit(value: Any, path: tuple[Any, ...]) -> Found | None:
-        if sort(value) != "container" or id(value) in visited:
-            return None
-        visited.add(id(value))
-        is_leaf = current.view.resolve(type(value)) is None
-        if is_leaf and framework_of(value) is not None:
-            return Found(path, value)
-        for key, child in items_in(value):
-            foreign = visit(child, (*path, key))
-            if foreign is not None:
-                return foreign
-        return None
-
-    return visit(value, ())
+    for container in containers:
+        is_leaf = current.view.resolve(type(container.value)) is None
+        if is_leaf and framework_of(container.value) is not None:
+            return container
+    return None
 
 
 # ----------------------------------------------------------------------- texts

@@ -48,7 +48,7 @@ from .checks import (
     DataNode,
     Found,
     check_level,
-    find,
+    contents_of,
     find_foreign,
     foreign_refusal,
     have_types,
@@ -688,7 +688,7 @@ def decide(
     answer = sort(value)
     is_plain = answer == "plain"
     if answer == "container" or type(value) is Marked:
-        is_plain = _holds_no_data(obj, name, value, answer)
+        is_plain = _holds_no_data(obj, name, value)
     if mark is not None:
         if mark is Kind.STATIC and spec.pytree and not is_plain:
             after = " was assigned static(...) around data"
@@ -716,30 +716,32 @@ def decide(
     raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
 
 
-def _holds_no_data(obj: Any, name: Any, value: Any, answer: str) -> bool:
+def _holds_no_data(obj: Any, name: Any, value: Any) -> bool:
     """Return whether there is no data in a container or a mark.
 
     Args:
         obj: The object to which the value is assigned.
         name: The name of the entry.
         value: A container, or a mark inside another one.
-        answer: What `sort` says of the value.
 
     Raises:
         KindError: There is a mark inside, or a node of another framework that would
             silently be left out.
     """
     cls = type(obj)
-    parts = list(find(value)) if answer == "container" else [Found((), value)]
-    marks = [part for part in parts if type(part.value) is Marked]
+    contents: dict[str, list[Found]] = {"data": [], "mark": [], "container": []}
+    for answer, part in contents_of(value):
+        contents[answer].append(part)
+    marks = contents["mark"]
     if marks and cls._leafwise_spec.pytree:
         raise stray_marks(cls, key_of(name), marks[0])
-    is_plain = answer == "plain" or len(marks) == len(parts)
-    if answer == "container" and not is_plain and obj._leafwise_is_module:
-        foreign = find_foreign(value)
+    if not contents["data"]:
+        return True
+    if obj._leafwise_is_module:
+        foreign = find_foreign(contents["container"])
         if foreign is not None:
             raise foreign_refusal(cls, key_of(name), foreign)
-    return is_plain
+    return False
 
 
 def _kind_of_value(value: Any) -> Kind:

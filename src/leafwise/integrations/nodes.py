@@ -122,8 +122,8 @@ class _Registration:
         self.latest = rule
         self.serial = -1
 
-    def is_replaced(self) -> bool:
-        """Return whether the class has another node type than the first one."""
+    def refresh(self) -> bool:
+        """Look up the node type of the class; return whether it is not the first."""
         serial = current.state.serial
         self.latest = lookup(self.cls) or self.latest
         if self.latest is not self.first:
@@ -134,7 +134,7 @@ class _Registration:
     def flatten(self, node: Any) -> tuple[Sequence[Any], Aux]:
         """Flatten a node by the latest node type."""
         if current.state.serial != self.serial:
-            self.is_replaced()
+            self.refresh()
         rule = self.latest
         children, aux = rule.flatten(node)
         return children, Aux(rule, aux)
@@ -183,7 +183,7 @@ def _node_of_functions(registration: _Registration, form: Functions) -> Node:
     rule = registration.first
 
     def flatten(node: Any) -> tuple[Sequence[Any], Any]:
-        if current.state.serial != registration.serial and registration.is_replaced():
+        if current.state.serial != registration.serial and registration.refresh():
             return registration.flatten(node)
         result: Any = form.flatten(node)
         if type(result) is tuple and len(result) == 2 and type(result[0]) is tuple:
@@ -228,7 +228,7 @@ def _is_plain_tuple(value: Any) -> bool:
 
 _FUNCTIONS: Final = """\
 def flatten(node):
-    if current.state.serial != registration.serial and registration.is_replaced():
+    if current.state.serial != registration.serial and registration.refresh():
         return registration.flatten(node)
     aux = ({read_meta})
     is_plain = {is_plain}

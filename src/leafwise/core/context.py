@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import FunctionType, UnionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from .._hooks import hooks
 from .._text import typed_repr
 from .keypath import ROOT, KeyPath, Link
-from .keys import DictKey, SequenceKey
 from .matching import Difference, differences, mismatch_error
 from .node import Rule
 from .registry import GLOBAL, View, current, view_of
@@ -293,7 +292,7 @@ class Context:
 
         return differences(code_of(treedef), tree, self.view, is_leaf, hint)
 
-    def stops_at(self, node: Any, place: Any = ROOT) -> bool:
+    def stops_at(self, node: Any, place: KeyPath | Link = ROOT) -> bool:
         """Return whether the predicate makes a leaf of a value.
 
         Args:
@@ -305,7 +304,7 @@ class Context:
             return bool(stop.function(path_of(place), node))
         return stop is not None and bool(stop(node))
 
-    def rule_of(self, node: Any, place: Any = ROOT) -> Rule | None:
+    def rule_of(self, node: Any, place: KeyPath | Link = ROOT) -> Rule | None:
         """Return the rule of a node, None for a leaf.
 
         Args:
@@ -334,29 +333,9 @@ class Context:
         return Context(self.view, self.stop, self.root + path)
 
 
-def path_of(place: Any) -> KeyPath:
-    """Return the path of a place.
-
-    Args:
-        place: The path itself, a `Link`, or pairs of the pair above and a key, where
-            a string is a dict's key, and an int a position.
-    """
-    if isinstance(place, KeyPath):
-        return place
-    if isinstance(place, Link):
-        return place.path()
-    keys: list[Any] = []
-    while place:
-        place, key = place
-        cls = _CLASSES.get(type(key))
-        if cls is not None:
-            key = cls(key)
-        keys.append(key)
-    return KeyPath(reversed(keys))
-
-
-_CLASSES: Final[dict[type, Any]] = {str: DictKey, int: SequenceKey}
-"""The classes of keys that are bare in pairs."""
+def path_of(place: KeyPath | Link) -> KeyPath:
+    """Return the path of a place, which is the path itself or a link."""
+    return place if isinstance(place, KeyPath) else place.path()
 
 
 def context_of(

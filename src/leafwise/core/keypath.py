@@ -9,8 +9,8 @@ that have no name.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
-from typing import Any, Final, SupportsIndex, overload
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Final, SupportsIndex, TypeVar, overload
 
 from .._runtime import late_imports
 from .._text import (
@@ -24,6 +24,9 @@ from .._text import (
 from ..errors import PathError
 from .keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
 from .registry import GLOBAL, View, view_of
+
+
+T = TypeVar("T")
 
 
 def keystr(keys: Iterable[Any], *, simple: bool = False, separator: str = "") -> str:
@@ -240,6 +243,36 @@ class Link:
         if root:
             keys[:0] = root
         return KeyPath(keys)
+
+
+def follow_link(
+    link: Link,
+    start: T,
+    step: Callable[[T, Any], T],
+    results: dict[Link, T],
+) -> T:
+    """Return where steps along the keys of a link lead to.
+
+    Places share the links of the nodes above them, so each step is made once.
+
+    Args:
+        link: The link.
+        start: What stands where the walk began.
+        step: Takes what stands at a link and a key, returns what stands below.
+        results: What stands at the links that were followed before; added to.
+    """
+    new_links: list[Link] = []
+    result = results.get(link)
+    while result is None and link.above is not None:
+        new_links.append(link)
+        link = link.above
+        result = results.get(link)
+    if result is None:
+        result = start
+    for new_link in reversed(new_links):
+        result = step(result, new_link.key)
+        results[new_link] = result
+    return result
 
 
 def path_below(path: KeyPath, key: Any) -> KeyPath:

@@ -258,15 +258,6 @@ def leaf_paths(code: Code, count: int) -> list[KeyPath]:
     return list(map(KeyPath, paths))
 
 
-def unlink(slot: Any) -> tuple[Any, ...]:
-    """Return the keys from the root down to a slot `(above, key)`."""
-    keys: list[Any] = []
-    while slot:
-        slot, key = slot
-        keys.append(key)
-    return tuple(reversed(keys))
-
-
 def node_path(code: Code, position: int) -> KeyPath:
     """Return the key path of the node at that position of the code."""
     return _path_of_subtree(code[position + 1 :], 0)

@@ -27,9 +27,8 @@ from typing import Any, Final, NamedTuple, TypeAlias
 from .._text import FAULTS, short_repr
 from ..core.codec import form_of
 from ..core.context import Context
-from ..core.keypath import ROOT, KeyPath, path_below
+from ..core.keypath import ROOT, KeyPath, Link, follow_link, path_below
 from ..core.keys import SequenceKey
-from ..core.walk import unlink
 from ..equality.arrays import Criteria, as_numpy, is_array
 from ..equality.leaves import DEFAULT_CRITERIA
 from ..errors import EditError
@@ -44,7 +43,7 @@ Pairs: TypeAlias = list[tuple[int, int]]
 class Row(NamedTuple):
     """The positions of an item in two lists, -1 if missing, and whether it moved.
 
-    It stands for the key of the item in a linked list of keys.
+    It stands for the key of the item in a link.
     """
 
     before: int
@@ -61,20 +60,20 @@ def key_of(before: int, after: int) -> Any:
     return SequenceKey(before) if before == after else Row(before, after)
 
 
-def paths_of(link: Any, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
+def paths_of(link: Link, root: KeyPath = ROOT) -> tuple[KeyPath, KeyPath]:
     """Return the path of a place in two trees; where it is missing, as in the other.
 
     Args:
-        link: The linked list of its keys, of which some may be rows.
-        root: The path to where the list begins.
+        link: The link of the place, in which some keys may be rows.
+        root: The path to where the links begin.
     """
-    keys = (*root, *unlink(link))
-    if Row not in map(type, keys):
-        return (path := KeyPath(keys)), path
-    plain = [
-        [key.on(side) if type(key) is Row else key for key in keys] for side in (0, 1)
-    ]
-    return KeyPath(plain[0]), KeyPath(plain[1])
+    path = link.path(root)
+    if Row not in map(type, path):
+        return path, path
+    keys, other_keys = (
+        [key.on(side) if type(key) is Row else key for key in path] for side in (0, 1)
+    )
+    return KeyPath(keys), KeyPath(other_keys)
 
 
 def placed(
@@ -110,26 +109,21 @@ class Marks:
         self.values: list[Any] = []
         self.below: dict[Any, Marks] = {}
 
-    def of_place(self, place: Place, cache: dict[int, Marks]) -> Marks:
+    def of_place(self, place: Place, cache: dict[Link, Marks]) -> Marks:
         """Return the marks of a place below, which are made if there are none.
 
         Args:
             place: The place.
-            cache: The marks of linked lists by `id`. Places share the lists of keys
-                that lead to them, so each key of a deep tree is followed once.
+            cache: The marks at links that were followed before; see `follow_link`.
         """
-        links: list[Any] = []
-        link = place.link
-        while link.above is not None and id(link) not in cache:
-            links.append(link)
-            link = link.above
-        marks = self if link.above is None else cache[id(link)]
-        for link in reversed(links):
-            if link.key not in marks.below:
-                marks.below[link.key] = Marks()
-            marks = marks.below[link.key]
-            cache[id(link)] = marks
-        return marks
+        return follow_link(place.link, self, _marks_below, cache)
+
+
+def _marks_below(marks: Marks, key: Any) -> Marks:
+    """Return the marks of a child, which are made if there are none."""
+    if key not in marks.below:
+        marks.below[key] = Marks()
+    return marks.below[key]
 
 
 def mark_places(said: Iterable[tuple[Any, Any]], tree: Any, context: Context) -> Marks:
@@ -143,7 +137,7 @@ def mark_places(said: Iterable[tuple[Any, Any]], tree: Any, context: Context) ->
     root = Marks()
     for what, value in said:
         places = read_selector(what, context.view).targets(tree, context)
-        cache: dict[int, Marks] = {}
+        cache: dict[Link, Marks] = {}
         for place in places:
             root.of_place(place, cache).values.append(value)
     return root

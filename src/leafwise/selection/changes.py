@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from .._records import MISSING
 from ..core.builtins import ContainerRule
 from ..core.context import Context, path_of
-from ..core.keypath import KeyPath, Link, path_below, read
+from ..core.keypath import KeyPath, Link, follow_link, path_below, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule, Shaped, items_by_key, with_items
 from ..core.registry import View, lookup
@@ -107,7 +107,7 @@ class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
 
     def add(
         self,
-        link: Any,
+        link: KeyPath | Link,
         node: Any,
         new_node: Any,
         rule: Rule,
@@ -116,7 +116,7 @@ class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
         """Note that an object was made of another one, after all that are in it.
 
         Args:
-            link: Where it is, as a linked list.
+            link: Where it is, as a link or its path.
             node: The object before.
             new_node: The object.
             rule: The rule of both.
@@ -352,19 +352,8 @@ class _EditedNodes:
         return node
 
     def at_link(self, link: Link) -> NodeEdits:
-        """Return the node at a link; places share the links of the nodes above them."""
-        links: list[Link] = []
-        node = self._by_link.get(link)
-        while node is None and link.above is not None:
-            links.append(link)
-            link = link.above
-            node = self._by_link.get(link)
-        if node is None:
-            node = self._root
-        for below in reversed(links):
-            node = self._child(node, below.key)
-            self._by_link[below] = node
-        return node
+        """Return the node at a link."""
+        return follow_link(link, self._root, self._child, self._by_link)
 
     def _child(
         self,
@@ -417,13 +406,13 @@ def _replaced_at(
 _ITEM_KEYS: Final[dict[type, type]] = {dict: DictKey, list: SequenceKey}
 
 
-def _refusal(link: Any, text: str) -> EditError:
+def _refusal(link: KeyPath | Link, text: str) -> EditError:
     """Return an error about a node; `{where}` in the text is replaced by its place."""
     path = path_of(link)
     return EditError(text.replace("{where}", place_text(path)), path=path)
 
 
-def _already_exists(link: Any, key: Any) -> EditError:
+def _already_exists(link: KeyPath | Link, key: Any) -> EditError:
     path = path_below(path_of(link), key)
     return EditError(f"{place_text(path)} already exists", path=path)
 
@@ -432,7 +421,7 @@ def _already_exists(link: Any, key: Any) -> EditError:
 
 
 def changed_node(
-    link: Any,
+    link: KeyPath | Link,
     node: Any,
     rule: Rule,
     edits: KeyEdits,
@@ -440,7 +429,7 @@ def changed_node(
     """Return a node with edits applied, each with its key.
 
     Args:
-        link: Where the node is, as a linked list.
+        link: Where the node is, as a link or its path.
         node: The node.
         rule: Its rule.
         edits: The edits.
@@ -465,7 +454,7 @@ def changed_node(
 
 
 def _changed_mapping(
-    link: Any,
+    link: KeyPath | Link,
     items: dict[Any, Any],
     edits: KeyEdits,
 ) -> dict[Any, Any]:
@@ -519,7 +508,7 @@ def at_places(items: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
 
 
 def _change_items(
-    link: Any,
+    link: KeyPath | Link,
     items: Any,
     edits: KeyEdits,
 ) -> Any:
@@ -559,7 +548,7 @@ def _change_items(
 
 
 def _changed_object(
-    link: Any,
+    link: KeyPath | Link,
     node: Any,
     rule: Rule,
     edits: KeyEdits,
@@ -592,7 +581,7 @@ class _Members:
     """The attributes and items of a new object, which no other code has yet.
 
     Args:
-        link: Where it is, as a linked list.
+        link: Where it is, as a link or its path.
         node: The object that it was made of.
         new_node: The object.
         rule: The rule of both.
@@ -601,7 +590,7 @@ class _Members:
 
     def __init__(
         self,
-        link: Any,
+        link: KeyPath | Link,
         node: Any,
         new_node: Any,
         rule: Rule,

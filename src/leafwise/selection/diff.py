@@ -38,7 +38,7 @@ from .._text import (
     short_repr,
 )
 from ..core.context import Context, context_of
-from ..core.keypath import ROOT, KeyPath, path_below
+from ..core.keypath import ROOT, KeyPath, Link, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.register import ItemsRule
@@ -907,7 +907,7 @@ def changes_between(
             "lists must be one of 'align', 'position', or a mapping from selectors to "
             f"keys; got {short_repr(lists)}"
         )
-    return list(comparing.walk((), a, b))
+    return list(comparing.walk(Link(), a, b))
 
 
 def differ(a: Any, b: Any, context: Context, values: Comparison) -> bool:
@@ -921,7 +921,7 @@ def differ(a: Any, b: Any, context: Context, values: Comparison) -> bool:
     Raises:
         CompareError: Two leaves cannot be compared.
     """
-    return any(_Comparing(context, values, aligns=False).walk((), a, b))
+    return any(_Comparing(context, values, aligns=False).walk(Link(), a, b))
 
 
 class _Comparing:
@@ -942,11 +942,11 @@ class _Comparing:
         self.keys: Sequence[Mapping[KeyPath, Any]] = ()
         self.numbering = Numbering(context, values.criteria)
 
-    def paths(self, link: Any) -> tuple[KeyPath, KeyPath]:
+    def paths(self, link: Link) -> tuple[KeyPath, KeyPath]:
         """Return the path of a place in the first tree and in the second."""
         return paths_of(link, self.context.root)
 
-    def is_ignored(self, link: Any) -> bool:
+    def is_ignored(self, link: Link) -> bool:
         """Return whether a place is ignored in one of the trees."""
         pairs = zip(self.ignored, self.paths(link), strict=False)
         return any(path in places for places, path in pairs)
@@ -955,7 +955,7 @@ class _Comparing:
         """Return whether two values are the same, without looking into them."""
         return (a is b and self.values.equal_nan) or are_equal_scalars(a, b)
 
-    def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
+    def walk(self, link: Link, a: Any, b: Any) -> Iterator[Change]:
         """Yield the changes below a place.
 
         Raises:
@@ -980,9 +980,12 @@ class _Comparing:
                 path, other_path = self.paths(link)
                 criteria = self.values.criteria_for(one, two)
                 yield Change(kind, path, one, two, index, other_path, criteria)
-            stack += [((link, row[0]), depth + 1, *row[1:]) for row in reversed(rows)]
+            stack += [
+                (Link(link, key), depth + 1, *pair_and_kind)
+                for key, *pair_and_kind in reversed(rows)
+            ]
 
-    def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Rows]:
+    def compare(self, a: Any, b: Any, link: Link) -> tuple[str, Rows]:
         """Return the kind of difference here, "" for none, and the rows below."""
         rule = self.context.rule_of(a)
         other_rule = self.context.rule_of(b)
@@ -1027,7 +1030,7 @@ class _Comparing:
         ]
         return "", rows
 
-    def sequences(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
+    def sequences(self, a: Any, b: Any, rule: Rule, link: Link) -> tuple[str, Rows]:
         """Compare two sequences: after equal items are matched, or by position."""
         items = rule.items(a)
         other_items = rule.items(b)
@@ -1053,7 +1056,7 @@ class _Comparing:
         return "", rows
 
     def aligned(
-        self, ours: list[Any], others: list[Any], link: Any
+        self, ours: list[Any], others: list[Any], link: Link
     ) -> Iterable[Row] | None:
         """Return the items of two lists that may differ, and their counterparts.
 
@@ -1069,7 +1072,7 @@ class _Comparing:
                 numbers = [by_key(items, keys[-1], path) for _, path, items in tables]
                 return rows_of(sizes, *aligned(*numbers))
         if self.ignored and any(
-            self.is_ignored((link, SequenceKey(n))) for n in range(max(sizes))
+            self.is_ignored(Link(link, SequenceKey(n))) for n in range(max(sizes))
         ):
             return None
         is_same = map(self.same_at_sight, ours, others)
@@ -1079,7 +1082,8 @@ class _Comparing:
         by_position.aligns = False
 
         def same(i: int, j: int) -> bool:
-            return not any(by_position.walk((link, key_of(i, j)), ours[i], others[j]))
+            below = Link(link, key_of(i, j))
+            return not any(by_position.walk(below, ours[i], others[j]))
 
         start = end = 0
         while start < min(sizes) and same(start, start):

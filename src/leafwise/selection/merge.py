@@ -15,8 +15,8 @@ from .._hooks import hooks
 from .._records import MISSING
 from .._runtime import late_imports
 from .._text import escape_controls, safe_str, short_repr
-from ..core.context import Context, context_of, path_of
-from ..core.keypath import KeyPath, path_below
+from ..core.context import Context, context_of
+from ..core.keypath import KeyPath, Link, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.register import DataclassRule
@@ -226,6 +226,9 @@ class _Policy(NamedTuple):
         return self._replace(function=None, pairs=None)
 
 
+_START: Final = Link()
+
+
 class _Place(NamedTuple):
     """A place in two trees.
 
@@ -233,8 +236,8 @@ class _Place(NamedTuple):
         below: What the first tree has there, MISSING for nothing.
         above: What the second tree has there.
         policy: How to merge there.
-        link: The path in the first tree, as a linked list of keys.
-        other_link: The path in the second tree.
+        link: The place in the first tree.
+        other_link: The place in the second tree.
         marks: The rules of both trees for this place and those below; None if there are
             none.
         declared: The type that is declared for it.
@@ -243,15 +246,15 @@ class _Place(NamedTuple):
     below: Any
     above: Any
     policy: _Policy
-    link: Any = ()
-    other_link: Any = ()
+    link: Link = _START
+    other_link: Link = _START
     marks: tuple[Marks | None, Marks | None] | None = None
     declared: Declared = UNDECLARED
 
     @property
     def path(self) -> KeyPath:
         """The path in the first tree."""
-        return path_of(self.link)
+        return self.link.path()
 
 
 def _marks_below(marks: Marks | None, key: Any, value: Any) -> Marks | None:
@@ -587,7 +590,7 @@ class _Merging:
             if edits:
                 new = call_at(changed_node, (place.link, node, rule, edits), place)
             if new is not below and rule.attributes.validate is not None:
-                self.record.add(place.path, below, new, rule, edits)
+                self.record.add(place.link, below, new, rule, edits)
             return new
 
         branch = _Branch(finish)
@@ -689,10 +692,10 @@ class _Merging:
         is_typed: bool,
     ) -> _Place:
         """Return the place of a child in both trees."""
-        link = (place.link, key)
+        link = Link(place.link, key)
         other_link = link
         if other_key is not key or place.other_link is not place.link:
-            other_link = (place.other_link, other_key)
+            other_link = Link(place.other_link, other_key)
         marks = None
         if place.marks is not None:
             own_marks = _marks_below(place.marks[0], key, below)
@@ -718,7 +721,7 @@ class _Merging:
         The position of an item that is in one list alone is paired with -1.
         """
         number = self.numbering.by_key
-        other_path = path_of(place.other_link)
+        other_path = place.other_link.path()
         numbers = number(list(items.values()), key, place.path)
         other_numbers = number(list(others.values()), key, other_path)
         positions = {number: position for position, number in enumerate(numbers)}

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..core.context import path_of
-from ..core.keypath import KeyPath, Link
+from ..core.keypath import KeyPath, Link, follow_link
 
 
 class Region:
@@ -25,10 +25,11 @@ class Region:
     def __init__(self, places: Sequence[KeyPath | Link]) -> None:
         self.branches: Any = {}
         self.is_disjoint: bool = True
-        self._by_link: dict[Link, Any] = {}
+        by_link: dict[Link, Any] = {}
         for number, place in enumerate(places):
             if isinstance(place, Link) and place.above is not None:
-                self._put(self._branch_at(place.above), place.key, number)
+                branch = follow_link(place.above, self.branches, _child, by_link)
+                self._put(branch, place.key, number)
                 continue
             path = path_of(place)
             if not path:
@@ -53,21 +54,6 @@ class Region:
             self.is_disjoint = False
             if type(branch[key]) is dict:  # other paths go on from here
                 branch[key] = number
-
-    def _branch_at(self, link: Link) -> Any:
-        """Return the branch at a link; places share the links of the nodes above."""
-        links: list[Link] = []
-        branch = self._by_link.get(link)
-        while branch is None and link.above is not None:
-            links.append(link)
-            link = link.above
-            branch = self._by_link.get(link)
-        if branch is None:
-            branch = self.branches
-        for below in reversed(links):
-            branch = _child(branch, below.key)
-            self._by_link[below] = branch
-        return branch
 
     def __contains__(self, path: KeyPath) -> bool:
         branch = self.branches

@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._runtime import is_permanent, late_imports
 from .._text import (
+    FAULTS,
     escape_controls,
     is_similar,
     join_names,
@@ -391,7 +392,8 @@ class LeafPicks(NamedTuple):
 
 Flat: TypeAlias = "tuple[list[Any], PyTreeDef]"
 """The leaves and the structure of a tree, as `Context.flatten` returns them."""
-Targets: TypeAlias = "Callable[[Any, Context], list[Place]]"
+Finder: TypeAlias = "Callable[[Any, Context], list[Place]]"
+"""Takes a tree and what is a leaf, returns the targets."""
 Picker: TypeAlias = "Callable[[Any, Context, Flat | None], LeafPicks]"
 """Takes a tree, what is a leaf, and the flat tree if the caller has it."""
 
@@ -427,13 +429,13 @@ class Selector:
     def __init__(
         self,
         text: str,
-        targets: Targets,
+        targets: Finder,
         steps: Sequence[Step] | None = None,
         key: Hashable = None,
         pick: Picker | None = None,
     ) -> None:
         self.text: str = text
-        self.targets: Targets = targets
+        self.targets: Finder = targets
         self.steps: Sequence[Step] | None = steps
         self.key: Hashable = key
         self.pick: Picker | None = pick
@@ -635,7 +637,7 @@ def _outermost_nodes(
     test: Any = PathPredicate(stops_at_path) if with_path else stops
     try:
         leaves, treedef = Context(context.view, test).flatten(tree)
-    except Exception:  # a predicate that nodes are not made for
+    except FAULTS:  # a predicate that is not made for nodes
         return None
     flags = tuple(context.rule_of(leaf) is not None for leaf in leaves)
     if not any(flags) or _is_true_of_anything(predicate, with_path=with_path):
@@ -656,7 +658,7 @@ def _is_true_of_anything(
     arguments = (KeyPath(), object()) if with_path else (object(),)
     try:
         return bool(predicate(*arguments))
-    except Exception:
+    except FAULTS:
         return False
 
 

@@ -14,6 +14,7 @@ def test_pairs_of_a_flat_state():
     assert [path for path, _ in flat] == [("a", 0), ("b",)]
     assert nn.from_flat_state([(path, value) for path, value in flat]) == state
     assert nn.from_flat_state(dict(flat)) == state
+    assert nn.FlatState(dict(flat)) == nn.FlatState(flat) == flat
 
 
 @pytest.mark.parametrize("make", [nn.List, nn.Dict, nn.Sequential])

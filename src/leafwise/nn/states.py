@@ -21,6 +21,7 @@ from typing import (
     ClassVar,
     Final,
     Generic,
+    Self,
     TypeAlias,
     TypeVar,
     overload,
@@ -105,6 +106,11 @@ def _add_values(
             pairs.append(((*path, key), value))
 
 
+def _pairs_of(items: Any) -> Iterable[tuple[Any, Any]]:
+    """Return the items of a mapping, or the pairs that were given in its place."""
+    return items.items() if isinstance(items, Mapping) else items
+
+
 class FlatState(tuple[tuple[Path, V], ...], Generic[V]):
     """The values of a state with their full paths: a sequence of pairs.
 
@@ -112,7 +118,8 @@ class FlatState(tuple[tuple[Path, V], ...], Generic[V]):
     is at both paths here. `dict(flat)` finds values by path.
 
     Args:
-        pairs: Pairs of a path, which is a tuple of names and positions, and a value.
+        items: A mapping from paths to values, or pairs of a path, which is a tuple of
+            names and positions, and a value.
 
     Attributes:
         paths: The paths.
@@ -132,6 +139,10 @@ class FlatState(tuple[tuple[Path, V], ...], Generic[V]):
     """
 
     __slots__ = ()
+
+    def __new__(cls, items: Mapping[Path, V] | Iterable[tuple[Path, V]] = ()) -> Self:
+        """Make a flat state of a mapping or of pairs."""
+        return super().__new__(cls, _pairs_of(items))
 
     @property
     def paths(self) -> tuple[Path, ...]:
@@ -233,7 +244,7 @@ def from_flat_state(
         State({0: 1.0})
     """
     root: dict[Any, Any] = {}
-    pairs = flat.items() if isinstance(flat, Mapping) else flat
+    pairs = _pairs_of(flat)
     for path, value in pairs:
         level = root
         for key in path[:-1]:
@@ -519,8 +530,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     def __init__(
         self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()
     ) -> None:
-        pairs = items.items() if isinstance(items, Mapping) else items
-        storage = {key: _to_storage(value) for key, value in pairs}
+        storage = {key: _to_storage(value) for key, value in _pairs_of(items)}
         _put(self, "_leafwise_items", storage)
 
     def __getitem__(self, key: Any) -> Any:

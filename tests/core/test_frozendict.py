@@ -9,7 +9,6 @@ from collections import OrderedDict, defaultdict
 import pytest
 
 import leafwise as lw
-from leafwise import engine
 
 
 frozendict = getattr(builtins, "frozendict", None)
@@ -116,6 +115,7 @@ def test_its_treedef_is_written_down(tree):
 @pytest.mark.parametrize("size", [0, 1, 3, 40, 300])
 def test_the_engine_writes_it_out(size):
     """It does not call the node type to read one."""
+    engine = pytest.importorskip("leafwise.engine")
     tree = frozendict({f"k{-number}": [number] for number in range(size)})
     with engine.eager():
         for _ in range(3):

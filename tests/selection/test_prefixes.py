@@ -11,6 +11,9 @@ from leafwise import nn
 from leafwise.errors import EditError
 
 
+pytest.importorskip("leafwise.engine")
+
+
 @pytest.fixture(autouse=True)
 def _eager_engine():
     with lw.engine.eager():

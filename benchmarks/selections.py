@@ -1,6 +1,6 @@
 """Measure selections and edits beside a map of the same tree.
 
-Usage: python benchmarks/select.py [--quick] [--write] [--json FILE]
+Usage: python benchmarks/selections.py [--quick] [--write] [--json FILE]
 
 Everything is timed in one process, in turn, by CPU time. A figure is the time of an
 operation over that of `tree_map_with_path` of the same tree, the median over the

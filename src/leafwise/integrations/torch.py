@@ -270,8 +270,13 @@ def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]
     return leaves, treedef
 
 
-def _flatten_compiled(_tree: Any, _view: View, _stop: Any) -> None:
+def _flatten_compiled(
+    tree: Any,
+    view: View,
+    stop: Any,
+) -> tuple[list[Any], PyTreeDef] | None:
     """Return None: the compiler traces nothing that the engine compiled."""
+    return None
 
 
 def _leaves_by(tree: Any, view: View) -> list[Any]:

@@ -294,7 +294,7 @@ def _contents(value: Any) -> Contents | None:
 
 def _contents_of_partial(value: functools.partial[Any]) -> Contents:
     """Return the function and the arguments of a partial."""
-    keys = [GetAttrKey("func")]
+    keys: list[Any] = [GetAttrKey("func")]
     keys += map(SequenceKey, range(len(value.args)))
     keys += map(DictKey, value.keywords)
     values = [value.func, *value.args, *value.keywords.values()]
@@ -386,7 +386,8 @@ def find_foreign(value: Any) -> Found | None:
         if sort(value) != "container" or id(value) in visited:
             return None
         visited.add(id(value))
-        if _rule_of(type(value)) is None and framework_of(value) is not None:
+        is_leaf = current.view.resolve(type(value)) is None
+        if is_leaf and framework_of(value) is not None:
             return Found(path, value)
         for key, child in items_in(value):
             foreign = visit(child, (*path, key))

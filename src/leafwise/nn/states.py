@@ -69,6 +69,8 @@ else:
     K, V = TypeVar("K"), TypeVar("V")
 
 Path: TypeAlias = tuple[Any, ...]
+_put: Final = object.__setattr__
+"""Sets a slot of a state, whose own `__setattr__` sets an item."""
 
 items_of: Final[Callable[[Any], dict[Any, Any]]] = attrgetter("_leafwise_items")
 """Returns the storage of a state: nested dicts, which its views share."""
@@ -306,7 +308,7 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
     path_of_text = {tuple(map(str, path)): path for path in flat}
     changes = []
     for pure_path, value in walk_state(pure):
-        path = pure_path
+        path: Path | None = pure_path
         if path not in flat:
             path = path_of_text.get(tuple(map(str, pure_path)))
         if path is None:
@@ -450,7 +452,7 @@ def _number_of(key: Any) -> Any:
 def view(items: dict[Any, Any]) -> State:
     """Return a state that shares its storage with a dict."""
     state = object.__new__(State)
-    object.__setattr__(state, "_leafwise_items", items)
+    _put(state, "_leafwise_items", items)
     return state
 
 
@@ -518,7 +520,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     ) -> None:
         pairs = items.items() if isinstance(items, Mapping) else items
         storage = {key: _to_storage(value) for key, value in pairs}
-        object.__setattr__(self, "_leafwise_items", storage)
+        _put(self, "_leafwise_items", storage)
 
     def __getitem__(self, key: Any) -> Any:
         items = self._leafwise_items

@@ -587,7 +587,7 @@ class _Merging:
             if edits:
                 new = call_at(changed_node, (place.link, node, rule, edits), place)
             if new is not below and rule.attributes.validate is not None:
-                self.record.add(place.link, below, new, rule, edits)
+                self.record.add(place.path, below, new, rule, edits)
             return new
 
         branch = _Branch(finish)

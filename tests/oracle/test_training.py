@@ -259,7 +259,7 @@ def test_training_is_resumed_from_a_file(jax, optax, tmp_path, seed):
 
 
 def test_layers_of_flax_are_refused(jax, nnx):
-    """They would be static; the error says what to do."""
+    """They would be left out of training; the error says what to do."""
     model = nn.Module()
-    with pytest.raises(lw.errors.KindError, match="a Linear that would be static"):
+    with pytest.raises(lw.errors.KindError, match="Linear, which jax knows as a node"):
         model.layer = nnx.Linear(2, 3, rngs=nnx.Rngs(0))

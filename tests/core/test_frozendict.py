@@ -138,3 +138,8 @@ def test_as_a_leaf_it_is_compared_by_its_items():
     other = [frozendict(a=float("nan"))]
     assert lw.tree_equal(one, other, is_leaf=frozendict)
     assert not lw.tree_equal(one, other, is_leaf=frozendict, equal_nan=False)
+    prints = [
+        lw.fingerprint([frozendict(items)], is_leaf=frozendict)
+        for items in ({"a": 1, "b": 2}, {"b": 2, "a": 1}, {"a": 1, "b": 3})
+    ]
+    assert prints[0] == prints[1] != prints[2]

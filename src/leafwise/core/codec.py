@@ -450,6 +450,11 @@ FORMS: Final[dict[type, Form]] = {
     GetAttrKey: _PATH_KEY,
     FlattenedIndexKey: _PATH_KEY,
     builtins.Sealed: Form(_attributes("func")),
+    **{
+        cls: Form(lambda value: dict(value).items())
+        for cls in builtins.MAPPINGS
+        if not issubclass(cls, dict)  # `frozendict` of Python 3.15
+    },
 }
 """The forms of values by type; `form_of` adds those of types that are loaded late."""
 

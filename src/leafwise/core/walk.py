@@ -793,14 +793,16 @@ class Walk:
 
         The walk goes on to these very children, and the node is not flattened again.
         """
-        if self._flat is None:
+        flat = self._flat
+        if flat is None:
             rule: Any = self._rule
             try:
-                self._flat = rule.flatten(self._node)
+                flat = rule.flatten(self._node)
             except Exception as error:
                 locate(error, self.path())
                 raise
-        return self._flat
+            self._flat = flat
+        return flat
 
     def skip(self) -> None:
         """Leave out what is below the node; without children, it comes only once."""

@@ -306,16 +306,17 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
     """
     flat = dict(walk_state(state))
     path_of_text = {tuple(map(str, path)): path for path in flat}
-    changes = []
+    changes: list[tuple[Path, Any]] = []
     for pure_path, value in walk_state(pure):
-        path: Path | None = pure_path
-        if path not in flat:
-            path = path_of_text.get(tuple(map(str, pure_path)))
-        if path is None:
+        text_path = tuple(map(str, pure_path))
+        if pure_path in flat:
+            changes.append((pure_path, value))
+        elif text_path in path_of_text:
+            changes.append((path_of_text[text_path], value))
+        else:
             raise ValueError(
                 f"there is no value at {pure_path}: {no_such_item(pure_path, flat)}"
             )
-        changes.append((path, value))
     # All paths are known from here on, so nothing is changed if one is not.
     for path, value in changes:
         variable = flat[path]

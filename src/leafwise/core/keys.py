@@ -13,7 +13,7 @@ the same for equal dicts. `DictKeys` has the keys in both orders.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, ClassVar, Final, Literal, TypeVar
@@ -332,6 +332,10 @@ class DictKeys:
         node.update(pairs)
         return node
 
+    def __iter__(self) -> Iterator[Any]:
+        """Return an iterator over the keys in leaf order."""
+        return iter(self.ordered)
+
     def __reduce__(self) -> Any:
         return (given_keys if self.is_structure else dict_keys), (self.inserted,)
 
@@ -375,26 +379,23 @@ FEW: Final = 8
 this many children, one test each takes no longer than a call that tests all."""
 
 
-def ordered_keys(node: dict[Any, Any]) -> tuple[Any, Sequence[Any]]:
-    """Return the aux data of a dict, and its keys in leaf order.
+def leaf_order(node: dict[Any, Any]) -> list[Any] | DictKeys:
+    """Return the keys of a dict in leaf order; iterate over them.
 
-    The aux data is the bare keys, as inserted, if that are few strings or ints: they
-    are in order sooner than their `DictKeys` are found or made.
+    A few strings, or a few ints, are in order sooner than their `DictKeys` are found or
+    made, so they come in a list.
     """
-    if len(node) <= FEW:
-        order = list(node)  # this and `sort` take less time than a call of `sorted`
-        for key in order:
-            if type(key) is not str and type(key) is not int:
-                break
-        else:
-            try:
-                order.sort()
-            except TypeError:  # strings and ints
-                pass
-            else:
-                return tuple(node), order
-    settled = dict_keys(tuple(node))
-    return settled, settled.ordered
+    if len(node) > FEW:
+        return dict_keys(tuple(node))
+    keys = [*node]  # this and `sort` take less time than `list` or `sorted`
+    for key in keys:
+        if type(key) is not str and type(key) is not int:
+            return dict_keys(tuple(node))
+    try:
+        keys.sort()
+    except TypeError:  # strings and ints
+        return dict_keys(tuple(node))
+    return keys
 
 
 def given_keys(keys: tuple[Any, ...]) -> DictKeys:

@@ -25,7 +25,7 @@ from .._text import add_note
 from ..errors import CycleError, FlattenError
 from .builtins import DICT, LIST, NONE, TUPLE
 from .keypath import ROOT, KeyPath, Link
-from .keys import FEW, DictKey, dict_keys, known_dicts, ordered_keys, sequence_keys
+from .keys import FEW, DictKey, dict_keys, known_dicts, leaf_order, sequence_keys
 from .node import Rule
 from .registry import View
 
@@ -381,10 +381,10 @@ def read(
     leaves: list[Any] = []
     trail: list[Any] = []
     try:
-        if isinstance(is_leaf, PathPredicate):
-            _read_places(tree, leaves, nodes, view, is_leaf)
-        elif is_leaf is None and not calls:
+        if is_leaf is None and not calls:
             _read(tree, leaves, nodes, view, trail)
+        elif isinstance(is_leaf, PathPredicate):
+            _read_places(tree, leaves, nodes, view, is_leaf)
         else:
             _read_deep(tree, leaves, nodes, view, trail, is_leaf, calls)
     except CycleError:
@@ -477,8 +477,8 @@ def _make_reader(view: View) -> Callable[..., None]:
         aux: Any = None
         if rule is DICT:
             items = node.copy()  # in one step: others may change the dict meanwhile
-            aux, order = ordered_keys(items)
-            arity = len(order)
+            order = leaf_order(items)
+            arity = len(items)
             key = None
             try:
                 for key in order:
@@ -490,11 +490,11 @@ def _make_reader(view: View) -> Callable[..., None]:
             except Exception:
                 trail.append(DictKey(key))
                 raise
+            if nodes is not None:
+                aux = tuple(items) if type(order) is list else order  # see `settle`
         else:
-            if rule is LIST:
-                children = node.copy()
-            elif rule is TUPLE:
-                children = node
+            if rule is LIST or rule is TUPLE:
+                children = node[:]  # a tuple itself
             elif node is None:
                 children = ()
             else:
@@ -579,8 +579,9 @@ def _read_deep(
                 aux: Any = None
                 if rule is DICT:
                     items = node.copy()
-                    aux, order = ordered_keys(items)
+                    order = leaf_order(items)
                     children = [items[key] for key in order]
+                    aux = tuple(items) if type(order) is list else order
                 elif rule is LIST or rule is TUPLE:
                     children = node[:]
                 else:
@@ -938,10 +939,9 @@ def _make_mapper(
         aux: Any = None
         if rule is DICT:
             result = node.copy()  # in the order of insertion, with the values of now
-            _, order = ordered_keys(result)
             key = None
             try:
-                for key in order:
+                for key in leaf_order(result):
                     child = result[key]
                     if type(child) in leaf_types:
                         result[key] = function(child)

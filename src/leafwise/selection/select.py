@@ -40,6 +40,7 @@ from .._text import (
     join_names,
     nearest_names,
     other_type,
+    safe_str,
     short_repr,
 )
 from ..core.builtins import ContainerRule, MappingRule, SequenceRule
@@ -335,7 +336,7 @@ def name_of(path: Iterable[Any], sep: str = ".") -> str:
     for key in path:
         name = key.entry if type(key) in (DictKey, GetAttrKey) else None
         if type(name) is not str:
-            texts.append(str(key))
+            texts.append(safe_str(key))
         elif _is_plain(name, sep):
             texts.append(sep + name)
         else:

@@ -25,6 +25,11 @@ class Hooks:
         skip: How many walks to let pass before `observe` is called. Counted down by
             the caller, since a call takes as long as walking a node or two. Set by the
             engine; without it, the number is infinite.
+        prefix_runner: Called with a treedef that is a prefix of a compiled structure;
+            returns a compiled runner for it, or None. Filled by the engine. Without
+            it, prefixes are walked.
+        prefix_uses: How often a prefix is used before it is compiled. Set by the
+            engine.
         reader: Called with the shape of an object of `nn` and the name of the attribute
             that caches its aux data; returns None, or two compiled functions: one that
             flattens such objects, and one from their children and static values to
@@ -66,6 +71,8 @@ class Hooks:
     runner: Any = None
     observe: Callable[..., None]
     skip: float = math.inf
+    prefix_runner: Callable[[Any], Any] | None = None
+    prefix_uses: float = math.inf
     reader: Callable[[Any, str], tuple[Any, Any] | None] | None = None
     trace_level: Callable[[], Any] | None = None
     outer_level: Any = None

@@ -64,7 +64,7 @@ WITH_ARGPARSE = COLOURS if sys.version_info >= (3, 14) else set()
     ("command", "needed"),
     [
         (["--help"], set()),
-        (["show"], {*TEXT, "leafwise.selection.select"}),
+        (["show"], {*TEXT, "leafwise.selection.patterns"}),
         (["flat"], {*TEXT, "leafwise.selection.select"}),
         (
             ["show", "--tree"],

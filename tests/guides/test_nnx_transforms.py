@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import leafwise as lw
 from helpers.nnx_pytree_cases import Never, Off
 from leafwise import nn as nnx
 
@@ -104,3 +105,24 @@ def test_training_with_perturbations(jax, optax, models):
     assert losses[1] > losses[2]
     assert int(optimizer.step) == 3
     assert model.xgrad.value.tolist() == [[0.0, 0.0, 0.0]]
+
+
+def test_gradients_come_in_the_order_of_the_weights(jax):
+    """The leaves of the gradient pair with those of the model, in any nesting."""
+    rngs = nnx.Rngs(0)
+    model = nnx.List([nnx.Linear(2, 3, rngs=rngs), nnx.Linear(3, 1, rngs=rngs)])
+    x = rngs.uniform((5, 2))
+
+    def loss(model, x):
+        return (model[1](model[0](x)) ** 2).mean()
+
+    weights = lw.tree_leaves(model)
+    gradients = lw.tree_leaves(nnx.grad(loss)(model, x))
+    assert len(weights) == 4
+    for weight, gradient in zip(weights, gradients, strict=True):
+        assert weight.shape == gradient.shape
+    assert lw.tree_paths(nnx.state(model)) == [
+        ((lw.DictKey(place), lw.DictKey(name), lw.GetAttrKey("value")))
+        for place in (0, 1)
+        for name in ("kernel", "bias")
+    ]

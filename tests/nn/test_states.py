@@ -191,3 +191,40 @@ def test_a_state_is_saved_and_loaded_without_options(tmp_path, name):
     state = nn.State({"a": {0: nn.Param(np.ones(2))}, "b": nn.BatchStat(np.ones(1))})
     lw.save(tmp_path / name, state)
     assert lw.load(tmp_path / name) == state
+
+
+def in_two_orders():
+    """Two states with the same items that stand in another order, and nested so."""
+    first = nn.State({"w": 1.0, "b": {"y": 2.0, "x": 3.0}})
+    second = nn.State({"b": {"x": 30.0, "y": 20.0}, "w": 10.0})
+    return first, second
+
+
+def test_leaves_of_a_state_stand_as_assigned():
+    """Nested ones too, and a rebuilt state keeps the order."""
+    first, second = in_two_orders()
+    assert lw.tree_leaves(first) == [1.0, 2.0, 3.0]
+    assert lw.tree_leaves(second) == [30.0, 20.0, 10.0]
+    assert [str(path) for path in lw.tree_paths(first)] == [
+        "['w']",
+        "['b']['y']",
+        "['b']['x']",
+    ]
+    leaves, treedef = lw.tree_flatten(first)
+    rebuilt = treedef.unflatten(leaves)
+    assert list(rebuilt) == ["w", "b"]
+    assert list(rebuilt.b) == ["y", "x"]
+    assert type(rebuilt.to_pure_dict()["b"]) is dict
+    assert repr(first) == "State({'w': 1.0, 'b': {'y': 2.0, 'x': 3.0}})"
+
+
+def test_states_in_another_order_are_equal_and_pair_by_key():
+    """The order of the first one is that of the result."""
+    first, second = in_two_orders()
+    assert first == nn.State({"b": {"x": 3.0, "y": 2.0}, "w": 1.0})
+    assert first != second
+    total = lw.tree_map(lambda x, y: x + y, first, second)
+    assert total.to_pure_dict() == {"w": 11.0, "b": {"y": 22.0, "x": 33.0}}
+    assert list(total) == ["w", "b"]
+    with pytest.raises(lw.errors.StructureError):
+        lw.tree_map(lambda x, y: x + y, first, nn.State({"w": 1.0, "c": 2.0}))

@@ -7,8 +7,8 @@ import pytest
 
 import leafwise as lw
 from leafwise import nn
-from leafwise.nn.transforms import ArgumentSelection, CallKey
 from leafwise.nn.transforms.calls import ARGS, KWARGS, unbind
+from leafwise.nn.transforms.jit import ArgumentSelection, CallKey
 
 
 def taking(a, b, /, c, d=1, *, e, **more):
@@ -90,3 +90,31 @@ def test_without_jax(monkeypatch, what, make):
     hint = rf"^{what} needs jax.*, which is not installed: pip install jax"
     with pytest.raises(ModuleNotFoundError, match=hint):
         make()
+
+
+@pytest.mark.parametrize(
+    ("in_axes", "arrays", "line"),
+    [
+        (0, [(3,), (4,)], "argument 1 at ('k',): shape (4,), axis 0"),
+        ((0, 2), [(3,), (3, 3)], "argument 1 at ('k',): shape (3, 3), axis 2"),
+        (0, [(3,), ()], "argument 1 at ('k',): shape (), axis 0"),
+    ],
+)
+def test_vmap_names_arguments_whose_axes_do_not_fit(in_axes, arrays, line):
+    jnp = pytest.importorskip("jax.numpy")
+    one, other = map(jnp.ones, arrays)
+    with pytest.raises(ValueError, match="vmap") as caught:
+        nn.vmap(lambda x, y: x + y["k"], in_axes)(one, {"k": other})
+    assert any(line in note for note in caught.value.__notes__)
+
+
+def test_vmap_adds_no_note_to_errors_of_the_function():
+    jnp = pytest.importorskip("jax.numpy")
+
+    def fail(_x):
+        raise ValueError("mine")
+
+    with pytest.raises(ValueError, match="mine") as caught:
+        nn.vmap(fail)(jnp.ones(3))
+    notes = getattr(caught.value, "__notes__", [])
+    assert not any("vmap maps" in note for note in notes)

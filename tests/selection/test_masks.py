@@ -114,11 +114,11 @@ def test_bools_predicates_types_and_selectors_in_one_tree(spec, means):
 
 
 def test_predicates_see_the_path_from_the_root():
-    """Also after another selector, as do regular expressions."""
-    seen = []
+    """Also after another selector, as expressions do; nodes come last."""
+    asked = []
     with pytest.raises(PathError):
-        lw.at(TREE)["enc"][lambda path, _: seen.append(str(path))].get()
-    assert seen == ["['enc']['bias']", "['enc']['w']"]
+        lw.at(TREE)["enc"][lambda path, _: asked.append(str(path))].get()
+    assert asked == ["['enc']['bias']", "['enc']['w']", "['enc']"]
     assert lw.at(TREE)["enc"][re.compile(r"enc.*w")].get() == [1]
 
 
@@ -157,3 +157,82 @@ def test_none_in_a_mask():
     for chosen in (lw.at([None, 1], is_leaf=type(None)), nones.at([None, 1])):
         assert chosen[[None, True]].get() == [1]
         assert chosen[[True, False]].get() == [None]
+
+
+# ---------------------------------------------------------------- predicates and nodes
+
+LAYERS = {
+    "enc": {"act": "relu", "w": [1, 2], "in": {"act": "tanh"}},
+    "dec": ({"act": "gelu"}, {"w": 3}),
+}
+
+
+def has_act(node):
+    return isinstance(node, dict) and "act" in node
+
+
+def test_a_predicate_that_is_true_of_no_leaf_picks_nodes():
+    """The outermost ones, in leaf order, to read, to edit and to split."""
+    chosen = lw.at(LAYERS)[has_act]
+    assert chosen.get() == [LAYERS["dec"][0], LAYERS["enc"]]
+    assert [str(path) for path in chosen.paths()] == ["['dec'][0]", "['enc']"]
+    assert chosen.set(0) == {"enc": 0, "dec": (0, {"w": 3})}
+    assert lw.tree_leaves(chosen.mask()) == [True, False, True, True, True, True]
+    with_path = lw.at(LAYERS)[lambda path, node: len(path) == 2 and has_act(node)]
+    assert [str(path) for path in with_path.paths()] == ["['dec'][0]", "['enc']['in']"]
+    assert lw.at(LAYERS)["dec"][has_act].get() == [{"act": "gelu"}]
+    assert lw.at(LAYERS)[{"enc": has_act, "dec": False}].get() == [LAYERS["enc"]]
+    assert lw.at(LAYERS, is_leaf=tuple)[has_act].get() == [LAYERS["enc"]]
+    model = {"a": nn.Param(1), "b": 2}
+    assert lw.at(model)[lambda node: isinstance(node, nn.Param)].get() == [model["a"]]
+
+
+def test_leaves_come_before_nodes():
+    """Nodes are asked only where a predicate is true of no leaf."""
+    asked = []
+
+    def predicate(value):
+        asked.append(value)
+        return value == 3 or isinstance(value, dict)
+
+    assert lw.at(LAYERS)[predicate].get() == [3]
+    assert all(isinstance(value, int | str) for value in asked)
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        lambda x: x > 5,
+        lambda x: x.ndim == 2,
+        lambda x: not isinstance(x, int),
+        lambda x: x != 1,
+        lambda path, x: x is None,
+        lambda path, x: type(x) is not int,
+    ],
+)
+def test_a_predicate_of_leaves_picks_no_nodes(predicate):
+    """Whether it fails for nodes, or is true of whatever is not such a leaf."""
+    tree = {"a": [1, 1], "b": (1,)}
+    if predicate.__code__.co_names == ("ndim",):
+        tree = lw.tree_map(np.float32, tree)
+    with pytest.raises(PathError, match="the tree has 3 leaves, no match among them"):
+        lw.at(tree)[predicate].get()
+    assert lw.at(tree, missing_ok=True)[predicate].set(0) is tree
+    labels = lw.selection.tree_labels(tree, {predicate: 1}, default=0)
+    assert labels == {"a": [0, 0], "b": (0,)}
+
+
+def test_arrays_by_their_type():
+    """A class that has a shape is a type, and no flag."""
+    tree = {"a": np.zeros(2), "b": 1}
+    assert lw.at(tree)[np.ndarray].set(0) == {"a": 0, "b": 1}
+
+
+def test_a_function_of_path_and_value():
+    """What is applied takes one or two arguments, as selectors do."""
+    tree = {"a": {"w": 1}, "w": 2}
+    scaled = lw.at(tree)["**.w"].apply(lambda path, w: w * len(path))
+    assert scaled == {"a": {"w": 2}, "w": 2}
+    with pytest.raises(ZeroDivisionError) as caught:
+        lw.at(tree)["**.w"].apply(lambda path, w: w / (len(path) - 1))
+    assert caught.value.__notes__ == ["at key path ['w']"]

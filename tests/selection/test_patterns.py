@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import leafwise as lw
 from helpers.random_trees import Linear, Point, trees
 from leafwise.errors import PathError
-from leafwise.selection.select import DEEP, key_kind, parse
+from leafwise.selection.patterns import DEEP, key_kind, parse
 
 
 CONFIG = {

@@ -239,7 +239,7 @@ def _rows(options: argparse.Namespace, tree: Any) -> Iterable[tuple[str, Any]]:
     """Return the values of all leaves, or of what the selectors match, by names."""
     if not options.selectors:
         return _leaves(tree)
-    from ..selection.select import name_of
+    from ..selection.patterns import name_of
 
     return [(name_of(path), value) for path, value in _picked(options, tree).items()]
 
@@ -279,7 +279,7 @@ def _below(name: str, key: Any) -> str:
 @functools.lru_cache(maxsize=4096)
 def _key_name(key: Any, _type: str) -> str:
     """Return the name of a key; 1 and True have two."""
-    from ..selection.select import name_of
+    from ..selection.patterns import name_of
 
     return name_of([DictKey(key)])
 

@@ -19,7 +19,7 @@ from .._runtime import late_imports
 from .._text import short_repr
 from ..core.serial import unique_keys
 from ..ops.map import tree_leaves, tree_leaves_with_path, tree_map
-from ..selection.select import place_text
+from ..selection.patterns import place_text
 from .documents import (
     Document,
     FormatError,

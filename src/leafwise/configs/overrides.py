@@ -22,7 +22,8 @@ from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
-from ..selection import edit, select
+from ..selection import changes, patterns, select
+from ..selection.changes import Delete, Insert, Set
 from ..selection.convert import (
     UNDECLARED,
     Converter,
@@ -35,8 +36,8 @@ from ..selection.convert import (
     type_name,
     unknown_field,
 )
-from ..selection.edit import Delete, Insert, Set
-from ..selection.select import END, QUOTED, Place, Selector, place_text
+from ..selection.patterns import END, QUOTED, place_text
+from ..selection.select import Place, Selector
 
 
 if TYPE_CHECKING:
@@ -130,11 +131,11 @@ class Overrides:
 
     def apply(self, tree: Tree, texts: Iterable[str]) -> Tree:
         """Return the changed tree; see `override`."""
-        record = edit.Edited()
+        record = changes.Edited()
         for text in texts:
             try:
                 edits = self._edits(tree, text)
-                tree = edit.rebuild(tree, edits, self.context, record)
+                tree = changes.rebuild(tree, edits, self.context, record)
             except (EditError, PathError) as error:
                 full_error = type(error)(f"override {short_repr(text)}: {error}")
                 full_error.path = error.path
@@ -142,7 +143,7 @@ class Overrides:
         record.validate()
         return tree
 
-    def _edits(self, tree: Any, text: str) -> edit.Edits:
+    def _edits(self, tree: Any, text: str) -> changes.Edits:
         """Return the edits that an override stands for."""
         if text.startswith("~"):
             selector = select.read_selector(text[1:], self.context.view)
@@ -162,7 +163,7 @@ class Overrides:
             return self._insertions(tree, path, value)
         if not places:
             raise self._no_match(tree, selector, value)
-        edits: list[tuple[KeyPath, edit.Edit]] = []
+        edits: list[tuple[KeyPath, changes.Edit]] = []
         for place in places:
             declared = self.converter.declared_at(tree, place.path)
             replacement = _Replacement(
@@ -183,17 +184,17 @@ class Overrides:
         tree: Any,
         path: str,
         text: str,
-    ) -> edit.Edits:
+    ) -> changes.Edits:
         """Return the edits that insert a value, and dicts for parents that are missing.
 
         A parent that is None is replaced by a dict.
         """
-        steps = select.parse(path)
+        steps = patterns.parse(path)
         value = self.reader(text)
         for depth, step in reversed(list(enumerate(steps))):
             parents = select.find(tree, steps[:depth], self.context)
             if any(parent.value is not None for parent in parents):
-                edits = edit.insertions(parents, step, value, self.context)
+                edits = changes.insertions(parents, step, value, self.context)
                 own_text = text if depth + 1 == len(steps) else None
                 return [self._typed(tree, own_text, *one) for one in edits]
             if step.key is END:
@@ -214,7 +215,7 @@ class Overrides:
         text: str | None,
         path: KeyPath,
         change: Any,
-    ) -> tuple[KeyPath, edit.Edit]:
+    ) -> tuple[KeyPath, changes.Edit]:
         """Return an insertion with key and value of the types declared for them.
 
         Raises:
@@ -246,17 +247,17 @@ class Overrides:
         value: str,
     ) -> PathError:
         """Return the error for a path without a match; suggest `+` if that works."""
-        error = select.no_match(selector, Place((), tree), self.context)
+        error = select.no_match(selector, Place(KeyPath(), tree), self.context)
         try:
             edits = self._insertions(tree, selector.text, value)
-            edit.rebuild(tree, edits, self.context)
+            changes.rebuild(tree, edits, self.context)
         except (EditError, PathError):
             return error
         return PathError(f"{error}; use +{selector.text}={value} to add it")
 
     # ------------------------------------------------------------------ replacing
 
-    def _replacements(self, replacement: _Replacement) -> edit.Edits:
+    def _replacements(self, replacement: _Replacement) -> changes.Edits:
         """Return the edits that replace a value.
 
         A dict that is written for an object sets the fields that it names.
@@ -278,7 +279,7 @@ class Overrides:
         if not fields or not names.issuperset(value):
             return [(replacement.path, Set(self._fit(replacement, rule)))]
         types = self.converter.attribute_types(type(old))
-        edits: list[tuple[KeyPath, edit.Edit]] = []
+        edits: list[tuple[KeyPath, changes.Edit]] = []
         for name, item in value.items():
             key = GetAttrKey(name)
             field = _Replacement(
@@ -354,8 +355,8 @@ class Overrides:
         """
         if rule is None:
             return self.converter.convert(value, text, _type_like(old))
-        key_class = edit.item_key(old, rule)
-        old_items = {} if key_class is None else edit.entries_of(old, rule)
+        key_class = changes.item_key(old, rule)
+        old_items = {} if key_class is None else changes.entries_of(old, rule)
         new_items: dict[Any, Any] = {}
         if key_class is DictKey and isinstance(value, dict):
             for key, item in value.items():
@@ -367,7 +368,7 @@ class Overrides:
                 new_items[position] = self._item_like(example, item)
         else:
             raise ValueError(value)
-        return edit.remade(old, rule, old_items, new_items)
+        return changes.remade(old, rule, old_items, new_items)
 
     def _item_like(self, example: Any, item: Any) -> Any:
         if example is None:
@@ -388,7 +389,7 @@ def _with_class_of(
 
     A mapping stays what it is, such as an `OrderedDict` where a dict is declared.
     """
-    key_class = edit.item_key(old, rule)
+    key_class = changes.item_key(old, rule)
     if key_class is DictKey and type(new) is dict:
         items = new
     elif key_class is SequenceKey and type(new) in (list, tuple):
@@ -398,7 +399,7 @@ def _with_class_of(
         items = dict(enumerate(new))
     else:
         return new
-    return edit.remade(old, rule, edit.entries_of(old, rule), items)
+    return changes.remade(old, rule, changes.entries_of(old, rule), items)
 
 
 def _type_like(example: Any) -> Any:

@@ -88,6 +88,41 @@ def flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]:
     return result  # type: ignore[no-any-return]  # of a compiled function
 
 
+def flatten_compiled(
+    tree: Any, view: View, stop: Any
+) -> tuple[list[Any], PyTreeDef] | None:
+    """Return leaves and treedef of a tree whose structure is compiled.
+
+    Args:
+        tree: The tree.
+        view: The rules.
+        stop: A predicate, a narrower view or None.
+
+    Returns:
+        None for almost all other trees: some are walked, for the engine to count them.
+    """
+    if type(stop) is View:
+        return flatten_compiled(tree, stop, None)
+    if type(stop) is PathPredicate:
+        return None
+    compiled: Any
+    result: tuple[list[Any], PyTreeDef] | None = None
+    if stop is None:
+        compiled = view.hot.get(type(tree))
+        if compiled is not None:
+            result = compiled(tree)
+    else:
+        compiled = view.asked.get(type(tree))
+        if compiled is not None:
+            result = compiled(tree, stop)
+    if result is not None:
+        return result
+    if hooks.skip > 0:
+        hooks.skip -= 1
+        return None
+    return read_tree(tree, view, stop)
+
+
 def read_tree(
     tree: Any,
     view: View,
@@ -176,6 +211,10 @@ class Context:
     def flatten(self, tree: Any) -> tuple[list[Any], PyTreeDef]:
         """Return leaves and treedef of a tree, by the fastest way that there is."""
         return flatten_by(tree, self.view, self.stop)
+
+    def flatten_compiled(self, tree: Any) -> tuple[list[Any], PyTreeDef] | None:
+        """Return leaves and treedef of a tree if its structure is compiled, or None."""
+        return flatten_compiled(tree, self.view, self.stop)
 
     def leaves(self, tree: Any) -> list[Any]:
         """Return the leaves of a tree, by the fastest way that there is."""

@@ -31,10 +31,13 @@ class Key(Frozen):
 
     __slots__ = ()
 
-    @property
-    def entry(self) -> Any:
-        """What the key holds: its `idx`, `key` or `name`."""
-        return getattr(self, self.__match_args__[0])
+    entry: Any
+    """What the key holds: its `idx`, `key` or `name`."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        # the slot itself: to read a property takes several times as long
+        cls.entry = vars(cls)[cls.__match_args__[0]]
 
 
 class SequenceKey(Key):
@@ -270,6 +273,13 @@ def attribute_keys(names: tuple[str, ...]) -> tuple[GetAttrKey, ...]:
 # ------------------------------------------------------ the order of the keys of a dict
 
 
+def item_keys(entries: Sequence[Any]) -> tuple[DictKey, ...]:
+    """Return the keys of items of a dict."""
+    is_shared = are_plain(map(type, entries)) and not is_traced()
+    key_of: Any = _shared_key if is_shared else DictKey
+    return tuple(map(key_of, entries))
+
+
 class DictKeys:
     """The keys of a mapping, as inserted and in leaf order: the aux data of dicts.
 
@@ -302,9 +312,7 @@ class DictKeys:
     def objects(self) -> tuple[DictKey, ...]:
         """A `DictKey` for each key, in leaf order."""
         if self._objects is None:
-            is_shared = are_plain(map(type, self.ordered)) and not is_traced()
-            key_of: Any = _shared_key if is_shared else DictKey
-            self._objects = tuple(map(key_of, self.ordered))
+            self._objects = item_keys(self.ordered)
         return self._objects
 
     def read(self, node: Any) -> tuple[Any, ...]:

@@ -76,9 +76,20 @@ class Runner:
         paths: Takes a treedef, returns the key paths of its leaves.
         known_paths: What `paths` returns, once it is known to be always the same; not
             to be changed.
+        memo: What follows from the structure alone, under keys of those who keep it
+            here; None if nothing is kept.
+        varying: The positions in the code of nodes whose aux data differs between
+            treedefs with this runner.
     """
 
-    __slots__ = ("flatten_up_to", "known_paths", "paths", "unflatten")
+    __slots__ = (
+        "flatten_up_to",
+        "known_paths",
+        "memo",
+        "paths",
+        "unflatten",
+        "varying",
+    )
 
     unflatten: Callable[[Any, list[Any]], Any]
     flatten_up_to: Callable[[Any, Any], list[Any] | None]
@@ -94,6 +105,8 @@ class Runner:
         self.flatten_up_to = flatten_up_to
         self.paths = paths
         self.known_paths: list[KeyPath] | None = None
+        self.memo: dict[Any, Any] | None = None
+        self.varying: tuple[int, ...] = ()
 
 
 def _unflatten(treedef: Any, leaves: list[Any]) -> Any:
@@ -904,6 +917,56 @@ def count_use(treedef: PyTreeDef) -> int:
 def treedef_of(steps: Iterable[Step], mode: Mode) -> PyTreeDef:
     """Return the treedef of the steps of a structure, in post-order."""
     return PyTreeDef._of(steps, mode)
+
+
+def memo_of(treedef: PyTreeDef) -> dict[Any, Any] | None:
+    """Return where to keep what follows from a structure, None if it is not compiled.
+
+    What is kept goes when the compiled structure goes. So a caller keeps a few things.
+    """
+    return treedef._runner.memo
+
+
+def varying_of(treedef: PyTreeDef) -> tuple[int, ...]:
+    """Return the positions in the code of nodes whose aux data may differ.
+
+    That is, between the treedefs that share the memo of this one.
+    """
+    return treedef._runner.varying
+
+
+def prefix_of(treedef: PyTreeDef, steps: Iterable[Step]) -> PyTreeDef:
+    """Return the treedef of steps in post-order that are a prefix of a structure.
+
+    It is compiled only by `compile_prefix`: a structure may have many prefixes, which
+    would push others out of the engine.
+    """
+    prefix = PyTreeDef._of(steps, treedef._mode)
+    if prefix._nodes:
+        prefix._runner = reference
+    return prefix
+
+
+def compile_prefix(prefix: PyTreeDef) -> None:
+    """Compile a prefix that is used often, if there is an engine."""
+    if hooks.prefix_runner is not None:
+        prefix._runner = hooks.prefix_runner(prefix) or prefix._runner
+
+
+def with_aux(treedef: PyTreeDef, changes: Iterable[tuple[int, Any]]) -> PyTreeDef:
+    """Return a treedef with other aux data at some positions of its code.
+
+    Args:
+        treedef: The treedef; if it is compiled, it must be so for any such aux data.
+        changes: The positions, each with the aux data there.
+    """
+    code = list(treedef._code)
+    for position, aux in changes:
+        run, rule, arity, _ = code[position]
+        code[position] = (run, rule, arity, aux)
+    changed = PyTreeDef._make(tuple(code), treedef._count, treedef._mode)
+    changed._runner = treedef._runner
+    return changed
 
 
 def fold_treedef(

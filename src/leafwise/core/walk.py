@@ -521,13 +521,28 @@ def _make_reader(view: View) -> Callable[..., None]:
                             read_node(child, leaves, nodes, levels - 1, trail)
                 except Exception:
                     index = arity - length_hint(children_left) - 1
-                    trail.append(rule.keys(aux, arity)[index])
+                    _note_child(trail, rule, aux, arity, index)
                     raise
         if nodes is not None:
             nodes.append((len(leaves), rule, arity, aux))
 
     view.read_node = read_node
     return read_node
+
+
+def _note_child(
+    trail: list[Any],
+    rule: Rule,
+    aux: Any,
+    arity: int,
+    index: int,
+) -> None:
+    """Put the key of the child that a walk is at on a trail.
+
+    An exception of a signal handler may come before the first child or after the last.
+    """
+    if 0 <= index < arity:
+        trail.append(rule.keys(aux, arity)[index])
 
 
 def _read_deep(
@@ -957,7 +972,7 @@ def _make_mapper(
                 else:
                     results.append(map_node(child, function, levels - 1, trail))
         except Exception:
-            trail.append(rule.keys(aux, len(children))[len(results)])
+            _note_child(trail, rule, aux, len(children), len(results))
             raise
         if rule is LIST:
             return results

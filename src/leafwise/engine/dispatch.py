@@ -419,12 +419,14 @@ class Memory:
 
     Attributes:
         structures: The compiled structures, by key.
+        prefixes: The compiled prefixes of structures, by key.
         dispatchers: By view, type of root, and whether there is a predicate.
         counter: Counts the uses of the others.
     """
 
     def __init__(self, factor: float = 1) -> None:
         self.structures: dict[Key, Structure] = {}
+        self.prefixes: dict[Key, Structure] = {}
         self.dispatchers: dict[tuple[View, type, bool], Dispatcher] = {}
         self.counter = UseCounter(factor)
 
@@ -488,6 +490,8 @@ class Engine:
             is_off = mode == "off"
             hooks.runner = reference if is_off else self.fresh
             hooks.reader = None if is_off else _offer_reader
+            hooks.prefix_runner = None if is_off else self.compile_prefix
+            hooks.prefix_uses = self._uses_of_treedefs()
             self.forget()
             self._applied_mode = mode
 
@@ -517,6 +521,7 @@ class Engine:
         memory = self._replace_memory(Memory())
         for structure in list(memory.structures.values()):
             structure.retire(hooks.runner)
+        _retire_prefixes(memory)
 
     def outdate(self) -> None:
         """Begin anew after a change of the registry.
@@ -684,6 +689,35 @@ class Engine:
             pass
         finally:
             lock.release()
+
+    def compile_prefix(self, treedef: Any) -> Structure | None:
+        """Return the compiled structure of a prefix; None leaves it to the walk."""
+        if is_traced():
+            return None
+        prefixes = self.memory.prefixes
+        try:
+            code = code_of(treedef)
+            key = structure_key(code)
+            prefix = prefixes.get(key)
+            if prefix is None:
+                plan = make_plan(code)
+                if plan is None:
+                    return None
+                if len(prefixes) >= settings.max_prefixes:
+                    _retire_prefixes(self.memory)
+                prefix = Structure(key, plan)
+                prefix.memo = None
+                prefixes[key] = prefix
+        except RecursionError:  # the caller has used up the stack
+            return None
+        return prefix
+
+
+def _retire_prefixes(memory: Memory) -> None:
+    """Drop the compiled prefixes; those that are in use are walked from then on."""
+    for prefix in list(memory.prefixes.values()):
+        prefix.retire(reference)
+    memory.prefixes.clear()
 
 
 def _is_current(part: Part) -> bool:

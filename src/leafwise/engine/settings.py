@@ -55,6 +55,11 @@ class Settings:
     """Nodes of all compiled structures together."""
     drop_penalty = 4
     """Each time the structures are dropped, 4 times as many uses are needed on top."""
+    max_prefixes = 256
+    """Compiled prefixes of structures, which selections use. They have a table of their
+    own, so that many selectors do not push structures out."""
+    max_memo_leaves = 16_384
+    """Larger structures keep nothing about selectors, which would take memory."""
     max_counts = 2_048
     """Structures that are counted."""
     max_root_groups = 256

@@ -52,6 +52,9 @@ class Structure(Runner):
         self.key = key
         self.plan = plan
         self.is_retired = False
+        self.varying = plan.varying
+        if plan.root.leaves <= settings.max_memo_leaves:
+            self.memo = {}
         self._flatten_codes: dict[bool, tuple[CodeType, dict[str, Any]]] = {}
         self._treedefs: dict[Mode, PyTreeDef] = {}
 
@@ -61,6 +64,7 @@ class Structure(Runner):
         self.unflatten = runner.unflatten
         self.flatten_up_to = runner.flatten_up_to
         self.paths = runner.paths
+        self.memo = None
         self._treedefs = {}
 
     # ---------------------------------------------------------------- flattening

@@ -17,7 +17,7 @@ from ..core.registry import view_of
 from ..core.serial import read_json_value
 from ..core.treedef import PyTreeDef, make_treedef
 from ..errors import FileError, NamespaceError, TreeDefError
-from ..selection.select import name_of
+from ..selection.patterns import name_of
 from .arrays import OpenFile, Stored, elements
 from .header import read_header
 from .parts import Shared, put_together

@@ -14,7 +14,7 @@ from ..core.keypath import KeyPath
 from ..core.keys import DictKey
 from ..core.matching import Difference, mismatch_error
 from ..equality.arrays import instance_of, is_array
-from ..selection.select import name_of
+from ..selection.patterns import name_of
 from .arrays import Stored, array_text, converter_to
 from .content import Content
 from .parts import Shared, leaves_with_paths, put_together, take_apart

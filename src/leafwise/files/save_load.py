@@ -20,7 +20,7 @@ from ..core.treedef import code_of
 from ..equality.arrays import dtype_name
 from ..errors import EditError, FileError, PathError, TreeDefError
 from ..selection.names import Renaming, nest, renaming
-from ..selection.select import name_of
+from ..selection.patterns import name_of
 from .arrays import Format, identity, is_stored, without_key_type
 from .atomic import replace_file
 from .content import Content, damage_as_file_error

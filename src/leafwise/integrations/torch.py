@@ -23,6 +23,7 @@ from ..core.context import (
     Context,
     context_of,
     flatten_by,
+    flatten_compiled,
     leaves_by,
     map_by,
     predicate,
@@ -202,6 +203,7 @@ def _substitute(ops_map: ModuleType) -> None:
     replace(context_of)(_context_of)
     replace(stopping_context)(_stopping_context)
     replace(flatten_by)(_flatten_by)
+    replace(flatten_compiled)(_flatten_compiled)
     replace(leaves_by)(_leaves_by)
     replace(map_by)(reference.map_tree)
     replace(ops_map.tree_flatten)(_tree_flatten)
@@ -226,7 +228,7 @@ _WRITERS: Final = (
 untold: Final[dict[str, Callable[[ModuleType], None]]] = {
     f"{_PACKAGE}.ops.map": _substitute,
     f"{_PACKAGE}.selection.select": lambda module: _skip([module.read_selector]),
-    f"{_PACKAGE}.selection.partition": lambda module: _skip([module._numbered]),
+    f"{_PACKAGE}.selection.partition": lambda module: _skip([module._flags_of]),
     **{f"{_PACKAGE}.{x}": lambda module: _skip(_writers(module)) for x in _WRITERS},
 }
 """What the compiler is still to be told, by the module that it is about."""
@@ -266,6 +268,15 @@ def _flatten_by(tree: Any, view: View, stop: Any) -> tuple[list[Any], PyTreeDef]
     treedef = PyTreeDef._of(reference.steps_of(structure), view.mode)
     treedef._runner = leaf_runner if structure is None else reference_runner
     return leaves, treedef
+
+
+def _flatten_compiled(
+    tree: Any,
+    view: View,
+    stop: Any,
+) -> tuple[list[Any], PyTreeDef] | None:
+    """Return None: the compiler traces nothing that the engine compiled."""
+    return None
 
 
 def _leaves_by(tree: Any, view: View) -> list[Any]:

@@ -1,17 +1,14 @@
-"""Checks: what is asked before an object changes: is it data, and from where?
+"""Whether a value is data, and the errors for values that an attribute cannot hold.
 
-Owns the one question behind every inferred status, what is learned of types on the way,
-the walk through static values in search of data and of stray marks, and the texts of
-what is found. The walk goes through what trees are made of, here, in any namespace or
-in a framework that is loaded, and through what they cannot see into: unregistered
-dataclasses and attrs classes, `functools.partial`, simple namespaces, subclasses of the
-built-in containers.
+`sort` answers for one value and remembers the answer for its type. `find` walks through
+static values in search of data and of misplaced marks. It looks into all nodes, whether
+they are registered here, in any namespace, or in a framework that is loaded, and also
+into values that trees do not look into: unregistered dataclasses and attrs classes,
+`functools.partial`, simple namespaces, and subclasses of the built-in containers.
 
-Owns trace levels as well: no change of an object inside a transform that merely
-captured it. A framework that traces functions may put a provider here, which says at
-which level of tracing the program is. Objects and variables are stamped with the level
-at which they are made, and refuse to be changed at another one. Without a provider this
-costs one look at an attribute.
+`check_level` refuses to change an object inside a transform that merely captured it.
+Objects and variables are stamped with the trace level at which they are made. Without
+a framework that traces, the check costs one look at an attribute.
 """
 
 from __future__ import annotations
@@ -48,16 +45,16 @@ _MAX_TYPES: Final = 4096
 
 
 class _Learned:
-    """What is known of types, all of which is dropped as soon as it may be wrong.
+    """Answers of `sort` by type, which a registration may make wrong.
 
-    The sets are replaced, never cleared: whoever classifies a value notes down the
-    answer in the sets that were there before, so that an answer from before a
+    The sets are replaced, never cleared. A thread that classifies a value adds the
+    answer to the sets that were there when it began, so that an answer from before a
     registration is lost with them.
 
     Attributes:
-        plain: Types known to be no data, whose instances hold no other values.
-        data: Types known to be data.
-        settled: All of both.
+        plain: Types whose instances are not data and hold no other values.
+        data: Types whose instances are data.
+        settled: The types in either set.
     """
 
     __slots__ = ("data", "plain", "settled")
@@ -66,14 +63,14 @@ class _Learned:
         self.forget()
 
     def forget(self) -> None:
-        """Forget all of it."""
+        """Forget all answers."""
         self.plain: set[type] = set()
         self.data: set[type] = set()
         self.settled: set[type] = set()
 
 
 learned: Final = _Learned()
-"""What is known of the types that were met so far."""
+"""The answers so far."""
 
 _exact: Final[dict[type, bool]] = {}
 _with_subclasses: Final[dict[type, bool]] = {}
@@ -150,20 +147,24 @@ hooks.registry_changed.append(learned.forget)
 def sort(value: Any) -> str:
     """Return `"data"`, `"plain"` or `"container"`, and remember it for the type."""
     cls = type(value)
-    plain, known, settled = learned.plain, learned.data, learned.settled
-    if cls in plain:
+    # Read first: if another thread replaces the sets meanwhile, the answer is lost with
+    # these, as it should be.
+    plain_types = learned.plain
+    data_types = learned.data
+    settled_types = learned.settled
+    if cls in plain_types:
         return "plain"
-    if cls in known:
+    if cls in data_types:
         return "data"
-    data, lasting = _classify(value)
-    if not data and _inside(value) is not None:
+    is_data, is_lasting = _classify(value)
+    if not is_data and _contents(value) is not None:
         return "container"
-    if lasting:
-        if len(settled) > _MAX_TYPES:
+    if is_lasting:
+        if len(settled_types) > _MAX_TYPES:
             learned.forget()
-        add_class(known if data else plain, cls)
-        add_class(settled, cls)
-    return "data" if data else "plain"
+        add_class(data_types if is_data else plain_types, cls)
+        add_class(settled_types, cls)
+    return "data" if is_data else "plain"
 
 
 # ------------------------------------------------------------------ the decision
@@ -183,16 +184,18 @@ def _classify(value: Any) -> tuple[bool, bool]:
         return True, True
     if cls.__module__ == "builtins" or issubclass(cls, type):
         return False, True
-    for module, name, data in _IS:
-        known = getattr(sys.modules.get(module), name, None)
-        if isinstance(known, type) and isinstance(value, known):
-            return data, known in cls.__mro__
-    is_lasting = not _speaks_array(cls) or is_array_like(cls)
-    is_whole = not is_loading(cls.__module__.partition(".")[0])
-    return looks_like_array(value), is_lasting and is_whole
+    for module, name, data in _EXCEPTIONS:
+        other = getattr(sys.modules.get(module), name, None)
+        if isinstance(other, type) and isinstance(value, other):
+            return data, other in cls.__mro__
+    # Where only the instance has a shape, another instance may have none.
+    is_same_for_all = not _has_array_protocol(cls) or is_array_like(cls)
+    # A module that is still being imported may give the class more attributes.
+    is_complete = not is_loading(cls.__module__.partition(".")[0])
+    return looks_like_array(value), is_same_for_all and is_complete
 
 
-_IS: Final = (
+_EXCEPTIONS: Final = (
     ("jax.core", "Tracer", True),
     ("jax", "Array", True),
     ("jax", "Ref", True),
@@ -206,10 +209,10 @@ name, and whether their instances are data."""
 
 def looks_like_array(value: Any) -> bool:
     """Return whether a value has what arrays have, even if it is a single number."""
-    return _speaks_array(type(value)) and is_array_like(value)
+    return _has_array_protocol(type(value)) and is_array_like(value)
 
 
-def _speaks_array(cls: type) -> bool:
+def _has_array_protocol(cls: type) -> bool:
     """Return whether a class has one of the protocols of arrays."""
     return any(hasattr(cls, name) for name in _PROTOCOLS)
 
@@ -219,11 +222,11 @@ _PROTOCOLS: Final = ("__array_namespace__", "__dlpack__", "__array__")
 _SEQUENCES: Final = (list, tuple, set, frozenset, deque, UserList)
 
 Apart = Callable[[Any], tuple[Sequence[Any], Sequence[Any]]]
-"""Flattens a value one level deep: returns what it holds, and the keys."""
+"""Flattens a value one level deep: returns its children and their keys."""
 
 
 class Found(NamedTuple):
-    """A value that a walk was looking for.
+    """A value that a walk looks for, with its path.
 
     Attributes:
         path: The keys that lead to it.
@@ -240,9 +243,13 @@ class Found(NamedTuple):
 def _rule_of(cls: type) -> Rule | None:
     """Return the rule of a type, be it in some namespace only."""
     rule = current.view.resolve(cls)
-    others = () if rule is not None else namespaces()
-    found = (view_of(name).known_elsewhere(cls) for name in others)
-    return next(filter(None, found), rule)
+    if rule is not None:
+        return rule
+    for name in namespaces():
+        rule = view_of(name).known_elsewhere(cls)
+        if rule is not None:
+            return rule
+    return None
 
 
 def framework_of(value: Any) -> tuple[str, Apart] | None:
@@ -254,72 +261,102 @@ def framework_of(value: Any) -> tuple[str, Apart] | None:
     return None
 
 
-def _inside(value: Any) -> tuple[Sequence[Any], Callable[[], Iterable[Any]]] | None:
-    """Return what a container holds, and a function for the keys of it.
+Contents = tuple[Sequence[Any], Callable[[], Iterable[Any]]]
+"""The values in a container, and a function that returns their keys, which are needed
+for few containers."""
 
-    Returns:
-        None if the value is of a type that holds no others.
-    """
+
+def _contents(value: Any) -> Contents | None:
+    """Return what a container holds; None for a value that holds no others."""
     cls = type(value)
     if isinstance(value, Mapping):
-        return [*value.values()], lambda: map(DictKey, value)
+        return list(value.values()), lambda: map(DictKey, value)
     if isinstance(value, functools.partial):
-        places = map(SequenceKey, range(len(value.args)))
-        keys = [GetAttrKey("func"), *places, *map(DictKey, value.keywords)]
-        return [value.func, *value.args, *value.keywords.values()], lambda: keys
+        return _contents_of_partial(value)
     is_builtin = cls.__module__ == "builtins" or issubclass(cls, type)
-    rule = None if is_builtin else _rule_of(cls)
-    if rule is not None:
-        try:
-            children, aux = rule.flatten(value)
-        except FAULTS:  # what another namespace does with it is not needed here
-            if current.view.resolve(cls) is rule:
-                raise
-        else:
-            return children, lambda: rule.keys(aux, len(children))
+    if not is_builtin:
+        contents = _contents_of_node(value)
+        if contents is not None:
+            return contents
     if isinstance(value, _SEQUENCES):
-        items = value if isinstance(value, list | tuple) else [*value]
+        items = value if isinstance(value, list | tuple) else list(value)
         return items, lambda: map(SequenceKey, range(len(items)))
-    known = None if is_builtin else framework_of(value)
-    if known is not None:
-        children, names = known[1](value)
-        return children, lambda: names
+    framework = None if is_builtin else framework_of(value)
+    if framework is not None:
+        _, flatten = framework
+        children, keys = flatten(value)
+        return children, lambda: keys
     if isinstance(value, types.SimpleNamespace):
-        return [*vars(value).values()], lambda: map(GetAttrKey, vars(value))
+        attributes = vars(value)
+        return list(attributes.values()), lambda: map(GetAttrKey, attributes)
+    return _contents_of_record(value)
+
+
+def _contents_of_partial(value: functools.partial[Any]) -> Contents:
+    """Return the function and the arguments of a partial."""
+    keys: list[Any] = [GetAttrKey("func")]
+    keys += map(SequenceKey, range(len(value.args)))
+    keys += map(DictKey, value.keywords)
+    values = [value.func, *value.args, *value.keywords.values()]
+    return values, lambda: keys
+
+
+def _contents_of_node(value: Any) -> Contents | None:
+    """Return the children of a node; None for another value."""
+    cls = type(value)
+    rule = _rule_of(cls)
+    if rule is None:
+        return None
+    try:
+        children, aux = rule.flatten(value)
+    except FAULTS:
+        if current.view.resolve(cls) is rule:
+            raise
+        return None  # another namespace's function fails, but nobody asked for it
+    return children, lambda: rule.keys(aux, len(children))
+
+
+def _contents_of_record(value: Any) -> Contents | None:
+    """Return the fields of an instance of a dataclass or attrs class; else None."""
+    cls = type(value)
     fields = dataclasses.fields(value) if dataclasses.is_dataclass(cls) else ()
     fields = fields or getattr(cls, "__attrs_attrs__", ())
-    there = [field.name for field in fields if hasattr(value, field.name)]
-    if not there:
+    names = [field.name for field in fields if hasattr(value, field.name)]
+    if not names:
         return None
-    return [getattr(value, name) for name in there], lambda: map(GetAttrKey, there)
+    return [getattr(value, name) for name in names], lambda: map(GetAttrKey, names)
 
 
-def have_types(values: Iterable[Any], known: Set[Any]) -> bool:
-    """Return whether all values are of known types; fast where they have but one."""
-    found = [*map(type, values)]
-    if found and found.count(found[0]) == len(found):
-        return found[0] in known
-    return known >= {*found}
+def have_types(values: Iterable[Any], types: Set[Any]) -> bool:
+    """Return whether the types of all values are in a set."""
+    value_types = list(map(type, values))
+    # Most containers have one type only, and counting it is faster than a set.
+    if value_types and value_types.count(value_types[0]) == len(value_types):
+        return value_types[0] in types
+    return types >= set(value_types)
 
 
 def items_in(value: Any) -> Iterable[tuple[Any, Any]]:
     """Return what a container holds with the keys, but nothing if none can be data."""
-    held, keys = _inside(value) or ((), tuple)
-    if have_types(held, learned.plain):
+    contents = _contents(value)
+    if contents is None:
         return ()
-    return zip(keys(), held, strict=True)
+    values, keys = contents
+    if have_types(values, learned.plain):
+        return ()
+    return zip(keys(), values, strict=True)
 
 
 def find(value: Any) -> Iterator[Found]:
     """Yield the data and the marks that a value is or contains, each once."""
-    seen: dict[int, Any] = {}
+    containers: dict[int, Any] = {}  # by id; kept alive, so that no id is used twice
 
     def visit(value: Any, path: tuple[Any, ...]) -> Iterator[Found]:
-        found = sort(value)
-        if found == "data" or type(value) is Marked:
+        answer = sort(value)
+        if answer == "data" or type(value) is Marked:
             yield Found(path, value)
-        elif found == "container" and id(value) not in seen:
-            seen[id(value)] = value
+        elif answer == "container" and id(value) not in containers:
+            containers[id(value)] = value
             for key, child in items_in(value):
                 if type(child) not in learned.plain:
                     yield from visit(child, (*path, key))
@@ -329,7 +366,7 @@ def find(value: Any) -> Iterator[Found]:
 
 def find_data(value: Any) -> Iterator[Found]:
     """Yield the data that a value is or contains, each once, with its path."""
-    return (found for found in find(value) if type(found.value) is not Marked)
+    return (part for part in find(value) if type(part.value) is not Marked)
 
 
 def holds_data(value: Any) -> bool:
@@ -343,13 +380,14 @@ def find_foreign(value: Any) -> Found | None:
     Args:
         value: A container with data in it.
     """
-    seen: set[int] = set()
+    visited: set[int] = set()
 
     def visit(value: Any, path: tuple[Any, ...]) -> Found | None:
-        if sort(value) != "container" or id(value) in seen:
+        if sort(value) != "container" or id(value) in visited:
             return None
-        seen.add(id(value))
-        if _rule_of(type(value)) is None and framework_of(value) is not None:
+        visited.add(id(value))
+        is_leaf = current.view.resolve(type(value)) is None
+        if is_leaf and framework_of(value) is not None:
             return Found(path, value)
         for key, child in items_in(value):
             foreign = visit(child, (*path, key))
@@ -368,54 +406,79 @@ def describe(value: Any) -> str:
     cls = type(value)
     name = cls.__qualname__
     if is_array_like(value):
-        shape, dtype = safe_str(tuple(value.shape)), safe_str(value.dtype)
+        shape = safe_str(tuple(value.shape))
+        dtype = safe_str(value.dtype)
         return f"{name} of shape {shape} and dtype {dtype}"
     if cls.__module__ == "builtins" and not isinstance(value, type):
         return f"{name}: {short_repr(value)}"
     return name
 
 
-def refusal(owner: type, key: Any, value: Any, before: str, after: str) -> KindError:
+def refusal(
+    owner: type,
+    key: Any,
+    value: Any,
+    before: str,
+    after: str,
+) -> KindError:
     """Return the error for a value with data in it: what is wrong, where, and ways out.
 
     Args:
         owner: The class of the object.
         key: The key of the attribute or item.
         value: The value.
-        before: What was tried, or found, up to the name of the attribute or item.
-        after: The rest of that.
+        before: The text before the name of the attribute or item.
+        after: The text after it.
     """
-    found, kind = [*find_data(value)], type(value).__name__
-    is_whole = not found[0].path
-    path, known = KeyPath((key, *found[0].path)), framework_of(value)
-    whole = "it" if is_whole else f"the whole {kind}"
+    data = list(find_data(value))
+    path = KeyPath((key, *data[0].path))
+    subject = f"{before}{owner.__qualname__}{key}{after}"
+    place = f"{owner.__qualname__}{path} is {describe(data[0].value)}"
+    if len(data) > 1:
+        place = f"{place} (and {len(data) - 1} more)"
+    lines = [f"{subject}: {place}.", "Do one of these:"]
+    ways = _ways_out(owner, key, value, is_whole=not data[0].path)
+    for number, way in enumerate(ways, 1):
+        lines.append(f"  {number}. {way}")
+    return KindError(
+        "\n".join(lines),
+        owner=owner,
+        attribute=_name(key),
+        path=path,
+    )
+
+
+def _ways_out(owner: type, key: Any, value: Any, *, is_whole: bool) -> list[str]:
+    """Return what one can do about a value with data in it.
+
+    Args:
+        owner: The class of the object.
+        key: The key of the attribute or item.
+        value: The value.
+        is_whole: Whether the value is data itself, rather than a container.
+    """
+    type_name = type(value).__name__
+    framework = framework_of(value)
+    whole = "it" if is_whole else f"the whole {type_name}"
     ways = [f"mark {whole} as data:  obj{key} = data(...)"]
     if is_whole:
         ways.append(f"mark it from the start, even if None:  self{key} = data(None)")
     elif isinstance(value, (*_SEQUENCES, Mapping)):
         ours = "Dict" if isinstance(value, Mapping) else "List"
         ways.append(f"use a container that accepts data:  obj{key} = {ours}(...)")
-    elif known is not None:
-        adopt = f"leafwise.integrations.adopt({known[0]!r}), and data(...)"
-        ways.append(f"adopt the node types of {known[0]}:  {adopt}")
+    elif framework is not None:
+        name, _ = framework
+        adopt = f"leafwise.integrations.adopt({name!r}), and data(...)"
+        ways.append(f"adopt the node types of {name}:  {adopt}")
     if isinstance(key, GetAttrKey):
-        said = "..." if is_whole else kind
-        ways.append(f"declare it in the class:  {key.name}: Data[{said}]")
+        annotation = "..." if is_whole else type_name
+        ways.append(f"declare it in the class:  {key.name}: Data[{annotation}]")
     if isinstance(key, GetAttrKey) and not is_whole:
-        name = f"class {owner.__name__}"
-        ways.append(f"treat such containers as data:  {name}(..., strict=False)")
-        ways.append(f"disable pytree for the class:  {name}(..., pytree=False)")
+        statement = f"class {owner.__name__}"
+        ways.append(f"treat such containers as data:  {statement}(..., strict=False)")
+        ways.append(f"disable pytree for the class:  {statement}(..., pytree=False)")
     ways.append(f"assign a value without data:  obj{key} = static(...)")
-    others = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    what = f"{before}{owner.__qualname__}{key}{after}"
-    where = f"{owner.__qualname__}{path} is {describe(found[0].value)}{others}"
-    lines = [f"  {number}. {way}" for number, way in enumerate(ways, 1)]
-    return KindError(
-        "\n".join([f"{what}: {where}.", "Do one of these:", *lines]),
-        owner=owner,
-        attribute=_name(key),
-        path=path,
-    )
+    return ways
 
 
 def foreign_refusal(owner: type, key: Any, foreign: Found) -> KindError:
@@ -445,10 +508,10 @@ def foreign_refusal(owner: type, key: Any, foreign: Found) -> KindError:
     )
 
 
-def stray_marks(owner: type, key: Any, found: Found) -> KindError:
-    """E5: `data(...)` or `static(...)` inside another value."""
-    path = KeyPath((key, *found.path))
-    mark = safe_repr(found.value).partition("(")[0]
+def stray_marks(owner: type, key: Any, stray: Found) -> KindError:
+    """Return the error for `data(...)` or `static(...)` inside another value."""
+    path = KeyPath((key, *stray.path))
+    mark = safe_repr(stray.value).partition("(")[0]
     return KindError(
         f"Found {mark}(...) inside the value of {owner.__qualname__}{key}, at "
         f"{owner.__qualname__}{path}. A mark applies to a whole "
@@ -491,8 +554,11 @@ def check_level(obj: Any, what: str) -> None:
     Raises:
         TraceError: It was made at another level.
     """
-    token = hooks.trace_level
-    if token is None or getattr(obj, "_leafwise_stamp", hooks.outer_level) == token():
+    current_level = hooks.trace_level
+    if current_level is None:
+        return
+    stamp = getattr(obj, "_leafwise_stamp", hooks.outer_level)
+    if stamp == current_level():
         return
     name = type(obj).__qualname__
     raise TraceError(

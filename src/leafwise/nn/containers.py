@@ -1,7 +1,6 @@
 """`List`, `Dict` and `Sequential`: containers that know which items are data.
 
-Owns what a container keeps beside its attributes, each item with a kind of its own, and
-the methods of lists and dicts on it.
+The items are in the same table as the attributes, each with a kind of its own.
 """
 
 from __future__ import annotations
@@ -116,7 +115,8 @@ class List(Module, MutableSequence[T], Generic[T]):
         if not isinstance(index, slice):
             assign(self, self._place(index), value)
             return
-        places, values = range(len(self))[index], [*value]
+        places = range(len(self))[index]
+        values = list(value)
         if len(values) != len(places):
             raise ValueError(
                 f"Length mismatch: {len(values)} items for a slice of {len(places)}"

@@ -1,13 +1,14 @@
-"""Objects: what a class says of its attributes, how they get kinds, how they flatten.
+"""How objects keep attributes: the kind of each, and how an object is flattened.
 
-Owns the spec of a class, the interned descriptions of what its objects have (`Fields`),
-the static part of an object, the aux data of its node (`Statics`), the decision about
-an assignment, and the rule by which an object is a node. Owns also the first step into
-a graph of objects: the rule of any type, and what is directly in a value.
-
-The values of an object are in one table, its `__dict__`: attributes under their names,
+All values of an object are in one table, its `__dict__`: attributes under their names,
 the items of a list under their positions, and the items of a dict under their keys,
-each in a tuple, so that it differs from a name.
+each in a tuple, so that it differs from a name. An entry of the table has a kind, which
+`decide` finds when it is assigned. Objects with equal entries share a description,
+`Fields`. The static values of one object are the aux data of its node, `Statics`, and
+what a class says of its objects is in a `ClassSpec`.
+
+`rule_of` and `below` make the first step into a graph of objects: they also know the
+objects that are not nodes of trees.
 """
 
 from __future__ import annotations
@@ -62,12 +63,11 @@ from .checks import (
 Order = Literal["name", "insertion"]
 
 Kinds = dict[Any, "Kind | None"]
-"""The kind of each entry of a table; None for what is static because nobody said
-otherwise."""
+"""The kind of each entry of a table; None for what is static by default."""
 
 _MAX_SHARED: Final = 200
-_MAX_KNOWN: Final = 1000
-_STATIC: Final = (None, Kind.STATIC)
+_MAX_DESCRIPTIONS: Final = 1000
+_STATIC_KINDS: Final = (None, Kind.STATIC)
 
 
 def key_of(name: Any) -> Any:
@@ -92,25 +92,25 @@ class Fields:
         kinds: The kind of each entry.
         names: The names of all entries, in order of assignment.
         data: The names of the children, in leaf order: attributes before items.
-        static: The names of the rest, sorted.
+        static: The names of the static entries, sorted.
         keys: The key of each child.
         parts: The name, position or key of each child.
         child_kinds: The kind of each child.
-        signature: What two descriptions share if objects of both have the same children
-            and the same static entries, in whatever order they came.
+        signature: Equal for two descriptions if their objects have the same children
+            and the same static entries, in any order of assignment.
         children: Takes a table, returns the children.
         statics: Takes a table, returns the static values.
         attributes: Takes the children and the static values, returns the `__dict__` of
             an object. The engine may replace it by a compiled function.
-        mapping: The kinds of the attributes, for others to read.
-        last: The aux data of the object that was flattened last, if it can be kept.
+        mapping: The kinds of the attributes, read-only.
+        last: The aux data of the object that was flattened last, if it can be shared.
         read: Takes an object, returns its children and aux data, or None if it cannot;
-            None until the engine offers such a function.
+            None until the engine compiles such a function.
         sights: How often the engine was asked for one.
     """
 
     def __init__(self, cls: type, kinds: Kinds) -> None:
-        data = [name for name, kind in kinds.items() if kind not in _STATIC]
+        data = [name for name, kind in kinds.items() if kind not in _STATIC_KINDS]
         spec = getattr(cls, "_leafwise_spec", None)  # variables have none
         data.sort(key=_rank if spec is None or spec.order == "name" else _is_item)
         self.cls = cls
@@ -139,8 +139,11 @@ class Fields:
     @property
     def mapping(self) -> Mapping[str, Kind]:
         """The kinds of the attributes."""
-        named = {n: k or Kind.STATIC for n, k in self.kinds.items() if type(n) is str}
-        return MappingProxyType(named)
+        kinds = {}
+        for name, kind in self.kinds.items():
+            if type(name) is str:
+                kinds[name] = kind or Kind.STATIC
+        return MappingProxyType(kinds)
 
     def kind_of(self, name: Any) -> Kind:
         """Return the kind of an entry."""
@@ -155,7 +158,10 @@ def _is_item(name: Any) -> bool:
 
 
 def _rank(name: Any) -> Any:
-    """Return what names are sorted by; a class has items of one sort only."""
+    """Return a sort key that puts attributes before items.
+
+    The items of one class are all positions or all keys, so names can be compared.
+    """
     return _is_item(name), name
 
 
@@ -181,23 +187,26 @@ def fields_of(cls: Any, kinds: Kinds) -> Fields:
     """Return the description of objects with these entries."""
     if len(kinds) > _MAX_SHARED:
         return Fields(cls, dict(kinds))
-    known: dict[Any, Fields] = cls._leafwise_known
-    key = (*kinds, *map(id, kinds.values()))  # a kind is never gone
-    found = known.get(key)
-    if found is None:
-        if len(known) >= _MAX_KNOWN:
-            known.clear()
-        found = known.setdefault(key, Fields(cls, dict(kinds)))
-    return found
+    descriptions: dict[Any, Fields] = cls._leafwise_known
+    key = (*kinds, *map(id, kinds.values()))  # kinds live as long as the process
+    fields = descriptions.get(key)
+    if fields is None:
+        if len(descriptions) >= _MAX_DESCRIPTIONS:
+            descriptions.clear()
+        # Another thread's description may come first, and is used then.
+        fields = descriptions.setdefault(key, Fields(cls, dict(kinds)))
+    return fields
 
 
 def picker(keys: Iterable[Any]) -> Callable[[Any], tuple[Any, ...]]:
     """Return a function that reads these keys of a value into a tuple."""
-    wanted = tuple(keys)
-    if not wanted:
+    keys = tuple(keys)
+    if not keys:
         return lambda _value: ()
-    pick = itemgetter(*wanted)
-    return pick if len(wanted) > 1 else lambda value: (pick(value),)
+    pick = itemgetter(*keys)
+    if len(keys) == 1:
+        return lambda value: (pick(value),)
+    return pick
 
 
 _SCALARS: Final = frozenset({bool, bytes, complex, float, int, str, type(None)})
@@ -212,13 +221,17 @@ class Statics:
     Attributes:
         fields: Which fields the object has, and of which kind.
         values: Its static values, in the order of `fields.static`.
-        seen: The same, as they were at that time.
+        seen: Copies of the values when the object was flattened, which later changes
+            to the values do not affect.
     """
 
     __slots__ = ("_is_flat", "fields", "seen", "values")
 
     def __init__(
-        self, fields: Fields, values: tuple[Any, ...], seen: Any = None
+        self,
+        fields: Fields,
+        values: tuple[Any, ...],
+        seen: tuple[Any, ...] | None = None,
     ) -> None:
         self.fields: Fields = fields
         self.values: tuple[Any, ...] = values
@@ -226,10 +239,10 @@ class Statics:
         self._is_flat: bool | None = None
 
     def is_of(self, fields: Fields, values: tuple[Any, ...]) -> bool:
-        """Return whether it is clear at one look that these are still the values.
+        """Return whether a quick comparison shows these to be the same values.
 
-        Of what can change, this can be said of lists of strings only: other values
-        differ in more than `==` can see.
+        Of mutable values, only lists of strings are compared: others may differ in ways
+        that `==` does not see.
         """
         if self.fields is not fields or not all(map(is_, self.values, values)):
             return False
@@ -237,28 +250,29 @@ class Statics:
             return True
         if self._is_flat is None:
             self._is_flat = all(
-                seen is value or (type(seen) is list and have_types(seen, _TEXTS))
-                for seen, value in zip(self.seen, self.values, strict=True)
+                copy is value or (type(copy) is list and have_types(copy, _TEXTS))
+                for copy, value in zip(self.seen, self.values, strict=True)
             )
         return self._is_flat and self.seen == self.values
 
     def renewed(self, obj: Any = None) -> Statics:
-        """Return the same with values of its own.
+        """Return static values that no other object shares.
 
         Args:
-            obj: An object that keeps those of its values that are the same.
+            obj: An object whose own values are used where they are still the same.
         """
         if obj is None:
             copies = snapshots(self.seen)
-            is_own = copies is self.values
-            return self if is_own else Statics(self.fields, copies, self.seen)
-        held = vars(obj)
-        values = (
-            held[name]
-            if name in held and exact.same(held[name], seen, typed=True)
-            else snapshot(seen)
-            for name, seen in self
-        )
+            if copies is self.values:
+                return self
+            return Statics(self.fields, copies, self.seen)
+        own_values = vars(obj)
+        values = []
+        for name, old in self:
+            if name in own_values and exact.same(own_values[name], old, typed=True):
+                values.append(own_values[name])
+            else:
+                values.append(snapshot(old))
         return Statics(self.fields, tuple(values))
 
     def __eq__(self, other: object) -> bool:
@@ -271,11 +285,17 @@ class Statics:
 
     def describe(self) -> str:
         """Describe the entries in words, for errors."""
-        kinds = zip(self.fields.parts, self.fields.child_kinds, strict=True)
-        data = [f"{p}" if k is Kind.DATA else f"{p} ({k.value})" for p, k in kinds]
-        parts = [f"data {', '.join(data)}"] if data else []
-        parts += [f"static {self}"] if self.values else []
-        return "; ".join(parts) or "no attributes"
+        children = []
+        for part, kind in zip(self.fields.parts, self.fields.child_kinds, strict=True):
+            children.append(
+                f"{part}" if kind is Kind.DATA else f"{part} ({kind.value})"
+            )
+        phrases = []
+        if children:
+            phrases.append(f"data {', '.join(children)}")
+        if self.values:
+            phrases.append(f"static {self}")
+        return "; ".join(phrases) or "no attributes"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Statics, (self.fields, self.seen)
@@ -291,66 +311,73 @@ class Statics:
 def statics_for(
     fields: Fields, values: tuple[Any, ...], last: Statics | None = None
 ) -> Statics:
-    """Return the static part of an object; if it is just that, one made before.
+    """Return the static part of an object, an existing one if it is unchanged.
 
-    Numbers and texts that are identical need no look inside, and objects that were
-    built alike often share them.
+    Numbers and texts that are identical need no comparison, and objects that were built
+    alike often share them.
 
     Args:
         fields: The fields of the object.
         values: Its static values.
         last: The static part that the object had before.
     """
-    for known in (last, fields.last):
-        if known is not None and known.is_of(fields, values):
-            return known
-    made = Statics(fields, values)
+    if last is not None and last.is_of(fields, values):
+        return last
+    shared: Statics | None = fields.last
+    if shared is not None and shared.is_of(fields, values):
+        return shared
+    statics = Statics(fields, values)
     if _SCALARS.issuperset(map(type, values)):
-        fields.last = made
-    return made
+        fields.last = statics
+    return statics
 
 
 def same_statics(a: Statics, b: Statics) -> bool:
     """Return whether two objects have the same attributes and the same static part."""
     if a is b:
         return True
-    mine, other = a.fields, b.fields
-    return (mine is other or mine.signature == other.signature) and exact.same(
-        a.seen, b.seen, typed=True
-    )
+    is_alike = a.fields is b.fields or a.fields.signature == b.fields.signature
+    return is_alike and exact.same(a.seen, b.seen, typed=True)
 
 
 def snapshots(values: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return copies of values that later changes do not affect."""
     if _UNCHANGING.issuperset(map(type, values)):
         return values
-    seen = tuple(map(snapshot, values))
-    return values if all(map(is_, seen, values)) else seen
+    copies = tuple(map(snapshot, values))
+    return values if all(map(is_, copies, values)) else copies
 
 
 def snapshot(value: Any) -> Any:
-    """Return a copy of a value with its containers, and what has a rule, copied."""
-    return value if type(value) in _UNCHANGING else _snapshot(value, {}, _MAX_DEPTH)
+    """Return a copy of a value: its containers and nodes are copied, not its leaves."""
+    if type(value) in _UNCHANGING:
+        return value
+    return _copy_nodes(value, {}, _MAX_DEPTH)
 
 
-def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
+def _copy_nodes(value: Any, copies: dict[int, Any], depth: int) -> Any:
+    """Copy a value to some depth.
+
+    Args:
+        value: The value.
+        copies: The containers that were copied, by the id of the original, so that
+            sharing and cycles are kept.
+        depth: How many levels to copy; what is below is shared.
+    """
     cls: Any = type(value)
     if cls in _UNCHANGING or not depth:
         return value
     if id(value) in copies:
         return copies[id(value)]
     if cls is tuple:
-        seen = tuple([_snapshot(item, copies, depth - 1) for item in value])
-        return value if all(map(is_, seen, value)) else seen
+        items = tuple([_copy_nodes(item, copies, depth - 1) for item in value])
+        return value if all(map(is_, items, value)) else items
     if cls in _SETS:
         return cls(value)
-    if cls in _SEQUENCES or cls in _MAPPINGS:
-        items = value.values() if cls in _MAPPINGS else value
-        made = copies[id(value)] = value.copy()
-        if not have_types(items, _UNCHANGING):
-            for key, item in value.items() if cls in _MAPPINGS else enumerate(value):
-                made[key] = _snapshot(item, copies, depth - 1)
-        return made
+    if cls in _SEQUENCES:
+        return _copy_container(value, value, enumerate(value), copies, depth)
+    if cls in _MAPPINGS:
+        return _copy_container(value, value.values(), value.items(), copies, depth)
     rule = rule_of(cls)
     if rule is None or cls.__eq__ is object.__eq__:
         return value
@@ -358,10 +385,27 @@ def _snapshot(value: Any, copies: dict[int, Any], depth: int) -> Any:
     if aux is value:
         return value
     parts = [*children, aux]
-    copied = [_snapshot(part, copies, depth - 1) for part in parts]
-    if cls.__hash__ is not None and all(map(is_, copied, parts)):
-        return value  # it cannot change
-    return rule.unflatten(copied.pop(), copied)
+    part_copies = [_copy_nodes(part, copies, depth - 1) for part in parts]
+    if cls.__hash__ is not None and all(map(is_, part_copies, parts)):
+        return value  # it is immutable, and so are its parts
+    aux_copy = part_copies.pop()
+    return rule.unflatten(aux_copy, part_copies)
+
+
+def _copy_container(
+    container: Any,
+    values: Iterable[Any],
+    items: Iterable[tuple[Any, Any]],
+    copies: dict[int, Any],
+    depth: int,
+) -> Any:
+    """Copy a list, deque or dict of any kind with its values."""
+    duplicate = container.copy()
+    copies[id(container)] = duplicate  # before its values, which may refer to it
+    if not have_types(values, _UNCHANGING):
+        for key, value in items:
+            duplicate[key] = _copy_nodes(value, copies, depth - 1)
+    return duplicate
 
 
 _SETS: Final = frozenset({set, bytearray})
@@ -388,8 +432,7 @@ class ClassSpec:
         strict: Whether a container that holds data is refused where it would be
             static, rather than made data.
         kind: The kind of an attribute that holds such an object.
-        hidden: Names under which values are kept that belong to no tree: those of
-            cached properties.
+        hidden: The names of cached properties, whose values are not part of trees.
     """
 
     pytree: bool
@@ -398,7 +441,10 @@ class ClassSpec:
     kind: Kind
 
     def __init__(
-        self, cls: type, base: ClassSpec | None, options: Mapping[str, Any]
+        self,
+        cls: type,
+        base: ClassSpec | None,
+        options: Mapping[str, Any],
     ) -> None:
         if options["order"] not in (None, "name", "insertion"):
             raise ValueError(
@@ -416,19 +462,22 @@ class ClassSpec:
             for name, value in vars(base_cls).items()
             if isinstance(value, functools.cached_property)
         )
-        annotations = inspect.get_annotations(cls)
-        found = ((n, _kind_of_annotation(x, cls)) for n, x in annotations.items())
-        self._marks = {n: kind for n, kind in found if kind} | _unwrapped(cls)
+        self._marks: dict[str, Kind] = {}
+        for name, annotation in inspect.get_annotations(cls).items():
+            kind = _kind_of_annotation(annotation, cls)
+            if kind is not None:
+                self._marks[name] = kind
+        self._marks |= _unwrap_marks(cls)
 
     @functools.cached_property
     def descriptors(self) -> frozenset[str]:
         """The names that are assigned by a property, or the like, of the class."""
-        found: dict[str, bool] = {"__orig_class__": True}  # see `assign`
+        has_setter: dict[str, bool] = {"__orig_class__": True}  # see `assign`
         for base in self.cls.__mro__:
             for name, value in vars(base).items():
                 if value is not None:
-                    found.setdefault(name, hasattr(type(value), "__set__"))
-        return frozenset(name for name, is_set in found.items() if is_set)
+                    has_setter.setdefault(name, hasattr(type(value), "__set__"))
+        return frozenset(name for name, is_set in has_setter.items() if is_set)
 
     @functools.cached_property
     def special(self) -> frozenset[str]:
@@ -438,10 +487,12 @@ class ClassSpec:
     @property
     def rule(self) -> Any:
         """The rule by which objects are flattened, whether they are nodes or not."""
-        made = vars(self)
-        if "_rule" not in made:  # another thread's may come first, and is the rule then
-            made.setdefault("_rule", self.cls._leafwise_rule(""))  # type: ignore[attr-defined]  # a Pytree
-        return made["_rule"]
+        cache = vars(self)
+        if "_rule" not in cache:
+            cls: Any = self.cls
+            # If another thread's rule comes first, that one is the rule.
+            cache.setdefault("_rule", cls._leafwise_rule(""))
+        return cache["_rule"]
 
     @functools.cached_property
     def declared(self) -> Mapping[str, Kind]:
@@ -450,7 +501,7 @@ class ClassSpec:
         for base in reversed(self.cls.__mro__):
             spec = vars(base).get("_leafwise_spec")
             if isinstance(spec, ClassSpec):
-                declared |= spec._own()
+                declared |= spec.read_body()
         return declared
 
     def forget(self) -> None:
@@ -458,8 +509,8 @@ class ClassSpec:
         for name in ("declared", "special", "_rule"):
             vars(self).pop(name, None)
 
-    def _own(self) -> dict[str, Kind]:
-        """Return what the body of this class alone declares."""
+    def read_body(self) -> dict[str, Kind]:
+        """Return the kinds that the body of this class alone declares."""
         fields = _fields_of(self.cls)
         for name, kind in fields.items():
             if self._marks.get(name, kind) is not kind:
@@ -474,21 +525,26 @@ class ClassSpec:
 # ------------------------------------------------------------- values and fields
 
 
-def _unwrapped(cls: Any) -> dict[str, Kind]:
-    """Take the marks off values in a class body, and return what they said."""
-    marked = {name: value for name, value in vars(cls).items() if type(value) is Marked}
-    for name, mark in marked.items():
-        type.__setattr__(cls, name, mark.value)
-    return {name: mark.kind for name, mark in marked.items()}
+def _unwrap_marks(cls: Any) -> dict[str, Kind]:
+    """Take the marks off values in a class body, and return their kinds."""
+    kinds = {}
+    for name, value in list(vars(cls).items()):
+        if type(value) is Marked:
+            type.__setattr__(cls, name, value.value)
+            kinds[name] = value.kind
+    return kinds
 
 
 def _fields_of(cls: type) -> dict[str, Kind]:
-    """Return what the fields say, if the class itself is a dataclass."""
+    """Return the kinds that fields declare, if the class itself is a dataclass."""
     body = vars(cls)
     if "__dataclass_fields__" in body:
-        own = body["__dataclass_fields__"]
-        kinds = {name: _kind_of_field(cls, field) for name, field in own.items()}
-        return {name: kind for name, kind in kinds.items() if kind is not None}
+        kinds = {}
+        for name, field in body["__dataclass_fields__"].items():
+            kind = _kind_of_field(cls, field)
+            if kind is not None:
+                kinds[name] = kind
+        return kinds
     for name, value in body.items():
         if isinstance(value, dataclasses.Field):
             raise TypeError(
@@ -502,12 +558,12 @@ def _fields_of(cls: type) -> dict[str, Kind]:
 def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
     """Read the markers of one field; refuse them if they disagree."""
     for mark in ("static", "pytree_node"):
-        said = field.metadata.get(mark, True)
-        if type(said) is not bool:
+        flag = field.metadata.get(mark, True)
+        if type(flag) is not bool:
             raise ValueError(
                 f"field {field.name!r} of {cls.__qualname__} has metadata "
-                f"{{{mark!r}: {short_repr(said)}}}; expected bool, got "
-                f"{type(said).__name__}"
+                f"{{{mark!r}: {short_repr(flag)}}}; expected bool, got "
+                f"{type(flag).__name__}"
             )
     try:
         return kind_in(field.metadata)
@@ -521,25 +577,32 @@ def _kind_of_field(cls: type, field: dataclasses.Field[Any]) -> Kind | None:
 
 
 def _kind_of_annotation(annotation: Any, cls: type) -> Kind | None:
+    """Return the kind that an annotation declares, None if it declares none."""
     if isinstance(annotation, typing.ForwardRef):
         annotation = annotation.__forward_arg__
     if isinstance(annotation, str):
-        module = vars(sys.modules.get(cls.__module__, types))
-        names = _Names({**module, **vars(cls)})
-        try:
-            annotation = eval(annotation.strip(), {}, names)  # as `typing` does
-        except Exception:  # whatever the code in an annotation raises
-            found = _IN_TEXT.search(annotation)
-            return None if found is None else _BY_NAME[found[1]]
-        return _kind_of_annotation(annotation, cls)
-    for said in getattr(annotation, "__metadata__", ()):
-        if isinstance(said, Kind):
-            return said
+        return _kind_in_text(annotation, cls)
+    for metadata in getattr(annotation, "__metadata__", ()):
+        if isinstance(metadata, Kind):
+            return metadata
     if typing.get_origin(annotation) in (typing.Union, types.UnionType, typing.Final):
-        inside = typing.get_args(annotation)
-        kinds = (_kind_of_annotation(inner, cls) for inner in inside)
-        return next(filter(None, kinds), None)
+        for inner in typing.get_args(annotation):
+            kind = _kind_of_annotation(inner, cls)
+            if kind is not None:
+                return kind
     return None
+
+
+def _kind_in_text(annotation: str, cls: type) -> Kind | None:
+    """Return the kind that an annotation in quotes declares."""
+    module = vars(sys.modules.get(cls.__module__, types))
+    names = _Names({**module, **vars(cls)})
+    try:
+        value = eval(annotation.strip(), {}, names)  # as `typing` does
+    except Exception:  # whatever the code in an annotation raises
+        match = _KIND_IN_TEXT.search(annotation)
+        return None if match is None else _BY_NAME[match[1]]
+    return _kind_of_annotation(value, cls)
 
 
 class _Names(dict[str, Any]):
@@ -549,7 +612,9 @@ class _Names(dict[str, Any]):
         return vars(builtins).get(name, Any)
 
 
-_IN_TEXT: Final = re.compile(r"(?:^|\||Optional\[|Union\[)\s*(?:\w+\.)*(Data|Static)\b")
+_KIND_IN_TEXT: Final = re.compile(
+    r"(?:^|\||Optional\[|Union\[)\s*(?:\w+\.)*(Data|Static)\b"
+)
 """A kind in an annotation that cannot be evaluated."""
 
 
@@ -593,13 +658,20 @@ def drop(obj: Any, name: Any) -> None:
 
 def unmarked(value: Any) -> tuple[Any, Kind | None]:
     """Return a value without the mark around it, and the kind of the mark."""
-    return (value.value, value.kind) if type(value) is Marked else (value, None)
+    if type(value) is Marked:
+        return value.value, value.kind
+    return value, None
 
 
 def decide(
-    obj: Any, name: Any, value: Any, mark: Kind | None = None, *, building: bool = False
+    obj: Any,
+    name: Any,
+    value: Any,
+    mark: Kind | None = None,
+    *,
+    building: bool = False,
 ) -> Kind | None:
-    """Return the kind that an entry gets with a value; None if it is plainly static.
+    """Return the kind that an entry gets with a value; None if it is static by default.
 
     Args:
         obj: The object.
@@ -613,37 +685,28 @@ def decide(
     """
     cls = type(obj)
     spec: ClassSpec = cls._leafwise_spec
-    found = sort(value)
-    is_plain = found == "plain"
-    if found == "container" or type(value) is Marked:
-        inside = [*find(value)] if found == "container" else [Found((), value)]
-        marked = [one for one in inside if type(one.value) is Marked]
-        if marked and spec.pytree:
-            raise stray_marks(cls, key_of(name), marked[0])
-        is_plain = is_plain or len(marked) == len(inside)
-    if found == "container" and not is_plain and obj._leafwise_is_module:
-        foreign = find_foreign(value)
-        if foreign is not None:
-            raise foreign_refusal(cls, key_of(name), foreign)
+    answer = sort(value)
+    is_plain = answer == "plain"
+    if answer == "container" or type(value) is Marked:
+        is_plain = _holds_no_data(obj, name, value, answer)
     if mark is not None:
         if mark is Kind.STATIC and spec.pytree and not is_plain:
             after = " was assigned static(...) around data"
             raise refusal(cls, key_of(name), value, "", after)
         return mark
-    before = kinds_in(obj).get(name, _NEW)
-    is_new = before is _NEW
+    old_kind: Any = kinds_in(obj).get(name, _NEW)
+    is_new = old_kind is _NEW
     declared = spec.declared.get(name) if type(name) is str else None
-    known: Any = declared if is_new or before is None else before
-    if known is not None and known is not Kind.STATIC:
-        return known  # type: ignore[no-any-return]  # a kind
-    if is_plain:
-        return known
-    is_open = is_new or (before is None and obj._leafwise_is_module)
-    if found == "data" and is_open and declared is None:
+    kind: Kind | None = declared if is_new or old_kind is None else old_kind
+    if is_plain or kind not in _STATIC_KINDS:
+        return kind
+    # From here on, the value is or holds data, and the entry is static or new.
+    is_open = is_new or (old_kind is None and obj._leafwise_is_module)
+    if answer == "data" and is_open and declared is None:
         return _kind_of_value(value)
     if not spec.pytree or not (declared is Kind.STATIC or spec.strict):
         return _kind_of_value(value)
-    if found == "container":
+    if answer == "container":
         after = f", a {type(value).__name__} that would be static"
         raise refusal(cls, key_of(name), value, "Found data in ", after)
     if is_new and building:
@@ -651,6 +714,32 @@ def decide(
     since = "by declaration" if declared is Kind.STATIC else "since it was first set"
     after = f", which is static {since}"
     raise refusal(cls, key_of(name), value, "Cannot assign data to ", after)
+
+
+def _holds_no_data(obj: Any, name: Any, value: Any, answer: str) -> bool:
+    """Return whether there is no data in a container or a mark.
+
+    Args:
+        obj: The object to which the value is assigned.
+        name: The name of the entry.
+        value: A container, or a mark inside another one.
+        answer: What `sort` says of the value.
+
+    Raises:
+        KindError: There is a mark inside, or a node of another framework that would
+            silently be left out.
+    """
+    cls = type(obj)
+    parts = list(find(value)) if answer == "container" else [Found((), value)]
+    marks = [part for part in parts if type(part.value) is Marked]
+    if marks and cls._leafwise_spec.pytree:
+        raise stray_marks(cls, key_of(name), marks[0])
+    is_plain = answer == "plain" or len(marks) == len(parts)
+    if answer == "container" and not is_plain and obj._leafwise_is_module:
+        foreign = find_foreign(value)
+        if foreign is not None:
+            raise foreign_refusal(cls, key_of(name), foreign)
+    return is_plain
 
 
 def _kind_of_value(value: Any) -> Kind:
@@ -743,21 +832,22 @@ def settle(obj: Any) -> tuple[Mapping[Any, Any], Fields]:
     """
     values: dict[Any, Any] = obj.__dict__
     spec: ClassSpec = type(obj)._leafwise_spec
-    table = kinds_in(obj)
-    known = table.copy()  # another thread may assign an entry meanwhile
-    kinds = {name: kind for name, kind in known.items() if name in values}
+    own_kinds = kinds_in(obj)
+    old_kinds = own_kinds.copy()  # another thread may assign an entry meanwhile
+    kinds = {name: kind for name, kind in old_kinds.items() if name in values}
     if len(values) != len(kinds):
-        for name in [name for name in [*values] if name not in known]:
-            if name not in spec.hidden:
+        for name in list(values):
+            if name not in old_kinds and name not in spec.hidden:
                 value, mark = unmarked(values[name])
                 values[name] = value
                 kinds[name] = decide(obj, name, value, mark, building=True)
     fields = fields_of(type(obj), kinds)
     set_fields(obj, fields)
-    if len(table) != len(known):
-        set_fields(obj, {**table, **kinds})
-    is_whole = len(values) == len(kinds)
-    return values if is_whole else {name: values[name] for name in kinds}, fields
+    if len(own_kinds) != len(old_kinds):
+        set_fields(obj, {**own_kinds, **kinds})
+    if len(values) != len(kinds):
+        values = {name: values[name] for name in kinds}
+    return values, fields
 
 
 def finish(obj: Any) -> None:
@@ -773,19 +863,23 @@ def finish(obj: Any) -> None:
 
 def look_through(obj: Any) -> None:
     """Check the entries of an object."""
-    values, kinds = obj.__dict__, kinds_in(obj)
-    for name in [name for name, v in [*values.items()] if type(v) not in learned.plain]:
-        value: Any = values[name]
+    values = obj.__dict__
+    kinds = kinds_in(obj)
+    for name, value in list(values.items()):
+        if type(value) in learned.plain:
+            continue
         kind: Any = kinds.get(name, _NEW)
-        is_static = kind is None or kind is Kind.STATIC
-        if kind is not _NEW and (is_static or type(value) not in learned.settled):
+        if kind is _NEW:
+            continue
+        if kind in _STATIC_KINDS or type(value) not in learned.settled:
             set_kind(obj, name, decide(obj, name, value))
 
 
 def reconsider(obj: Any) -> None:
     """Turn static entries of an unchecked object into data if they hold some."""
-    for name, value in [*settle(obj)[0].items()]:
-        is_static = kinds_in(obj)[name] in (None, Kind.STATIC)
+    values, _ = settle(obj)
+    for name, value in list(values.items()):
+        is_static = kinds_in(obj)[name] in _STATIC_KINDS
         if is_static and type(value) not in learned.plain and holds_data(value):
             set_kind(obj, name, _kind_of_value(value))
 
@@ -804,9 +898,9 @@ def is_unchecked(cls: type) -> bool:
 
 def blank(cls: Any, kinds: Iterable[tuple[Any, Kind | None]]) -> Any:
     """Return an object without values, with the kinds of its future entries."""
-    made = object.__new__(cls)
-    put_fields(made, dict(kinds))
-    return made
+    obj = object.__new__(cls)
+    put_fields(obj, dict(kinds))
+    return obj
 
 
 def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
@@ -815,9 +909,9 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
     values = node.__dict__
     is_settled = type(fields) is Fields
     if is_settled and fields.read is not None and hooks.reader is not None:
-        found: tuple[Sequence[Any], Statics] | None = fields.read(node)
-        if found is not None:
-            return found
+        children_and_aux: tuple[Sequence[Any], Statics] | None = fields.read(node)
+        if children_and_aux is not None:
+            return children_and_aux
     if not is_settled or values.keys() != fields.kinds.keys():
         values, fields = settle(node)
     try:
@@ -836,7 +930,7 @@ def flatten(node: Any) -> tuple[Sequence[Any], Statics]:
 
 
 def flatten_unchecked(node: Any) -> tuple[Sequence[Any], Statics]:
-    """Flatten an object whose entries nobody checks when they are assigned."""
+    """Flatten an object whose entries are not checked when they are assigned."""
     reconsider(node)
     return flatten(node)
 
@@ -848,7 +942,7 @@ class ObjectRule(BoundRule):
         cls: The class.
         flatten: Takes an object, returns its children and its aux data.
         fill: Takes an empty object, aux data and children; fills and returns it.
-        **given: See `BoundRule`.
+        **options: See `BoundRule`.
     """
 
     cls: Any
@@ -858,7 +952,7 @@ class ObjectRule(BoundRule):
         cls: Any,
         flatten: Callable[[Any], tuple[Sequence[Any], Statics]],
         fill: Callable[[Any, Statics, Any], Any],
-        **given: Any,
+        **options: Any,
     ) -> None:
         new = object.__new__
 
@@ -870,7 +964,7 @@ class ObjectRule(BoundRule):
             flatten=flatten,
             unflatten=unflatten,
             fill=fill,
-            **given,
+            **options,
         )
 
     def keys(self, aux: Statics, _arity: int) -> Sequence[Any]:
@@ -886,8 +980,8 @@ class ObjectRule(BoundRule):
         return hash(aux)
 
     def compared_aux(self, aux: Statics) -> Any:
-        """Return what two static parts are compared by."""
-        return [*aux.fields.signature[1:]], aux.seen
+        """Return the values by which two static parts are compared."""
+        return list(aux.fields.signature[1:]), aux.seen
 
 
 def _data(_rule: ObjectRule, aux: Statics) -> dict[Any, Any]:
@@ -908,10 +1002,10 @@ def _description(rule: ObjectRule, aux: Statics, _arity: int) -> str:
 WORDS[ObjectRule] = Words(data=_data, brackets=_brackets, description=_description)
 
 
-def object_rule(cls: Any, **given: Any) -> Rule:
+def object_rule(cls: Any, **options: Any) -> Rule:
     """Return the rule of a class with a table."""
-    slot = next(vars(one)["__dict__"] for one in cls.__mro__ if "__dict__" in vars(one))
-    put_table = slot.__set__
+    slots = (vars(base).get("__dict__") for base in cls.__mro__)
+    put_table = next(filter(None, slots)).__set__
 
     def fill(node: Any, aux: Statics, children: Any) -> Any:
         fields = aux.fields
@@ -925,28 +1019,33 @@ def object_rule(cls: Any, **given: Any) -> Rule:
 
     own_flatten = flatten_unchecked if is_unchecked(cls) else flatten
     if cls._leafwise_has_items:
-        return ObjectRule(cls, own_flatten, fill, **given)
+        return ObjectRule(cls, own_flatten, fill, **options)
 
     def static_names(node: Any) -> Sequence[str]:
-        static: Sequence[str] = own_flatten(node)[1].fields.static
+        _, aux = own_flatten(node)
+        static: Sequence[str] = aux.fields.static
         return static
 
     form = Shaped("_leafwise_fields", object.__new__, put_table, put_fields, Statics)
     attributes = Attributes(static_names=static_names)
-    return ObjectRule(cls, own_flatten, fill, form=form, attributes=attributes, **given)
+    return ObjectRule(
+        cls, own_flatten, fill, form=form, attributes=attributes, **options
+    )
 
 
 def write_statics(aux: Statics, writer: Writer) -> Any:
     """Convert aux data to values that JSON can represent."""
     code = getattr(aux.fields.cls, "_leafwise_code", ())
-    kinds = [
-        [[*name] if type(name) is tuple else name, kind and kind.value]
-        for name, kind in aux.fields.kinds.items()
-    ]
-    values = [
-        ["object", writer.name(value)] if name in code else writer.value(value)
-        for name, value in aux
-    ]
+    kinds = []
+    for name, kind in aux.fields.kinds.items():
+        json_name = list(name) if type(name) is tuple else name
+        kinds.append([json_name, kind and kind.value])
+    values = []
+    for name, value in aux:
+        is_code = name in code
+        values.append(
+            ["object", writer.name(value)] if is_code else writer.value(value)
+        )
     return [kinds, values]
 
 
@@ -956,15 +1055,15 @@ def read_statics(cls: Any, written: Any) -> Statics:
     Raises:
         ValueError: It is malformed.
     """
-    named, values = written
-    kinds = {
-        tuple(name) if type(name) is list else name: kind and Kind(kind)
-        for name, kind in named
-    }
+    pairs, values = written
+    kinds = {}
+    for json_name, kind in pairs:
+        name = tuple(json_name) if type(json_name) is list else json_name
+        kinds[name] = kind and Kind(kind)
     if not all(type(part_of(name)) in (str, int) for name in kinds):
         raise ValueError("an entry has no name")
     fields = fields_of(cls, kinds)
-    if len(fields.names) != len(named) or len(fields.static) != len(values):
+    if len(fields.names) != len(pairs) or len(fields.static) != len(values):
         raise ValueError("as many values as there are static attributes")
     return Statics(fields, tuple(map(read_value, values)))
 
@@ -1020,4 +1119,5 @@ def below(value: Any) -> list[tuple[Any, Any]]:
     if rule is None:
         return []
     children, aux = rule.flatten(value)
-    return [*zip(parts_of(rule, aux, len(children)), children, strict=True)]
+    parts = parts_of(rule, aux, len(children))
+    return list(zip(parts, children, strict=True))

@@ -1,7 +1,6 @@
 """The layers that the guides of Flax NNX begin with, in its names and conventions.
 
-Owns `Linear`, `BatchNorm`, `Dropout`, `relu` and `gelu`, with the numbers of Flax. jax
-is imported when a layer is made or called.
+They give the numbers of Flax. jax is imported when a layer is made or called.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
-"""`Module`: the base of models, with the methods that NNX and PAX have.
+"""`Module`: the base class of models, with the methods that NNX and PAX have.
 
-Owns the class, what modules store (with `sow` and `perturb` in themselves, and with
-`capture` for the caller alone), and what is done to whole models: map them, set
-attributes, train, freeze, call copies. Each object is met once, whatever refers to it.
-A bare parameter is frozen by the kind of its attribute, a variable by its metadata.
+The functions here act on whole models: they capture what modules store, map them, set
+attributes, train and freeze. Each object is visited once, whatever refers to it. A bare
+parameter is frozen by the kind of its attribute, a variable by its metadata.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ from .instance import (
     set_kind,
 )
 from .pytree import MODE, Pytree, name_to_kind
-from .states import State, from_flat_state, unknown, walk_state
+from .states import State, from_flat_state, no_such_item, walk_state
 from .variables import Intermediate, Perturbation, Variable, make_variable
 from .variables import variable_type as named_type
 
@@ -71,7 +70,7 @@ V = TypeVar("V")
 
 CAPTURED: Final = "_leafwise_captured"
 """The attribute of a module that holds what it stores while it is captured: a tuple
-with a variable for each type that is wanted, whose value is a dict by name."""
+with a variable for each captured type, whose value is a dict by name."""
 
 
 class _Mode:
@@ -301,7 +300,7 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             5
         """
         children, aux = type(self)._leafwise_spec.rule.flatten(self)
-        return [*children], aux
+        return list(children), aux
 
     @classmethod
     def tree_unflatten(cls, aux: Any, children: Sequence[Any]) -> Self:
@@ -315,13 +314,14 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             TreeDefError: The children or the aux data are not those of a module of this
                 class.
         """
-        rule, kids = cls._leafwise_spec.rule, [*children]
-        if not aux_form_of(rule).fits(rule, len(kids), aux):
+        rule = cls._leafwise_spec.rule
+        children = list(children)
+        if not aux_form_of(rule).fits(rule, len(children), aux):
             raise TreeDefError(
-                f"{cls.__qualname__} cannot be built from {len(kids)} children and "
+                f"{cls.__qualname__} cannot be built from {len(children)} children and "
                 f"{safe_repr(aux)}; pass what tree_flatten returned"
             )
-        return rule.unflatten(aux, kids)  # type: ignore[no-any-return]  # a node
+        return rule.unflatten(aux, children)  # type: ignore[no-any-return]  # a node
 
     # ------------------------------------------------------------- intermediates
 
@@ -407,8 +407,8 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         if stored is MISSING:
             stored = tree_map(zeros_like, value)
             keep(stored)
-        made: V = tree_map(operator.add, stored, value)
-        return made
+        perturbed: V = tree_map(operator.add, stored, value)
+        return perturbed
 
     def _leafwise_stored(self, cls: type[Variable], name: str) -> tuple[Any, Any]:
         """Return the value stored under a name, and a function that stores another one.
@@ -420,17 +420,26 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
             ValueError: The name belongs to something else.
         """
         boxes = vars(self).get(CAPTURED)
-        box = next((box for box in boxes or () if type(box) is cls), None)
-        if box is not None:
-            held: dict[str, Any] = box.get_raw_value()
-            return held.get(name, MISSING), lambda new: _put(box, {**held, name: new})
-        found: Any = getattr(self, name, None)
-        if name not in vars(self) and found is None:
-            stored, keep = MISSING, lambda new: setattr(self, name, cls(new))
-        elif type(found) is cls:
-            stored, keep = found.get_value(), found.set_value
+        for box in boxes or ():
+            if type(box) is cls:
+                return box.get_raw_value().get(name, MISSING), functools.partial(
+                    _put, box, name
+                )
+        variable: Any = getattr(self, name, None)
+        keep: Callable[[Any], Any]
+        if name not in vars(self) and variable is None:
+            stored = MISSING
+
+            def set_attribute(new: Any) -> None:
+                setattr(self, name, cls(new))
+
+            keep = set_attribute
+
+        elif type(variable) is cls:
+            stored = variable.get_value()
+            keep = variable.set_value
         else:
-            expected, actual = type_names(cls, type(found))
+            expected, actual = type_names(cls, type(variable))
             raise ValueError(
                 f"Expected {name!r} of {type(self).__name__} to be of type "
                 f"{expected!r}, got {actual!r}; choose another name"
@@ -438,9 +447,10 @@ class Module(Pytree, order="insertion", kind=Kind.MODULE):
         return stored, keep if boxes is None else None
 
 
-def _put(box: Variable, held: dict[str, Any]) -> None:
-    """Set what is captured; the `set_value` of a subclass is for single values."""
-    box.update_from_state(make_variable(Variable, held, {}))
+def _put(box: Variable, name: str, value: Any) -> None:
+    """Set a captured value; the `set_value` of a subclass is for single values."""
+    values = {**box.get_raw_value(), name: value}
+    box.update_from_state(make_variable(Variable, values, {}))
 
 
 def type_of(variable_type: type[Variable] | str) -> type[Variable]:
@@ -564,68 +574,73 @@ def capture(
     """
     if isinstance(function, type) and issubclass(function, Variable):
         return lambda decorated: capture(decorated, function, *types, init=init)
-    wanted = tuple(map(type_of, types))
+    captured_types = tuple(map(type_of, types))
     if not types and init is None:
-        wanted = (Intermediate,)
+        captured_types = (Intermediate,)
     bound = getattr(function, "__self__", function)
     module = bound if isinstance(bound, Module) else None
 
     @functools.wraps(function, updated=())
     def captured(*args: Any, **kwargs: Any) -> Any:
-        before = function.args if isinstance(function, functools.partial) else ()
-        given = [*before, *args, *kwargs.values()]
-        root: Any = next(iter(given), None) if module is None else module
-        modules = [*iter_modules(root)]
+        root: Any = module
+        if root is None:
+            bound_args = ()
+            if isinstance(function, functools.partial):
+                bound_args = function.args
+            root = next(iter([*bound_args, *args, *kwargs.values()]), None)
+        modules = list(iter_modules(root))
         if not modules:
             raise TypeError(
                 "the first argument of a captured function must be or contain a "
                 f"module, got {type(root).__name__}"
             )
         initial = _initial(init, dict(modules))
-        outer = [(one, vars(one).get(CAPTURED)) for _, one in modules]
+        # An outer capture may have boxes in the same modules, which are put back.
+        outer_boxes = [(each, vars(each).get(CAPTURED)) for _, each in modules]
         try:
-            for path, one in modules:
-                values = {**{cls: {} for cls in wanted}, **initial.get(path, {})}
+            for path, each in modules:
+                values: dict[type[Variable], Any] = {cls: {} for cls in captured_types}
+                values.update(initial.get(path, {}))
                 boxes = tuple(make_variable(cls, x, {}) for cls, x in values.items())
-                assign(one, CAPTURED, Marked(Kind.DATA, boxes))
+                assign(each, CAPTURED, Marked(Kind.DATA, boxes))
             result = function(*args, **kwargs)
-            states = [_found(modules, cls) for cls in wanted]
+            states = [_captured_state(modules, cls) for cls in captured_types]
         finally:
-            for one, boxes_before in outer:
-                if boxes_before is not None:
-                    assign(one, CAPTURED, Marked(Kind.DATA, boxes_before))
-                elif CAPTURED in vars(one):
-                    drop(one, CAPTURED)
+            for each, old_boxes in outer_boxes:
+                if old_boxes is not None:
+                    assign(each, CAPTURED, Marked(Kind.DATA, old_boxes))
+                elif CAPTURED in vars(each):
+                    drop(each, CAPTURED)
         return (result, *states) if states else result
 
     return captured
 
 
 def _initial(init: Mapping[Any, Any] | None, modules: Mapping[Path, Module]) -> Any:
-    """Return the values to begin with, each where its module will look for it.
+    """Return the initial values by the path of the module, the type and the name.
 
     Raises:
         StructureError: There is no such module.
     """
-    given: dict[Path, dict[type[Variable], dict[Any, Any]]] = {}
+    values: dict[Path, dict[type[Variable], dict[Any, Any]]] = {}
     for path, value in walk_state(init or {}):
-        above, name = path[:-1], path[-1:]
-        if above not in modules or not name:
+        module_path = path[:-1]
+        if module_path not in modules or not path:
             raise StructureError(
-                f"init has a value at {path}, but there is no module at {above}: "
-                f"{unknown(above, dict.fromkeys(modules))}",
+                f"init has a value at {path}, but there is no module at {module_path}: "
+                f"{no_such_item(module_path, dict.fromkeys(modules))}",
                 path=path,
             )
         box = value if isinstance(value, Variable) else Perturbation(value)
-        held = given.setdefault(above, {}).setdefault(type(box), {})
-        held[name[0]] = box.get_raw_value()
-    return given
+        values_of_type = values.setdefault(module_path, {}).setdefault(type(box), {})
+        values_of_type[path[-1]] = box.get_raw_value()
+    return values
 
 
-def _found(
+def _captured_state(
     modules: Iterable[tuple[Path, Module]], cls: type[Variable]
 ) -> State[Any, Any]:
-    """Return what the boxes of a type have in them, in variables."""
+    """Return the captured values of a type as a state of variables."""
     return from_flat_state(
         ((*path, name), cls(value))
         for path, module in modules
@@ -681,8 +696,8 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
     """
     copied = clone(tree)
     results: dict[int, Any] = {}
-    kept: list[Any] = []
-    for path, value in [*iter_graph(copied)]:
+    originals: list[Any] = []  # kept alive, so that no id is used twice
+    for path, value in list(iter_graph(copied)):
         for part, child in below(value):
             if id(child) in results and results[id(child)] is not child:
                 write(
@@ -691,10 +706,10 @@ def recursive_map(function: Callable[[Path, Any], Any], tree: T) -> T:
                     results[id(child)],
                 )
         if is_node(value):
-            kept.append(value)
+            originals.append(value)
             results[id(value)] = function(path, value)
-    made: T = results.get(id(copied), copied)
-    return made
+    result: T = results.get(id(copied), copied)
+    return result
 
 
 def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
@@ -713,9 +728,9 @@ def set_metadata(tree: Any, /, only: Filter = ..., **metadata: Any) -> None:
         >>> model[0].unit
         'm'
     """
-    meant = predicate(only)
+    matches = predicate(only)
     for path, value in iter_graph(tree):
-        if isinstance(value, Variable) and meant(path, value):
+        if isinstance(value, Variable) and matches(path, value):
             value.set_metadata(**metadata)
 
 
@@ -782,10 +797,11 @@ def _set_modes(tree: Any, training: bool, attributes: dict[str, Any]) -> None:
     for owner, name, value in _attribute_writes(tree, (), modes):
         write(owner, name, value)
     is_training = bool(modes[MODE])
-    for _, value in [*iter_graph(tree)]:
+    for _, value in list(iter_graph(tree)):
         if isinstance(value, Pytree) and value._leafwise_is_module:
-            said = inspect.getattr_static(type(value), MODE)
-            if type(said) is _Mode or not hasattr(said, "__get__"):
+            attribute = inspect.getattr_static(type(value), MODE)
+            # A property of the user's own is not assigned.
+            if type(attribute) is _Mode or not hasattr(attribute, "__get__"):
                 assign(value, MODE, is_training)
 
 
@@ -812,9 +828,9 @@ def with_attributes(tree: T, *filters: Filter, **attributes: Any) -> T:
 
     Modelled on `flax.nnx.with_attributes`.
     """
-    made = clone(tree, variables=False)
-    set_attributes(made, *filters, **attributes)
-    return made
+    copied = clone(tree, variables=False)
+    set_attributes(copied, *filters, **attributes)
+    return copied
 
 
 def freeze(tree: T, only: Filter = ..., /) -> T:

@@ -1,8 +1,8 @@
-"""`Optimizer`: what trains a model, with its own state, as an object.
+"""`Optimizer`: trains a model with a gradient transformation, whose state it keeps.
 
-Owns the step: values and gradients of a model as plain states, to a transformation and
-back into the model and the optimizer, into both or neither. The transformation is
-anything with the two functions of optax's; optax is not needed for it, nor is jax.
+A step computes all new values before it writes the first one, so that an error leaves
+both the model and the optimizer unchanged. A transformation is any object with the two
+methods of optax's; neither optax nor jax is needed.
 """
 
 from __future__ import annotations
@@ -134,11 +134,11 @@ class Optimizer(Pytree, Generic[M]):
             raise ValueError(
                 f"wrt={short_repr(wrt)} matches no value in {type(model).__name__}"
             )
-        for path, held in walk_state(params):
-            if isinstance(_bare(held), Mapping):
+        for path, variable in walk_state(params):
+            value = _bare(variable)
+            if isinstance(value, Mapping):
                 raise ValueError(
-                    f"the variable at {path} holds a {type(_bare(held)).__name__}, "
-                    "which a "
+                    f"the variable at {path} holds a {type(value).__name__}, which a "
                     "state reads as nested names; store each value in its own variable"
                 )
         jax = real("jax")  # which compiles functions once for its own counts
@@ -170,27 +170,27 @@ class Optimizer(Pytree, Generic[M]):
         If an exception is raised, nothing is changed.
         """
         params = _bare(state(model, self.wrt))
-        known = dict(walk_state(params))
-        wanted = _at_paths(_bare(_state_of(grads)), known, "gradient")
+        old_values = dict(walk_state(params))
+        gradients = _at_paths(_bare(_state_of(grads)), old_values, "gradient")
         variables, treedef = tree_flatten(self.opt_state, is_leaf=Variable)
-        before = treedef.unflatten([held.get_value() for held in variables])
-        given = {name: _bare(value) for name, value in extra.items()}
+        old_state = treedef.unflatten([variable.get_value() for variable in variables])
+        options = {name: _bare(value) for name, value in extra.items()}
         try:
-            updates, after = self.tx.update(wanted, before, params, **given)
-            values = treedef.flatten_up_to(after)
-        except Exception as error:  # whatever a transformation raises of other values
-            _check_kept(before, known, error)
+            updates, new_state = self.tx.update(gradients, old_state, params, **options)
+            state_values = treedef.flatten_up_to(new_state)
+        except Exception as error:  # a transformation may raise anything
+            _check_trained_paths(old_state, old_values, error)
             raise
-        changes = dict(walk_state(_at_paths(_state_of(updates), known, "update")))
-        new = {
-            path: old if changes[path] is None else tree_map(_sum, old, changes[path])
-            for path, old in known.items()
-        }
-        for held in (self.step, *variables):
-            check_level(held, ".value")
-        write(model, from_flat_state(new))
-        for held, value in zip(variables, values, strict=True):
-            held.set_value(value)
+        changes = dict(walk_state(_at_paths(_state_of(updates), old_values, "update")))
+        new_values = {}
+        for path, old in old_values.items():
+            change = changes[path]
+            new_values[path] = old if change is None else tree_map(_sum, old, change)
+        for variable in (self.step, *variables):
+            check_level(variable, ".value")
+        write(model, from_flat_state(new_values))
+        for variable, value in zip(variables, state_values, strict=True):
+            variable.set_value(value)
         self.step.set_value(self.step.get_value() + 1)
         return updates  # type: ignore[no-any-return]
 
@@ -210,57 +210,69 @@ def _opt_state(leaf: Any) -> OptState:
 def _bare(value: Any) -> Any:
     """Return a state with bare values in place of variables, and those of one."""
     if isinstance(value, State):
-        return value.map(lambda _, held: _bare(held))
+        return value.map(lambda _, item: _bare(item))
     return value.get_value() if isinstance(value, Variable) else value
 
 
 def _state_of(tree: Any) -> State[Any, Any]:
-    """Return values by name, however they came."""
+    """Return the values of an object, a state or nested dicts as a state."""
     if isinstance(tree, Mapping):
         return as_state(tree)
-    found: State[Any, Any] = state(tree)
-    return found
+    values: State[Any, Any] = state(tree)
+    return values
 
 
 def _at_paths(
-    given: State[Any, Any], known: Mapping[Path, Any], what: str
+    values: State[Any, Any],
+    trained: Mapping[Path, Any],
+    what: str,
 ) -> State[Any, Any]:
-    """Return the values for the trained ones, in the order of these.
+    """Return the values at the paths of the trained ones, in the order of these.
 
     Raises:
         StructureError: One is missing.
     """
-    found = dict(walk_state(given))
-    for path in known:
-        if path not in found:
+    flat = dict(walk_state(values))
+    for path in trained:
+        if path not in flat:
             raise StructureError(
                 f"there is no {what} for {path}; there are: "
-                f"{', '.join(map(str, [*found][:5])) or 'none'}",
+                f"{', '.join(map(str, list(flat)[:5])) or 'none'}",
                 path=path,
             )
-    return from_flat_state((path, found[path]) for path in known)
+    return from_flat_state((path, flat[path]) for path in trained)
 
 
-def _check_kept(kept: Any, known: Mapping[Path, Any], cause: Exception) -> None:
+def _check_trained_paths(
+    opt_state: Any,
+    trained: Mapping[Path, Any],
+    cause: Exception,
+) -> None:
     """Raise an error if an optimizer was made for other values than are trained now.
 
     Raises:
         StructureError: Its state has values for other ones.
     """
-    for held in tree_leaves(kept, is_leaf=lambda node: isinstance(node, State)):
-        paths = dict(walk_state(held)) if isinstance(held, State) else known
-        for path in sorted(paths.keys() ^ known.keys(), key=str):
-            then, now = ("", "not ") if path in paths else ("not ", "")
+    for part in tree_leaves(opt_state, is_leaf=lambda node: isinstance(node, State)):
+        if not isinstance(part, State):
+            continue
+        paths = dict(walk_state(part))
+        for path in sorted(paths.keys() ^ trained.keys(), key=str):
+            if path in paths:
+                change = "was trained when the optimizer was made, and is not trained"
+            else:
+                change = "was not trained when the optimizer was made, and is trained"
             raise StructureError(
-                f"the value at {path} was {then}trained when the optimizer was made, "
-                f"and is {now}trained now; make a new nn.Optimizer whenever you "
-                "freeze, unfreeze, add or remove parameters",
+                f"the value at {path} {change} now; make a new nn.Optimizer whenever "
+                "you freeze, unfreeze, add or remove parameters",
                 path=path,
             ) from cause
 
 
 def _sum(value: Any, change: Any) -> Any:
     """Return a number with its update, of the type that it had."""
-    made = value + change
+    total = value + change
     dtype = getattr(value, "dtype", None)
-    return made if dtype is None or made.dtype == dtype else made.astype(dtype)
+    if dtype is None or total.dtype == dtype:
+        return total
+    return total.astype(dtype)

@@ -1,8 +1,7 @@
 """`Rngs`: named streams of random numbers, whose counts are state of a model.
 
-Owns the streams, how the next key of one is made from its key and its count, and what
-may be drawn by the name of a distribution. The numbers are those of Flax NNX. jax is
-imported when the first stream is made.
+The next key of a stream is made from its key and its count. The numbers are those of
+Flax NNX. jax is imported when the first stream is made.
 """
 
 from __future__ import annotations
@@ -75,17 +74,19 @@ def _jax() -> Any:
     return need("jax", "nn.Rngs")
 
 
-def _key_of(given: Any) -> Any:
+def _key_of(seed: Any) -> Any:
     """Return the key for a seed, a key, or the words of a key."""
-    if isinstance(given, int):
-        return _jax().random.key(given)
-    if isinstance(given, _jax().numpy.ndarray):
-        if given.dtype == _jax().numpy.uint32:
-            given = _jax().random.wrap_key_data(given)
-        if _jax().numpy.issubdtype(given.dtype, _jax().dtypes.prng_key):
-            return given
+    jax = _jax()
+    if isinstance(seed, int):
+        return jax.random.key(seed)
+    if isinstance(seed, jax.numpy.ndarray):
+        key = seed
+        if key.dtype == jax.numpy.uint32:
+            key = jax.random.wrap_key_data(key)
+        if jax.numpy.issubdtype(key.dtype, jax.dtypes.prng_key):
+            return key
     raise ValueError(
-        f"a stream is created from an int or a jax key, got {typed_repr(given)}"
+        f"a stream is created from an int or a jax key, got {typed_repr(seed)}"
     )
 
 
@@ -145,7 +146,7 @@ class RngStream(Pytree):
         self.count.set_value(count + 1)
         return key
 
-    def _made(self, key: Any) -> RngStream:
+    def _with_key(self, key: Any) -> RngStream:
         return type(self)(key, tag=self.tag)
 
     def split(self, k: Shape) -> RngStream:
@@ -154,7 +155,7 @@ class RngStream(Pytree):
         Args:
             k: The number of parts, or a shape for parts along several axes.
         """
-        return self._made(_jax().random.split(self(), k))
+        return self._with_key(_jax().random.split(self(), k))
 
     def fork(self, *, split: Shape | None = None) -> RngStream:
         """Return a stream that starts with the next key.
@@ -165,7 +166,7 @@ class RngStream(Pytree):
         """
         if split is not None:
             return self.split(split)
-        return self._made(self())
+        return self._with_key(self())
 
     def broadcast(self, k: Shape) -> RngStream:
         """Return a stream with a copy of the next key in each part.
@@ -173,8 +174,9 @@ class RngStream(Pytree):
         Args:
             k: The number of parts, or a shape for parts along several axes.
         """
-        key, shape = self(), (k,) if isinstance(k, int) else k
-        return self._made(_jax().numpy.broadcast_to(key, shape + key.shape))
+        key = self()
+        shape = (k,) if isinstance(k, int) else k
+        return self._with_key(_jax().numpy.broadcast_to(key, shape + key.shape))
 
     def __getattr__(self, name: str) -> Any:
         """Return what draws numbers of a distribution."""
@@ -252,14 +254,14 @@ class Rngs(Pytree):
         return self._stream(name, KeyError)
 
     def _stream(self, name: str, error: type[Exception]) -> RngStream:
-        held = vars(self)
-        found = held.get(name, held.get("default"))
-        if not isinstance(found, RngStream):
-            known = ", ".join(map(repr, self)) or "none"
+        attributes = vars(self)
+        stream = attributes.get(name, attributes.get("default"))
+        if not isinstance(stream, RngStream):
+            names = ", ".join(map(repr, self)) or "none"
             raise error(
-                f"No RngStream named {name!r} found in Rngs; there are: {known}"
+                f"No RngStream named {name!r} found in Rngs; there are: {names}"
             )
-        return found
+        return stream
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names of the streams."""

@@ -1,7 +1,7 @@
 """`State`: the values of an object, nested by names, positions and keys.
 
-Owns the mapping, its flat form, and the functions of NNX, which are its methods, too.
-How a state is taken out of an object and put back is owned by `graph`.
+The functions of NNX on states are here, too; most of them are also methods of `State`.
+`graph` takes states out of objects and puts them back.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import (
     MutableMapping,
     Sequence,
 )
+from operator import attrgetter
 from typing import (
     TYPE_CHECKING,
     Any,
@@ -26,15 +27,16 @@ from typing import (
 )
 
 from .._text import is_similar, safe_repr, safe_str, short_repr
-from ..core.builtins import DICT, MappingRule
+from ..core.builtins import INSERTION_ORDERED, MappingRule
 from ..core.codec import AUX_FORMS
-from ..core.keys import dict_keys
+from ..core.keys import DictKey, given_keys
 from ..core.node import Rule
 from ..core.registry import install
 from ..core.words import WORDS, Brackets, Words, brackets, node_data
 from ..equality.leaves import are_same
 from ..ops.map import tree_flatten, tree_map
 from ..show.pretty import pformat
+from ..show.sketch import Child, Sketch
 from .checks import DataNode
 from .filters import Filter, partition
 from .variables import Variable, bare
@@ -68,6 +70,10 @@ else:
 
 Path: TypeAlias = tuple[Any, ...]
 _put: Final = object.__setattr__
+"""Sets a slot of a state, whose own `__setattr__` sets an item."""
+
+items_of: Final[Callable[[Any], dict[Any, Any]]] = attrgetter("_leafwise_items")
+"""Returns the storage of a state: nested dicts, which its views share."""
 
 
 # ------------------------------------------------------------------------ functions
@@ -81,19 +87,22 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
     """
     if isinstance(state, Variable):
         return iter([((), state)])
-    found: list[tuple[Path, Any]] = []
-    _add_values(found, as_state(state)._leafwise_items, ())
-    return iter(found)
+    pairs: list[tuple[Path, Any]] = []
+    _add_values(pairs, items_of(as_state(state)), ())
+    return iter(pairs)
 
 
 def _add_values(
-    found: list[tuple[Path, Any]], items: dict[Any, Any], path: Path
+    pairs: list[tuple[Path, Any]],
+    items: dict[Any, Any],
+    path: Path,
 ) -> None:
+    """Append the values in nested dicts, with their paths, to a list of pairs."""
     for key, value in items.items():
         if type(value) is dict:
-            _add_values(found, value, (*path, key))
+            _add_values(pairs, value, (*path, key))
         else:
-            found.append(((*path, key), value))
+            pairs.append(((*path, key), value))
 
 
 class FlatState(tuple[tuple[Path, V], ...], Generic[V]):
@@ -136,7 +145,10 @@ class FlatState(tuple[tuple[Path, V], ...], Generic[V]):
 
 
 def divide(
-    items: Iterable[tuple[Path, Any]], filters: tuple[Filter, ...], *, exhaustive: bool
+    pairs: Iterable[tuple[Path, Any]],
+    filters: tuple[Filter, ...],
+    *,
+    exhaustive: bool,
 ) -> list[list[tuple[Path, Any]]]:
     """Assign each value to the first filter that matches it.
 
@@ -147,21 +159,27 @@ def divide(
     """
     if not filters:
         raise ValueError("give at least one filter")
-    rows = [*items]
-    chosen, rest = partition(rows, filters)
-    if rest and exhaustive:
-        raise ValueError(left_over([rows[index] for index in rest]))
-    return [[rows[index] for index in part] for part in chosen]
+    pairs = list(pairs)
+    parts, unmatched = partition(pairs, filters)
+    if unmatched and exhaustive:
+        raise ValueError(left_over([pairs[index] for index in unmatched]))
+    return [[pairs[index] for index in part] for part in parts]
 
 
-def left_over(rest: list[tuple[Path, Any]]) -> str:
+_MAX_LISTED: Final = 5
+
+
+def left_over(pairs: list[tuple[Path, Any]]) -> str:
     """Return the message for values that no filter matches."""
-    lines = "\n".join(f"  {path}: {type(value).__name__}" for path, value in rest[:5])
-    more = f"\n  and {len(rest) - 5} more" if len(rest) > 5 else ""
-    return (
-        f"no filter matches {len(rest)} of the values; add ... as the last filter for "
-        f"the rest:\n{lines}{more}"
-    )
+    lines = [
+        f"no filter matches {len(pairs)} of the values; add ... as the last filter for "
+        "the rest:"
+    ]
+    for path, value in pairs[:_MAX_LISTED]:
+        lines.append(f"  {path}: {type(value).__name__}")
+    if len(pairs) > _MAX_LISTED:
+        lines.append(f"  and {len(pairs) - _MAX_LISTED} more")
+    return "\n".join(lines)
 
 
 def as_state(state: Mapping[Any, Any]) -> State:
@@ -172,7 +190,7 @@ def as_state(state: Mapping[Any, Any]) -> State:
     """
     if isinstance(state, State):
         return state
-    root = stored(state)
+    root = _to_storage(state)
     if type(root) is not dict:
         raise TypeError(
             f"expected a state or nested mappings, got {type(state).__name__}; "
@@ -215,7 +233,8 @@ def from_flat_state(
         State({0: 1.0})
     """
     root: dict[Any, Any] = {}
-    for path, value in flat.items() if isinstance(flat, Mapping) else flat:
+    pairs = flat.items() if isinstance(flat, Mapping) else flat
+    for path, value in pairs:
         level = root
         for key in path[:-1]:
             level = level.setdefault(key, {})
@@ -238,7 +257,7 @@ def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
         >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
         {'a': {0: 1.0}}
     """
-    return map_state(lambda _, value: bare(value), state)._leafwise_items
+    return items_of(map_state(lambda _, value: bare(value), state))
 
 
 def as_pure(tree: T) -> T:
@@ -254,12 +273,15 @@ def as_pure(tree: T) -> T:
 
     Modelled on `flax.nnx.as_pure`.
     """
-    made: T = tree_map(
-        lambda x: as_pure(x.get_raw_value()) if isinstance(x, Variable) else x,
-        tree,
-        is_leaf=Variable,
-    )
-    return made
+
+    def to_value(leaf: Any) -> Any:
+        if isinstance(leaf, Variable):
+            # A variable may hold a tree with more variables.
+            return as_pure(leaf.get_raw_value())
+        return leaf
+
+    pure_tree: T = tree_map(to_value, tree, is_leaf=Variable)
+    return pure_tree
 
 
 def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
@@ -283,18 +305,24 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
         2.0
     """
     flat = dict(walk_state(state))
-    by_text = {tuple(map(str, path)): path for path in flat}
+    path_of_text = {tuple(map(str, path)): path for path in flat}
     changes = []
-    for given, value in walk_state(pure):
-        path = given if given in flat else by_text.get(tuple(map(str, given)))
+    for pure_path, value in walk_state(pure):
+        path: Path | None = pure_path
+        if path not in flat:
+            path = path_of_text.get(tuple(map(str, pure_path)))
         if path is None:
-            raise ValueError(f"there is no value at {given}: {unknown(given, flat)}")
+            raise ValueError(
+                f"there is no value at {pure_path}: {no_such_item(pure_path, flat)}"
+            )
         changes.append((path, value))
+    # All paths are known from here on, so nothing is changed if one is not.
     for path, value in changes:
-        level, old = state._leafwise_items, flat[path]
-        if isinstance(old, Variable):
-            old.set_value(value)
+        variable = flat[path]
+        if isinstance(variable, Variable):
+            variable.set_value(value)
             continue
+        level = items_of(state)
         for key in path[:-1]:
             level = level[key]
         level[path[-1]] = value
@@ -344,8 +372,8 @@ def filter_state(state: Mapping[Any, Any], *filters: Filter) -> Any:
         State({'b': 2.0})
     """
     parts = divide(walk_state(state), filters, exhaustive=False)
-    made = tuple(map(from_flat_state, parts))
-    return made[0] if len(filters) == 1 else made
+    states = tuple(map(from_flat_state, parts))
+    return states[0] if len(filters) == 1 else states
 
 
 def split_state(state: Mapping[Any, Any], *filters: Filter) -> tuple[State, ...]:
@@ -411,39 +439,42 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
         {'layers': {0: 1.0}}
     """
     pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
-    return from_flat_state(pairs)._leafwise_items
+    return items_of(from_flat_state(pairs))
+
+
+def _number_of(key: Any) -> Any:
+    """Return the number that a key denotes in text, or the key."""
+    if isinstance(key, str) and key.isascii() and key.isdecimal():
+        return int(key)
+    return key
 
 
 def view(items: dict[Any, Any]) -> State:
     """Return a state that shares its storage with a dict."""
-    made = object.__new__(State)
-    _put(made, "_leafwise_items", items)
-    return made
+    state = object.__new__(State)
+    _put(state, "_leafwise_items", items)
+    return state
 
 
-def stored(value: Any) -> Any:
-    """Return a value as it is stored: other mappings are copied to new dicts."""
+def _to_storage(value: Any) -> Any:
+    """Return a value as states store it: other mappings are copied to new dicts."""
     if isinstance(value, State):
-        return value._leafwise_items
+        return items_of(value)
     if not isinstance(value, Mapping) or isinstance(value, DataNode):
         return value
-    return {key: stored(item) for key, item in value.items()}
+    return {key: _to_storage(item) for key, item in value.items()}
 
 
-def unknown(key: Any, known: Mapping[Any, Any]) -> str:
+def no_such_item(key: Any, items: Mapping[Any, Any]) -> str:
     """Return the message for a missing key."""
-    name = safe_str(key)
-    near = [x for x in known if safe_str(x) == name or is_similar(safe_str(x), name)]
-    if near:
-        return f"no item {safe_repr(key)}; did you mean {safe_repr(near[0])}?"
-    listed = ", ".join(map(short_repr, [*known][:5])) or "none"
-    return f"no item {safe_repr(key)}; there are: {listed}"
-
-
-def _number_of(key: Any) -> Any:
-    """Return the number that a key is in text, else the key."""
-    is_number = isinstance(key, str) and key.isascii() and key.isdecimal()
-    return int(key) if is_number else key
+    key_text = safe_str(key)
+    for other in items:
+        other_text = safe_str(other)
+        if other_text == key_text or is_similar(other_text, key_text):
+            return f"no item {safe_repr(key)}; did you mean {safe_repr(other)}?"
+    first_keys = list(items)[:_MAX_LISTED]
+    listing = ", ".join(map(short_repr, first_keys)) or "none"
+    return f"no item {safe_repr(key)}; there are: {listing}"
 
 
 # ------------------------------------------------------------------------ the mapping
@@ -454,7 +485,8 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
 
     A state is mutable, with access by items and by attributes. A nested mapping is
     returned as a `State` that shares its storage, so changes through it are visible. As
-    a tree, a state is like a dict: its values are children.
+    a tree, a state is like a dict whose values are children in the order in which they
+    stand. States with equal items are equal in any order.
 
     Args:
         items: A mapping, or pairs of keys and values; nested mappings are accepted.
@@ -487,20 +519,21 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()
     ) -> None:
         pairs = items.items() if isinstance(items, Mapping) else items
-        _put(self, "_leafwise_items", {key: stored(value) for key, value in pairs})
+        storage = {key: _to_storage(value) for key, value in pairs}
+        _put(self, "_leafwise_items", storage)
 
     def __getitem__(self, key: Any) -> Any:
         items = self._leafwise_items
         if key not in items:
-            raise KeyError(unknown(key, items))
+            raise KeyError(no_such_item(key, items))
         value = items[key]
         return view(value) if type(value) is dict else value
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._leafwise_items[key] = stored(value)
+        self._leafwise_items[key] = _to_storage(value)
 
     def __delitem__(self, key: Any) -> None:
-        _ = self[key]  # which says what there is
+        _ = self[key]  # raises an error that lists the keys
         del self._leafwise_items[key]
 
     def __iter__(self) -> Iterator[K]:
@@ -532,12 +565,16 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         except KeyError as error:
             raise AttributeError(*error.args) from None
 
-    to_flat_state, to_pure_dict = to_flat_state, to_pure_dict
+    to_flat_state = to_flat_state
+    to_pure_dict = to_pure_dict
     replace_by_pure_dict = replace_by_pure_dict
     from_flat_state = staticmethod(from_flat_state)
-    filter, split = filter_state, split_state
-    merge = __or__ = merge_state
-    diff = __sub__ = diff_state
+    filter = filter_state
+    split = split_state
+    merge = merge_state
+    __or__ = merge_state
+    diff = diff_state
+    __sub__ = diff_state
 
     def map(self, function: Callable[[Path, Any], Any]) -> State[K, Any]:
         """Return a state with the results of a function of path and value."""
@@ -546,9 +583,12 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State):
             return NotImplemented
-        leaves, treedef = tree_flatten(self)
-        others, structure = tree_flatten(other)
-        return treedef == structure and are_same(leaves, others, typematch=True)
+        # As plain dicts, which are sorted by key, so that the order does not count.
+        leaves, treedef = tree_flatten(self._leafwise_items)
+        other_leaves, other_treedef = tree_flatten(items_of(other))
+        if treedef != other_treedef:
+            return False
+        return are_same(leaves, other_leaves, typematch=True)
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it can be changed
 
@@ -558,38 +598,91 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     def __reduce__(self) -> Any:
         return State, (self._leafwise_items,)
 
+    def _leafwise_sketch(self) -> Sketch:
+        children = _shown_items(self._leafwise_items)
+        if not children:
+            return Sketch((), "State(", ")")
+        return Sketch(children, "State({", "})")
+
     def __repr__(self) -> str:
         return pformat(self)
+
+
+class _ShownDict:
+    """A nested dict of a state, for texts: in its own order, and without a type."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: dict[Any, Any]) -> None:
+        self.items: dict[Any, Any] = items
+
+    def _leafwise_sketch(self) -> Sketch:
+        return Sketch(_shown_items(self.items), "{", "}")
+
+
+def _shown_items(items: dict[Any, Any]) -> list[Child]:
+    """Return the items of a state as they are shown."""
+    children = []
+    for key, value in items.items():
+        shown = _ShownDict(value) if type(value) is dict else value
+        children.append(Child(DictKey(key), shown))
+    return children
 
 
 # ------------------------------------------------------------------------- node
 
 
-_dict: Final[Any] = DICT  # its methods are bound, and taken as they are
+_DICT_AS_GIVEN: Final[Any] = INSERTION_ORDERED[dict]
+
+
+def _child_of(value: Any) -> Any:
+    """Return what a state has as a child for a stored value."""
+    return view(value) if type(value) is dict else value
 
 
 class _StateRule(Rule):
-    """The rule of states, which are flattened as dicts are."""
+    """The rule of states, whose children come in the order in which they stand.
 
-    keys = _dict.keys
-    same = _dict.same
-    hash = _dict.hash
-    compared_aux = _dict.compared_aux
-    arrange = staticmethod(dict_keys)
+    Below a state, nested dicts are states as well: as dicts they would be sorted.
+    """
+
+    keys = _DICT_AS_GIVEN.keys
+    same = _DICT_AS_GIVEN.same
+    hash = _DICT_AS_GIVEN.hash
+    compared_aux = _DICT_AS_GIVEN.compared_aux
+    arrange = staticmethod(given_keys)
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
-        return DICT.flatten(node._leafwise_items)
+        # A copy in one step, because another thread may change the state meanwhile.
+        items = items_of(node).copy()
+        return list(map(_child_of, items.values())), given_keys(tuple(items))
 
     def unflatten(self, aux: Any, children: Any) -> Any:
-        return view(DICT.unflatten(aux, children))
+        items = dict(zip(aux.ordered, children, strict=True))
+        for key, child in items.items():
+            if type(child) is State:
+                items[key] = items_of(child)
+        return view(items)
+
+    def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
+        """Return the children of another state in the order of the keys of this one."""
+        if type(node) is not State:
+            return None
+        items = items_of(node).copy()
+        if len(items) != arity:
+            return None
+        try:
+            return [_child_of(items[key]) for key in aux.ordered]
+        except KeyError:
+            return None
 
 
 def _data(_rule: Rule, aux: Any) -> Any:
-    return node_data(DICT, aux)
+    return node_data(_DICT_AS_GIVEN, aux)
 
 
 def _brackets(_rule: Rule, aux: Any, arity: int) -> Brackets:
-    opening, labels, closing = brackets(DICT, aux, arity)
+    opening, labels, closing = brackets(_DICT_AS_GIVEN, aux, arity)
     return f"CustomNode(State[{opening}", labels, f"{closing}])"
 
 

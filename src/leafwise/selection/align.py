@@ -26,14 +26,15 @@ from typing import Any, Final, NamedTuple, TypeAlias
 
 from .._text import FAULTS, short_repr
 from ..core.codec import form_of
-from ..core.context import Context, path_of
+from ..core.context import Context
 from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import SequenceKey
 from ..core.walk import unlink
 from ..equality.arrays import Criteria, as_numpy, is_array
 from ..equality.leaves import DEFAULT_CRITERIA
 from ..errors import EditError
-from .select import Place, Selector, children_of, place_text, read_selector
+from .patterns import place_text
+from .select import Place, Selector, children_of, read_selector
 
 
 Pairs: TypeAlias = list[tuple[int, int]]
@@ -119,15 +120,14 @@ class Marks:
         """
         links: list[Any] = []
         link = place.link
-        while link and id(link) not in cache:
+        while link.above is not None and id(link) not in cache:
             links.append(link)
-            link = link[0]
-        marks = cache[id(link)] if link else self
+            link = link.above
+        marks = self if link.above is None else cache[id(link)]
         for link in reversed(links):
-            key = path_of(((), link[1]))[0]
-            if key not in marks.below:
-                marks.below[key] = Marks()
-            marks = marks.below[key]
+            if link.key not in marks.below:
+                marks.below[link.key] = Marks()
+            marks = marks.below[link.key]
             cache[id(link)] = marks
         return marks
 

@@ -35,7 +35,8 @@ from ..core.keypath import KeyPath, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.registry import View
 from ..errors import EditError
-from .select import few, place_text
+from .patterns import place_text
+from .select import few
 
 
 class Declared(NamedTuple):

@@ -57,8 +57,7 @@ from ..equality.leaves import (
 from ..errors import EditError
 from ..ops.inspect import how_to_register
 from .align import Numbering, Row, aligned, key_of, paths_of, placed, rows_of
-from .convert import Converter, Declared, text_of
-from .edit import (
+from .changes import (
     Delete,
     Edit,
     Edited,
@@ -69,13 +68,14 @@ from .edit import (
     item_key,
     rebuild,
 )
+from .convert import Converter, Declared, text_of
+from .patterns import place_text
 from .select import (
     DEPTH_IN_DOUBT,
     check_cycles,
     few,
     fields_of,
     keys_of,
-    place_text,
     selector,
 )
 
@@ -86,7 +86,7 @@ Tree = TypeVar("Tree")
 # ---------------------------------------------------------- how two values differ
 
 FEW: Final = 3
-"""How many places of an array are told, if nobody asks for more."""
+"""How many places of an array are shown by default."""
 _LONGEST: Final = 60
 _BEFORE: Final = 20
 _AROUND: Final = 60
@@ -209,10 +209,10 @@ class ArrayDifference(NamedTuple):
         >>> import pytest
         >>> np = pytest.importorskip("numpy")
         >>> change = lw.tree_diff(np.array([1, 2, 3]), np.array([1, 2, 4]))[0]
-        >>> found = change.detail()
-        >>> found.differing, found.size, found.absolute, found.relative
+        >>> detail = change.detail()
+        >>> detail.differing, detail.size, detail.absolute, detail.relative
         (1, 3, 1, 0.25)
-        >>> found.places[0].at
+        >>> detail.places[0].at
         (2,)
     """
 
@@ -290,14 +290,14 @@ Detail: TypeAlias = ArrayDifference | TextDifference | SetDifference
 def difference(
     before: Any, after: Any, criteria: Criteria = DEFAULT_CRITERIA, places: int = FEW
 ) -> Detail | None:
-    """Return how two values differ that are known to differ. Never raises.
+    """Return how two different values differ. Never raises.
 
     Takes time and memory in proportion to their size.
 
     Args:
         before, after: The values.
         criteria: What counts as different.
-        places: How many places of an array to tell.
+        places: How many places of an array to show.
 
     Returns:
         A record; None if there is nothing to say but what the values are.
@@ -309,60 +309,72 @@ def difference(
             if isinstance(before, cls) and isinstance(after, cls):
                 return _of_texts(before, after, what)
         if isinstance(before, AbstractSet) and isinstance(after, AbstractSet):
-            removed, added = (
-                tuple(sorted((x for x in one if x not in other), key=safe_repr))
-                for one, other in ((before, after), (after, before))
-            )
-            found = SetDifference(len(before), len(after), removed, added)
-            return found if removed or added else None
-        texts = safe_repr(before), safe_repr(after)
-        if type(before) is type(after) and max(map(len, texts)) > _AROUND:
-            return _of_texts(*texts, "character", quoted=False)
-    except FAULTS:  # what a class does that only looks like one of those known here
+            return _of_sets(before, after)
+        old_text = safe_repr(before)
+        new_text = safe_repr(after)
+        is_long = max(len(old_text), len(new_text)) > _AROUND
+        if is_long and type(before) is type(after):
+            return _of_texts(old_text, new_text, "character", quoted=False)
+    except FAULTS:  # a class that only looks like one of these may do anything
         pass
     return None
+
+
+def _of_sets(a: AbstractSet[Any], b: AbstractSet[Any]) -> SetDifference | None:
+    removed = sorted([item for item in a if item not in b], key=safe_repr)
+    added = sorted([item for item in b if item not in a], key=safe_repr)
+    if not removed and not added:
+        return None
+    return SetDifference(len(a), len(b), tuple(removed), tuple(added))
 
 
 def _of_arrays(
     a: Any, b: Any, criteria: Criteria, places: int
 ) -> ArrayDifference | None:
-    forms = form_of(a), form_of(b)
-    if forms[0].shape != forms[1].shape:
-        return ArrayDifference(*forms)
-    why = "which cannot be compared by element" if forms[0] == forms[1] else ""
-    unknown = ArrayDifference(*forms, why=why)
+    form_a = form_of(a)
+    form_b = form_of(b)
+    if form_a.shape != form_b.shape:
+        return ArrayDifference(form_a, form_b)
+    why = "which cannot be compared by element" if form_a == form_b else ""
+    only_forms = ArrayDifference(form_a, form_b, why=why)
     try:
-        x, y = arrays.as_numpy(a), arrays.as_numpy(b)
-        if any(
-            arrays.is_masked(z) or z.dtype.hasobject or z.dtype.names for z in (x, y)
-        ):
-            return unknown
+        x = arrays.as_numpy(a)
+        y = arrays.as_numpy(b)
+        if not _has_plain_elements(x) or not _has_plain_elements(y):
+            return only_forms
         differ = ~arrays.same_places(x, y, criteria)
         if not criteria.is_tolerant and _is_rounded(x.dtype, y.dtype):
             differ = (x.astype(object) != y.astype(object)).astype(bool)
     except FAULTS:  # they are of two sorts, or have no elements, as in a trace of jax
-        return unknown
+        return only_forms
     count = int(differ.sum())
-    if not count and forms[0] == forms[1] and type(a) is type(b):
+    if not count and form_a == form_b and type(a) is type(b):
         return None  # it is not the elements that differ
     numpy: Any = sys.modules["numpy"]
     indices = numpy.argwhere(differ)
-    first = [tuple(map(int, index)) for index in indices[:places]]
-    found = ArrayDifference(*forms, count, tuple(Place(n, x[n], y[n]) for n in first))
+    first_indices = [tuple(map(int, index)) for index in indices[:places]]
+    first_places = [Place(index, x[index], y[index]) for index in first_indices]
+    result = ArrayDifference(form_a, form_b, count, tuple(first_places))
     if not count or not arrays.is_number_dtype(x.dtype):
-        return found
+        return result
     with arrays.quiet():
-        apart, sizes = arrays.distances(x[differ], y[differ])
+        distances, sizes = arrays.distances(x[differ], y[differ])
         finite = numpy.isfinite(sizes)
-        found = found._replace(not_finite=int((~finite).sum()))
+        result = result._replace(not_finite=int((~finite).sum()))
         if not finite.any():
-            return found
-        worst = apart[finite].argmax()
-        return found._replace(
-            absolute=apart[finite][worst].item(),
-            relative=float((apart[finite] / sizes[finite]).max()),
+            return result
+        worst = distances[finite].argmax()
+        return result._replace(
+            absolute=distances[finite][worst].item(),
+            relative=float((distances[finite] / sizes[finite]).max()),
             at=tuple(map(int, indices[finite][worst])),
         )
+
+
+def _has_plain_elements(array: Any) -> bool:
+    """Return whether the elements of a NumPy array can be compared one by one."""
+    dtype = array.dtype
+    return not (arrays.is_masked(array) or dtype.hasobject or dtype.names)
 
 
 def _is_rounded(a: Any, b: Any) -> bool:
@@ -383,16 +395,26 @@ def _of_texts(
     position = next((n for n, (x, y) in pairs if x != y), min(len(a), len(b)))
     if position == len(a) == len(b):
         return None
-    end: Any = b"\n" if isinstance(a, bytes) else "\n"
-    line = a.count(end, 0, position) + 1
-    column = position - a.rfind(end, 0, position)
+    newline: Any = b"\n" if isinstance(a, bytes) else "\n"
+    line = a.count(newline, 0, position) + 1
+    column = position - a.rfind(newline, 0, position)
     start = max(0, position - _BEFORE)
-    end, around = start + _AROUND, []
-    for text in (a, b):
-        piece: Any = text[start:end]
-        dots = "..." * (start > 0), "..." * (end < len(text))
-        around.append(escape_controls(safe_repr(piece) if quoted else piece).join(dots))
-    return TextDifference(what, (len(a), len(b)), position, line, column, *around)
+    before = _excerpt(a, start, quoted)
+    after = _excerpt(b, start, quoted)
+    sizes = (len(a), len(b))
+    return TextDifference(what, sizes, position, line, column, before, after)
+
+
+def _excerpt(text: Any, start: int, quoted: bool) -> str:
+    """Return a part of a text in one line, with dots where it is cut."""
+    end = start + _AROUND
+    excerpt: Any = text[start:end]
+    excerpt = escape_controls(safe_repr(excerpt) if quoted else excerpt)
+    if start > 0:
+        excerpt = f"...{excerpt}"
+    if end < len(text):
+        excerpt = f"{excerpt}..."
+    return excerpt  # type: ignore[no-any-return]  # a text
 
 
 # ----------------------------------------------------------------------------- lines
@@ -535,8 +557,8 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         return "\n".join(self.lines()) or "no differences"
 
     def __repr__(self) -> str:
-        told = counted(len(self), "change")
-        return "\n  ".join([f"<TreeDiff of {told}>", *self.lines(most=_IN_REPR)])
+        head = f"<TreeDiff of {counted(len(self), 'change')}>"
+        return "\n  ".join([head, *self.lines(most=_IN_REPR)])
 
     def lines(self, *, color: str = "never", most: int | None = None) -> Iterator[str]:
         """Yield the lines of `str(diff)`, one or more for each change.
@@ -587,7 +609,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             - [1]: 2
         """
         opposite = {"added": "removed", "removed": "added"}
-        turned = [
+        changes = [
             Change(
                 opposite.get(change.kind, change.kind),
                 change._other_path,
@@ -599,7 +621,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             )
             for change in self
         ]
-        return _diff_of(turned, self._context, self._values)
+        return _diff_of(changes, self._context, self._values)
 
     def apply(self, tree: Tree) -> Tree:
         """Return a tree with the changes applied.
@@ -626,16 +648,16 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
         namespace = context.view.mode.namespace
         edits: list[tuple[KeyPath, Edit]] = []
         for change in self:
-            before, after, path = change.before, change.after, change.path
+            path = change.path
             if change.kind != "added":
-                found = path(tree, namespace=namespace)
-                if found is not before and differ(
-                    before, found, context.below(path), self._values
+                value = path(tree, namespace=namespace)
+                if value is not change.before and differ(
+                    change.before, value, context.below(path), self._values
                 ):
-                    raise mismatch(path, before, found)
-            edit: Edit = Set(after)
+                    raise mismatch(path, change.before, value)
+            edit: Edit = Set(change.after)
             if change.kind == "added":
-                edit = Insert(after, change.index)
+                edit = Insert(change.after, change.index)
             elif change.kind == "removed":
                 edit = Move(None) if type(path[-1]) is SequenceKey else Delete()
             elif change.kind == "moved":
@@ -660,19 +682,19 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> lw.tree_diff({"a": 1}, {"a": 2}).to_json()
             '[{"kind": "value", "path": "[\'a\']", "before": 1, "after": 2}]'
         """
-        listed = []
+        records = []
         for change in self:
-            found: dict[str, Any] = {"kind": change.kind, "path": str(change.path)}
+            record: dict[str, Any] = {"kind": change.kind, "path": str(change.path)}
             if change.kind == "moved":
-                found["index"] = change.index
+                record["index"] = change.index
             for name, value in (("before", change.before), ("after", change.after)):
                 if value is not MISSING:
-                    found[name] = _json_form(value)
+                    record[name] = _json_form(value)
             detail = change.detail()
             if isinstance(detail, ArrayDifference):
-                found |= _json_of_arrays(detail)
-            listed.append(found)
-        return json.dumps(listed, indent=indent)
+                record |= _json_of_arrays(detail)
+            records.append(record)
+        return json.dumps(records, indent=indent)
 
     def to_json_patch(self, *, indent: int | None = None) -> str:
         r"""Return the changes as a JSON Patch (RFC 6902) that other programs can apply.
@@ -690,8 +712,8 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> lw.tree_diff({"a": [1]}, {"a": [1, 2]}).to_json_patch()
             '[{"op": "add", "path": "/a/1", "value": 2}]'
         """
-        made = operations(self, self._context.view)
-        return json.dumps(made, indent=indent, allow_nan=False)
+        patch = operations(self, self._context.view)
+        return json.dumps(patch, indent=indent, allow_nan=False)
 
     @classmethod
     def from_json_patch(
@@ -837,10 +859,10 @@ def tree_diff(
     """
     context = context_of(is_leaf, namespace=namespace)
     values = Comparison(typematch=typematch, rtol=rtol, atol=atol, equal_nan=equal_nan)
-    found = changes_between(a, b, context, values, ignore, lists)
-    # a tree to which it is applied matches where it has the NaN that was found
+    changes = changes_between(a, b, context, values, ignore, lists)
+    # a tree to which it is applied matches where it has the same NaN
     matching = Comparison(typematch=typematch, rtol=rtol, atol=atol)
-    return _diff_of(found, context, matching)
+    return _diff_of(changes, context, matching)
 
 
 def _diff_of(
@@ -848,7 +870,8 @@ def _diff_of(
 ) -> TreeDiff:
     """Return changes as a `TreeDiff` that knows what is a leaf, and what is equal."""
     diff = TreeDiff(changes)
-    diff._context, diff._values = context, values
+    diff._context = context
+    diff._values = values
     return diff
 
 
@@ -873,18 +896,18 @@ def changes_between(
         EditError: An item lacks the key that pairs it, or two items have the same key.
         ValueError: `lists` has an invalid value.
     """
-    compared = _Comparing(context, values, aligns=lists != "position")
+    comparing = _Comparing(context, values, aligns=lists != "position")
     if ignore is not None:
-        compared.ignored = placed([(ignore, None)], (a, b), context)
+        comparing.ignored = placed([(ignore, None)], (a, b), context)
     if isinstance(lists, Mapping):
         keys = [(what, selector(key)) for what, key in lists.items()]
-        compared.keys = placed(keys, (a, b), context)
+        comparing.keys = placed(keys, (a, b), context)
     elif lists not in ("align", "position"):
         raise ValueError(
             "lists must be one of 'align', 'position', or a mapping from selectors to "
             f"keys; got {short_repr(lists)}"
         )
-    return [*compared.walk((), a, b)]
+    return list(comparing.walk((), a, b))
 
 
 def differ(a: Any, b: Any, context: Context, values: Comparison) -> bool:
@@ -929,7 +952,7 @@ class _Comparing:
         return any(path in places for places, path in pairs)
 
     def same_at_sight(self, a: Any, b: Any) -> bool:
-        """Return whether two values are the same, as far as that is seen at once."""
+        """Return whether two values are the same, without looking into them."""
         return (a is b and self.values.equal_nan) or are_equal_scalars(a, b)
 
     def walk(self, link: Any, a: Any, b: Any) -> Iterator[Change]:
@@ -961,18 +984,20 @@ class _Comparing:
 
     def compare(self, a: Any, b: Any, link: Any) -> tuple[str, Rows]:
         """Return the kind of difference here, "" for none, and the rows below."""
-        rule, other = self.context.rule_of(a), self.context.rule_of(b)
-        if rule is None and other is None:
+        rule = self.context.rule_of(a)
+        other_rule = self.context.rule_of(b)
+        if rule is None and other_rule is None:
             return ("" if self.values.same(a, b) else "value"), ()
-        if rule is not other or rule is None:
+        if rule is not other_rule or rule is None:
             return "type", ()
         if rule.item_key is None:
             return self.nodes(a, b, rule)
-        rests = rule.rest(a), rule.rest(b)
         # What is in containers of other libraries beside their items does not count.
-        counts = rests[0] is not rests[1] and not isinstance(rule, ItemsRule)
-        if counts and not exact.same(*rests):
-            return "aux", ()
+        if not isinstance(rule, ItemsRule):
+            rest = rule.rest(a)
+            other_rest = rule.rest(b)
+            if rest is not other_rest and not exact.same(rest, other_rest):
+                return "aux", ()
         if rule.is_mapping:
             return self.mappings(a, b, rule)
         return self.sequences(a, b, rule, link)
@@ -983,47 +1008,42 @@ class _Comparing:
         Where the order of keys is structure, and those of both are in another order,
         the record holds both as a whole.
         """
-        mine, others = rule.items(a), rule.items(b)
-        keys = tuple(mine), tuple(others)
-        if mine.keys() == others.keys():
-            is_same = keys[0] == keys[1] and {str}.issuperset(map(type, keys[0]))
-            is_same = is_same or rule.same(rule.flatten(a)[1], rule.flatten(b)[1])
-        else:
-            kept = [key for key in mine if key in others]
-            is_same = kept == [key for key in others if key in mine] or all(
-                exact.same(rule.order(some), rule.order(some[::-1])) for some in keys
-            )
-        if not is_same:
+        items = rule.items(a)
+        other_items = rule.items(b)
+        if not _is_order_same(items, other_items, a, b, rule):
             return "aux", ()
         rows: list[Any] = []
         skips = self.values.equal_nan
-        for index, (key, x) in enumerate(mine.items()):
-            y = others.get(key, _NOTHING)
+        for index, (key, x) in enumerate(items.items()):
+            y = other_items.get(key, _NOTHING)
             if y is _NOTHING:
                 rows.append((DictKey(key), x, MISSING, "removed", index))
             elif (x is not y or not skips) and not are_equal_scalars(x, y):
                 rows.append((DictKey(key), x, y, "", None))
         rows += [
             (DictKey(key), MISSING, y, "added", index)
-            for index, (key, y) in enumerate(others.items())
-            if key not in mine
+            for index, (key, y) in enumerate(other_items.items())
+            if key not in items
         ]
         return "", rows
 
     def sequences(self, a: Any, b: Any, rule: Rule, link: Any) -> tuple[str, Rows]:
-        """Compare two sequences: after equal items are found, or by position."""
-        ours, others = rule.items(a), rule.items(b)
-        found = self.aligned(ours, others, link) if self.aligns else None
-        if found is None and rule.is_fixed:
+        """Compare two sequences: after equal items are matched, or by position."""
+        items = rule.items(a)
+        other_items = rule.items(b)
+        pairs = self.aligned(items, other_items, link) if self.aligns else None
+        if pairs is None and rule.is_fixed:
             return self.nodes(a, b, rule)
-        if found is None:
-            indices = range(len(ours)), range(len(others))
-            found = starmap(Row, zip_longest(*indices, fillvalue=-1))
+        if pairs is None:
+            positions = range(len(items))
+            other_positions = range(len(other_items))
+            by_position = zip_longest(positions, other_positions, fillvalue=-1)
+            pairs = starmap(Row, by_position)
         rows: list[Any] = []
-        for i, j, has_moved in found:
+        for i, j, has_moved in pairs:
             key = key_of(i, j)
-            x = ours[i] if i >= 0 else MISSING
-            y = others[j] if j >= 0 else MISSING
+            x = items[i] if i >= 0 else MISSING
+            y = other_items[j] if j >= 0 else MISSING
             if has_moved:
                 rows.append((key, x, y, "moved", j))
             if i < 0 or j < 0:
@@ -1042,7 +1062,7 @@ class _Comparing:
         """
         sizes = len(ours), len(others)
         if self.keys:
-            tables = [*zip(self.keys, self.paths(link), (ours, others), strict=True)]
+            tables = list(zip(self.keys, self.paths(link), (ours, others), strict=True))
             keys = [key for table, path, _ in tables for key in table.get(path, ())]
             if keys:
                 by_key = self.numbering.by_key
@@ -1067,18 +1087,22 @@ class _Comparing:
         while end < min(sizes) - start and same(sizes[0] - end - 1, sizes[1] - end - 1):
             end += 1
         sides = ours[start : sizes[0] - end], others[start : sizes[1] - end]
-        numbers = [[*map(self.numbering.of, side)] for side in sides]
-        shared = lambda i, j: self.numbering.shared(sides[0][i], sides[1][j])  # noqa: E731
-        sizes = len(sides[0]), len(sides[1])
+        numbers = [list(map(self.numbering.of, side)) for side in sides]
+
+        def shared(i: int, j: int) -> Any:
+            return self.numbering.shared(sides[0][i], sides[1][j])
+
+        sizes = (len(sides[0]), len(sides[1]))
         return rows_of(sizes, *aligned(*numbers), start, shared)
 
     def nodes(self, a: Any, b: Any, rule: Rule) -> tuple[str, Rows]:
         """Compare two nodes with a fixed number of children."""
-        (mine, aux), (others, other_aux) = rule.flatten(a), rule.flatten(b)
+        children, aux = rule.flatten(a)
+        other_children, other_aux = rule.flatten(b)
         keys = keys_of(a, rule)
         if keys != keys_of(b, rule):
             return ("type" if isinstance(a, tuple) else "aux"), ()
-        pairs = zip(keys, mine, others, strict=True)
+        pairs = zip(keys, children, other_children, strict=True)
         rows = [(*row, "", None) for row in pairs if not self.same_at_sight(*row[1:])]
         if rule.same(aux, other_aux):
             return "", rows
@@ -1096,8 +1120,35 @@ class _Comparing:
         return ("", rows + changes) if changes else ("aux", ())
 
 
+def _is_order_same(
+    items: dict[Any, Any],
+    other_items: dict[Any, Any],
+    a: Any,
+    b: Any,
+    rule: Rule,
+) -> bool:
+    """Return whether two mappings have their common keys in one order, if it counts."""
+    keys = tuple(items)
+    other_keys = tuple(other_items)
+    if items.keys() == other_items.keys():
+        if keys == other_keys and all(type(key) is str for key in keys):
+            return True
+        _, aux = rule.flatten(a)
+        _, other_aux = rule.flatten(b)
+        return rule.same(aux, other_aux)
+    common = [key for key in items if key in other_items]
+    if common == [key for key in other_items if key in items]:
+        return True
+    return not _counts_order(keys, rule) and not _counts_order(other_keys, rule)
+
+
+def _counts_order(keys: tuple[Any, ...], rule: Rule) -> bool:
+    """Return whether other keys come first if the keys are inserted backwards."""
+    return not exact.same(rule.order(keys), rule.order(keys[::-1]))
+
+
 Rows: TypeAlias = Sequence[tuple[Any, Any, Any, str, int | None]]
-"""A key, two values, and the kind of change and index; "" where it is not yet known."""
+"""A key, two values, the kind of change ("" before they are compared), and an index."""
 
 _NOTHING: Final = object()
 _IN_REPR: Final = 10
@@ -1119,7 +1170,7 @@ def counted(number: int, noun: str) -> str:
         >>> counted(1, "place"), counted(2, "place")
         ('1 place', '2 places')
     """
-    return f"{number} {noun}{'s' * (number != 1)}"
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def headline(diff: Sequence[Change], sides: str = "actual -> expected") -> str:
@@ -1187,24 +1238,28 @@ def lines_of(change: Change, paint: Painter = unpainted) -> list[str]:
         change: The change.
         paint: Adds colours.
     """
-    sign, found = SIGNS[change.kind], told(change)
+    sign = SIGNS[change.kind]
+    text = describe_change(change)
     where = paint(place_text(change.path), "path")
     if change.kind == "moved":
         where += f" -> {paint(f'[{change.index}]', 'path')}"
-    (_, old, new), *rows = found.rows
+    (_, old, new), *rows = text.rows
     if change.kind in _WORDS:
-        said = paint(old if new is None else new, sign)
+        values = paint(old if new is None else new, sign)
+    elif old == new and text.note:
+        values = old
     else:
-        said = _arrow(old, new, paint) if old != new or not found.note else old
-    lines = [f"{paint(sign, sign)} {where}: {said}{found.note and f', {found.note}'}"]
+        values = _arrow(old, new, paint)
+    note = f", {text.note}" if text.note else ""
+    lines = [f"{paint(sign, sign)} {where}: {values}{note}"]
     for place, old, new in rows:
         if place:
             lines.append(f"{_INDENT}{paint(place, 'path')}: {_arrow(old, new, paint)}")
     for side, sign in ((1, "-"), (2, "+")):
         texts = [row[side] for row in rows if not row[0] and row[side] is not None]
-        lines += [f"{_INDENT}{paint(f'{sign} {text}', sign)}" for text in texts]
-    if found.more:
-        lines.append(f"{_INDENT}{paint(f'and {found.more} more', 'dim')}")
+        lines += [f"{_INDENT}{paint(f'{sign} {line}', sign)}" for line in texts]
+    if text.more:
+        lines.append(f"{_INDENT}{paint(f'and {text.more} more', 'dim')}")
     return lines
 
 
@@ -1212,15 +1267,15 @@ def _arrow(old: Any, new: Any, paint: Painter) -> str:
     return f"{paint(old, '-')} -> {paint(new, '+')}"
 
 
-# ------------------------------------------------------------ what there is to say
+# ------------------------------------------------- the values of a change, as text
 
 
 TextRow: TypeAlias = "tuple[str, Any, Any]"
 """A place inside, "" for none; the old text, the new one; None on a side without."""
 
 
-class Told(NamedTuple):
-    """What there is to say of a change.
+class ChangeText(NamedTuple):
+    """The values of a change as text.
 
     Attributes:
         rows: The texts of the two values, and below them what differs inside.
@@ -1233,58 +1288,117 @@ class Told(NamedTuple):
     more: int = 0
 
 
-def told(change: Change) -> Told:
-    """Return what there is to say of a change. Never raises.
+def describe_change(change: Change) -> ChangeText:
+    """Return the values of a change as text. Never raises.
 
     Args:
         change: The change.
 
     Example:
         >>> import leafwise as lw
-        >>> from leafwise.selection.diff import told
-        >>> told(lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0]).rows
+        >>> from leafwise.selection.diff import describe_change
+        >>> describe_change(lw.tree_diff({"s": {1, 2}}, {"s": {2, 3}})[0]).rows
         [('', '{1, 2}', '{2, 3}')]
     """
-    before, after, kind = change.before, change.after, change.kind
-    old, new = _brief(before), _brief(after)
-    if kind in _WORDS:
-        sides = None if kind == "added" else old, None if kind == "removed" else new
-        return Told([("", *sides)])
+    before = change.before
+    after = change.after
+    old = _brief(before)
+    new = _brief(after)
+    if change.kind in _WORDS:
+        old_side = None if change.kind == "added" else old
+        new_side = None if change.kind == "removed" else new
+        return ChangeText([("", old_side, new_side)])
     is_clear = old == safe_repr(before) != new == safe_repr(after)
     if not is_clear or (_is_many(before) and _is_many(after)):
         match change.detail():
-            case ArrayDifference() as found:
-                return _tell_arrays(before, after, found)
-            case TextDifference() as found:
-                place = f"{found.what} {found.position + 1}"
-                if found.line > 1:
-                    place += f" (line {found.line}, column {found.column})"
-                old, new = (counted(size, found.what) for size in found.sizes)
-                if not isinstance(before, str | bytes):
-                    old, new = short_repr(before), short_repr(after)
-                rows: list[TextRow] = [("", old, new), ("", found.before, found.after)]
-                return Told(rows, f"which differ from {place} on")
-            case SetDifference() as found:
-                old, new = (f"{type(x).__name__} of {len(x)}" for x in (before, after))
-                note, columns = [], []
-                for word, items in (("removed", found.removed), ("added", found.added)):
-                    texts = [short_repr(item) for item in items[:_ITEMS]]
-                    if len(items) > _ITEMS:
-                        texts.append(f"and {len(items) - _ITEMS} more")
-                    note += [f"{len(items)} {word}"] if items else []
-                    columns.append(texts)
-                rows = [("", old, new)]
-                rows += [("", x, y) for x, y in zip_longest(*columns)]
-                return Told(rows, ", ".join(note))
+            case ArrayDifference() as detail:
+                return _text_of_arrays(before, after, detail)
+            case TextDifference() as detail:
+                return _text_of_texts(before, after, detail)
+            case SetDifference() as detail:
+                return _text_of_sets(before, after, detail)
     labels: Any = ("", "")  # what else tells them apart
     if _type_of(before) is not _type_of(after):
         labels = type_names(_type_of(before), _type_of(after))
     if old == new:
         labels = contrast(before, after)
     if isinstance(labels, str):
-        return Told([("", old, f"{new} ({escape_controls(labels)})")])
+        return ChangeText([("", old, f"{new} ({escape_controls(labels)})")])
     marks = [f" ({escape_controls(label)})" if label else "" for label in labels]
-    return Told([("", old + marks[0], new + marks[1])])
+    return ChangeText([("", old + marks[0], new + marks[1])])
+
+
+def _text_of_arrays(before: Any, after: Any, detail: ArrayDifference) -> ChangeText:
+    old = str(detail.before)
+    new = str(detail.after)
+    if old == new and type(before) is not type(after):
+        old_type, new_type = type_names(type(before), type(after))
+        old = f"{old} ({escape_controls(old_type)})"
+        new = f"{new} ({escape_controls(new_type)})"
+    rows: list[TextRow] = [("", old, new)]
+    for place in detail.places:
+        old_element = safe_str(place.before)
+        new_element = safe_str(place.after)
+        is_text = issubclass(type(place.before), str | bytes)
+        if is_text or old_element == new_element:
+            old_element = short_repr(place.before.item())
+            new_element = short_repr(place.after.item())
+        rows.append((str(list(place.at)), old_element, new_element))
+    if not detail.differing:
+        is_same = detail.differing == 0 and detail.size > 0
+        return ChangeText(rows, "with the same values" if is_same else detail.why)
+    verb = "differs" if detail.differing == 1 else "differ"
+    note = f"{detail.differing} of {counted(detail.size, 'element')} {verb}"
+    errors = _errors_of_arrays(detail)
+    if errors:
+        note += f": {', '.join(errors)}"
+    return ChangeText(rows, note, detail.differing - len(detail.places))
+
+
+def _errors_of_arrays(detail: ArrayDifference) -> list[str]:
+    """Return how large the differences of two arrays are, in words."""
+    errors: list[str] = []
+    if detail.absolute is not None:
+        error = detail.absolute
+        text = str(error) if isinstance(error, int) else f"{error:.6g}"
+        at = detail.at or ()
+        is_shown = at in [place.at for place in detail.places]
+        where = "" if is_shown else f" at {list(at)}"
+        errors.append(f"largest error {text}{where}")
+        errors.append(f"relative {detail.relative:.3g}")
+    if detail.not_finite:
+        errors.append(f"{detail.not_finite} with NaN or infinity")
+    return errors
+
+
+def _text_of_texts(before: Any, after: Any, detail: TextDifference) -> ChangeText:
+    place = f"{detail.what} {detail.position + 1}"
+    if detail.line > 1:
+        place += f" (line {detail.line}, column {detail.column})"
+    if isinstance(before, str | bytes):
+        old, new = (counted(size, detail.what) for size in detail.sizes)
+    else:
+        old = short_repr(before)
+        new = short_repr(after)
+    rows: list[TextRow] = [("", old, new), ("", detail.before, detail.after)]
+    return ChangeText(rows, f"which differ from {place} on")
+
+
+def _text_of_sets(before: Any, after: Any, detail: SetDifference) -> ChangeText:
+    old = f"{type(before).__name__} of {len(before)}"
+    new = f"{type(after).__name__} of {len(after)}"
+    notes: list[str] = []
+    columns: list[list[str]] = []
+    for word, items in (("removed", detail.removed), ("added", detail.added)):
+        texts = [short_repr(item) for item in items[:_ITEMS]]
+        if len(items) > _ITEMS:
+            texts.append(f"and {len(items) - _ITEMS} more")
+        if items:
+            notes.append(f"{len(items)} {word}")
+        columns.append(texts)
+    rows: list[TextRow] = [("", old, new)]
+    rows += [("", removed, added) for removed, added in zip_longest(*columns)]
+    return ChangeText(rows, ", ".join(notes))
 
 
 def _type_of(value: Any) -> type:
@@ -1326,34 +1440,6 @@ class _ArrayText:
 
     def __repr__(self) -> str:
         return array_text(self.array)
-
-
-def _tell_arrays(before: Any, after: Any, found: ArrayDifference) -> Told:
-    forms = str(found.before), str(found.after)
-    if forms[0] == forms[1] and type(before) is not type(after):
-        old, new = map(escape_controls, type_names(type(before), type(after)))
-        forms = f"{forms[0]} ({old})", f"{forms[1]} ({new})"
-    rows: list[TextRow] = [("", *forms)]
-    for place in found.places:
-        texts = safe_str(place.before), safe_str(place.after)
-        if texts[0] == texts[1] or issubclass(type(place.before), str | bytes):
-            texts = short_repr(place.before.item()), short_repr(place.after.item())
-        rows.append((str([*place.at]), *texts))
-    if not found.differing:
-        is_same = found.differing == 0 and found.size > 0
-        return Told(rows, "with the same values" if is_same else found.why)
-    note = f"{found.differing} of {counted(found.size, 'element')} "
-    note += "differs" if found.differing == 1 else "differ"
-    errors = []
-    if found.absolute is not None:
-        size, at = found.absolute, found.at or ()
-        said = str(size) if isinstance(size, int) else f"{size:.6g}"
-        where = "" if at in [place.at for place in found.places] else f" at {[*at]}"
-        errors = [f"largest error {said}{where}", f"relative {found.relative:.3g}"]
-    if found.not_finite:
-        errors.append(f"{found.not_finite} with NaN or infinity")
-    note += f": {', '.join(errors)}" if errors else ""
-    return Told(rows, note, found.differing - len(found.places))
 
 
 # ------------------------------------------------------------------------- JSON Patch
@@ -1641,7 +1727,7 @@ def _no_members(target: _Target, token: str) -> EditError:
     return EditError(text + (hint and f"; {hint}"), path=target.path)
 
 
-def mismatch(path: KeyPath, wanted: Any, found: Any) -> EditError:
+def mismatch(path: KeyPath, expected: Any, value: Any) -> EditError:
     """Return the error about a value that is not there, but another one."""
-    texts = f"expected {short_repr(wanted)} at {place_text(path)}"
-    return EditError(f"{texts}, found {short_repr(found)}", path=path)
+    text = f"expected {short_repr(expected)} at {place_text(path)}"
+    return EditError(f"{text}, found {short_repr(value)}", path=path)

@@ -26,18 +26,7 @@ from ..errors import EditError
 from ..ops.inspect import how_to_register
 from ..ops.traversal import DELETE
 from .align import Marks, Numbering, mark_places
-from .convert import (
-    UNDECLARED,
-    Converter,
-    Declared,
-    TypeMismatch,
-    fixed_length,
-    text_of,
-    unknown_field,
-    wrong_length,
-)
-from .diff import differ
-from .edit import (
+from .changes import (
     Delete,
     Edit,
     Edited,
@@ -49,6 +38,18 @@ from .edit import (
     rebuild,
     remade,
 )
+from .convert import (
+    UNDECLARED,
+    Converter,
+    Declared,
+    TypeMismatch,
+    fixed_length,
+    text_of,
+    unknown_field,
+    wrong_length,
+)
+from .diff import differ
+from .patterns import place_text
 from .select import (
     DEPTH_IN_DOUBT,
     Selector,
@@ -57,7 +58,6 @@ from .select import (
     children_of,
     fields_of,
     keys_of,
-    place_text,
     selector,
     with_article,
 )
@@ -587,7 +587,7 @@ class _Merging:
             if edits:
                 new = call_at(changed_node, (place.link, node, rule, edits), place)
             if new is not below and rule.attributes.validate is not None:
-                self.record.add(place.link, below, new, rule, edits)
+                self.record.add(place.path, below, new, rule, edits)
             return new
 
         branch = _Branch(finish)

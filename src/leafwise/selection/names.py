@@ -1,32 +1,35 @@
-"""Names: trees as flat tables from names to leaves.
+"""Flat tables: a name for each leaf of a tree, and trees from such tables.
 
-Owns the names of flat tables: keys joined by a separator, positions in brackets, every
-ambiguous key quoted (trees whose names would still be ambiguous are refused).
+A name is made of keys with a separator between them, of positions in brackets, and of
+quoted keys where plain ones would be ambiguous.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack, overload
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    Final,
+    Literal,
+    NamedTuple,
+    TypedDict,
+    Unpack,
+    overload,
+)
 
 from .._records import MISSING
 from .._text import short_repr
 from ..core.context import Context, context_of
+from ..core.keypath import ROOT, KeyPath, path_below
 from ..core.keys import GetAttrKey
 from ..core.node import Rule
 from ..core.registry import GLOBAL
 from ..errors import EditError, PathError
-from .edit import Set, rebuild
-from .select import (
-    DEPTH_IN_DOUBT,
-    Place,
-    check_cycles,
-    children_of,
-    few,
-    name_of,
-    parse,
-    place_text,
-)
+from .changes import NodeEdits, Set, apply_edits
+from .patterns import Step, parse, place_text, step_text
+from .select import DEPTH_IN_DOUBT, check_cycles, few, own_children
 
 
 if TYPE_CHECKING:
@@ -45,10 +48,12 @@ class FlatOptions(TypedDict, total=False):
 # ---------------------------------------------------------------------------- names
 
 
-def _checked(sep: str) -> str:
+def _checked_separator(sep: str) -> str:
     if not sep or any(letter in "[]'\"" for letter in sep):
-        rule = "a separator must not be empty or contain quotes or brackets"
-        raise ValueError(f"{rule}, got {short_repr(sep)}")
+        raise ValueError(
+            "a separator must not be empty or contain quotes or brackets, "
+            f"got {short_repr(sep)}"
+        )
     return sep
 
 
@@ -99,70 +104,182 @@ pass strict=False if from_flat will get a tree like this one
     """
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
     flat: dict[str, Any] = {}
-    for name, place in _rows(tree, _checked(sep), context, strict=strict):
-        if name in flat:
-            where = place_text(place.path)
-            raise EditError(
-                f"two leaves have the name {name!r}; one is at {where}", path=place.path
-            )
-        flat[name] = place.value
+    for rows in _rows(tree, _checked_separator(sep), context, strict=strict):
+        for name, value in zip(rows.names, rows.values, strict=True):
+            if name in flat:
+                path = rows.path_of(name)
+                raise EditError(
+                    f"two leaves have the name {name!r}; one is at {place_text(path)}",
+                    path=path,
+                )
+            flat[name] = value
     return flat
 
 
+class _NamedNode(NodeEdits):
+    """A node with children in a tree that is a flat table.
+
+    Attributes:
+        name: The name of its place, made when a leaf below it needs it.
+        depth: How many nodes are above it.
+        is_strict: Whether it is a container that `from_flat` must be able to make.
+    """
+
+    __slots__ = ("depth", "is_strict", "name")
+
+    def __init__(
+        self,
+        above: _NamedNode | None,
+        key: Any,
+        node: Any,
+        rule: Rule,
+        *,
+        is_strict: bool,
+    ) -> None:
+        super().__init__(node, rule, above, key)
+        self.name: str | None = ""
+        self.depth: int = 0
+        if above is not None:
+            self.name = None
+            self.depth = above.depth + 1
+        self.is_strict: bool = is_strict
+
+    def full_name(self, sep: str) -> str:
+        """Return the name of its place.
+
+        The names of nodes above are used, so this takes no longer than the name is.
+        """
+        unnamed: list[_NamedNode] = []
+        node: Any = self
+        while node.name is None:
+            unnamed.append(node)
+            node = node.above
+        texts: list[str] = [node.name]
+        texts += [step_text(below.link.key, sep) for below in reversed(unnamed)]
+        name = "".join(texts)
+        if not node.name:
+            name = name.removeprefix(sep)
+        self.name = name
+        return name
+
+
+class _Rows(NamedTuple):
+    """Leaves and empty nodes that are children of one node.
+
+    Attributes:
+        names: Their names.
+        values: The leaves and nodes.
+        above: The node, None for a tree that is a leaf itself.
+        keys: The keys of the children.
+    """
+
+    names: Sequence[str]
+    values: Sequence[Any]
+    above: _NamedNode | None
+    keys: Sequence[Any]
+
+    def path_of(self, name: str) -> KeyPath:
+        """Return the path of one of them."""
+        if self.above is None:
+            return ROOT
+        return path_below(self.above.path, self.keys[self.names.index(name)])
+
+
 def _rows(
-    tree: Any, sep: str, context: Context, *, strict: bool = False
-) -> Iterator[tuple[str, Place]]:
-    """Yield the leaves and empty nodes of a tree by name, in its own order.
+    tree: Any,
+    sep: str,
+    context: Context,
+    *,
+    strict: bool = False,
+    nodes: list[_NamedNode] | None = None,
+) -> Iterator[_Rows]:
+    """Yield the leaves and empty nodes of a tree with their names, in its own order.
+
+    Args:
+        tree: The tree.
+        sep: The separator between names.
+        context: What is a leaf.
+        strict: Whether containers must be those that `from_flat` makes.
+        nodes: Collects the nodes with children, each after the one above it.
 
     Raises:
         EditError: `strict` is set, and a container is neither a dict with string keys
-            nor a list, which `from_flat` makes, nor inside of an object.
+            nor a list, nor inside of an object.
     """
     if type(tree) is dict and not tree:
         return
+    leaf_types: Any = frozenset()
+    if context.stop is None:
+        leaf_types = context.view.leaf_types
     unchecked = [tree]
-    stack: list[tuple[Any, Any, int, bool]] = [((), tree, 0, strict)]
+    stack: list[tuple[_NamedNode | None, Any, Any]] = [(None, None, tree)]
     while stack:
-        link, node, depth, is_strict = stack.pop()
-        if depth == DEPTH_IN_DOUBT:
-            check_cycles(unchecked, context)
-        rule = context.rule_of(node)
-        place = Place(link, node)
-        children = {} if rule is None else children_of(node, rule)
+        above, key, value = stack.pop()
+        rule = None if type(value) in leaf_types else context.rule_of(value)
+        keys: Sequence[Any] = ()
+        children: Sequence[Any] = ()
+        if rule is not None:
+            keys, children = own_children(value, rule)
+        is_strict = strict if above is None else above.is_strict
         if is_strict and rule is not None:
-            is_strict = not _is_object(rule, children)
-            if is_strict:
-                _check_restorable(place)
-        for key, child in reversed(children.items()):
-            stack.append(((link, key), child, depth + 1, is_strict))
-        if not children:
-            yield name_of(place.path, sep), place
+            is_strict = not _is_object(rule, keys)
+            if is_strict and not _is_restorable(value):
+                path = ROOT if above is None else path_below(above.path, key)
+                raise _not_restorable(value, path)
+        if rule is None or not children:
+            yield _Rows(_names_below(above, [key], sep), [value], above, [key])
+            continue
+        node = _NamedNode(above, key, value, rule, is_strict=is_strict)
+        if node.depth == DEPTH_IN_DOUBT:
+            check_cycles(unchecked, context)
+        if nodes is not None:
+            nodes.append(node)
+        if leaf_types.issuperset(map(type, children)):  # in one go
+            yield _Rows(_names_below(node, keys, sep), children, node, keys)
+            continue
+        pairs = zip(reversed(keys), reversed(children), strict=True)
+        stack += [(node, child_key, child) for child_key, child in pairs]
 
 
-def _is_object(rule: Rule, children: Mapping[Any, Any]) -> bool:
+def _names_below(
+    above: _NamedNode | None,
+    keys: Sequence[Any],
+    sep: str,
+) -> list[str]:
+    """Return the names of children of a node."""
+    if above is None:
+        return [""]
+    prefix = above.name
+    if prefix is None:
+        prefix = above.full_name(sep)
+    names = [prefix + step_text(key, sep) for key in keys]
+    if not prefix:
+        names = [name.removeprefix(sep) for name in names]
+    return names
+
+
+def _is_object(rule: Rule, keys: Sequence[Any]) -> bool:
     """Return whether a node has attributes; a named tuple counts as a container."""
     if rule.is_mapping or rule.is_sequence or issubclass(rule.cls, tuple):
         return False
-    return bool(children) and all(type(key) is GetAttrKey for key in children)
+    return bool(keys) and all(type(key) is GetAttrKey for key in keys)
 
 
-def _check_restorable(place: Place) -> None:
-    """Check that `from_flat` would make a container like the one at a place.
-
-    Raises:
-        EditError: It would not.
-    """
-    node = place.value
-    has_names = type(node) is dict and {str}.issuperset(map(type, node))
-    if has_names or type(node) is list:
-        return
-    what = type(node).__name__
+def _is_restorable(node: Any) -> bool:
+    """Return whether `from_flat` would make a container like this one."""
     if type(node) is dict:
-        what += " with keys that are no strings"
-    raise EditError(
-        f"from_flat could not restore the {what} at {place_text(place.path)}; pass "
+        return {str}.issuperset(map(type, node))
+    return type(node) is list
+
+
+def _not_restorable(node: Any, path: KeyPath) -> EditError:
+    container = type(node).__name__
+    if type(node) is dict:
+        container += " with keys that are no strings"
+    return EditError(
+        f"from_flat could not restore the {container} at {place_text(path)}; pass "
         "strict=False if from_flat will get a tree like this one",
-        path=place.path,
+        path=path,
     )
 
 
@@ -201,7 +318,10 @@ Items = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 @overload
 def from_flat(
-    items: Items, *, partial: Literal[False] = ..., **options: Unpack[FlatOptions]
+    items: Items,
+    *,
+    partial: Literal[False] = ...,
+    **options: Unpack[FlatOptions],
 ) -> Any: ...
 @overload
 def from_flat(
@@ -213,7 +333,11 @@ def from_flat(
 ) -> Tree: ...
 @overload
 def from_flat(
-    items: Items, like: Tree, *, partial: Literal[True], **options: Unpack[FlatOptions]
+    items: Items,
+    like: Tree,
+    *,
+    partial: Literal[True],
+    **options: Unpack[FlatOptions],
 ) -> tuple[Tree, FlatReport]: ...
 def from_flat(
     items: Items,
@@ -263,11 +387,11 @@ def from_flat(
         leafwise.errors.EditError: the items do not match the tree: missing: 'a.b'; \
 extra: 'a.c'; partial=True takes what matches
     """
-    renamed = renaming(rename, _checked(sep))
+    new_name_of = renaming(rename, _checked_separator(sep))
     pairs: Any = items.items() if isinstance(items, Mapping) else items
     table: dict[str, Any] = {}
-    for old, value in pairs:
-        name = renamed(old)
+    for old_name, value in pairs:
+        name = new_name_of(old_name)
         if name in table:
             raise EditError(f"two items have the name {name!r}")
         if name is not None:
@@ -277,38 +401,74 @@ extra: 'a.c'; partial=True takes what matches
             raise TypeError("partial=True needs a tree to compare with: give `like`")
         return nest(table, sep)
     context = context_of(is_leaf, none_is_leaf=True, namespace=namespace)
-
-    def fits(old: Any, new: Any) -> bool:
-        nodes = [x for x in (old, new) if context.rule_of(x) is not None]
-        if nodes and not (old is None and nodes == [None]):
-            return type(old) is type(new)
-        forms = [(getattr(old, x, 0), getattr(new, x, 0)) for x in ("shape", "dtype")]
-        return all(one == other for one, other in forms)
-
-    known = dict(_rows(like, sep, context))
-    both = [name for name in known if name in table]
-    matched = {x: None for x in both if fits(known[x].value, table[x])}
+    nodes: list[_NamedNode] = []
+    tree = like
+    matched: list[str] = []
+    missing: list[str] = []
+    changed: list[str] = []
+    for rows in _rows(like, sep, context, nodes=nodes):
+        for name, old, key in zip(rows.names, rows.values, rows.keys, strict=True):
+            if name not in table:
+                missing.append(name)
+            elif not _fits(old, table[name], context):
+                changed.append(name)
+            else:
+                matched.append(name)
+                if rows.above is None:  # the tree is a leaf
+                    tree = table[name]
+                else:
+                    rows.above.edits.append((key, Set(table[name])))
+    names = {*matched, *missing, *changed}
     report = FlatReport(
-        matched=(*matched,),
-        missing=tuple(name for name in known if name not in table),
-        extra=tuple(name for name in table if name not in known),
-        changed=tuple(name for name in both if name not in matched),
+        matched=tuple(matched),
+        missing=tuple(missing),
+        extra=tuple(name for name in table if name not in names),
+        changed=tuple(changed),
     )
-    edits = [(known[name].path, Set(table[name])) for name in matched]
-    tree = rebuild(like, edits, context)
-    if partial:
-        return tree, report
-    told = [
-        f"{what}: {few([*map(repr, names)])}"
-        for what, names in report._asdict().items()
-        if names and what != "matched"
-    ]
-    if told:
+    if not partial:
+        _check_all_matched(report)
+    if nodes:
+        tree = apply_edits(nodes)
+    return (tree, report) if partial else tree
+
+
+def _fits(
+    old: Any,
+    new: Any,
+    context: Context,
+) -> bool:
+    """Return whether a value may stand in place of another one."""
+    if type(old) in _WITHOUT_FORM and type(new) in _WITHOUT_FORM:
+        return True
+    nodes = [value for value in (old, new) if context.rule_of(value) is not None]
+    if nodes and not (old is None and nodes == [None]):
+        return type(old) is type(new)
+    for attribute in ("shape", "dtype"):
+        if getattr(old, attribute, 0) != getattr(new, attribute, 0):
+            return False
+    return True
+
+
+_WITHOUT_FORM: Final = frozenset({bool, bytes, float, int, str, type(None)})
+"""Types of leaves that have neither shape nor dtype."""
+
+
+def _check_all_matched(report: FlatReport) -> None:
+    """Check that a flat table and a tree have the same names, and values that fit.
+
+    Raises:
+        EditError: They do not.
+    """
+    problems: list[str] = []
+    for field in ("missing", "extra", "changed"):
+        names = getattr(report, field)
+        if names:
+            problems.append(f"{field}: {few([repr(name) for name in names])}")
+    if problems:
         raise EditError(
-            f"the items do not match the tree: {'; '.join(told)}; partial=True takes "
-            "what matches"
+            f"the items do not match the tree: {'; '.join(problems)}; partial=True "
+            "takes what matches"
         )
-    return tree
 
 
 def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | None]:
@@ -318,16 +478,20 @@ def renaming(rename: Renaming | None, sep: str = ".") -> Callable[[str], str | N
     """
     if callable(rename):
         return rename
-    prefixes = dict(rename or {})
-    longest_first = sorted(prefixes, key=len, reverse=True)
+    if not rename:
+        return lambda name: name
+    prefixes = dict(rename)
+    lengths = {len(prefix) for prefix in prefixes}
+    key_ends = re.compile(rf"(?={re.escape(sep)}|\[|\Z)")
 
     def new_name(name: str) -> str | None:
-        for prefix in longest_first:
-            end = name[len(prefix) :]
-            ends_a_key = not end or end.startswith((sep, "["))
-            if name.startswith(prefix) and ends_a_key:
-                new = prefixes[prefix]
-                return None if new is None else (new + end).removeprefix(sep)
+        ends = [match.start() for match in key_ends.finditer(name)]
+        for end in reversed(ends):  # the longest prefix first
+            if end in lengths and name[:end] in prefixes:
+                new_prefix = prefixes[name[:end]]
+                if new_prefix is None:
+                    return None
+                return (new_prefix + name[end:]).removeprefix(sep)
         return name
 
     return new_name
@@ -337,7 +501,149 @@ class _Branch(dict[Any, Any]):
     """The children of a name, by key, before it is known to be a dict or a list."""
 
 
-def nest(table: Mapping[str, Any], sep: str = ".", *, strict: bool = True) -> Any:
+class _GrowingTree:
+    """Dicts and lists that grow from names and values; see `nest`."""
+
+    def __init__(
+        self,
+        sep: str,
+        *,
+        strict: bool,
+    ) -> None:
+        self._sep = sep
+        self._strict = strict
+        self._holder = _Branch()  # has the tree under the key ""
+        self._made: list[tuple[_Branch, Any]] = []  # each after the branch above it
+        self._branches: dict[str, _Branch] = {}  # by name
+
+    def add(
+        self,
+        name: str,
+        value: Any,
+    ) -> None:
+        """Put a value where its name leads.
+
+        Raises:
+            EditError: There is something already, or a value on the way.
+            PathError: The name cannot be parsed, or has other keys.
+        """
+        # Most names share what comes before their last key with others, and have a last
+        # key that takes no parser.
+        branch: _Branch | None = None
+        above, key = _split_name(name, self._sep)
+        if key is not None:
+            branch = self._branches.get(above)
+            if branch is None:
+                try:
+                    steps = parse(above, self._sep)
+                except PathError:  # the last separator was inside of quotes
+                    pass
+                else:
+                    branch = self._branch_at(name, steps)
+                    self._branches[above] = branch
+        if branch is None:
+            steps = parse(name, self._sep)
+            branch = self._branch_at(name, steps[:-1]) if steps else self._holder
+            key = self._entry(name, steps[-1]) if steps else ""
+        if key in branch:
+            raise EditError(f"{name!r} has a value, but names below it have one, too")
+        branch[key] = value
+
+    def _branch_at(
+        self,
+        name: str,
+        steps: Sequence[Step],
+    ) -> _Branch:
+        """Return the branch that steps lead to, on the way to a name."""
+        branch = self._child(name, self._holder, "")
+        for step in steps:
+            branch = self._child(name, branch, self._entry(name, step))
+        return branch
+
+    def _child(
+        self,
+        name: str,
+        branch: _Branch,
+        key: Any,
+    ) -> _Branch:
+        if key not in branch:
+            branch[key] = _Branch()
+            self._made.append((branch, key))
+        child = branch[key]
+        if type(child) is not _Branch:
+            raise EditError(f"{name!r} is below a name that already has a value")
+        return child
+
+    def _entry(
+        self,
+        name: str,
+        step: Step,
+    ) -> Any:
+        """Return what is under the key of a step.
+
+        Raises:
+            PathError: It is no single key; or it must be a string or a position, and is
+                neither.
+        """
+        entry = getattr(step.key, "entry", step.key)
+        is_restored = type(step.key) is not GetAttrKey and type(entry) in (int, str)
+        if entry is None or (self._strict and not is_restored):
+            raise PathError(
+                f"{name!r} has the key {step.text}; without `like`, keys must be "
+                "strings or positions"
+            )
+        return entry
+
+    def finish(self) -> Any:
+        """Return the tree, of which branches become dicts and lists.
+
+        Raises:
+            EditError: A branch must have names or all positions, and has neither.
+        """
+        for above, key in reversed(self._made):
+            above[key] = self._container(above[key])
+        return self._holder.get("", {})
+
+    def _container(self, branch: _Branch) -> dict[Any, Any] | list[Any]:
+        """Return the dict or list that has the children of a branch."""
+        has_names = {str}.issuperset(map(type, branch))
+        if has_names and branch:
+            return dict(branch)
+        positions = range(len(branch))
+        if {int}.issuperset(map(type, branch)) and branch.keys() == set(positions):
+            return [branch[position] for position in positions]
+        if self._strict and not has_names:
+            keys = ", ".join([short_repr(key) for key in list(branch)[:4]])
+            raise EditError(f"expected names, or all positions from 0 on: {keys}")
+        return dict(branch)
+
+
+def _split_name(name: str, sep: str) -> tuple[str, str | int | None]:
+    """Return the name of the node above and the last key of a name.
+
+    The key is None if it takes a parser to tell.
+    """
+    if len(sep) > 1:
+        return name, None
+    above, _, last = name.rpartition(sep)
+    if last.isidentifier():
+        return above, last
+    if name.endswith("]"):
+        above, bracket, last = name[:-1].rpartition("[")
+        if bracket and _INDEX.fullmatch(last):
+            return above, int(last)
+    return name, None
+
+
+_INDEX: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+
+
+def nest(
+    table: Mapping[str, Any],
+    sep: str = ".",
+    *,
+    strict: bool = True,
+) -> Any:
     """Return dicts and lists built from names and values.
 
     Args:
@@ -358,45 +664,7 @@ def nest(table: Mapping[str, Any], sep: str = ".", *, strict: bool = True) -> An
         >>> nest({"model.w": 1, "sizes[0]": 2, "opt[1].mu": 3}, strict=False)
         {'model': {'w': 1}, 'sizes': [2], 'opt': {1: {'mu': 3}}}
     """
-    root = _Branch()
-    children: list[tuple[_Branch, Any]] = []
+    tree = _GrowingTree(sep, strict=strict)
     for name, value in table.items():
-        branch = root
-        last_key: Any = ""
-        for step in parse(name, sep):
-            key = getattr(step.key, "entry", step.key)
-            is_restored = type(step.key) is not GetAttrKey and type(key) in (int, str)
-            if key is None or (strict and not is_restored):
-                raise PathError(
-                    f"{name!r} has the key {step.text}; without `like`, keys must be "
-                    "strings or positions"
-                )
-            if last_key not in branch:
-                branch[last_key] = _Branch()
-                children.append((branch, last_key))
-            branch = branch[last_key]
-            last_key = key
-            if type(branch) is not _Branch:
-                raise EditError(f"{name!r} is below a name that already has a value")
-        if last_key in branch:
-            raise EditError(f"{name!r} has a value, but names below it have one, too")
-        branch[last_key] = value
-    for parent, key in reversed(children):  # a branch comes after the one above it
-        parent[key] = _container(parent[key], strict)
-    return root.get("", {})
-
-
-def _container(branch: _Branch, strict: bool) -> dict[Any, Any] | list[Any]:
-    """Return the dict or list that has the children of a branch.
-
-    Raises:
-        EditError: `strict` is set, and the children have other keys.
-    """
-    positions = range(len(branch))
-    has_positions = {int}.issuperset(map(type, branch))
-    if has_positions and set(branch) == set(positions):
-        return [branch[position] for position in positions]
-    if strict and not {str}.issuperset(map(type, branch)):
-        keys = ", ".join(map(short_repr, list(branch)[:4]))
-        raise EditError(f"expected names, or all positions from 0 on: {keys}")
-    return dict(branch)
+        tree.add(name, value)
+    return tree.finish()

@@ -6,37 +6,42 @@ None stays a value like any other, and parts can be combined without further dat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from .._records import MISSING
 from ..core.context import Context, context_of
+from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
 from ..errors import EditError
-from .select import Region, place_text, read_selector, require
+from .patterns import place_text
+from .select import read_selector
+from .targets import find_targets
 
 
 if TYPE_CHECKING:
     from .._typing import IsLeaf, TreeT
 
 
-def _numbered(
-    tree: Any, selectors: Iterable[Any], context: Context, missing_ok: bool
-) -> tuple[list[Any], PyTreeDef, list[int]]:
-    """Return the leaves, the treedef, and the first selector that picks each leaf.
-
-    The selector is given by its number; that of no selector is the number of all.
-    """
-    chosen = [read_selector(what, context.view) for what in selectors]
-    found = [require(what, tree, context, missing_ok=missing_ok) for what in chosen]
-    regions = [*map(Region, found)]
-    leaves, treedef = context.flatten(tree)
-    numbers = [
-        next((n for n, region in enumerate(regions) if path in region), len(regions))
-        for path in treedef.paths()
-    ]
-    return leaves, treedef, numbers
+def _flags_of(
+    tree: Any,
+    selectors: Iterable[Any],
+    context: Context,
+    missing_ok: bool,
+) -> tuple[list[Any], PyTreeDef, list[Sequence[bool]]]:
+    """Return the leaves and the treedef, and which leaves each selector picks."""
+    chain = [read_selector(what, context.view) for what in selectors]
+    flat = context.flatten(tree)
+    leaves, treedef = flat
+    flags: list[Sequence[bool]] = []
+    for selector in chain:
+        targets = find_targets(
+            tree, (selector,), context, missing_ok=missing_ok, flat=flat
+        )
+        flags.append(targets.flags(treedef))
+    return leaves, treedef, flags
 
 
 def tree_partition(
@@ -75,12 +80,15 @@ def tree_partition(
     Modelled on `equinox.partition`, for any number of parts.
     """
     context = context_of(is_leaf, namespace=namespace)
-    leaves, treedef, numbers = _numbered(tree, selectors, context, missing_ok)
-    count = len(selectors) + 1
-    parts: list[list[Any]] = [[MISSING] * len(leaves) for _ in range(count)]
-    for place, (leaf, number) in enumerate(zip(leaves, numbers, strict=True)):
-        parts[number][place] = leaf
-    return tuple(treedef.unflatten(part) for part in parts)
+    rest, treedef, flags = _flags_of(tree, selectors, context, missing_ok)
+    parts: list[TreeT] = []
+    for picked in flags:
+        pairs = list(zip(rest, picked, strict=True))
+        part = [leaf if is_picked else MISSING for leaf, is_picked in pairs]
+        rest = [MISSING if is_picked else leaf for leaf, is_picked in pairs]
+        parts.append(treedef.unflatten(part))
+    parts.append(treedef.unflatten(rest))
+    return tuple(parts)
 
 
 def tree_combine(
@@ -115,16 +123,22 @@ def tree_combine(
         raise TypeError("tree_combine takes at least one tree")
     context = context_of(is_leaf, namespace=namespace)
     columns, treedef = context.columns(trees[0], trees[1:], strict=True)
-    combined = []
-    for place, row in enumerate(zip(*columns, strict=True)):
-        parts = [number for number, leaf in enumerate(row) if leaf is not MISSING]
-        if len(parts) != 1:
-            said = f"parts {' and '.join(map(str, parts))}" if parts else "no part"
-            path = treedef.paths()[place]
-            raise EditError(f"the leaf at {place_text(path)} is in {said}", path=path)
-        combined.append(row[parts[0]])
+    combined: list[Any] = []
+    for number, row in enumerate(zip(*columns, strict=True)):
+        leaves = [leaf for leaf in row if leaf is not MISSING]
+        if len(leaves) != 1:
+            raise _not_in_one_part(treedef.paths()[number], row)
+        combined += leaves
     whole: TreeT = treedef.unflatten(combined)
     return whole
+
+
+def _not_in_one_part(path: KeyPath, row: Sequence[Any]) -> EditError:
+    numbers = [str(number) for number, leaf in enumerate(row) if leaf is not MISSING]
+    holders = "no part"
+    if numbers:
+        holders = f"parts {' and '.join(numbers)}"
+    return EditError(f"the leaf at {place_text(path)} is in {holders}", path=path)
 
 
 def tree_filter(
@@ -155,12 +169,12 @@ def tree_filter(
         {'w': 1.5, 'n': None}
     """
     context = context_of(is_leaf, namespace=namespace)
-    leaves, treedef, numbers = _numbered(tree, [what], context, missing_ok)
-    pairs = zip(leaves, numbers, strict=True)
-    kept: TreeT = treedef.unflatten(
-        [fill if number else leaf for leaf, number in pairs]
+    leaves, treedef, [picked] = _flags_of(tree, [what], context, missing_ok)
+    pairs = zip(leaves, picked, strict=True)
+    filtered: TreeT = treedef.unflatten(
+        [leaf if is_picked else fill for leaf, is_picked in pairs]
     )
-    return kept
+    return filtered
 
 
 # --------------------------------------------------------------------------- labels
@@ -195,11 +209,13 @@ def tree_labels(
         {'layers': [{'w': 'slow', 'bias': 'no decay'}], 'head': {'w': 'fast'}}
     """
     context = context_of(is_leaf, namespace=namespace)
-    _, treedef, numbers = _numbered(tree, rules, context, True)
-    labels = [[*rules.values(), default][number] for number in numbers]
-    for path, label in zip(treedef.paths(), labels, strict=True):
-        if label is MISSING:
-            raise EditError(
-                f"no rule matches the leaf at {place_text(path)}", path=path
-            )
+    leaves, treedef, flags = _flags_of(tree, rules, context, True)
+    labels = [default] * len(leaves)
+    rows = list(zip(rules.values(), flags, strict=True))
+    for label, picked in reversed(rows):  # so that the first rule counts
+        for number in compress(range(len(leaves)), picked):
+            labels[number] = label
+    if default is MISSING and MISSING in labels:
+        path = treedef.paths()[labels.index(MISSING)]
+        raise EditError(f"no rule matches the leaf at {place_text(path)}", path=path)
     return treedef.unflatten(labels)

@@ -1,374 +1,54 @@
-"""Selectors: all the ways to pick nodes and leaves of a tree, patterns among them.
+"""Selectors: what picks nodes and leaves of a tree.
 
 A selector picks *targets*: nodes or leaves of a tree, in leaf order. Whatever is at or
-below a target is its region; `&` and `~` work on regions.
-
-A pattern is a path in which a step may match several keys:
-
-    optim.lr        a name: an attribute or a string key; digits: an index or a key
-    layers[0]       a position, or an int key; [-1] counts from the end
-    ['a.b']         a key, exactly; any literal that a key path prints
-    @w              an attribute, exactly
-    *  [*]          any key; any position or key, but no attribute
-    w* ?            a name with wildcards
-    {lr,wd} [0,2]   one of several
-    [1:3] [:-1]     a range of positions
-    [name=web]      an item whose `name` is printed as `web`
-    [+]             the end of a list, where an item is inserted
-    **              any number of keys, zero included; at the end: all leaves below
-
-One walk from the root finds the places of a pattern, in leaf order; it goes on only
-where some step matches. Paths are linked lists `(above, key)` on the way, `()` for
-the root. Owns what may be a selector, and the error when one has no match.
+below a target is its region; `&`, `~` and masks work on regions. `find` walks a tree
+for the targets of a pattern; see `patterns` for what a pattern is. What needs no walk,
+since the tree has a structure that was searched before, is in `prefix`.
 """
 
 from __future__ import annotations
 
-import fnmatch
 import functools
 import re
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import compress, repeat
 from operator import index
+from types import FunctionType
 from typing import Any, Final, NamedTuple, TypeAlias
 
-from .._runtime import late_imports
+from .._runtime import is_permanent, late_imports
 from .._text import (
-    FAULTS,
     escape_controls,
     is_similar,
     join_names,
     nearest_names,
     other_type,
-    safe_str,
     short_repr,
 )
-from ..core.builtins import ContainerRule, MappingRule, SequenceRule
-from ..core.context import Context, path_of, plain_context, stopping_context
-from ..core.keypath import KeyPath, keystr, parse_literal
-from ..core.keys import DictKey, FlattenedIndexKey, GetAttrKey, SequenceKey, literal
+from ..core.builtins import ContainerRule
+from ..core.context import Context, plain_context, stopping_context
+from ..core.keypath import ROOT, KeyPath, Link, keystr
+from ..core.keys import DictKey, GetAttrKey, SequenceKey, item_keys
 from ..core.node import Rule
 from ..core.registry import GLOBAL, View, view_of
-from ..core.treedef import PyTreeDef
-from ..core.walk import flatten, locate
+from ..core.treedef import PyTreeDef, code_of, memo_of, varying_of
+from ..core.walk import PathPredicate, flatten, locate
 from ..equality.exact import is_array_like
 from ..errors import EditError, PathError
 from ..ops.inspect import how_to_register
-
-
-_KINDS: Final[dict[Any, str]] = {
-    SequenceKey: "position",
-    DictKey: "key",
-    GetAttrKey: "attribute",
-    FlattenedIndexKey: "position",
-}
-
-
-def key_kind(key: Any) -> str:
-    """Return the kind of a key: `position`, `key`, `attribute` or `other`."""
-    return _KINDS.get(type(key), "other")
-
-
-Raw: TypeAlias = "tuple[str, Any, int, int]"
-"""The kind of a key, its value, its place among its siblings, and their number."""
-Test: TypeAlias = "Callable[[str, Any, int, int], bool]"
-
-
-class Step(NamedTuple):
-    """One step of a pattern: which keys it matches.
-
-    Attributes:
-        text: The step as it was written.
-        test: Takes the parts of a `Raw`; returns whether the step matches that key.
-        key: The only key that it matches, a str if its kind is open, else None.
-        having: The key and the text of a value that the child must have, or None.
-        is_direct: Whether a dict may be asked for its key.
-    """
-
-    text: str
-    test: Test
-    key: Any = None
-    having: tuple[str, str] | None = None
-    is_direct: bool = False
-
-    @property
-    def name(self) -> str | None:
-        """The only name that it matches, else None."""
-        name = getattr(self.key, "name", self.key)
-        return name if type(name) is str else None
-
-    def matches(self, child: Any, raw: Raw) -> bool:
-        """Return whether it matches a child with this key."""
-        if not self.test(*raw):
-            return False
-        if self.having is None:
-            return True
-        key, text = self.having
-        is_mapping = isinstance(child, Mapping)
-        found = child.get(key, ...) if is_mapping else getattr(child, key, ...)
-        if found is None or type(found) is bool:
-            return text == {None: "null", False: "false", True: "true"}[found]
-        return isinstance(found, str | int | float) and str(found) == text
-
-
-def _any(_kind: str, _value: Any, _place: int, _count: int) -> bool:
-    return True
-
-
-def _any_item(kind: str, _value: Any, _place: int, _count: int) -> bool:
-    return kind != "attribute"
-
-
-DEEP: Final = Step("**", _any)
-"""Any number of keys."""
-ANY: Final = Step("*", _any)
-"""Any key."""
-END: Final = SequenceKey(sys.maxsize)
-"""The key of `[+]`, where nothing is."""
-
-
-# ------------------------------------------------------------------------ tests
-
-
-def is_number(name: str) -> bool:
-    """Return whether a name has only digits, as a position has."""
-    return name.isascii() and name.isdigit() and len(name) < 4000
-
-
-def _named(name: str) -> Test:
-    """Return the test of a name, which may have wildcards."""
-    if "*" in name or "?" in name:  # not brackets, which a name cannot have
-        matches = re.compile(fnmatch.translate(name)).match
-
-        def is_like(_kind: str, value: Any, _place: int, _count: int) -> bool:
-            try:
-                return matches(str(value)) is not None
-            except FAULTS:  # a key that has no text matches no name
-                return False
-
-        return is_like
-    number = int(name) if is_number(name) else None
-
-    def test(kind: str, value: Any, _place: int, _count: int) -> bool:
-        if isinstance(value, str):
-            return value == name and (number is not None or kind != "position")
-        return number is not None and type(value) is int and value == number
-
-    return test
-
-
-def _exactly(wanted: Any, kind: str = "key") -> Test:
-    """Return the test of what one key has: its kind, and what is in it.
-
-    An int is a position or a key. NaN equals nothing, so its text counts.
-    """
-    cls = type(wanted)
-    text = literal(wanted) if cls in (float, complex, tuple) else None
-
-    def test(found: str, value: Any, place: int, count: int) -> bool:
-        if cls is int and found == "position":
-            return bool(place == (wanted + count if wanted < 0 else wanted))
-        fits = isinstance(value, cls) and isinstance(value, bool) is (cls is bool)
-        if not fits or found != kind:
-            return False
-        return bool(value == wanted or (text and literal(value) == text))
-
-    return test
-
-
-def _one_of(tests: Iterable[Test]) -> Test:
-    known = [*tests]
-    return lambda *key: any(test(*key) for test in known)
-
-
-def step_of(key: Any, text: str | None = None) -> Step:
-    """Return the step that matches only this key, as it was written or is printed."""
-    kind = key_kind(key)
-    test = _exactly(getattr(key, "entry", key), "key" if kind == "position" else kind)
-    return Step(str(key) if text is None else text, test, key)
-
-
-# ---------------------------------------------------------------------- parsing
-
-QUOTED: Final = r"(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
-"""A string in quotes, as a regular expression."""
-_STRING: Final = re.compile(QUOTED, re.DOTALL)
-_BRACES: Final = re.compile(r"\{[^\[\].{}@,]+(?:,[^\[\].{}@,]+)*\}")
-_BRACKETS: Final = re.compile(rf"\[((?:[^\[\]'\"]|{QUOTED})*)(\]?)", re.DOTALL)
-_BOUND: Final = r"\s*(-?[0-9]{1,4000})?\s*"
-_RANGE: Final = re.compile(rf"{_BOUND}:{_BOUND}(?::\s*(-?[1-9][0-9]{{,3999}})?\s*)?")
-_FLAT: Final = re.compile(r"<flat index ([0-9]{1,4000})>")
-_HAVING: Final = re.compile(r"\s*([^\W\d][\w-]*)\s*=\s*(.*?)\s*")
-
-
-def parse(text: str, sep: str = ".") -> tuple[Step, ...]:
-    """Read a pattern.
-
-    Args:
-        text: The pattern; the empty text is the root.
-        sep: What stands between names.
-
-    Raises:
-        PathError: The text is not a pattern; the message points to the place.
-
-    Example:
-        >>> from leafwise.selection.select import parse
-        >>> [step.text for step in parse("layers[*].{w,b}")]
-        ['layers', '[*]', '{w,b}']
-        >>> parse("layers[0")
-        Traceback (most recent call last):
-        ...
-        leafwise.errors.PathError: not a pattern: this [ is not closed
-          layers[0
-                ^
-    """
-    steps = []
-    place = 0
-    word = re.compile(rf"(?:(?!{re.escape(sep)})[^\[\]{{}},@])*")
-    while place < len(text):
-        if text[place] == "[":
-            step, place = _in_brackets(text, place)
-        else:
-            is_separated = text.startswith(sep, place)
-            if place and not is_separated:
-                why = f"a step begins with {sep} or [; other keys need quotes: ['a@b']"
-                raise _error(text, place, why)
-            step, place = _name(text, place + is_separated * len(sep), word)
-        steps.append(step)
-    return tuple(steps)
-
-
-def _name(text: str, start: int, word: re.Pattern[str]) -> tuple[Step, int]:
-    """Read the name, or the names in braces, that begin at a place.
-
-    Args:
-        text: The pattern.
-        start: The place.
-        word: Matches up to what is special.
-    """
-    first = text[start : start + 1]
-    start += first == "@"
-    form = {"'": _STRING, '"': _STRING, "{": _BRACES}.get(first, word)
-    found = form.match(text, start)
-    if not found or not found[0]:
-        braces = "braces hold names, separated by commas"
-        whys = {_STRING: "this quote is not closed", _BRACES: braces}
-        raise _error(text, start, whys.get(form, "a name is missing here"))
-    name, end = found[0], found.end()
-    if form is _STRING:
-        return step_of(GetAttrKey(_literal(text, start, end)), name), end
-    if first == "@":
-        return step_of(GetAttrKey(name), f"@{name}"), end
-    if name in ("*", "**"):
-        return (DEEP if name == "**" else ANY), end
-    if "**" in name:
-        place = text.index("**", start)
-        raise _error(text, place, "** must be a step of its own, between dots")
-    if form is _BRACES:
-        names = [one.strip() for one in name[1:-1].split(",")]
-        return Step(name, _one_of(map(_named, names))), end
-    is_like = "*" in name or "?" in name
-    is_direct = not is_like and not is_number(name)
-    return Step(name, _named(name), None if is_like else name, None, is_direct), end
-
-
-def _in_brackets(text: str, start: int) -> tuple[Step, int]:
-    """Read what is in the brackets that begin at a place."""
-    found: Any = _BRACKETS.match(text, start)
-    shown, inside, end = found[0], found[1], found.end()
-    bare = inside.strip()
-    if not found[2]:
-        is_quote = text[end : end + 1] in ("'", '"')
-        what = "quote" if is_quote else "["
-        raise _error(text, end if is_quote else start, f"this {what} is not closed")
-    if bare == "*":
-        return Step(shown, _any_item), end
-    if bare == "+":
-        return step_of(END, shown), end
-    if flat := _FLAT.fullmatch(inside):
-        return step_of(FlattenedIndexKey(int(flat[1])), shown), end
-    if bounds := _RANGE.fullmatch(inside):
-        span = slice(*[int(bound) if bound else None for bound in bounds.groups()])
-        test: Test = lambda kind, _, place, count: (  # noqa: E731
-            kind == "position" and place in range(*span.indices(count))
-        )
-        return Step(shown, test), end
-    if having := _HAVING.fullmatch(inside):
-        key, value = having.groups()
-        if value[:1] in ("'", '"'):
-            value = str(_literal(text, start + 1 + having.start(2), end - 1))
-        return Step(shown, _any_item, having=(key, value)), end
-    wanted = _literal(text, start + 1, end - 1)
-    if type(wanted) is tuple and not bare.startswith("("):
-        return Step(shown, _one_of(map(_exactly, wanted))), end
-    cls: Any = SequenceKey if type(wanted) is int else DictKey
-    return step_of(cls(wanted), shown), end
-
-
-def _literal(text: str, start: int, end: int) -> Any:
-    try:
-        return parse_literal(text[start:end].strip())
-    except PathError:
-        hint = "; a string key needs quotes" if text[start:end].isidentifier() else ""
-        raise _error(text, start, f"this is not a literal{hint}") from None
-
-
-_WINDOW: Final = 60
-
-
-def _error(text: str, place: int, why: str) -> PathError:
-    """Return an error that shows the text with a caret under the place."""
-    begin = max(0, place - _WINDOW)
-    shown = text[begin : place + _WINDOW]
-    if not shown.isprintable():
-        return PathError(
-            f"not a pattern: {why}, at character {place}: {short_repr(text)}"
-        )
-    return PathError(f"not a pattern: {why}\n  {shown}\n  {' ' * (place - begin)}^")
-
-
-# ------------------------------------------------------------- paths as patterns
-
-
-def name_of(path: Iterable[Any], sep: str = ".") -> str:
-    """Return the name that flat tables have for a path: a pattern that leads there."""
-    texts = []
-    for key in path:
-        name = key.entry if type(key) in (DictKey, GetAttrKey) else None
-        if type(name) is not str:
-            texts.append(safe_str(key))
-        elif _is_plain(name, sep):
-            texts.append(sep + name)
-        else:
-            texts.append(f"[{name!r}]" if type(key) is DictKey else f"{sep}{name!r}")
-    return "".join(texts).removeprefix(sep)
-
-
-@functools.lru_cache(maxsize=4096)
-def _is_plain(name: str, sep: str) -> bool:
-    """Return whether a pattern, and an override, read a name without quotes."""
-    try:
-        keys = [step.key for step in parse(name, sep)]
-    except PathError:
-        return False
-    is_open = keys == [name] and (name + sep).find(sep) == len(name)
-    is_path = name.isprintable() and name == name.strip() and "=" not in name
-    return is_open and is_path and name[0] not in "+~"
-
-
-def place_text(path: KeyPath) -> str:
-    """Return a path for a message, as one writes it in a selector.
-
-    The empty path is "the root". Control characters are escaped.
-
-    Example:
-        >>> import leafwise as lw
-        >>> from leafwise.selection.select import place_text
-        >>> path = lw.KeyPath.parse("['services'][0].image['a.b']")
-        >>> place_text(path), place_text(lw.KeyPath())
-        ("services[0].image['a.b']", 'the root')
-    """
-    return escape_controls(name_of(path)) or "the root"
+from .patterns import (
+    DEEP,
+    Automaton,
+    Row,
+    State,
+    Step,
+    name_of,
+    parse,
+    place_text,
+    step_of,
+)
+from .region import Region
 
 
 # ---------------------------------------------------------------- places in a tree
@@ -378,43 +58,54 @@ class Place:
     """A place in a tree: a path, and the node or leaf there.
 
     Attributes:
+        where: Its link, or its path once somebody has asked for it.
         value: The node or leaf there.
-        path: The path from the root.
     """
 
-    __slots__ = ("_link", "value")
+    __slots__ = ("value", "where")
 
-    def __init__(self, link: Any, value: Any) -> None:
-        """Take a path, or a linked list of keys."""
-        self._link = link
+    def __init__(
+        self,
+        where: Link | KeyPath,
+        value: Any,
+    ) -> None:
+        """Take the link or the path of the place."""
+        self.where: Link | KeyPath = where
         self.value: Any = value
 
     @property
-    def link(self) -> Any:
-        """The path from the root, as a linked list of keys."""
-        if type(self._link) is not KeyPath:
-            return self._link
-        link: Any = ()
-        for key in self._link:
-            link = (link, key)
+    def link(self) -> Link:
+        """The path from the root, as a link."""
+        if isinstance(self.where, Link):
+            return self.where
+        link = Link()
+        for key in self.path:
+            link = Link(link, key)
         return link
 
     @property
     def path(self) -> KeyPath:
         """The path from the root, made on demand."""
-        link = self._link
-        if type(link) is not KeyPath:
-            link = self._link = path_of(link)
-        return link
+        path = self.where
+        if not isinstance(path, KeyPath):
+            path = path.path()
+            self.where = path
+        return path
 
 
-def leaves_of(tree: Any, context: Context) -> Iterable[tuple[KeyPath, Any]]:
-    """Return the leaves of a tree with their paths."""
-    leaves, treedef = context.flatten(tree)
-    return zip(treedef.paths(), leaves, strict=True)
+def unique(places: Sequence[Place]) -> list[Place]:
+    """Return places without duplicates, in their order."""
+    by_path: dict[KeyPath, Place] = {}
+    for place in places:
+        by_path.setdefault(place.path, place)
+    return list(by_path.values())
 
 
-def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
+def call_at(
+    f: Callable[..., Any],
+    values: Iterable[Any],
+    place: Any,
+) -> Any:
     """Call a function for a place; its exceptions get a note of the path.
 
     Args:
@@ -426,7 +117,7 @@ def call_at(f: Callable[..., Any], values: Iterable[Any], place: Any) -> Any:
         return f(*values)
     except EditError:  # which names its path
         raise
-    except Exception as error:  # of the user's function, which is told where
+    except Exception as error:
         locate(error, place.path)
         raise
 
@@ -458,12 +149,18 @@ def keys_of(node: Any, rule: Rule) -> Sequence[Any]:
     return rule.keys(aux, len(children))
 
 
+def own_children(node: Any, rule: Rule) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Return the keys and the children of a node, those of a mapping in its order."""
+    if rule.is_mapping:
+        items = rule.items(node)
+        return item_keys(tuple(items)), list(items.values())
+    children, aux = rule.flatten(node)
+    return rule.keys(aux, len(children)), children
+
+
 def children_of(node: Any, rule: Rule) -> dict[Any, Any]:
     """Return a node's children by key, those of a mapping in its own order."""
-    if rule.is_mapping:
-        return {DictKey(key): child for key, child in rule.items(node).items()}
-    children, aux = rule.flatten(node)
-    return dict(zip(rule.keys(aux, len(children)), children, strict=True))
+    return dict(zip(*own_children(node, rule), strict=True))
 
 
 def fields_of(node: Any, rule: Rule) -> dict[GetAttrKey, Any]:
@@ -484,40 +181,177 @@ def has_kinds(node: Any) -> bool:
     return hasattr(node, "_leafwise_fields")
 
 
-def _linked(node: Any, rule: Rule) -> Iterable[tuple[Any, Any]]:
-    """Return the children of a node, each after its key in a linked list."""
-    children, aux = rule.flatten(node)
-    keys: Iterable[Any]
-    if isinstance(rule, MappingRule):
-        ordered = rule.keys_in(aux).ordered
-        keys = [key if type(key) is str else DictKey(key) for key in ordered]
-    elif isinstance(rule, SequenceRule):
-        keys = range(len(children))
-    else:
-        keys = rule.keys(aux, len(children))
-    return zip(keys, children, strict=True)
-
-
-def _children(node: Any, pairs: Iterable[Any]) -> Iterator[tuple[Any, Any, Raw]]:
-    """Yield each child after its key in a linked list, and with what tests take."""
-    listed = [*pairs]
-    has_statics = has_kinds(node) and isinstance(node, Sequence)
-    count = len(node) if has_statics else len(listed)
-    for place, (key, child) in enumerate(listed):
-        kind, value, at = "key", key, place
-        if type(key) is int:
-            kind = "position"
-        elif type(key) is not str:
-            kind = key_kind(key)
-            value = key if kind == "other" else key.entry
-            at = key.idx if type(key) is SequenceKey else place
-        yield key, child, (kind, value, at, count)
+def _statics_of(node: Any, rule: Rule) -> Iterator[tuple[Any, Any]]:
+    """Yield what a node has beside its children, each value after its key."""
+    for name in rule.attributes.static_names(node):
+        yield GetAttrKey(name), getattr(node, name)
+    if has_kinds(node) and isinstance(node, Mapping):
+        for key, item in node.items():
+            yield DictKey(key), item
+    elif has_kinds(node) and isinstance(node, Sequence):
+        for position, item in enumerate(node):
+            yield SequenceKey(position), item
 
 
 # ------------------------------------------------------------------------- the walk
 
 
-def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
+class _Rows(NamedTuple):
+    """Where a pattern goes on below nodes with the same keys.
+
+    Attributes:
+        keys: The keys.
+        rows: The children where it goes on.
+        matches: Those of them that it matches.
+    """
+
+    keys: Sequence[Any]
+    rows: list[Row]
+    matches: list[Row]
+
+
+class _Search:
+    """A search for the places that a pattern matches in one tree."""
+
+    def __init__(
+        self,
+        automaton: Automaton,
+        context: Context,
+    ) -> None:
+        self.automaton = automaton
+        self.context = context
+        self._rows: dict[tuple[State, int, int], _Rows] = {}
+
+    def places(self, tree: Any) -> list[Place]:
+        """Return the places in leaf order, a node before those below it."""
+        context = self.context
+        is_deep = self.automaton.is_deep
+        picks_leaves = self.automaton.picks_leaves
+        leaf_types: Any = frozenset()
+        if context.stop is None:
+            leaf_types = context.view.leaf_types
+        places: list[Place] = []
+        unchecked = [tree]
+        stack: list[tuple[Link, Any, State, int]] = []
+        stack.append((Link(), tree, self.automaton.start, 0))
+        while stack:
+            link, node, state, depth = stack.pop()
+            rule = None if type(node) in leaf_types else context.rule_of(node)
+            if state.is_match and (rule is None or not picks_leaves):
+                places.append(Place(link, node))
+            if rule is None or state.is_last:
+                continue
+            if depth == DEPTH_IN_DOUBT and is_deep:
+                check_cycles(unchecked, context)
+            way, children = self._way_on(node, rule, state)
+            if leaf_types and leaf_types.issuperset(map(type, children)):
+                places += [
+                    Place(Link(link, key), children[position])
+                    for position, key, _ in way.matches
+                ]
+                continue
+            for position, key, after in reversed(way.rows):
+                child = children[position]
+                if after.is_match or type(child) not in leaf_types:
+                    stack.append((Link(link, key), child, after, depth + 1))
+        return places
+
+    def _way_on(
+        self,
+        node: Any,
+        rule: Rule,
+        state: State,
+    ) -> tuple[_Rows, Sequence[Any]]:
+        """Return where the pattern goes on below a node, and the node's children."""
+        step = state.only_step
+        if step is not None:
+            child = _child_at(node, rule, step)
+            if child is not None:
+                after = self.automaton.after(state)
+                rows = [(0, child[0], after)] if child else []
+                matches = rows if after.is_match else []
+                return _Rows((), rows, matches), child[1:]
+        children, aux = rule.flatten(node)
+        keys = rule.keys(aux, len(children))
+        count = len(children)
+        if has_kinds(node) and isinstance(node, Sequence):
+            count = len(node)  # with items that are no children
+        way = self._rows_of(state, keys, count, children)
+        if way.rows or step is None or step.key is None:
+            return way, children
+        pairs = list(_statics_of(node, rule))
+        keys = [key for key, _ in pairs]
+        values = [value for _, value in pairs]
+        return self._make_rows(state, keys, count, values), values
+
+    def _rows_of(
+        self,
+        state: State,
+        keys: Sequence[Any],
+        count: int,
+        children: Sequence[Any],
+    ) -> _Rows:
+        """Return where the pattern goes on below nodes with some keys.
+
+        Nodes of one kind share the tuple of their keys.
+        """
+        if state.reads_children:
+            return self._make_rows(state, keys, count, children)
+        cache_key = (state, id(keys), count)
+        rows = self._rows.get(cache_key)
+        if rows is None:
+            if len(self._rows) >= _MOST_ROWS:
+                self._rows.clear()
+            # they hold the keys, so that no others get their id
+            rows = self._make_rows(state, keys, count, children)
+            self._rows[cache_key] = rows
+        return rows
+
+    def _make_rows(
+        self,
+        state: State,
+        keys: Sequence[Any],
+        count: int,
+        children: Sequence[Any],
+    ) -> _Rows:
+        rows = self.automaton.rows(state, keys, count, children)
+        return _Rows(keys, rows, [row for row in rows if row[2].is_match])
+
+
+_MOST_ROWS: Final = 1024
+
+
+def _child_at(
+    node: Any,
+    rule: Rule,
+    step: Step,
+) -> tuple[Any, ...] | None:
+    """Return the child of a dict or sequence at a single key, without the others.
+
+    Returns:
+        The key and the child; nothing if there is none; None if it takes more to tell.
+    """
+    key = step.key
+    has_items = isinstance(rule, ContainerRule) or has_kinds(node)
+    if not has_items:
+        return None
+    if step.item is not None and isinstance(node, Mapping):
+        name = step.item.key
+        return (step.item, node[name]) if name in node else ()
+    if type(key) is not SequenceKey or not isinstance(node, Sequence | deque):
+        return None
+    position = key.idx
+    if position < 0:
+        position += len(node)
+        key = SequenceKey(position)
+    return (key, node[position]) if 0 <= position < len(node) else ()
+
+
+def find(
+    tree: Any,
+    steps: Sequence[Step],
+    context: Context,
+) -> list[Place]:
     """Return the places that a pattern matches, in leaf order.
 
     Args:
@@ -528,112 +362,38 @@ def find(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
     Raises:
         CycleError: The tree contains itself, below `**`.
     """
-    if DEEP in steps:
-        return _find_deep(tree, steps, context)
-    places: list[tuple[Any, Any]] = [((), tree)]
-    rules = context.view.rules
-    for step in steps:
-        below: list[tuple[Any, Any]] = []
-        name = step.key if step.is_direct and context.stop is None else None
-        for link, node in places:
-            rule = rules.get(type(node)) if name is not None else None
-            if not isinstance(rule, MappingRule):
-                below += [((link, key), x) for key, x in _one_step(node, step, context)]
-            elif name in node:
-                below.append(((link, name), node[name]))
-        places = below
-    return [Place(link, value) for link, value in places]
-
-
-def _one_step(node: Any, step: Step, context: Context) -> list[tuple[Any, Any]]:
-    """Return the children of a node that a step matches, as `_linked` does."""
-    rule = context.rule_of(node)
-    if rule is None:
-        return []
-    is_any_item = step.test is _any_item and step.having is None
-    if step.test is _any or (is_any_item and isinstance(rule, ContainerRule)):
-        return [*_linked(node, rule)]
-    rows = _children(node, _linked(node, rule))
-    found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
-    if len(found) > 1 and step.name is not None and rule.is_mapping:
-        wanted = step.name, DictKey(step.name)  # not the number with these digits
-        found = [pair for pair in found if pair[0] in wanted]
-    if not found and step.key is not None:
-        static_names = rule.attributes.static_names(node)
-        names = [name for name in static_names if name == step.name]
-        statics: list[Any] = [(GetAttrKey(name), getattr(node, name)) for name in names]
-        if has_kinds(node) and isinstance(node, Mapping):
-            statics += [(DictKey(key), value) for key, value in node.items()]
-        elif has_kinds(node) and isinstance(node, Sequence):
-            statics += enumerate(node)
-        rows = _children(node, statics)
-        found = [(key, child) for key, child, raw in rows if step.matches(child, raw)]
-    return found
-
-
-def _find_deep(tree: Any, steps: Sequence[Step], context: Context) -> list[Place]:
-    """Return the places that a pattern with `**` matches, a node before those below.
-
-    The walk is that of an automaton. Its states are the numbers of the steps that may
-    come next: `**` stays in a state, and the step after it may come as well.
-    """
-    end, leaves_only = len(steps), steps[-1] is DEEP
-    leaf_types: Any = context.view.leaf_types if context.stop is None else frozenset()
-
-    @functools.cache
-    def opened(states: tuple[int, ...]) -> tuple[int, ...]:
-        """Return the states with those after a `**` included."""
-        found = {*states}
-        for state, step in enumerate(steps):
-            if state in found and step is DEEP:
-                found.add(state + 1)
-        return tuple(found)
-
-    @functools.cache
-    def table(states: tuple[int, ...]) -> Any:
-        """Return where the automaton goes from some states.
-
-        Returns:
-            The states that stay, the other steps, each before the state after it, and
-            the only name that leaves can have which are found; None if they have more.
-        """
-        stay = opened(tuple([s for s in states if s < end and steps[s] is DEEP]))
-        moves = [(steps[s], s + 1) for s in states if s < end and steps[s] is not DEEP]
-        is_name = len(moves) == 1 and moves[0][0].is_direct and end not in stay
-        return stay, moves, moves[0][0].key if is_name else None
-
-    found, unchecked = [], [tree]
-    stack: list[tuple[Any, Any, tuple[int, ...], int]] = [((), tree, opened((0,)), 0)]
-    while stack:
-        link, node, states, depth = stack.pop()
-        rule = None if type(node) in leaf_types else context.rule_of(node)
-        if end in states and (rule is None or not leaves_only):
-            found.append(Place(link, node))
-        if rule is None or states == (end,):
-            continue
-        if depth == DEPTH_IN_DOUBT:
-            check_cycles(unchecked, context)
-        stay, moves, name = table(states)
-        by_name = name is not None and isinstance(rule, MappingRule)
-        if by_name and leaf_types.issuperset(map(type, node.values())):
-            after = opened((*stay, moves[0][1]))
-            if name in node and end in after:
-                found.append(Place((link, name), node[name]))
-            continue
-        below = []
-        for key, child, raw in _children(node, _linked(node, rule)):
-            moved = [after for step, after in moves if step.matches(child, raw)]
-            after = opened((*stay, *moved)) if moved else stay
-            if after and (type(child) not in leaf_types or end in after):
-                below.append(((link, key), child, after, depth + 1))
-        stack += reversed(below)
-    return found
+    return _Search(Automaton(steps), context).places(tree)
 
 
 # ------------------------------------------------------------------- selectors
 
 
+class LeafPicks(NamedTuple):
+    """What a selector that looks at values picks.
+
+    Attributes:
+        leaves: The leaves of the tree, with the nodes that it stops at among them.
+        treedef: The structure with these leaves.
+        flags: For each of them, whether it is a target.
+    """
+
+    leaves: list[Any]
+    treedef: PyTreeDef
+    flags: tuple[bool, ...]
+
+    def places(self) -> list[Place]:
+        """Return the targets."""
+        if not any(self.flags):
+            return []
+        rows = zip(self.treedef.paths(), self.leaves, strict=True)
+        return [Place(path, leaf) for path, leaf in compress(rows, self.flags)]
+
+
+Flat: TypeAlias = "tuple[list[Any], PyTreeDef]"
+"""The leaves and the structure of a tree, as `Context.flatten` returns them."""
 Targets: TypeAlias = "Callable[[Any, Context], list[Place]]"
+Picker: TypeAlias = "Callable[[Any, Context, Flat | None], LeafPicks]"
+"""Takes a tree, what is a leaf, and the flat tree if the caller has it."""
 
 
 class Selector:
@@ -647,6 +407,9 @@ class Selector:
         text: The selector as it was written, or a description.
         targets: Returns the targets in a tree; takes the tree and the context.
         steps: The steps of a pattern or path; None for any other selector.
+        key: Equal for selectors that pick the same in all trees of one structure; None
+            if what this one picks depends on more than the structure.
+        pick: For a selector that looks at values, returns which leaves it picks.
         is_single: Whether its form allows at most one match.
         may_be_empty: Whether it may have no match.
 
@@ -659,94 +422,252 @@ class Selector:
         [3]
     """
 
-    may_be_empty = False
+    may_be_empty: bool = False
 
-    def __init__(self, text: str, targets: Targets, steps: Any = None) -> None:
-        self.text = text
-        self.targets = targets
+    def __init__(
+        self,
+        text: str,
+        targets: Targets,
+        steps: Sequence[Step] | None = None,
+        key: Hashable = None,
+        pick: Picker | None = None,
+    ) -> None:
+        self.text: str = text
+        self.targets: Targets = targets
         self.steps: Sequence[Step] | None = steps
+        self.key: Hashable = key
+        self.pick: Picker | None = pick
         self.is_single: bool = steps is not None and all(
             step.key is not None for step in steps
         )
 
     def __and__(self, other: Any) -> Selector:
-        parts = self, selector(other)
+        parts = (self, selector(other))
 
-        def found(tree: Any, context: Context) -> list[Place]:
+        def targets(tree: Any, context: Context) -> list[Place]:
             first, second = (part.targets(tree, context) for part in parts)
-            in_first, in_second = Region(first), Region(second)
-            found = [place for place in first if place.path in in_second]
-            found += [place for place in second if place.path in in_first]
-            return unique(found)
+            first_region = Region([place.where for place in first])
+            second_region = Region([place.where for place in second])
+            places = [place for place in first if place.path in second_region]
+            places += [place for place in second if place.path in first_region]
+            return unique(places)
 
-        return Selector(" & ".join(f"({part.text})" for part in parts), found)
+        text = " & ".join(f"({part.text})" for part in parts)
+        return Selector(text, targets, key=_joined_key("&", parts))
 
     __rand__ = __and__
 
     def __or__(self, other: Any) -> Selector:
-        return _either((self, selector(other)))
+        return _union((self, selector(other)))
 
     def __ror__(self, other: Any) -> Selector:
-        return _either((selector(other), self))
+        return _union((selector(other), self))
 
     def __invert__(self) -> Selector:
 
-        def found(tree: Any, context: Context) -> list[Place]:
-            region = Region(self.targets(tree, context))
-            pairs = leaves_of(tree, context)
-            return [Place(path, leaf) for path, leaf in pairs if path not in region]
+        def targets(tree: Any, context: Context) -> list[Place]:
+            region = Region([place.where for place in self.targets(tree, context)])
+            leaves, treedef = context.flatten(tree)
+            rows = zip(treedef.paths(), leaves, strict=True)
+            return [Place(path, leaf) for path, leaf in rows if path not in region]
 
-        return Selector(f"~({self.text})", found)
+        return Selector(f"~({self.text})", targets, key=_joined_key("~", (self,)))
 
     def __repr__(self) -> str:
         return f"<selector {self.text}>"
 
 
+def _joined_key(sign: str, parts: Sequence[Selector]) -> Hashable:
+    """Return the key of a selector that is made of others."""
+    keys = [part.key for part in parts]
+    if None in keys:
+        return None
+    return (sign, *keys)
+
+
 # ----------------------------------------------------------------- kinds of selectors
 
 
-def along(text: str, steps: Sequence[Step]) -> Selector:
-    """Return the selector of the places whose paths match a pattern."""
-    return Selector(text, lambda tree, context: find(tree, steps, context), steps)
+def along(
+    text: str,
+    steps: Sequence[Step],
+    key: Hashable = None,
+) -> Selector:
+    """Return the selector of the places whose paths match a pattern.
+
+    Args:
+        text: The pattern.
+        steps: Its steps.
+        key: See `Selector`.
+    """
+    automaton = Automaton(steps)
+
+    def targets(tree: Any, context: Context) -> list[Place]:
+        return _Search(automaton, context).places(tree)
+
+    return Selector(text, targets, steps, key)
 
 
-def _leaves(text: str, test: Callable[[KeyPath, Any], object]) -> Selector:
-    """Return the selector of leaves that pass a test, of path and value."""
+def _leaf_selector(
+    text: str,
+    pick: Picker,
+    key: Hashable = None,
+) -> Selector:
+    """Return a selector that looks at values."""
 
-    def found(tree: Any, context: Context) -> list[Place]:
-        pairs, root = leaves_of(tree, context), context.root
-        return [
-            Place(path, x)
-            for path, x in pairs
-            if test(root + path if root else path, x)
-        ]
+    def targets(tree: Any, context: Context) -> list[Place]:
+        return pick(tree, context, None).places()
 
-    return Selector(text, found)
+    return Selector(text, targets, key=key, pick=pick)
 
 
-def _of_types(types: tuple[type, ...]) -> Selector:
+def _type_selector(types: tuple[type, ...]) -> Selector:
     """Return the selector of the outermost nodes or leaves that are of some types."""
     names = " or ".join(cls.__name__ for cls in types)
 
-    def found(tree: Any, context: Context) -> list[Place]:
-        if context.stop is None:
-            context = stopping_context(context.view, types)
-        else:
-            context = context.also_stopping(lambda node: isinstance(node, types))
-        pairs = leaves_of(tree, context)
-        return [Place(path, x) for path, x in pairs if isinstance(x, types)]
+    def pick(
+        tree: Any,
+        context: Context,
+        flat: Flat | None,
+    ) -> LeafPicks:
+        if flat is None or _has_nodes_of(flat[1], types):
+            flat = _stopping_at(types, context).flatten(tree)
+        leaves, treedef = flat
+        flags = tuple(map(isinstance, leaves, repeat(types)))
+        return LeafPicks(leaves, treedef, flags)
 
-    return Selector(f"of type {names}", found)
+    return _leaf_selector(f"of type {names}", pick)
 
 
-def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
+def _stopping_at(types: tuple[type, ...], context: Context) -> Context:
+    """Return the context in which values of some types are leaves as well."""
+    if context.stop is None:
+        return stopping_context(context.view, types)
+    return context.also_stopping(lambda node: isinstance(node, types))
+
+
+def _has_nodes_of(treedef: PyTreeDef, types: tuple[type, ...]) -> bool:
+    """Return whether a node of a structure may be of some types."""
+    memo = memo_of(treedef)
+    if memo is None or not all(map(is_permanent, types)):  # else it may be collected
+        return True
+    key = ("has nodes of", types)
+    if key not in memo:
+        classes = set()
+        for _, rule, _, aux in code_of(treedef):
+            classes.add(rule.class_of(aux))
+        memo[key] = any(issubclass(cls, types) for cls in classes)
+    return memo[key]  # type: ignore[no-any-return]  # set just above
+
+
+def _path_selector(pattern: re.Pattern[str]) -> Selector:
+    """Return the selector of the leaves whose path has a match of an expression."""
+
+    def pick(
+        tree: Any,
+        context: Context,
+        flat: Flat | None,
+    ) -> LeafPicks:
+        leaves, treedef = flat or context.flatten(tree)
+        paths = _full_paths(treedef, context)
+        flags = tuple(pattern.search(str(path)) is not None for path in paths)
+        return LeafPicks(leaves, treedef, flags)
+
+    return _leaf_selector(repr(pattern.pattern), pick, key=pattern)
+
+
+def _full_paths(treedef: PyTreeDef, context: Context) -> list[KeyPath]:
+    """Return the paths of the leaves from the root of the whole tree."""
+    paths = treedef.paths()
+    if context.root:
+        paths = [context.root + path for path in paths]
+    return paths
+
+
+def _predicate_selector(predicate: Callable[..., object]) -> Selector:
+    """Return the selector of the leaves for which a predicate is true.
+
+    If it is true for no leaf, it picks the outermost nodes for which it is.
+    """
+    name = getattr(predicate, "__name__", type(predicate).__name__)
+    with_path = takes_path(predicate)
+
+    def pick(
+        tree: Any,
+        context: Context,
+        flat: Flat | None,
+    ) -> LeafPicks:
+        leaves, treedef = flat or context.flatten(tree)
+        arguments: list[Any] = [leaves]
+        if with_path:
+            arguments = [_full_paths(treedef, context), leaves]
+        flags = tuple(map(bool, map(predicate, *arguments)))
+        if not any(flags):
+            nodes = _outermost_nodes(tree, context, predicate, with_path=with_path)
+            if nodes is not None:
+                return nodes
+        return LeafPicks(leaves, treedef, flags)
+
+    return _leaf_selector(f"where {name}", pick)
+
+
+def _outermost_nodes(
+    tree: Any,
+    context: Context,
+    predicate: Callable[..., object],
+    *,
+    with_path: bool,
+) -> LeafPicks | None:
+    """Return the outermost nodes for which a predicate is true.
+
+    Returns:
+        None if there are none, or if the predicate is one of leaves.
+    """
+
+    def stops_at_path(path: KeyPath, node: Any) -> bool:
+        if context.rule_of(node) is None:  # a leaf, which was asked already
+            return True
+        return bool(predicate(context.root + path, node))
+
+    def stops(node: Any) -> bool:
+        return context.rule_of(node) is None or bool(predicate(node))
+
+    test: Any = PathPredicate(stops_at_path) if with_path else stops
+    try:
+        leaves, treedef = Context(context.view, test).flatten(tree)
+    except Exception:  # a predicate that nodes are not made for
+        return None
+    flags = tuple(context.rule_of(leaf) is not None for leaf in leaves)
+    if not any(flags) or _is_true_of_anything(predicate, with_path=with_path):
+        return None
+    return LeafPicks(leaves, treedef, flags)
+
+
+def _is_true_of_anything(
+    predicate: Callable[..., object],
+    *,
+    with_path: bool,
+) -> bool:
+    """Return whether a predicate is true of an object that is no node and no leaf.
+
+    One that excludes some leaves, such as `not is_array(x)`, would pick the root of a
+    tree that has only those.
+    """
+    arguments = (KeyPath(), object()) if with_path else (object(),)
+    try:
+        return bool(predicate(*arguments))
+    except Exception:
+        return False
+
+
+def _mask_selector(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
     """Return the selector of a tree of bools and selectors, a prefix of the tree.
 
     It picks all of a subtree for True, nothing for False, and what a selector picks in
     the subtree.
     """
 
-    def found(tree: Any, context: Context) -> list[Place]:
+    def targets(tree: Any, context: Context) -> list[Place]:
         values = treedef.flatten_up_to(tree)
         places: list[Place] = []
         for path, part, value in zip(treedef.paths(), parts, values, strict=True):
@@ -756,63 +677,49 @@ def _mask(treedef: PyTreeDef, parts: Sequence[bool | Selector]) -> Selector:
                 places.append(Place(path, value))
         return places
 
-    return Selector("a tree of bools", found)
+    key: Hashable = None
+    is_compiled = memo_of(treedef) is not None and not varying_of(treedef)
+    if is_compiled and all(type(part) is bool for part in parts):
+        key = ("mask", treedef, tuple(parts))
+    return Selector("a tree of bools", targets, key=key)
 
 
-def _either(parts: Sequence[Selector]) -> Selector:
+def _union(parts: Sequence[Selector]) -> Selector:
     """Return the selector of the targets of several selectors, each once."""
 
-    def found(tree: Any, context: Context) -> list[Place]:
-        return unique([x for part in parts for x in part.targets(tree, context)])
+    def targets(tree: Any, context: Context) -> list[Place]:
+        places: list[Place] = []
+        for part in parts:
+            places += part.targets(tree, context)
+        return unique(places)
 
-    made = Selector(" | ".join(part.text for part in parts), found)
-    made.may_be_empty = not parts
-    return made
-
-
-# ------------------------------------------------------------------------- regions
-
-
-class Region:
-    """Whatever is at some places, or below them; paths are `in` it or not."""
-
-    __slots__ = ("_paths", "_sizes")
-
-    def __init__(self, places: Iterable[Place]) -> None:
-        self._paths = {place.path for place in places}
-        self._sizes = {len(path) for path in self._paths}
-
-    def __contains__(self, path: KeyPath) -> bool:
-        paths = self._paths
-        if path in paths:
-            return True
-        return any(path[:size] in paths for size in self._sizes if size < len(path))
-
-
-def unique(places: Sequence[Place]) -> list[Place]:
-    """Return places without duplicates, in their order."""
-    known: dict[KeyPath, Place] = {}
-    for place in places:
-        known.setdefault(place.path, place)
-    return [*known.values()]
+    text = " | ".join(part.text for part in parts)
+    union = Selector(text, targets, key=_joined_key("|", parts))
+    union.may_be_empty = not parts
+    return union
 
 
 # ------------------------------------------------------------------- what may be one
 
 
-def selector(what: Any, *, namespace: str = GLOBAL) -> Selector:
+def selector(
+    what: Any,
+    *,
+    namespace: str = GLOBAL,
+) -> Selector:
     """Convert a value to a selector.
 
     Args:
         what: A pattern, see :doc:`selectors </guide/selecting>`; a `KeyPath`; a
             position or a slice; a compiled regular expression, which is searched in the
             text of the path of each leaf; a type or a tuple of types, for the outermost
-            values of these types; a predicate on the leaf, or on path and leaf if it
-            takes two arguments; a tuple or list of patterns, positions and slices, for
-            the targets of all of them, none if it is empty; a selector; or a tree of
-            bools, which may be a prefix of the tree. That tree may also have
-            predicates, types or selectors instead of bools, for what they pick below. A
-            node is read as such a tree, even if it is callable.
+            values of these types; a predicate on the value, or on path and value if it
+            takes two arguments: it picks leaves, and if it is true for none, the
+            outermost nodes; a tuple or list of patterns, positions and slices, for the
+            targets of all of them, none if it is empty; a selector; or a tree of bools,
+            which may be a prefix of the tree. That tree may also have predicates, types
+            or selectors instead of bools, for what they pick below. A node is read as
+            such a tree, even if it is callable.
         namespace: Where to look up whether a value is a node.
 
     Raises:
@@ -840,48 +747,58 @@ def read_selector(what: Any, view: View) -> Selector:
         TypeError: The value cannot be a selector.
     """
     if isinstance(what, str):
-        return _of_text(str.__str__(what))
+        return _pattern_selector(str.__str__(what))
     if isinstance(what, Selector):
         return what
     if type(what) is tuple or type(what) is list:
         if what and all(isinstance(item, type) for item in what):
-            return _of_types(tuple(what))
-        if all(isinstance(x, _IN_TUPLES) and type(x) is not bool for x in what):
-            return _either([read_selector(item, view) for item in what])
-    if view.resolve(type(what)) is not None:
-        leaves, treedef = plain_context(view).flatten(what)
-        parts: list[bool | Selector] = []
-        for leaf in leaves:
-            if callable(leaf) or isinstance(leaf, Selector | re.Pattern):
-                parts.append(read_selector(leaf, view))
-            elif leaf is None or _is_flag(leaf):  # None where it is a leaf of the tree
-                parts.append(bool(leaf))
-            else:
-                raise _no_selector(what, leaf)
-        return _mask(treedef, parts)
-    if _is_flag(what):
-        return _mask(PyTreeDef.leaf(), [bool(what)])
-    if isinstance(what, int):
-        return _of_text(f"[{int(what)}]")
-    if isinstance(what, slice):
-        bounds = [what.start, what.stop, what.step]
-        texts = ["" if x is None else str(index(x)) for x in bounds]
-        return _of_text(f"[{':'.join(texts)}]")
+            return _type_selector(tuple(what))
+        if all(_may_be_joined(item) for item in what):
+            return _union([read_selector(item, view) for item in what])
     if isinstance(what, KeyPath):
-        return along(place_text(what), [step_of(key) for key in what])
+        steps = [step_of(key) for key in what]
+        return along(place_text(what), steps, _key_of_path(what))
+    if view.resolve(type(what)) is not None:
+        return _read_mask(what, view)
+    if isinstance(what, type):  # before flags: the class of an array has a shape, too
+        return _type_selector((what,))
+    if _is_flag(what):
+        return _mask_selector(PyTreeDef.leaf(), [bool(what)])
+    if isinstance(what, int):
+        return _pattern_selector(f"[{int(what)}]")
+    if isinstance(what, slice):
+        bounds = (what.start, what.stop, what.step)
+        texts = ["" if bound is None else str(index(bound)) for bound in bounds]
+        return _pattern_selector(f"[{':'.join(texts)}]")
     if isinstance(what, re.Pattern):
-        return _leaves(repr(what.pattern), lambda path, _: what.search(str(path)))
-    if isinstance(what, type):
-        return _of_types((what,))
+        return _path_selector(what)
     if callable(what):
-        name = getattr(what, "__name__", type(what).__name__)
-        takes_path = _takes_path(what)
-        test = what if takes_path else lambda _, leaf: what(leaf)
-        return _leaves(f"where {name}", test)
-    raise _no_selector(what, what)
+        return _predicate_selector(what)
+    raise _not_a_selector(what, what)
 
 
-_IN_TUPLES: Final = (str, int, slice, KeyPath, Selector, re.Pattern)
+def _may_be_joined(item: Any) -> bool:
+    """Return whether a tuple of such values is no mask but picks all that they pick."""
+    kinds = (str, int, slice, KeyPath, Selector, re.Pattern)
+    return isinstance(item, kinds) and type(item) is not bool
+
+
+def _read_mask(what: Any, view: View) -> Selector:
+    """Return the selector that a tree of bools and selectors is.
+
+    Raises:
+        TypeError: It has other leaves.
+    """
+    leaves, treedef = plain_context(view).flatten(what)
+    parts: list[bool | Selector] = []
+    for leaf in leaves:
+        if callable(leaf) or isinstance(leaf, Selector | re.Pattern):
+            parts.append(read_selector(leaf, view))
+        elif leaf is None or _is_flag(leaf):  # None where it is a leaf of the tree
+            parts.append(bool(leaf))
+        else:
+            raise _not_a_selector(what, leaf)
+    return _mask_selector(treedef, parts)
 
 
 def is_function(what: Any, view: View) -> bool:
@@ -890,22 +807,42 @@ def is_function(what: Any, view: View) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _of_text(text: str) -> Selector:
+def _pattern_selector(text: str) -> Selector:
     """Return the selector of a pattern, the same one each time."""
-    return along(text, parse(text))
+    steps = parse(text)
+    reads_values = any(step.having is not None for step in steps)
+    return along(text, steps, key=None if reads_values else text)
 
 
-def _takes_path(what: Callable[..., object]) -> bool:
-    """Return whether a predicate needs two arguments, path and leaf."""
+def _key_of_path(path: KeyPath) -> Hashable:
+    """Return the key of the selector of a path, see `Selector`."""
+    entries: list[Any] = []
+    for key in path:
+        entry = getattr(key, "entry", None)
+        if type(entry) not in (str, int):
+            return None
+        entries.append((type(key), type(entry), entry))
+    return tuple(entries)
+
+
+def takes_path(f: Callable[..., object]) -> bool:
+    """Return whether a function needs two arguments, path and value."""
+    if type(f) is FunctionType and not hasattr(f, "__wrapped__"):
+        return f.__code__.co_argcount - len(f.__defaults__ or ()) >= 2
     try:
         with late_imports:
             import inspect  # and with it ast, dis and tokenize
 
-        parameters = inspect.signature(what).parameters.values()
+        parameters = inspect.signature(f).parameters.values()
     except (TypeError, ValueError):
         return False
-    kinds = [p.kind for p in parameters if p.default is p.empty]
-    return sum(kind <= inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds) >= 2
+    required = [
+        parameter
+        for parameter in parameters
+        if parameter.default is parameter.empty
+        and parameter.kind <= parameter.POSITIONAL_OR_KEYWORD
+    ]
+    return len(required) >= 2
 
 
 def _is_flag(value: Any) -> bool:
@@ -917,16 +854,15 @@ def _is_flag(value: Any) -> bool:
     )
 
 
-def _no_selector(what: Any, wrong: Any) -> TypeError:
-    got = (
-        short_repr(what)
-        if wrong is what
-        else f"{type(what).__name__} that has {short_repr(wrong)}"
-    )
-    hint = "; it is a node, so it is read as a tree and not called" * callable(what)
+def _not_a_selector(what: Any, wrong: Any) -> TypeError:
+    text = short_repr(what)
+    if wrong is not what:
+        text = f"{type(what).__name__} that has {short_repr(wrong)}"
+    if callable(what):
+        text += "; it is a node, so it is read as a tree and not called"
     return TypeError(
         "a selector is a pattern, a KeyPath, a regular expression, a type, a "
-        f"predicate, or a tree of bools and predicates; got {got}{hint}"
+        f"predicate, or a tree of bools and predicates; got {text}"
     )
 
 
@@ -934,7 +870,11 @@ def _no_selector(what: Any, wrong: Any) -> TypeError:
 
 
 def require(
-    what: Selector, tree: Any, context: Context, *, missing_ok: bool = False
+    what: Selector,
+    tree: Any,
+    context: Context,
+    *,
+    missing_ok: bool = False,
 ) -> list[Place]:
     """Return the targets of a selector.
 
@@ -942,23 +882,32 @@ def require(
         PathError: There are none, and `missing_ok` is not set; the message names what
             is similar.
     """
-    found = what.targets(tree, context)
-    if not (found or missing_ok or what.may_be_empty):
-        raise no_match(what, Place((), tree), context)
-    return found
+    places = what.targets(tree, context)
+    if not (places or missing_ok or what.may_be_empty):
+        raise no_match(what, Place(ROOT, tree), context)
+    return places
 
 
-def no_match(what: Selector, start: Place, context: Context) -> PathError:
+def no_match(
+    what: Selector,
+    start: Place,
+    context: Context,
+) -> PathError:
     """Return the error for a selector that has no match below a place."""
     context = context.below(start.path)
-    if what.steps is None or DEEP in what.steps:
-        reason = _nearest_leaves(what.steps, start.value, context)
+    steps = what.steps
+    if steps is None or DEEP in steps:
+        reason = _nearest_leaves(steps, start.value, context)
     else:
-        reason = _first_missing(what.steps, start.value, context)
+        reason = _first_missing(steps, start.value, context)
     return PathError(f"no match for {what.text!r}: {reason}")
 
 
-def _nearest_leaves(steps: Sequence[Step] | None, tree: Any, context: Context) -> str:
+def _nearest_leaves(
+    steps: Sequence[Step] | None,
+    tree: Any,
+    context: Context,
+) -> str:
     """Say which leaves there are instead of those of a selector."""
     paths = context.flatten(tree)[1].paths()
     text = f"the tree has {len(paths)} {'leaf' if len(paths) == 1 else 'leaves'}"
@@ -967,15 +916,22 @@ def _nearest_leaves(steps: Sequence[Step] | None, tree: Any, context: Context) -
     if not paths:
         return text
     last = steps[-1].text.strip("[]'\"@*")
-    by_name = {keystr(path[-1:], simple=True): path for path in paths[_SEARCHED::-1]}
+    by_name: dict[str, KeyPath] = {}
+    for path in reversed(paths[: _SEARCHED + 1]):
+        name = keystr(path[-1:], simple=True)
+        by_name[name] = path
     nearest = nearest_names(last, by_name)[:_SHOWN]
     places = [place_text(by_name[name]) for name in nearest]
     return f"{text}; nearest: {join_names(places)}"
 
 
-def _first_missing(steps: Sequence[Step], tree: Any, context: Context) -> str:
+def _first_missing(
+    steps: Sequence[Step],
+    tree: Any,
+    context: Context,
+) -> str:
     """Say which keys there are where the first step of a pattern has no match."""
-    place = Place((), tree)
+    place = Place(ROOT, tree)
     depth = 0
     while places := find(tree, steps[: depth + 1], context):
         place = places[0]
@@ -1045,12 +1001,16 @@ def _is_misspelled(name: str, other: str) -> bool:
     return is_similar(name, other) or sorted(name.lower()) == sorted(other.lower())
 
 
-def follow(start: Place, what: Selector, context: Context) -> list[Place]:
+def follow(
+    start: Place,
+    what: Selector,
+    context: Context,
+) -> list[Place]:
     """Return the targets of a selector below a place, with paths from the root."""
-    if not start._link:  # the root
+    if not start.path:
         return what.targets(start.value, context)
-    found = what.targets(start.value, context.below(start.path))
-    return [Place(start.path + place.path, place.value) for place in found]
+    places = what.targets(start.value, context.below(start.path))
+    return [Place(start.path + place.path, place.value) for place in places]
 
 
 _SHOWN: Final = 5
@@ -1059,10 +1019,13 @@ _SEARCHED: Final = 2000
 
 def few(names: Sequence[str]) -> str:
     """Return the first names in one text, and how many more there are."""
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    return join_names(names[:_SHOWN]) + more
+    text = join_names(names[:_SHOWN])
+    if len(names) > _SHOWN:
+        text += f" and {len(names) - _SHOWN} more"
+    return text
 
 
 def with_article(name: str) -> str:
     """Return the name of a class after "a" or "an"."""
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
+    article = "an" if name[:1].lower() in "aeiou" else "a"
+    return f"{article} {name}"

@@ -14,8 +14,9 @@ from ..core.context import Context, context_of
 from ..core.registry import GLOBAL
 from ..fields import Kind
 from ..selection.diff import Change, TreeDiff, counted, lines_of
-from ..selection.edit import Selection, selection_context
-from ..selection.select import place_text, read_selector
+from ..selection.edit import Selection
+from ..selection.patterns import place_text
+from ..selection.select import read_selector
 from .colors import SIGNS, Paint
 from .doc import WIDTH
 from .fold import count_text, fold, key_text, sign_of, value_text
@@ -324,7 +325,7 @@ def _read(
     if isinstance(tree, Selection):
         selection = tree if select is None else tree[select]
         only = selection.paths()
-        context = selection_context(selection)
+        context = selection.context
         tree = selection.tree
     elif select is not None:
         selectors = (read_selector(select, context.view),)

@@ -17,9 +17,9 @@ from ..equality.arrays import is_array
 from ..errors import PathError
 from ..fields import Kind
 from ..selection.diff import SIGNS as KINDS
-from ..selection.diff import TreeDiff, counted, told
-from ..selection.edit import Selection, selection_context
-from ..selection.select import place_text
+from ..selection.diff import TreeDiff, counted, describe_change
+from ..selection.edit import Selection
+from ..selection.patterns import place_text
 from .colors import SIGNS
 from .fold import fold, is_plain_leaf, key_text, type_text
 from .outline import Item, outline
@@ -108,7 +108,7 @@ def _of_selection(
     if not only:
         return text
     tree = selection.tree
-    context = selection_context(selection)
+    context = selection.context
     root = outline(tree, context, depth=depth, most=most, arrays=arrays, only=only)
     return text + _of_outline(root)
 
@@ -314,7 +314,7 @@ def _of_diff(diff: TreeDiff, most: int) -> str:
         f'<table class="lw-diff"><thead><tr>{columns}</tr></thead>',
     ]
     for change in diff[:most]:
-        text = told(change)
+        text = describe_change(change)
         sign = KINDS[change.kind]
         note = f"to [{change.index}]" if change.kind == "moved" else text.note
         if text.more:

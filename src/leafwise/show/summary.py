@@ -25,7 +25,7 @@ from ..equality.arrays import has_memory, instance_of, shape_of, size_of
 from ..fields import Kind
 from ..selection.diff import form_of
 from ..selection.edit import Selection
-from ..selection.select import name_of, place_text
+from ..selection.patterns import name_of, place_text
 from .outline import fair_share
 from .page import caption, framed
 from .sketch import Contents, contents_of

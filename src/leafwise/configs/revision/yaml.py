@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 from ...core.keypath import KeyPath
 from ...core.keys import DictKey, SequenceKey
-from ...selection.select import place_text
+from ...selection.patterns import place_text
 from ..documents import Document, RevisionError, Tagged
 from ..yaml_reader import MERGE, is_tagged, quoted, yaml_dumper, yaml_loader, yaml_text
 from .changes import GONE, same, steps

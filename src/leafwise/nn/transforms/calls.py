@@ -52,25 +52,30 @@ Roots: TypeAlias = tuple[tuple[Any, ...], dict[str, Any], Any]
 
 ARGS: Final = 0
 KWARGS: Final = 1
-HELD: Final = 2
+BOUND: Final = 2
 RESULT: Final = 3
 """What a path begins with: before a position, a name, and what is in the object that
 the function is bound to, and in the result."""
 
 
-def named(path: Path) -> str:
+def place_name(path: Path) -> str:
     """Return in words where a value stands.
 
     Example:
-        >>> from leafwise.nn.transforms.calls import named
-        >>> named((0, 1, "k"))
+        >>> from leafwise.nn.transforms.calls import place_name
+        >>> place_name((0, 1, "k"))
         "argument 1 at ('k',)"
     """
-    kind, rest = path[0], path[1:]
-    depth = 1 if kind in (ARGS, KWARGS) else 0
-    words = "argument ", "keyword ", "the object that the function is bound to"
-    where = (*words, "the result")[kind] + "".join(map(str, rest[:depth]))
-    return f"{where} at {rest[depth:]}" if rest[depth:] else where
+    root, *parts = path
+    if root == ARGS:
+        name = f"argument {parts.pop(0)}" if parts else "argument "
+    elif root == KWARGS:
+        name = f"keyword {parts.pop(0)}" if parts else "keyword "
+    elif root == BOUND:
+        name = "the object that the function is bound to"
+    else:
+        name = "the result"
+    return f"{name} at {tuple(parts)}" if parts else name
 
 
 # --------------------------------------------------------------- functions and objects
@@ -81,12 +86,31 @@ def has_objects(value: Any) -> bool:
     return bool(flatten_graph([value]).tracked)
 
 
-def dressed(function: Call) -> Callable[[Call], Call]:
+def wraps(function: Call) -> Callable[[Call], Call]:
     """Return a decorator that makes a function look like another one."""
     if not callable(function):
         raise TypeError(f"a transform takes a function, got {typed_repr(function)}")
     updated = ("__dict__",) if isinstance(function, FunctionType) else ()
     return functools.wraps(function, updated=updated)
+
+
+def check_options(name: str, options: Mapping[str, Any], option_types: Any) -> None:
+    """Refuse options that a transform does not have, as Python does.
+
+    Raises:
+        TypeError: There is one.
+    """
+    for option in options:
+        if option not in option_types.__annotations__:
+            raise TypeError(
+                f"{name}() got an unexpected keyword argument {option!r}; its options "
+                f"are {', '.join(option_types.__annotations__)}"
+            )
+
+
+def with_value(leaf: Any, value: Any) -> Any:
+    """Return a gradient or an axis; in a variable if the leaf is one."""
+    return leaf.replace(value) if isinstance(leaf, Variable) else value
 
 
 # ------------------------------------------------------------------ bound functions
@@ -105,8 +129,8 @@ def unbind(function: Call) -> tuple[Call, Any]:
         >>> import leafwise as lw
         >>> from leafwise.nn.transforms.calls import unbind
         >>> items = lw.nn.List([1])
-        >>> function, held = unbind(items.append)
-        >>> held is items, function(held, 2), [*items]
+        >>> function, bound = unbind(items.append)
+        >>> bound is items, function(bound, 2), [*items]
         (True, None, [1, 2])
     """
     if isinstance(function, MethodType) and has_objects(function.__self__):
@@ -114,23 +138,24 @@ def unbind(function: Call) -> tuple[Call, Any]:
     if isinstance(function, functools.partial):
         return _unbind_partial(function)
     if isinstance(function, DataNode):
-        return lambda held, *args, **kwargs: held(*args, **kwargs), function
+        return lambda bound, *args, **kwargs: bound(*args, **kwargs), function
     return lambda _held, *args, **kwargs: function(*args, **kwargs), None
 
 
 def _unbind_partial(function: functools.partial[Any]) -> tuple[Call, Any]:
-    inner, inside = unbind(function.func)
-    pairs: list[Any] = [*enumerate(function.args), *function.keywords.items()]
-    flat = [name for name, value in pairs if has_objects(value)]
-    known: dict[Any, Any] = dict(pairs)
+    inner, inner_bound = unbind(function.func)
+    pairs: list[Any] = list(enumerate(function.args))
+    pairs += function.keywords.items()
+    names = [name for name, value in pairs if has_objects(value)]
+    arguments: dict[Any, Any] = dict(pairs)
     count = len(function.args)
 
-    def call(held: Any, *args: Any, **kwargs: Any) -> Any:
-        now = known | dict(zip(flat, held[1], strict=True))
-        first = [now.pop(place) for place in range(count)]
-        return inner(held[0], *first, *args, **{**now, **kwargs})
+    def call(bound: Any, *args: Any, **kwargs: Any) -> Any:
+        filled = arguments | dict(zip(names, bound[1], strict=True))
+        positional = [filled.pop(index) for index in range(count)]
+        return inner(bound[0], *positional, *args, **{**filled, **kwargs})
 
-    return call, (inside, [known[name] for name in flat])
+    return call, (inner_bound, [arguments[name] for name in names])
 
 
 def pure(function: Callable[P, R]) -> Callable[P, R]:
@@ -162,12 +187,12 @@ def pure(function: Callable[P, R]) -> Callable[P, R]:
 
     Modelled on `pax.pure`.
     """
-    call, held = unbind(function)
+    call, bound = unbind(function)
 
-    @dressed(function)
+    @wraps(function)
     def on_copies(*args: P.args, **kwargs: P.kwargs) -> R:
-        copied, given, named = clone((held, args, kwargs))
-        result: R = call(copied, *given, **named)
+        copies = clone((bound, args, kwargs))
+        result: R = call(copies[0], *copies[1], **copies[2])
         return result
 
     return on_copies
@@ -178,14 +203,15 @@ def pure(function: Callable[P, R]) -> Callable[P, R]:
 
 def with_variables(code: Iterable[Entry], values: Iterable[Any]) -> list[Any]:
     """Return the leaves of a graph: values, those of variables in new variables."""
-    rest = iter(values)
-    return [
-        next(rest)
-        if tag == LEAF
-        else make_variable(rule.cls, next(rest), metadata_in(aux.renewed()))
-        for tag, rule, _, aux in code
-        if tag in (LEAF, VARIABLE)
-    ]
+    remaining = iter(values)
+    leaves = []
+    for tag, rule, _, aux in code:
+        if tag == LEAF:
+            leaves.append(next(remaining))
+        elif tag == VARIABLE:
+            metadata = metadata_in(aux.renewed())
+            leaves.append(make_variable(rule.cls, next(remaining), metadata))
+    return leaves
 
 
 Store = tuple[int, Any, int]
@@ -255,7 +281,7 @@ def call_on_copies(
 
     Args:
         call: The function; it takes what it is bound to before the arguments.
-        graphdef: The structure of `(args, kwargs, held)`.
+        graphdef: The structure of `(args, kwargs, bound)`.
         values: Its values, without variables.
         keep: Says which values that were not changed need not come out.
         groups: The lists that values are put into.
@@ -271,25 +297,29 @@ def call_on_copies(
     """
     leaves = with_variables(graphdef._code, values)
     roots: Roots = unflatten_graph(graphdef._code, leaves)
-    args, kwargs, held = roots
+    args, kwargs, bound = roots
     before = flatten_graph(roots, traced=True)
     watched = flatten_graph((before.tracked, None), traced=True)
     list_of_call = groups.of_call(roots)
 
-    result = call(held, *args, **kwargs)
+    result = call(bound, *args, **kwargs)
 
-    alone, result = (None, result) if split_result is None else split_result(result)
+    unflattened = None
+    if split_result is not None:
+        unflattened, result = split_result(result)
     list_of_result = groups.of_result(result)
     after = flatten_graph((before.tracked, result), traced=True)
 
-    def owned(path: Path) -> Path:
+    def call_path(path: Path) -> Path:
         """Return the path in the arguments, or in the result."""
-        is_result, *rest = path
-        return (RESULT, *rest) if is_result else (*before.first[rest[0]], *rest[1:])
+        is_result, *parts = path
+        if is_result:
+            return (RESULT, *parts)
+        return (*before.first[parts[0]], *parts[1:])
 
     indexes = {id(obj): index for index, obj in enumerate(before.tracked)}
-    _refuse_leaks(after, indexes, lambda path: named(owned(path)))
-    paths = [*map(owned, after.paths)]
+    _refuse_leaks(after, indexes, lambda path: place_name(call_path(path)))
+    paths = list(map(call_path, after.paths))
     lists_of = [
         (list_of_result if path[0] == RESULT else list_of_call)(path) for path in paths
     ]
@@ -298,19 +328,23 @@ def call_on_copies(
         map(identical_entry, watched.code[:start], after.code)
     )
     lists: list[Named] = [OrderedDict() for _ in range(groups.count)]
-    kept: list[int | None] = []
+    inputs: list[int | None] = []
     for index, leaf, path, number in zip(
-        _kept(values, before, after), after.leaves, paths, lists_of, strict=True
+        _unchanged(values, before, after), after.leaves, paths, lists_of, strict=True
     ):
         is_kept = index is not None and keep(index, number)
-        kept.append(index if is_kept else None)
+        inputs.append(index if is_kept else None)
         if not is_kept:
-            lists[number][len(kept), named(path)] = bare(leaf)
-    counts = [*accumulate(map(len, lists), initial=0)]
+            lists[number][len(inputs), place_name(path)] = bare(leaf)
+    # The values that come out are numbered through all lists, one after the other.
+    positions = list(accumulate(map(len, lists), initial=0))
     sources: list[int] = []
-    for index, number in zip(kept, lists_of, strict=True):
-        sources.append(counts[number] if index is None else ~index)
-        counts[number] += index is None
+    for index, number in zip(inputs, lists_of, strict=True):
+        if index is None:
+            sources.append(positions[number])
+            positions[number] += 1
+        else:
+            sources.append(~index)
     links = tuple(
         (index, indexes[id(obj)])
         for index, obj in enumerate(after.tracked)
@@ -319,11 +353,13 @@ def call_on_copies(
     is_same = is_same and all(map(_is_writable, before.tracked))
     stores = _stores(after, sources, indexes) if is_same else None
     changes = Changes(GraphDef(after.code), links, tuple(sources), stores, start)
-    return alone, changes, lists
+    return unflattened, changes, lists
 
 
 def _refuse_leaks(
-    flat: FlatGraph, indexes: dict[int, int], name_of: Callable[[Any], str]
+    flat: FlatGraph,
+    indexes: dict[int, int],
+    name_of: Callable[[Any], str],
 ) -> None:
     """Refuse objects from outside that are no arguments, and static traced values.
 
@@ -332,7 +368,8 @@ def _refuse_leaks(
     """
     if hooks.trace_level is None:
         return
-    level, base = hooks.trace_level(), hooks.outer_level
+    level = hooks.trace_level()
+    base = hooks.outer_level
     entries = (entry for entry in flat.code if entry[0] in (NODE, VARIABLE))
     for obj, path, entry in zip(flat.tracked, flat.first, entries, strict=True):
         kind = type(obj).__qualname__
@@ -347,7 +384,7 @@ def _refuse_leaks(
             )
         for name, value in entry[3]:
             tracer = sys.modules["jax"].core.Tracer
-            if any(isinstance(held.value, tracer) for held in find_data(value)):
+            if any(isinstance(data.value, tracer) for data in find_data(value)):
                 raise TraceError(
                     f"{safe_repr(name)} of the {kind} in {name_of(path)} is static, or "
                     "metadata, and holds a value that is being traced. Return the "
@@ -368,7 +405,7 @@ def _locations(graph: FlatGraph) -> list[Any]:
     ]
 
 
-def _kept(
+def _unchanged(
     values: Sequence[Any], before: FlatGraph, after: FlatGraph
 ) -> list[int | None]:
     """Return for each value the index of the one that went in and is still there.
@@ -426,7 +463,8 @@ def check_levels(objects: Iterable[Any]) -> None:
     """
     if hooks.trace_level is None:
         return
-    level, base = hooks.trace_level(), hooks.outer_level
+    level = hooks.trace_level()
+    base = hooks.outer_level
     is_outside = level == base
     for obj in objects:
         stamp = getattr(obj, "_leafwise_stamp", None)
@@ -444,7 +482,7 @@ _set_value: Callable[[Any, Any], None] = vars(Variable)["_leafwise_value"].__set
 def put_back(
     changes: Changes,
     lists: Iterable[Mapping[Any, Any]],
-    given: Any,
+    inputs: Any,
     tracked: Sequence[Any],
 ) -> Any:
     """Write what changed into the caller's objects, and return the result.
@@ -452,35 +490,39 @@ def put_back(
     Args:
         changes: The changes.
         lists: The values that came out.
-        given: The values that went in, by index.
+        inputs: The values that went in, by index.
         tracked: The caller's objects, by index; if empty, the result has new objects.
 
     Raises:
         TraceError: An object is of another level of tracing; nothing is written then.
     """
-    made = [value for named in lists for value in named.values()]
-    graphdef, stores, sources = changes.graphdef, changes.stores, changes.sources
+    outputs = [value for named in lists for value in named.values()]
+    graphdef = changes.graphdef
+    stores = changes.stores
+    sources = changes.sources
     if stores is None or not tracked:
         reuse = {index: tracked[old] for index, old in changes.links if tracked}
         check_levels(reuse.values())
-        leaves = with_variables(graphdef._code, (_at(n, made, given) for n in sources))
+        values = (_at(source, outputs, inputs) for source in sources)
+        leaves = with_variables(graphdef._code, values)
         return unflatten_graph(graphdef._code, leaves, reuse=reuse)[1]
     check_levels([tracked[index] for index, *_ in stores])
     for index, name, source in stores:
-        value = _at(source, made, given)
+        value = _at(source, outputs, inputs)
         if name is None:
             _set_value(tracked[index], value)
         else:
             vars(tracked[index])[name] = value
     code = graphdef._code[changes.start :]
     count = sum(tag in (LEAF, VARIABLE) for tag, *_ in code)
-    rest = sources[len(sources) - count :]
-    leaves = with_variables(code, (_at(n, made, given) for n in rest))
-    return unflatten_graph(code, leaves, tracked=[*tracked])
+    result_sources = sources[len(sources) - count :]
+    values = (_at(source, outputs, inputs) for source in result_sources)
+    leaves = with_variables(code, values)
+    return unflatten_graph(code, leaves, tracked=list(tracked))
 
 
-def _at(source: int, made: Sequence[Any], given: Any) -> Any:
-    return made[source] if source >= 0 else given[~source]
+def _at(source: int, outputs: Sequence[Any], inputs: Any) -> Any:
+    return outputs[source] if source >= 0 else inputs[~source]
 
 
 install(Changes, StaticRule, bridge=True, where=__name__.partition(".")[0])

@@ -1,0 +1,872 @@
+"""Edits at paths of a tree, and what each kind of node makes of them.
+
+All edits of a call are applied in one pass. Only the nodes above an edit are rebuilt;
+everything else is shared with the given tree. Objects whose classes validate are
+validated once, after all edits of a call.
+"""
+
+from __future__ import annotations
+
+import copy
+from bisect import bisect_left
+from collections.abc import (
+    Callable,
+    Iterable,
+    Mapping,
+    MutableMapping,
+    MutableSequence,
+    Sequence,
+)
+from itertools import islice
+from operator import delitem, getitem, is_, itemgetter, setitem
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from .._records import MISSING
+from ..core.builtins import ContainerRule
+from ..core.context import Context, path_of
+from ..core.keypath import KeyPath, Link, path_below, read
+from ..core.keys import DictKey, GetAttrKey, SequenceKey
+from ..core.node import Rule, Shaped, items_by_key, with_items
+from ..core.registry import View, lookup
+from ..errors import EditError
+from ..fields import Kind, Marked
+from .patterns import END, Step, is_number, place_text
+from .select import Place, call_at, has_kinds
+
+
+if TYPE_CHECKING:
+    from .._typing import Tree
+
+
+# ------------------------------------------------------------------------- the edits
+
+
+class Set(NamedTuple):
+    """Replace what is there by a value."""
+
+    value: Any
+
+
+class Insert(NamedTuple):
+    """Insert a value where there is nothing; in a list, before what is there.
+
+    Attributes:
+        target: Its position among the keys of a mapping, counted from 0; None for the
+            end. In a list, its position when all edits of the list are made.
+    """
+
+    value: Any
+    target: int | None = None
+
+
+class Delete(NamedTuple):
+    """Delete what is there."""
+
+
+class Move(NamedTuple):
+    """Move an item of a list, or a tuple.
+
+    Attributes:
+        target: Its position when all edits of the list are made; None takes it out.
+    """
+
+    target: int | None
+
+
+class Rename(NamedTuple):
+    """Move what is there to another key of the same node."""
+
+    name: Any
+
+
+Edit = Set | Insert | Delete | Move | Rename
+"""An edit at one key of a node."""
+Edits = Iterable[tuple[KeyPath, Edit]]
+"""Paths from the root, each with the edit to make there."""
+LinkEdits = Iterable[tuple[KeyPath | Link, Edit]]
+"""The same, where some places may have links instead of paths."""
+KeyEdits = list[tuple[Any, Any]]
+"""Keys of one node, each with the edit to make there."""
+
+
+def is_placed(edit: Edit) -> bool:
+    """Return whether an edit says at which position an item is in the end."""
+    return getattr(edit, "target", None) is not None
+
+
+# ------------------------------------------------------------------ edited objects
+
+
+class Edited(dict[int, tuple[Place, Rule, frozenset[str]]]):
+    """The objects that edits made and that are validated when all edits are done.
+
+    Each is validated once, with all of its new values, and its children before it.
+    """
+
+    __slots__ = ()
+
+    def add(
+        self,
+        link: Any,
+        node: Any,
+        new_node: Any,
+        rule: Rule,
+        edits: Iterable[Any],
+    ) -> None:
+        """Note that an object was made of another one, after all that are in it.
+
+        Args:
+            link: Where it is, as a linked list.
+            node: The object before.
+            new_node: The object.
+            rule: The rule of both.
+            edits: The edits at its keys.
+        """
+        changed = frozenset(
+            edit.name if type(edit) is Rename else key.name
+            for key, edit in edits
+            if isinstance(key, GetAttrKey) and type(edit) is not Delete
+        )
+        if id(node) in self:  # by an edit before this one
+            _, _, changed_before = self.pop(id(node))
+            changed |= changed_before
+        self[id(new_node)] = Place(link, new_node), rule, changed
+
+    def validate(self) -> None:
+        """Run the validation of the objects' classes.
+
+        Raises:
+            Exception: What the validation of a class raises, with a note of the path.
+        """
+        for place, rule, changed in self.values():
+            validate: Any = rule.attributes.validate
+            call_at(validate, (place.value, changed), place)
+
+
+def edited(
+    tree: Tree,
+    edits: LinkEdits,
+    context: Context,
+) -> Tree:
+    """Return a tree with edits applied, after validating the objects that they changed.
+
+    Args:
+        tree: The tree.
+        edits: The edits.
+        context: What is a leaf.
+
+    Raises:
+        EditError: As `rebuild`.
+        Exception: What the validation of a class raises, with a note of the path.
+    """
+    record = Edited()
+    new_tree = rebuild(tree, edits, context, record)
+    record.validate()
+    return new_tree
+
+
+# ---------------------------------------------------------------------- many edits
+
+
+class NodeEdits:
+    """A node above edits.
+
+    Attributes:
+        link: Where it is.
+        node: The node.
+        rule: Its rule.
+        above: The node above it, None for the root.
+        below: The nodes that have edits below this one, by key.
+        edits: The edits at its keys. Several at one key are insertions, but for one.
+    """
+
+    __slots__ = ("above", "below", "edits", "link", "node", "rule")
+
+    def __init__(
+        self,
+        node: Any,
+        rule: Any,
+        above: NodeEdits | None = None,
+        key: Any = None,
+    ) -> None:
+        self.link: Link = Link() if above is None else Link(above.link, key)
+        self.node: Any = node
+        self.rule: Any = rule
+        self.above: NodeEdits | None = above
+        self.below: dict[Any, NodeEdits] = {}
+        self.edits: KeyEdits = []
+
+    @property
+    def path(self) -> KeyPath:
+        """Where it is."""
+        return self.link.path()
+
+    def changed(self) -> Any:
+        """Return the node with the edits applied.
+
+        Raises:
+            EditError: Two edits contradict each other, or the node does not allow one.
+        """
+        node = self.node
+        edits = self.edits
+        has_items = type(node) is dict or type(node) is list
+        if has_items and all(type(edit) is Set for _, edit in edits):
+            values = {key.entry: edit.value for key, edit in edits}
+            if len(values) == len(edits):  # no key twice
+                return _with_items(node, values)
+        if len(edits) > 1:
+            self._check()
+        return call_at(changed_node, (self.link, node, self.rule, edits), self)
+
+    def _check(self) -> None:
+        """Check that at most one edit of each key is of what is there.
+
+        Raises:
+            EditError: There are several.
+        """
+        edited_keys: set[Any] = set()
+        for key, edit in self.edits:
+            if type(edit) is Insert or is_placed(edit):
+                continue
+            if key in edited_keys:
+                path = path_below(self.path, key)
+                conflict = f"{place_text(path)} twice"
+                if key in self.below:
+                    conflict = f"both {place_text(path)} and something inside it"
+                raise EditError(f"cannot edit {conflict}", path=path)
+            edited_keys.add(key)
+
+
+def _with_items(node: Any, values: dict[Any, Any]) -> Any:
+    """Return a copy of a dict or list with other values under some keys."""
+    copied = node.copy()
+    if type(node) is dict:
+        copied.update(values)
+    else:
+        for position, value in values.items():
+            copied[position] = value
+    return copied
+
+
+def rebuild(
+    tree: Tree,
+    edits: LinkEdits,
+    context: Context,
+    record: Edited | None = None,
+) -> Tree:
+    """Return a tree with edits applied.
+
+    Args:
+        tree: The tree.
+        edits: The edits.
+        context: What is a leaf.
+        record: Collects the objects that are made and that the caller then validates.
+
+    Raises:
+        EditError: Two edits are at one place, or one is inside another; or a node does
+            not allow one.
+        Exception: What a class raises where rebuilding runs its code, with a note of
+            the path.
+    """
+    all_edits = list(edits)
+    if not all_edits:
+        return tree
+    where, edit = all_edits[0]
+    if len(all_edits) == 1 and isinstance(edit, Set):
+        new_tree = _replaced_at(path_of(where), tree, edit.value)
+        if new_tree is not MISSING:
+            return new_tree  # type: ignore[no-any-return]
+    nodes = _nodes_above(all_edits, tree, context.view)
+    return apply_edits(nodes, record)  # type: ignore[no-any-return]
+
+
+def apply_edits(nodes: Sequence[NodeEdits], record: Edited | None = None) -> Any:
+    """Return a tree with edits applied, as `rebuild` does.
+
+    Args:
+        nodes: The nodes of the tree that may have edits below them, the root first, and
+            each after the one above it.
+        record: See `rebuild`.
+    """
+    root = nodes[0]
+    new_node = root.node
+    for step in reversed(nodes):
+        if not step.edits:
+            continue
+        new_node = step.changed()
+        if record is not None and step.rule.attributes.validate is not None:
+            record.add(step.link, step.node, new_node, step.rule, step.edits)
+        if step.above is not None:
+            step.above.edits.append((step.link.key, Set(new_node)))
+    return new_node if root.edits else root.node
+
+
+def _nodes_above(
+    edits: LinkEdits,
+    tree: Any,
+    view: View,
+) -> list[NodeEdits]:
+    """Return the nodes above edits, each after the one above it, with its edits.
+
+    Raises:
+        EditError: An edit is at the root.
+    """
+    nodes = _EditedNodes(tree, view)
+    for where, edit in edits:
+        if isinstance(where, Link) and where.above is not None:
+            parent = nodes.at_link(where.above)
+            parent.edits.append((where.key, edit))
+            continue
+        path = path_of(where)
+        if not path:
+            raise EditError(
+                "the root can only be replaced, by a single edit", path=path
+            )
+        parent = nodes.at_path(path[:-1])
+        parent.edits.append((path[-1], edit))
+    return nodes.in_order
+
+
+class _EditedNodes:
+    """The nodes above edits of a tree.
+
+    Attributes:
+        in_order: The nodes, each after the one above it.
+    """
+
+    def __init__(
+        self,
+        tree: Any,
+        view: View,
+    ) -> None:
+        self._view = view
+        self._root = NodeEdits(tree, view.resolve(type(tree)))
+        self._by_link: dict[Link, NodeEdits] = {}
+        self.in_order: list[NodeEdits] = [self._root]
+
+    def at_path(self, path: KeyPath) -> NodeEdits:
+        """Return the node at a path."""
+        node = self._root
+        for key in path:
+            node = self._child(node, key)
+        return node
+
+    def at_link(self, link: Link) -> NodeEdits:
+        """Return the node at a link; places share the links of the nodes above them."""
+        links: list[Link] = []
+        node = self._by_link.get(link)
+        while node is None and link.above is not None:
+            links.append(link)
+            link = link.above
+            node = self._by_link.get(link)
+        if node is None:
+            node = self._root
+        for below in reversed(links):
+            node = self._child(node, below.key)
+            self._by_link[below] = node
+        return node
+
+    def _child(
+        self,
+        parent: NodeEdits,
+        key: Any,
+    ) -> NodeEdits:
+        child = parent.below.get(key)
+        if child is None:
+            if isinstance(parent.rule, ContainerRule):
+                node = parent.node[key.entry]
+            else:
+                node = read(key, parent.node, self._view)
+            rule = self._view.resolve(type(node))
+            child = NodeEdits(node, rule, parent, key)
+            parent.below[key] = child
+            self.in_order.append(child)
+        return child
+
+
+def _replaced_at(
+    path: KeyPath,
+    tree: Any,
+    value: Any,
+) -> Any:
+    """Return a tree with another value at a path through dicts and lists.
+
+    One value in a config is the commonest edit, and takes none of the steps above.
+
+    Returns:
+        MISSING if there are other nodes on the way.
+    """
+    nodes: list[Any] = []
+    entries: list[Any] = []
+    node = tree
+    for key in path:
+        key_class: Any = _ITEM_KEYS.get(type(node))
+        if type(key) is not key_class:
+            return MISSING
+        nodes.append(node)
+        entries.append(key.entry)
+        node = node[key.entry]
+    new_node = value
+    while nodes:
+        copied = nodes.pop().copy()
+        copied[entries.pop()] = new_node
+        new_node = copied
+    return new_node
+
+
+_ITEM_KEYS: Final[dict[type, type]] = {dict: DictKey, list: SequenceKey}
+
+
+def _refusal(link: Any, text: str) -> EditError:
+    """Return an error about a node; `{where}` in the text is replaced by its place."""
+    path = path_of(link)
+    return EditError(text.replace("{where}", place_text(path)), path=path)
+
+
+def _already_exists(link: Any, key: Any) -> EditError:
+    path = path_below(path_of(link), key)
+    return EditError(f"{place_text(path)} already exists", path=path)
+
+
+# ------------------------------------------------------------------------ one node
+
+
+def changed_node(
+    link: Any,
+    node: Any,
+    rule: Rule,
+    edits: KeyEdits,
+) -> Any:
+    """Return a node with edits applied, each with its key.
+
+    Args:
+        link: Where the node is, as a linked list.
+        node: The node.
+        rule: Its rule.
+        edits: The edits.
+
+    Raises:
+        EditError: The node does not allow one.
+    """
+    if rule.is_mapping:
+        items = _changed_mapping(link, rule.items(node), edits)
+        return rule.from_items(rule.rest(node), items)
+    moves_items = any(type(edit) is Move or is_placed(edit) for _, edit in edits)
+    if rule.is_sequence and (moves_items or not rule.is_fixed):
+        items = _change_items(link, rule.items(node), edits)
+        size = len(items)
+        new_node = rule.from_items(rule.rest(node), items)
+        if len(new_node) == size:
+            return new_node
+        name = type(node).__name__
+        most = len(new_node)
+        raise _refusal(link, f"the {name} at {{where}} can hold at most {most} items")
+    return _changed_object(link, node, rule, edits)
+
+
+def _changed_mapping(
+    link: Any,
+    items: dict[Any, Any],
+    edits: KeyEdits,
+) -> dict[Any, Any]:
+    """Return the items of a mapping after some edits."""
+    new_items = items.copy()
+    new_names: dict[Any, Any] = {}
+    positions: list[tuple[int, Any]] = []
+    for key, edit in edits:
+        match edit:
+            case Insert() if key.key in items:
+                raise _already_exists(link, key)
+            case Insert(value, target):
+                new_items[key.key] = value
+                if target is not None:
+                    positions.append((target, key.key))
+            case Set(value):
+                new_items[key.key] = value
+            case Delete():
+                del new_items[key.key]
+            case Rename(name):
+                new_names[key.key] = name
+    if positions:
+        placed_keys = {key for _, key in positions}
+        other_keys = [key for key in new_items if key not in placed_keys]
+        order = at_places(other_keys, positions)
+        new_items = {key: new_items[key] for key in order}
+    if new_names:
+        names = {key for key in new_items if key not in new_names}
+        for name in new_names.values():
+            if name in names:
+                raise _already_exists(link, DictKey(name))
+            names.add(name)
+        new_items = {new_names.get(key, key): value for key, value in new_items.items()}
+    return new_items
+
+
+def at_places(items: Iterable[Any], placed: list[tuple[int, Any]]) -> list[Any]:
+    """Insert items among others.
+
+    Args:
+        items: The others, in their order.
+        placed: The items, each after its position in the result.
+    """
+    others = iter(items)
+    result: list[Any] = []
+    for position, item in sorted(placed, key=itemgetter(0)):
+        result += islice(others, position - len(result))
+        result.append(item)
+    result += others
+    return result
+
+
+def _change_items(
+    link: Any,
+    items: Any,
+    edits: KeyEdits,
+) -> Any:
+    """Return the items of a sequence after some edits, which may be made in place."""
+    removed = sorted(key.idx for key, edit in edits if isinstance(edit, Delete | Move))
+    insertions: list[tuple[int, Any]] = []
+    placed: list[tuple[int, Any]] = []
+    for key, edit in edits:
+        match edit:
+            case Set(value):
+                items[key.idx] = value
+            case Insert(value, None):
+                insertions.append((key.idx, value))
+            case Insert(value, int(target)):
+                placed.append((target, value))
+            case Rename():
+                raise _refusal(link, "positions at {where} cannot be renamed")
+    for key, edit in edits:  # after what is set at the same key
+        if isinstance(edit, Move) and edit.target is not None:
+            placed.append((edit.target, items[key.idx]))
+    insertions.sort(key=itemgetter(0))
+    for number, (position, value) in enumerate(insertions):
+        target = position - bisect_left(removed, position) + number
+        placed.append((target, value))
+    if type(items) is list:
+        positions = set(removed)
+        others = [item for n, item in enumerate(items) if n not in positions]
+        return at_places(others, placed)
+    for position in reversed(removed):
+        del items[position]
+    for position, value in sorted(placed, key=itemgetter(0)):
+        items.insert(position, value)
+    return items
+
+
+# ---------------------------------------------------------------------- one object
+
+
+def _changed_object(
+    link: Any,
+    node: Any,
+    rule: Rule,
+    edits: KeyEdits,
+) -> Any:
+    """Return an object with edits applied to its children and static values."""
+    old_children, aux = rule.flatten(node)
+    children = list(old_children)
+    keys = rule.keys(aux, len(children))
+    positions = {key: position for position, key in enumerate(keys)}
+    static_names = () if has_kinds(node) else rule.attributes.static_names(node)
+    static_values: dict[str, Any] = {}
+    other_edits: KeyEdits = []
+    for key, edit in edits:
+        if type(edit) is Set and key in positions:
+            children[positions[key]] = edit.value
+        elif type(edit) is Set and key.entry in static_names:
+            static_values[key.name] = edit.value
+        else:
+            other_edits.append((key, edit))
+    if static_values and rule.attributes.with_static is not None:
+        aux = rule.attributes.with_static(aux, static_values)
+    new_node = rule.unflatten(aux, children)
+    if other_edits:
+        members = _Members(link, node, new_node, rule, positions.keys())
+        members.change(other_edits)
+    return new_node
+
+
+class _Members:
+    """The attributes and items of a new object, which no other code has yet.
+
+    Args:
+        link: Where it is, as a linked list.
+        node: The object that it was made of.
+        new_node: The object.
+        rule: The rule of both.
+        child_keys: The keys of their children.
+    """
+
+    def __init__(
+        self,
+        link: Any,
+        node: Any,
+        new_node: Any,
+        rule: Rule,
+        child_keys: Any,
+    ) -> None:
+        self.link = link
+        self.node = node
+        self.new_node = new_node
+        self.rule = rule
+        self.child_keys = child_keys
+        self.extras: Any = None
+        if rule.attributes.extras is not None:
+            self.extras = rule.attributes.extras(new_node)
+
+    def change(self, edits: KeyEdits) -> None:
+        """Apply edits.
+
+        Raises:
+            EditError: The object does not allow one.
+        """
+        node = self.node
+        is_flexible = self.extras is not None or has_kinds(node)
+        is_flexible |= isinstance(node, MutableMapping | MutableSequence)
+        if not is_flexible and any(type(edit) is not Set for _, edit in edits):
+            raise self._fixed()
+        at_positions = [pair for pair in edits if type(pair[0]) is SequenceKey]
+        _change_items(self.link, self.new_node, at_positions)
+        for key, edit in edits:
+            if type(key) is not SequenceKey:
+                self._change_member(key, edit)
+
+    def _fixed(self) -> EditError:
+        return _refusal(
+            self.link,
+            f"the {type(self.node).__name__} at {{where}} has a fixed number of "
+            "children: they can be set, but not deleted, inserted or renamed",
+        )
+
+    def _change_member(
+        self,
+        key: Any,
+        edit: Edit,
+    ) -> None:
+        """Apply an edit of an attribute, or of an item under a key."""
+        name = key.entry
+        new_name = edit.name if isinstance(edit, Rename) else name
+        is_item = type(key) is DictKey
+        if is_item:
+            exists = new_name in self.new_node
+        else:
+            exists = hasattr(self.new_node, new_name)
+        if exists and isinstance(edit, Insert | Rename):
+            raise _already_exists(self.link, type(key)(new_name))
+        store = _ATTRIBUTES
+        owner = self.new_node
+        if is_item:
+            store = _ITEMS
+        elif self.extras is not None:
+            store = _ITEMS
+            owner = self.extras
+        if isinstance(edit, Set | Insert):
+            store.put(owner, name, edit.value)
+            return
+        if owner is self.extras and name not in owner:
+            raise self._fixed()
+        value = self._marked(key, store.get(owner, name))
+        store.remove(owner, name)
+        if isinstance(edit, Rename):
+            store.put(owner, new_name, value)
+
+    def _marked(
+        self,
+        key: Any,
+        value: Any,
+    ) -> Any:
+        """Return a value of the object, marked with the kind that it has there."""
+        if isinstance(self.rule.form, Shaped) and type(key) is not DictKey:
+            fields = self.rule.flatten(self.node)[1].fields
+            return Marked(fields.kind_of(key.entry), value)
+        if has_kinds(self.node) and key in self.child_keys:
+            return Marked(Kind.DATA, value)
+        return value
+
+
+class _Store(NamedTuple):
+    """How members of an object are read, written and removed."""
+
+    get: Callable[[Any, Any], Any]
+    put: Callable[[Any, Any, Any], None]
+    remove: Callable[[Any, Any], None]
+
+
+_ATTRIBUTES: Final = _Store(getattr, setattr, delattr)
+_ITEMS: Final = _Store(getitem, setitem, delitem)
+
+
+# ---------------------------------------------------- nodes taken apart and remade
+
+
+def item_key(node: Any, rule: Rule) -> type | None:
+    """Return the type of the keys of a node's items.
+
+    That is `DictKey` for a mapping and `SequenceKey` for a sequence, if there can be
+    such nodes with other items; None for any other node.
+    """
+    if rule.is_mapping or isinstance(node, MutableMapping):
+        return DictKey
+    is_list = rule.is_sequence or isinstance(node, MutableSequence)
+    return SequenceKey if is_list else None
+
+
+def entries_of(node: Any, rule: Rule) -> dict[Any, Any]:
+    """Return the items of a mapping or sequence by key or position, as it has them."""
+    if rule.item_key is not None:
+        return items_by_key(rule, node)
+    return dict(node) if isinstance(node, Mapping) else dict(enumerate(node))
+
+
+def remade(
+    node: Any,
+    rule: Rule,
+    old: dict[Any, Any],
+    entries: dict[Any, Any],
+    *others: Any,
+) -> Any:
+    """Return a mapping or sequence of the type of a node with other items.
+
+    It is the node if it has exactly these. Comparing values is not enough: None and
+    other shared objects may be under any key. A key that is only equal to the old one,
+    as True is to 1, is another key.
+
+    Args:
+        node: The node.
+        rule: Its rule.
+        old: Its items, as `entries_of` returns them.
+        entries: The new items by key, in a dict that may be kept; those of a sequence
+            in their order.
+        *others: Where items are from. Those that are data there are data here, and so
+            are the nodes in what has no kinds.
+    """
+    is_table = item_key(node, rule) is DictKey
+    if not is_table:
+        entries = dict(enumerate(entries.values()))
+    has_values = all(map(is_, entries.values(), old.values()))
+    has_keys = not is_table or all(map(is_, entries, old))
+    if len(old) == len(entries) and has_values and has_keys:
+        return node
+    if rule.item_key is not None:
+        return with_items(rule, node, entries)
+    new_node = copy.copy(node)
+    data_ids = _data_ids(others)
+    for key in reversed([key for key in old if key not in entries]):
+        del new_node[key]
+    for key, value in entries.items():
+        item = Marked(Kind.DATA, value) if id(value) in data_ids else value
+        if key not in old and not is_table:
+            new_node.append(item)
+        elif key not in old or new_node[key] is not value:
+            new_node[key] = item
+    return new_node
+
+
+def _data_ids(nodes: Iterable[Any]) -> set[int]:
+    """Return the ids of the items of some nodes that are data."""
+    ids: set[int] = set()
+    for node in nodes:
+        rule = lookup(type(node))
+        children = () if rule is None else rule.flatten(node)[0]
+        for child in children:
+            if has_kinds(node) or lookup(type(child)) is not None:
+                ids.add(id(child))
+    return ids
+
+
+# ------------------------------------------------------------------------ insertions
+
+
+def insertions(
+    holders: Iterable[Place],
+    step: Step,
+    value: Any,
+    context: Context,
+) -> list[tuple[KeyPath, Edit]]:
+    """Return the edits that insert a value into some nodes.
+
+    Args:
+        holders: The nodes.
+        step: The last step to the new child, of which the node decides the kind of key.
+        value: The value.
+        context: What is a leaf.
+
+    Raises:
+        EditError: There can be no such child.
+    """
+    if step.key is None:
+        raise EditError(
+            f"cannot insert at {step.text!r}: its last step is not a single key"
+        )
+    edits: list[tuple[KeyPath, Edit]] = []
+    for holder in holders:
+        key = _new_key(holder, step, context.rule_of(holder.value))
+        edits.append((path_below(holder.path, key), Insert(value)))
+    return edits
+
+
+def _new_key(
+    holder: Place,
+    step: Step,
+    rule: Rule | None,
+) -> Any:
+    """Return the key of a new child.
+
+    Args:
+        holder: The node that gets it.
+        step: The step to it.
+        rule: The rule of the node, None for a leaf.
+
+    Raises:
+        EditError: The node can have no such child.
+    """
+    node = holder.value
+    cls: Any = GetAttrKey
+    if rule is not None:
+        cls = item_key(node, rule) or GetAttrKey
+    key = step.key
+    if type(key) is str and cls is DictKey:
+        key = DictKey(key)
+    elif type(key) is str and cls is GetAttrKey:
+        key = GetAttrKey(key)
+    elif type(key) is str and is_number(key):
+        key = SequenceKey(int(key))
+    elif type(key) is SequenceKey and cls is DictKey and key is not END:
+        key = DictKey(key.idx)
+    fits = type(key) is cls
+    if type(key) is GetAttrKey and has_kinds(node):
+        fits = True
+    if rule is None or not fits:
+        kind = "leaf" if rule is None else type(node).__name__
+        where = place_text(holder.path)
+        raise EditError(
+            f"cannot insert at {step.text!r} into the {kind} at {where}",
+            path=holder.path,
+        )
+    if type(key) is not SequenceKey:
+        return key
+    return SequenceKey(_new_position(holder, key))
+
+
+def _new_position(holder: Place, key: SequenceKey) -> int:
+    """Return the position of a new item, counted from 0.
+
+    Raises:
+        EditError: The sequence is too short for it.
+    """
+    size = len(holder.value)
+    position = key.idx
+    if key is END:
+        position = size
+    elif position < 0:
+        position += size
+    if 0 <= position <= size:
+        return position
+    items = "1 item" if size == 1 else f"{size} items"
+    raise EditError(
+        f"cannot insert at position {key.idx}: the {type(holder.value).__name__} at "
+        f"{place_text(holder.path)} has {items}",
+        path=holder.path,
+    )

@@ -52,17 +52,17 @@ def test_a_model():
     summary = lw.tree_summary(Model())
     assert str(summary) == repr(summary) == str(lw.tree_summary(Model()))
     assert summary.to_text(100) == text("""
-        path                 type       shape    dtype    kind                      count   bytes   share
-        ─────────────────────────────────────────────────────────────────────────────────────────────────
-        (root)               Model                        parameter: 472, state: 4    476  1.1 kB  100.0%
-        ├── .embed           Param      (50, 8)  float16  parameter                   400   800 B   71.4%
-        ├── .layers          List                         parameter                    72   288 B   25.7%
-        │   └── [0]          Dense                        parameter                    72   288 B   25.7%
-        │       ├── .kernel  Param      (8, 8)   float32  parameter                    64   256 B   22.9%
-        │       └── .bias    Param      (8,)     float32  parameter                     8    32 B    2.9%
-        ├── .mean            BatchStat  (4,)     float64  state                         4    32 B    2.9%
-        └── .head → .embed   Param      (50, 8)  float16
-        ─────────────────────────────────────────────────────────────────────────────────────────────────
+        path                type       shape    dtype    kind                      count   bytes   share
+        ────────────────────────────────────────────────────────────────────────────────────────────────
+        (root)              Model                        parameter: 472, state: 4    476  1.1 kB  100.0%
+        ├── embed           Param      (50, 8)  float16  parameter                   400   800 B   71.4%
+        ├── layers          List                         parameter                    72   288 B   25.7%
+        │   └── [0]         Dense                        parameter                    72   288 B   25.7%
+        │       ├── kernel  Param      (8, 8)   float32  parameter                    64   256 B   22.9%
+        │       └── bias    Param      (8,)     float32  parameter                     8    32 B    2.9%
+        ├── mean            BatchStat  (4,)     float64  state                         4    32 B    2.9%
+        └── head → embed    Param      (50, 8)  float16
+        ────────────────────────────────────────────────────────────────────────────────────────────────
         4 leaves, 476 numbers, 1.1 kB
         parameter: 472, state: 4
         → 1 shared place, counted once
@@ -72,15 +72,15 @@ def test_a_model():
 def test_levels_and_numbers_of_rows():
     """What is near the root comes first, and what is left out is counted."""
     tree = {"a": [[1, 2], 3], "b": [*range(100)]}
-    assert only(tree, depth=1) == [("", 103, 0), ("['a']", 3, 0), ("['b']", 100, 0)]
+    assert only(tree, depth=1) == [("", 103, 0), ("a", 3, 0), ("b", 100, 0)]
     assert str(lw.tree_summary(tree, max_rows=10)) == text("""
         path               type  count   share
         ──────────────────────────────────────
         (root)             dict    103  100.0%
-        ├── ['a']          list      3    2.9%
+        ├── a              list      3    2.9%
         │   ├── [0]        list      2    1.9%
         │   └── [1]        int       1    1.0%
-        └── ['b']          list    100   97.1%
+        └── b              list    100   97.1%
             ├── [0]        int       1    1.0%
             ├── [1]        int       1    1.0%
             ├── [2]        int       1    1.0%
@@ -149,7 +149,7 @@ def test_bad_options(options, told):
 def test_predicates():
     """Make leaves of nodes."""
     tree = {"a": [1, (2, 3)], "b": [4]}
-    assert only(tree, is_leaf=tuple)[2:4] == [("['a'][0]", 1, 0), ("['a'][1]", 1, 0)]
+    assert only(tree, is_leaf=tuple)[2:4] == [("a[0]", 1, 0), ("a[1]", 1, 0)]
     assert lw.tree_summary(tree, is_leaf=lambda node: node == (2, 3)).leaves == 3
     assert lw.tree_summary(lw.tree_structure(tree), is_leaf=tuple).leaves == 4
     with pytest.raises(ZeroDivisionError):
@@ -166,12 +166,12 @@ def test_tied_weights_count_once():
     found = [(row.path, row.role, row.same_as, row.count) for row in summary.rows]
     assert found == [
         ("", "node", "", 10),
-        ("['a']", "node", "", 9),
-        ("['a']['b']", "node", "", 9),
-        ("['c']", "again", "['a']['b'][0]", 0),
-        ("['d']", "node", "", 1),
-        ("['d'][0]", "again", "['a']['b'][0]", 0),
-        ("['d'][1]", "leaf", "", 1),
+        ("a", "node", "", 9),
+        ("a.b", "node", "", 9),
+        ("c", "again", "a.b[0]", 0),
+        ("d", "node", "", 1),
+        ("d[0]", "again", "a.b[0]", 0),
+        ("d[1]", "leaf", "", 1),
     ]
     assert (summary.count, summary.bytes, summary.shared) == (10, 72, 2)
     assert summary.rows[3].shape == (3, 3)
@@ -200,8 +200,8 @@ def test_selections():
     rows = lw.tree_summary(lw.at(tree)["**.w"]).rows
     assert [(row.path, row.count) for row in rows] == [
         ("", 7),
-        ("[\"['a']['w']\"]", 3),
-        ("[\"['c'][0]['w']\"]", 4),
+        ("a.w", 3),
+        ("c[0].w", 4),
     ]
 
 
@@ -231,13 +231,13 @@ def test_objects_that_are_no_trees():
     rows = lw.tree_summary(tree).rows
     assert [(row.path, row.count) for row in rows] == [
         ("", 6),
-        ("['x']", 6),
-        ("['x'].layers", 6),
-        ("['x'].layers[0]", 4),
-        ("['x'].layers[0][1]", 4),
-        ("['x'].layers[1]", 2),
-        ("['x'].layers[1][1]", 2),
-        ("['x'].layers[2]", 0),
+        ("x", 6),
+        ("x.layers", 6),
+        ("x.layers[0]", 4),
+        ("x.layers[0][1]", 4),
+        ("x.layers[1]", 2),
+        ("x.layers[1][1]", 2),
+        ("x.layers[2]", 0),
     ]
 
 
@@ -416,12 +416,12 @@ def test_html():
     assert read(page) == [
         *("path", "type", "shape", "dtype", "count", "bytes", "share"),
         *("(root)", "dict", "4", "24 B", "100.0%"),
-        *("['a']", "list", "3", "24 B", "100.0%"),
+        *("a", "list", "3", "24 B", "100.0%"),
         *("[0]", "ndarray", "(3,)", "float64", "3", "24 B", "100.0%"),
-        *("['b']", "int", "1", "0.0%"),
+        *("b", "int", "1", "0.0%"),
         "2 leaves, 4 numbers, 24 B",
     ]
-    assert """title="['a'][0]">[0]</th>""" in page.replace("&#x27;", "'")
+    assert """title="a[0]">[0]</th>""" in page
     assert not re.search(r"http|url\(|@import|<script", page)
 
 

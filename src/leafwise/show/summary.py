@@ -16,9 +16,8 @@ from html import escape
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias, get_args
 
-from .._text import FAULTS, escape_controls, safe_str, short_repr
+from .._text import FAULTS, escape_controls, short_repr
 from ..core.context import Context, context_of
-from ..core.keypath import KeyPath
 from ..core.keys import SequenceKey
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
@@ -26,6 +25,7 @@ from ..equality.arrays import has_memory, instance_of, shape_of, size_of
 from ..fields import Kind
 from ..selection.diff import form_of
 from ..selection.edit import Selection
+from ..selection.patterns import name_of, place_text
 from .outline import fair_share
 from .page import caption, framed
 from .sketch import Contents, contents_of
@@ -82,15 +82,15 @@ def tree_summary(
         >>> table = np.zeros((50, 8), "f4")
         >>> layer = {"w": np.zeros((8, 8), "f4"), "b": np.zeros(8, "f4")}
         >>> lw.tree_summary({"embed": table, "layer": layer, "head": table})
-        path                      type     shape    dtype    count   bytes   share
-        ──────────────────────────────────────────────────────────────────────────
-        (root)                    dict                         472  1.9 kB  100.0%
-        ├── ['embed']             ndarray  (50, 8)  float32    400  1.6 kB   84.7%
-        ├── ['head'] → ['embed']  ndarray  (50, 8)  float32
-        └── ['layer']             dict                          72   288 B   15.3%
-            ├── ['b']             ndarray  (8,)     float32      8    32 B    1.7%
-            └── ['w']             ndarray  (8, 8)   float32     64   256 B   13.6%
-        ──────────────────────────────────────────────────────────────────────────
+        path              type     shape    dtype    count   bytes   share
+        ──────────────────────────────────────────────────────────────────
+        (root)            dict                         472  1.9 kB  100.0%
+        ├── embed         ndarray  (50, 8)  float32    400  1.6 kB   84.7%
+        ├── head → embed  ndarray  (50, 8)  float32
+        └── layer         dict                          72   288 B   15.3%
+            ├── b         ndarray  (8,)     float32      8    32 B    1.7%
+            └── w         ndarray  (8, 8)   float32     64   256 B   13.6%
+        ──────────────────────────────────────────────────────────────────
         3 leaves, 472 numbers, 1.9 kB
         → 1 shared place, counted once
         >>> lw.tree_summary({"rate": 0.1, "sizes": [64, 32]}, by="type")
@@ -108,7 +108,7 @@ def tree_summary(
     _check_limit("max_rows", max_rows)
     context = context_of(is_leaf, namespace=namespace)
     if issubclass(type(tree), Selection):
-        tree = {str(path): value for path, value in tree.items()}
+        tree = {_PathText(place_text(path)): value for path, value in tree.items()}
     elif type(tree) is PyTreeDef:
         context = context_of(None, False, tree.none_is_leaf, tree.namespace)
         tree = tree.unflatten([_Star()] * tree.num_leaves)
@@ -123,6 +123,12 @@ def tree_summary(
     else:
         rows = _group_rows(root, by, most)
     return TreeSummary(rows, root.amounts, reader.shared, by)
+
+
+class _PathText(str):
+    """The path of a selected value, which is shown as it is and not as a key."""
+
+    __slots__ = ()
 
 
 def _check_limit(name: str, value: int | None) -> None:
@@ -226,7 +232,10 @@ class _Entry:
         key: Any = SequenceKey(child.index)
         if self.keys:
             key = self.keys[child.index]
-        return clipped(escape_controls(safe_str(KeyPath((key,)))), _LONGEST)
+        entry = getattr(key, "entry", None)
+        name = str.__str__(entry) if type(entry) is _PathText else name_of((key,))
+        label = clipped(escape_controls(name), _LONGEST)
+        return label if label.startswith("[") else f".{label}"
 
     def add(self, tallies: Mapping[Kind, Sequence[int]]) -> None:
         """Count what is in a child."""
@@ -276,8 +285,8 @@ class _Entry:
         while entry.above is not None and len(labels) < _DEEPEST:
             labels.insert(0, entry.above.label_of(entry))
             entry = entry.above
-        start = "" if entry.above is None else "…"
-        return start + "".join(labels)
+        text = "".join(labels)
+        return text.removeprefix(".") if entry.above is None else f"…{text}"
 
     @property
     def form(self) -> tuple[tuple[int, ...] | None, str]:
@@ -462,7 +471,7 @@ class SummaryRow(NamedTuple):
         >>> import leafwise as lw
         >>> lw.tree_summary({"a": 1, "b": 2}).rows[1]
         ... # doctest: +NORMALIZE_WHITESPACE
-        SummaryRow(path="['a']", depth=1, role='leaf', type='int', shape=None, dtype='',
+        SummaryRow(path='a', depth=1, role='leaf', type='int', shape=None, dtype='',
             kind='data', leaves=1, count=1, bytes=0, share=0.5, same_as='', left_out=0)
     """
 
@@ -521,7 +530,8 @@ def _node_rows(root: _Entry, levels: int, most: int) -> list[SummaryRow]:
             return
         children = opened[entry]
         for child in children:
-            yield from rows_of(child, path + entry.label_of(child), depth + 1)
+            child_path = f"{path}{entry.label_of(child)}".removeprefix(".")
+            yield from rows_of(child, child_path, depth + 1)
         left_out = entry.width - len(children)
         if left_out:
             shown = _sum(child.amount for child in children)
@@ -667,7 +677,7 @@ class TreeSummary:
         >>> import leafwise as lw
         >>> summary = lw.tree_summary({"a": 1, "b": [2, 3]})
         >>> summary.leaves, [row.path for row in summary.rows]
-        (3, ['', "['a']", "['b']", "['b'][0]", "['b'][1]"])
+        (3, ['', 'a', 'b', 'b[0]', 'b[1]'])
     """
 
     def __init__(
@@ -783,7 +793,7 @@ class TreeSummary:
                 name = getattr(row, self._by)
             else:
                 del paths[row.depth + 1 :]
-                name = row.path.removeprefix(paths[-1]) or _ROOT
+                name = row.path.removeprefix(paths[-1]).removeprefix(".") or _ROOT
                 paths.append(row.path)
             if row.role == "again":
                 name += f" → {row.same_as}"

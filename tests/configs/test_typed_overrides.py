@@ -148,13 +148,55 @@ def test_an_object_without_a_declared_type():
 
 
 def test_a_dataclass_that_is_not_registered():
-    """A dict sets its fields, too; in it, there are no paths."""
+    """Paths lead into it, at any place; a dict sets its fields."""
     tree = {"job": Job("ls", 3)}
     assert lw.override(tree, "job={retries: '4'}") == {"job": Job("ls", 4)}
-    with pytest.raises(EditError, match=r"not fit job: 'x' at retries is not of"):
-        lw.override(tree, "job={retries: x}")
-    with pytest.raises(PathError, match="Job is a dataclass that is not registered"):
-        lw.override(tree, "job.retries=4")
+    assert lw.override(tree, "job.retries=4") == {"job": Job("ls", 4)}
+    assert lw.override(tree, "**.retries=4") == {"job": Job("ls", 4)}
+    assert lw.override(Job("ls"), ["retries=4", "done=yes"]).done is True
+    assert lw.tree_leaves(tree) == [Job("ls", 3)]  # a leaf elsewhere
+    for text, message in {
+        "job={retries: x}": "'x' is not of the declared type int; the value at job.ret",
+        "job.retries=x": "'x' is not of the declared type int; the value at job.retrie",
+        "job.retires=1": "did you mean job.retries? the Job at job has retries, don",
+        "+job.user=me": "the Job at job has a fixed number of children",
+    }.items():
+        with pytest.raises((EditError, PathError)) as error:
+            lw.override(tree, text)
+        assert message in str(error.value)
+
+
+def test_a_config_of_dataclasses_that_are_not_registered():
+    """What is declared holds at the root and below, and is made of dicts."""
+
+    @dataclasses.dataclass(frozen=True, slots=True)
+    class Stage:
+        name: str = "train"
+        job: Job | None = None
+
+    @dataclasses.dataclass
+    class Plan:
+        stages: list[Stage] = dataclasses.field(default_factory=list)
+        limits: dict[str, int] = dataclasses.field(default_factory=dict)
+        first: Stage = Stage()
+
+    plan = Plan()
+    changed = lw.override(
+        plan,
+        [
+            "stages[+]={name: test}",
+            "+stages[0].job.command=ls",
+            "+limits.cpu=4",
+            "first.name=7",
+        ],
+    )
+    stages = [Stage("test", Job("ls"))]
+    assert changed == Plan(stages, {"cpu": 4}, Stage("7"))
+    assert plan == Plan()
+    with pytest.raises(
+        EditError, match=r"'many' at limits\.cpu is not of the declared"
+    ):
+        lw.override(plan, "+limits.cpu=many")
 
 
 def test_containers_keep_their_class():

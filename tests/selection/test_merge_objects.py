@@ -96,7 +96,7 @@ def test_policies_apply_to_fields():
 
 
 def test_a_leaf_with_fields_says_how_to_register():
-    """In edits and overrides; a dict is merged into it nevertheless."""
+    """In edits; a dict is merged into it nevertheless, and overrides set its fields."""
 
     @dataclasses.dataclass
     class Plain:
@@ -105,7 +105,6 @@ def test_a_leaf_with_fields_says_how_to_register():
     for edit in (
         lambda: merge(Plain(), [2]),
         lambda: lw.at(Plain())["x"].set(2),
-        lambda: override(Plain(), "x=2"),
     ):
         with pytest.raises(
             (EditError, PathError),
@@ -114,6 +113,13 @@ def test_a_leaf_with_fields_says_how_to_register():
             edit()
         assert "to add it" not in str(error.value)
     assert merge(Plain(), {"x": 2}) == Plain(2)
+    assert override(Plain(), "x=2") == Plain(2)
+
+    class Bare:
+        x = 1
+
+    with pytest.raises(PathError, match=r"c is a leaf: .*; .*Bare is not registered"):
+        lw.at({"c": Bare()})["c.x"].get()
 
 
 @lw.dataclass(frozen=True)

@@ -193,12 +193,44 @@ def test_objects_are_written_as_dicts():
         diff.to_json_patch()
 
 
-def test_a_leaf_with_fields_says_how_it_becomes_a_node():
-    """It has no members that a pointer could lead to."""
+def test_a_dataclass_that_is_not_registered():
+    """Pointers lead through it, also at the root; a dict sets its fields."""
 
     @dataclasses.dataclass
+    class Optim:
+        lr: float = 0.1
+        betas: tuple[float, float] = (0.9, 0.99)
+
+    @dataclasses.dataclass(frozen=True)
+    class Run:
+        optim: Optim = dataclasses.field(default_factory=Optim)
+        others: list[Optim] = dataclasses.field(default_factory=list)
+
+    run = Run()
+    patch = [
+        op("replace", "/optim/lr", 1),
+        op("add", "/others/-", {"lr": 2}),
+        op("replace", "/others/0/betas/0", 0),
+    ]
+    diff = TreeDiff.from_json_patch(patch, run)
+    assert diff.apply(run) == Run(Optim(1.0), [Optim(2.0, (0.0, 0.99))])
+    assert json.loads(TreeDiff.from_json_patch(patch[:1], run).to_json_patch()) == [
+        op("replace", "/optim/lr", 1.0)
+    ]
+    with pytest.raises(EditError, match=r"2 of 2 operations cannot be made") as error:
+        TreeDiff.from_json_patch(
+            [op("replace", "/optim/rl", 1), op("replace", "/optim/lr", "fast")], run
+        )
+    assert "no value at optim.rl; the Optim at optim has lr, betas" in str(error.value)
+    assert "'fast' at optim.lr is not of the declared type float" in str(error.value)
+    assert run == Run()
+
+
+def test_a_leaf_has_no_members():
+    """A pointer cannot lead on there."""
+
     class Plain:
-        size: int = 1
+        size = 1
 
     with pytest.raises(EditError, match=r"which has no members, at a; .* not register"):
         TreeDiff.from_json_patch([op("replace", "/a/size", 2)], {"a": Plain()})

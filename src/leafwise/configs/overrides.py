@@ -31,6 +31,7 @@ from ..selection.convert import (
     TypeMismatch,
     class_of,
     members_of,
+    opening_dataclasses,
     origin_of,
     text_of,
     type_name,
@@ -64,7 +65,8 @@ def override(
     If the class of an object or the annotation of a container declares a type, the
     value is cast to that type; `Any` and `object` take every value. Elsewhere a number
     replaces a number, whether it is an int or a float, and `null` is None, whatever the
-    old value is. A dict that is written for an object sets some of its fields.
+    old value is. A dict that is written for an object sets some of its fields. The
+    fields of a dataclass can be changed whether or not the class is registered.
 
     A value without a type is read as in YAML: numbers, `true`, `false` and `null`,
     lists and dicts as in `[a, b]` and `{x: 2}`; anything else is a string, and so is
@@ -100,7 +102,7 @@ the value at widths[0] is 64
     """
     texts = [overrides] if isinstance(overrides, str) else overrides
     context = context_of(none_is_leaf=True, namespace=namespace)
-    return Overrides(guess, context).apply(tree, texts)
+    return Overrides(guess, opening_dataclasses(context)).apply(tree, texts)
 
 
 _OVERRIDE: Final = re.compile(
@@ -270,8 +272,6 @@ class Overrides:
         rule = self.context.rule_of(old)
         if not isinstance(value, dict):
             return [(replacement.path, Set(self._fit(replacement, rule)))]
-        if rule is None and hasattr(type(old), "__dataclass_fields__"):
-            return [(replacement.path, Set(self._merge(replacement)))]
         if rule is None:
             return [(replacement.path, Set(self._fit(replacement, rule)))]
         fields = select.fields_of(old, rule)
@@ -292,23 +292,6 @@ class Overrides:
             )
             edits += self._replacements(field)
         return edits
-
-    def _merge(self, replacement: _Replacement) -> Any:
-        """Return a dataclass that is not registered with other fields.
-
-        Raises:
-            EditError: The dict has other names, or a value does not fit.
-        """
-        with late_imports:
-            from ..selection.merge import tree_merge
-
-        namespace = self.context.view.mode.namespace
-        try:
-            return tree_merge(replacement.old, replacement.value, namespace=namespace)
-        except EditError as error:
-            where = place_text(replacement.path)
-            text = f"{short_repr(replacement.text)} does not fit {where}: {error}"
-            raise EditError(text, path=replacement.path) from error
 
     def _fit(self, replacement: _Replacement, rule: Rule | None) -> Any:
         """Return the new value, as the declared type or that of the old value asks.

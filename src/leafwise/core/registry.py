@@ -158,6 +158,20 @@ class View:
             view = self._narrowed.setdefault((stops, dict_order), view)
         return view
 
+    def adopting(self, adopter: Dispatch) -> View:
+        """Return a view in which types that are leaves here may have a rule.
+
+        Args:
+            adopter: What is asked for the rule of such a type, see `remembering`.
+        """
+        view = self._narrowed.get(adopter)
+        if view is None:
+            *layers, last = self._layers
+            last = last._replace(adopters=(*last.adopters, adopter))
+            view = View(self.mode, (*layers, last), self._stops)
+            view = self._narrowed.setdefault(adopter, view)
+        return view
+
     def resolve(self, cls: type) -> Rule | None:
         """Return the rule of a type, None for a leaf, and remember the answer."""
         rule = self.rules.get(cls)

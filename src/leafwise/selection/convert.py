@@ -31,9 +31,12 @@ from typing import Any, Final, NamedTuple
 from .._records import MISSING
 from .._runtime import late_imports
 from .._text import FAULTS, nearest_names, safe_str, short_repr
+from ..core.context import Context, plain_context
 from ..core.keypath import KeyPath, read
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
-from ..core.registry import View
+from ..core.node import Rule
+from ..core.register import DataclassRule
+from ..core.registry import View, remembering
 from ..errors import EditError
 from .patterns import place_text
 from .select import few
@@ -202,6 +205,36 @@ def fixed_length(hint: Any) -> int | None:
     """Return the length that is declared for a tuple, None if any will do."""
     lengths = [_fixed_types(member) for member in members_of(hint)]
     return len(lengths[0]) if len(lengths) == 1 and lengths[0] is not None else None
+
+
+# ------------------------------------------------------ unregistered dataclasses
+
+
+def _find_dataclass_rule(cls: type) -> Rule | None:
+    if not hasattr(cls, "__dataclass_fields__"):
+        return None
+    with late_imports:  # it is slow to import, but loaded if there are any
+        import dataclasses
+
+    return DataclassRule(
+        cls, tuple(field.name for field in dataclasses.fields(cls)), ()
+    )
+
+
+dataclass_rule: Final = remembering(_find_dataclass_rule)
+"""Returns the rule by which all fields of a dataclass are children; None for others."""
+
+
+def opening_dataclasses(context: Context) -> Context:
+    """Return a context in which dataclasses that are not registered are nodes.
+
+    A config is often such a dataclass. What is written for it names its fields, so that
+    it must be opened where other functions see a leaf.
+
+    Args:
+        context: A context without a predicate.
+    """
+    return plain_context(context.view.adopting(dataclass_rule))
 
 
 # -------------------------------------------------------------------------- conversion

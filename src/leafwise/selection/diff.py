@@ -68,7 +68,7 @@ from .changes import (
     item_key,
     rebuild,
 )
-from .convert import Converter, Declared, text_of
+from .convert import Converter, Declared, opening_dataclasses, text_of
 from .patterns import place_text
 from .select import (
     DEPTH_IN_DOUBT,
@@ -712,7 +712,8 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             >>> lw.tree_diff({"a": [1]}, {"a": [1, 2]}).to_json_patch()
             '[{"op": "add", "path": "/a/1", "value": 2}]'
         """
-        patch = operations(self, self._context.view)
+        view = opening_dataclasses(self._context).view
+        patch = operations(self, view)
         return json.dumps(patch, indent=indent, allow_nan=False)
 
     @classmethod
@@ -751,6 +752,7 @@ class TreeDiff(Displayable, tuple[Change, ...]):  # noqa: SLOT001  # it has a `_
             {'a': [2, 1]}
         """
         context = context_of(none_is_leaf=True, namespace=namespace)
+        context = opening_dataclasses(context)
         values = Comparison()
         after = patched(
             tree, patch, context, lambda x, y: not differ(x, y, context, values)

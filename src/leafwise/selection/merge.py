@@ -13,13 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypedDict, Unpack, ove
 
 from .._hooks import hooks
 from .._records import MISSING
-from .._runtime import late_imports
 from .._text import escape_controls, safe_str, short_repr
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath, Link, path_below
 from ..core.keys import DictKey, GetAttrKey, SequenceKey
 from ..core.node import Rule
-from ..core.register import DataclassRule
 from ..core.registry import GLOBAL
 from ..equality.leaves import Comparison, type_names
 from ..errors import EditError
@@ -43,6 +41,7 @@ from .convert import (
     Converter,
     Declared,
     TypeMismatch,
+    dataclass_rule,
     fixed_length,
     text_of,
     unknown_field,
@@ -409,7 +408,6 @@ class _Merging:
         self.record = Edited()
         self.converter = Converter(context.view)
         self.numbering = Numbering(context)
-        self.dataclass_rules: dict[type, Rule] = {}
 
     def open(self, place: _Place) -> Any:
         """Return the merge of what two trees have at a place.
@@ -456,18 +454,12 @@ class _Merging:
         """
         cls = type(below)
         rule = self.context.view.resolve(cls)
-        if rule is not None or not hasattr(cls, "__dataclass_fields__"):
+        if rule is not None:
             return rule
         other_rule = self.context.view.resolve(type(above))
         if other_rule is None or item_key(above, other_rule) is not DictKey:
             return None
-        if cls not in self.dataclass_rules:
-            with late_imports:  # it is slow to import, but loaded if there are any
-                import dataclasses
-
-            names = tuple(field.name for field in dataclasses.fields(cls))
-            self.dataclass_rules[cls] = DataclassRule(cls, names, ())
-        return self.dataclass_rules[cls]
+        return dataclass_rule(cls)
 
     def case_of(
         self,

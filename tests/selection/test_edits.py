@@ -367,3 +367,16 @@ def test_the_end_of_a_list():
         lw.at(tree)["a[+]"].get()
     with pytest.raises(EditError, match=r"^cannot insert at '\[\+\]' into the dict at"):
         lw.at(tree)["c[+]"].insert(9)
+
+
+def test_a_selection_is_not_its_value():
+    """Assignments and sums say what to write instead."""
+    tree = {"a": 1}
+    with pytest.raises(TypeError, match=r"at\(tree\)\['a'\]\.set\(value\) returns the"):
+        lw.at(tree)["a"] = 2
+    with pytest.raises(TypeError, match=r"at\(tree\)\['a'\]\.delete\(\) returns the"):
+        del lw.at(tree)["a"]
+    for compute in (lambda s: s + 1, lambda s: 1 - s, lambda s: 2 * s, lambda s: s / 2):
+        with pytest.raises(TypeError, match=r"read it by \.get\(\), or change it by"):
+            compute(lw.at(tree)["a"])
+    assert tree == {"a": 1}

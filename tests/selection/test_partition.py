@@ -83,3 +83,17 @@ def test_filtering():
         0,
         (0,),
     ]
+
+
+def test_the_tree_comes_first():
+    """A call in another order, as for a map, says so."""
+    with pytest.raises(TypeError) as error:
+        lw.tree_partition(lambda x: x > 1, {"a": 1})
+    assert error.value.__notes__ == [
+        "the first argument is the tree, selectors come after"
+    ]
+    with pytest.raises(PathError, match="no match") as error:
+        lw.tree_partition(len, "b")
+    assert error.value.__notes__ == [
+        "the first argument is the tree, selectors come after"
+    ]

@@ -214,8 +214,22 @@ def test_nothing_is_an_error_that_helps():
     """How far the path leads, and what there is; or the nearest leaves."""
     for pattern, text in {
         "optim.rl": "did you mean optim.lr? the dict at optim has lr, betas, wd",
-        "layers[3].w": "the list at layers has [0], [1], [2]",
-        "layers.w": "the list at layers has [0], [1], [2]",
+        "layers[3].w": "the list at layers has 3 items",
+        "layers[-4].w": "the list at layers has 3 items",
+        "betas": "did you mean optim.betas? the dict at the root has layers, model, "
+        "optim, point, ['a.b'] and 1 more",
+        "bias": "did you mean **.bias? the dict at the root has layers, optim, "
+        "point, ['a.b'], [0] and 1 more",
+        "layers.bias": "did you mean layers.**.bias? the list at layers has [0], [1], "
+        "[2]",
+        "optim/lr": "did you mean optim.lr? the dict at the root has optim, model, "
+        "point, layers, [0] and 1 more",
+        "layers[name=3]": "the list at layers has no item with the key 'name'; they "
+        "have w, bias",
+        "optim[name=3]": "the dict at optim has no item with the key 'name'",
+        "a.b": "the dict at the root has layers, ['a.b'], [0], model, optim and 1 "
+        "more; write ['a.b'] for this key",
+        "layers.w": "did you mean layers.**.w? the list at layers has [0], [1], [2]",
         "layers[-1].baes": "did you mean layers[-1].bias? the dict at layers[2] has "
         "bias, w",
         "lyers[0].w": "did you mean layers[0].w? the dict at the root has layers, "
@@ -233,6 +247,12 @@ def test_nothing_is_an_error_that_helps():
     named = [{"name": "web"}, {"name": "a b"}]  # by what one can select them
     with pytest.raises(PathError, match=r"root has \[name='web'\], \[name='a b'\]"):
         lw.at(named)["wep"].get()
+    with pytest.raises(PathError, match=r"root has \[name='web'\], \[name='a b'\]"):
+        lw.at(named)["[name=wep]"].get()
+    cycle = {"b": []}
+    cycle["b"].append(cycle)
+    with pytest.raises(PathError, match="the dict at the root has b"):
+        lw.at(cycle)["c"].get()
     with pytest.raises(PathError, match="the dict at the root is empty"):
         lw.at({})["a"].get()
     with pytest.raises(PathError, match=r"'of type bytes': the tree has 16 leaves, no"):

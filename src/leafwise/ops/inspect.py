@@ -401,16 +401,23 @@ _FAMILIES: Final = {
 
 
 def how_to_register(cls: type) -> str:
-    """Return how a class with fields could become a node; "" for any other class.
+    """Return why instances of a class with attributes are leaves; "" for any other.
 
     Example:
         >>> from leafwise.ops.inspect import how_to_register
         >>> how_to_register(int)
         ''
+        >>> class Point:
+        ...     x = 0
+        >>> how_to_register(Point)
+        'Point is not registered'
     """
     for mark, what in _FAMILIES.items():
         if hasattr(cls, mark):
             return f"{cls.__qualname__} is {what}"
+    has_attributes = cls.__dictoffset__ != 0 and cls.__module__ != "builtins"
+    if has_attributes and not hasattr(cls, "dtype"):
+        return f"{cls.__qualname__} is not registered"
     return ""
 
 

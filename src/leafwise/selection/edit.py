@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from .._hooks import Displayable
 from .._records import MISSING
+from .._text import short_repr
 from ..core.context import Context, context_of, plain_context
 from ..core.keypath import ROOT, KeyPath
 from ..core.registry import GLOBAL
@@ -99,6 +100,35 @@ class Selection(Displayable, Generic[Tree, Value]):
         selector = read_selector(what, self.context.view)
         selectors = (*self._selectors, selector)
         return Selection(self.tree, selectors, self.context, self._missing_ok)
+
+    if not TYPE_CHECKING:  # a type checker reports these itself
+
+        def __setitem__(self, what: Any, value: Any) -> None:
+            """Refuse an assignment: a selection does not change its tree."""
+            text = short_repr(what)
+            raise TypeError(
+                f"a selection is not assigned to: at(tree)[{text}].set(value) returns "
+                "the new tree"
+            )
+
+        def __delitem__(self, what: Any) -> None:
+            """Refuse a deletion: a selection does not change its tree."""
+            text = short_repr(what)
+            raise TypeError(
+                f"nothing is deleted from a selection: at(tree)[{text}].delete() "
+                "returns the new tree"
+            )
+
+        def _refuse_operator(self, _other: Any) -> None:
+            raise TypeError(
+                "a selection is not the selected value: read it by .get(), or change "
+                "it by .apply(f), which returns the new tree"
+            )
+
+        __add__ = __radd__ = _refuse_operator
+        __sub__ = __rsub__ = _refuse_operator
+        __mul__ = __rmul__ = _refuse_operator
+        __truediv__ = __rtruediv__ = _refuse_operator
 
     def __repr__(self) -> str:
         chain = "".join(f"[{part.text}]" for part in self._selectors)

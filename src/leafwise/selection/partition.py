@@ -11,13 +11,14 @@ from itertools import compress
 from typing import TYPE_CHECKING, Any
 
 from .._records import MISSING
+from .._text import add_note
 from ..core.context import Context, context_of
 from ..core.keypath import KeyPath
 from ..core.registry import GLOBAL
 from ..core.treedef import PyTreeDef
-from ..errors import EditError
+from ..errors import EditError, PathError
 from .patterns import place_text
-from .select import read_selector
+from .select import is_function, read_selector
 from .targets import find_targets
 
 
@@ -32,15 +33,20 @@ def _flags_of(
     missing_ok: bool,
 ) -> tuple[list[Any], PyTreeDef, list[Sequence[bool]]]:
     """Return the leaves and the treedef, and which leaves each selector picks."""
-    chain = [read_selector(what, context.view) for what in selectors]
     flat = context.flatten(tree)
     leaves, treedef = flat
     flags: list[Sequence[bool]] = []
-    for selector in chain:
-        targets = find_targets(
-            tree, (selector,), context, missing_ok=missing_ok, flat=flat
-        )
-        flags.append(targets.flags(treedef))
+    try:
+        chain = [read_selector(what, context.view) for what in selectors]
+        for selector in chain:
+            targets = find_targets(
+                tree, (selector,), context, missing_ok=missing_ok, flat=flat
+            )
+            flags.append(targets.flags(treedef))
+    except (TypeError, PathError) as error:
+        if is_function(tree, context.view):
+            add_note(error, "the first argument is the tree, selectors come after")
+        raise
     return leaves, treedef, flags
 
 

@@ -25,6 +25,7 @@ from .._text import (
     join_names,
     nearest_names,
     other_type,
+    safe_str,
     short_repr,
 )
 from ..core.builtins import ContainerRule
@@ -36,7 +37,7 @@ from ..core.registry import GLOBAL, View, view_of
 from ..core.treedef import PyTreeDef, code_of, memo_of, varying_of
 from ..core.walk import PathPredicate, flatten, locate
 from ..equality.exact import is_array_like
-from ..errors import EditError, PathError
+from ..errors import CycleError, EditError, PathError
 from ..ops.inspect import how_to_register
 from .patterns import (
     DEEP,
@@ -949,20 +950,88 @@ def _first_missing(
     keys += [GetAttrKey(name) for name in rule.attributes.static_names(node)]
     if not keys:
         return f"the {type(node).__name__} at {where} is empty"
+    step = steps[depth]
     names = [escape_controls(name_of((key,))) for key in keys]
+    has = f"the {type(node).__name__} at {where} has"
+    if step.having is not None:
+        return _no_item_with(step.having, children_of(node, rule).values(), has)
+    if type(step.key) is SequenceKey and type(keys[0]) is SequenceKey:
+        count = "1 item" if len(keys) == 1 else f"{len(keys)} items"
+        return f"{has} {count}"
     if type(node) is list and all(type(x) is dict and "name" in x for x in node):
         names = [f"[name={short_repr(item['name'])}]" for item in node]
-    step = steps[depth]
-    nearest = few(nearest_names(step.text, names))
-    text = f"the {type(node).__name__} at {where} has {nearest}"
-    dotted = f"[{'.'.join(step.text for step in steps[depth:])!r}]"
-    if dotted in names:
-        return f"{text}; write {dotted} for the key with a dot"
+    text = f"{has} {few(nearest_names(step.text, names))}"
+    quoted = f"[{'.'.join(step.text for step in steps[depth:])!r}]"
+    if quoted in names:
+        return f"{text}; write {quoted} for this key"
     likeness = other_type(getattr(step.key, "entry", step.key), entries)
     if step.key is not None and likeness:
         return f"{text}; {likeness}"
-    correction = _correction(steps, depth, node, keys, context)
+    correction = ""
+    if "/" not in step.text:
+        correction = _correction(steps, depth, node, keys, context)
+    if not correction:
+        correction = _place_elsewhere(steps, depth, place, context)
     return f"did you mean {correction}? {text}" if correction else text
+
+
+def _no_item_with(
+    having: tuple[str, str],
+    children: Iterable[Any],
+    has: str,
+) -> str:
+    """Say which children there are instead of the one with a value under a key."""
+    name, _ = having
+    keys: dict[str, None] = {}
+    items: list[str] = []
+    for child in children:
+        if not isinstance(child, Mapping):
+            continue
+        keys.update((escape_controls(safe_str(key)), None) for key in child)
+        if name in child:
+            items.append(f"[{name}={short_repr(child[name])}]")
+    if items:
+        return f"{has} {few(items)}"
+    text = f"{has} no item with the key {name!r}"
+    return f"{text}; they have {few(list(keys))}" if keys else text
+
+
+def _place_elsewhere(
+    steps: Sequence[Step],
+    depth: int,
+    place: Place,
+    context: Context,
+) -> str:
+    """Return a pattern for what is deeper in the tree, "" if nothing is there.
+
+    A pattern may be the end of a longer one, or have slashes in place of dots.
+
+    Args:
+        steps: The pattern.
+        depth: Which step has no match.
+        place: Where the steps before it lead.
+        context: What is a leaf.
+    """
+    below = list(steps[depth:])
+    name = below[0].name
+    if name is None:
+        return ""
+    if "/" in name.strip("/"):
+        below[:1] = parse(name.strip("/"), "/")
+    try:
+        _, treedef = context.flatten(place.value)
+    except CycleError:  # it would be searched without end
+        return ""
+    if treedef.num_leaves > _MOST_SEARCHED:
+        return ""
+    for pattern in (below, [DEEP, *below]):
+        matches = find(place.value, pattern, context)
+        if len(matches) == 1:
+            return place_text(context.root + place.path + matches[0].path)
+        if matches:
+            texts = [step.text for step in (*steps[:depth], *pattern)]
+            return _joined(texts)
+    return ""
 
 
 def _correction(
@@ -994,6 +1063,11 @@ def _correction(
     below = steps[depth + 1 :]
     if find(node, (step_of(key), *below), context):
         texts += [step.text for step in below]
+    return _joined(texts)
+
+
+def _joined(texts: Iterable[str]) -> str:
+    """Return the texts of steps as one pattern."""
     pattern = "".join(text if text[0] == "[" else f".{text}" for text in texts)
     return escape_controls(pattern.removeprefix("."))
 
@@ -1017,6 +1091,8 @@ def follow(
 
 _SHOWN: Final = 5
 _SEARCHED: Final = 2000
+_MOST_SEARCHED: Final = 20_000
+"""How many leaves a tree may have to be searched for what is not at a path."""
 
 
 def few(names: Sequence[str]) -> str:

@@ -146,6 +146,8 @@ def test_files_of_arrays():
     assert output_of("get d.npz model.l1") == "w = float64[2]\nb = int64[]"
     assert output_of("paths d.npz model.l1") == "model.l1"
     assert output_of("show d.npz 'model.*.w'") == "model.l1.w = float64[2]"
+    Path("a.pt").write_bytes(b"PK\x80")
+    assert "torch reads it, and leafwise.save converts it" in output_of("show a.pt")
     Path("a.npz").write_bytes(b"PK")
     assert output_of("show a.npz").startswith("leafwise: a.npz is damaged")
 
@@ -160,13 +162,13 @@ def test_the_console_script():
     assert (done.returncode, done.stdout, done.stderr) == (0, "32\n", "")
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh"])
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completions(shell, capsys):
     """A script for the shell, which knows all commands and options."""
     pytest.importorskip("shtab")
     assert main(["--print-completion", shell]) == 0
     script = capsys.readouterr().out
-    for word in ("rename", "--in-place", "--lists", "mermaid"):
+    for word in ("rename", "in-place", "lists", "mermaid"):
         assert word in script
 
 

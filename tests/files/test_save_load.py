@@ -2,6 +2,7 @@
 
 import datetime
 import enum
+import functools
 import io
 import json
 import math
@@ -210,6 +211,9 @@ def test_functions_without_a_name_come_from_like(tmp_path, suffix, code):
             lw.load(path)
         assert lw.tree_leaves(lw.load(path, treedef=False)) == [5]
         assert_same(lw.load(path, like), lw.tree_map(lambda _: 5, like))
+    lw.save(path, Box(5, tag=functools.partial(max, 1)))
+    with pytest.raises(FileError, match=r": partial\(...\) is code without a name"):
+        lw.load(path)
     with pytest.raises(FileError, match="an odd one"):
         lw.save(path, Box(5, tag=[code, Odd()]))
 

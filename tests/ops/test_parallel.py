@@ -216,6 +216,17 @@ def test_results_that_cannot_be_pickled(executors):
     assert caught.value.__notes__[-1] == "at key path [1]"
 
 
+@pytest.mark.needs("processes")
+def test_functions_that_cannot_be_pickled(executors):
+    """The exception says what a process needs."""
+    for chunk in (None, 2):
+        maps = lw.parallel(executors["processes"], chunk=chunk)
+        with pytest.raises(Exception, match="pickle") as caught:
+            maps.tree_map(lambda x: x, [1, 2])
+        top_level = "a function for a ProcessPoolExecutor must be defined at the top "
+        assert caught.value.__notes__[0] == f"{top_level}level of a module"
+
+
 def test_an_exception_that_is_returned_is_a_result():
     """Only what is raised ends a map."""
     error = ValueError("no")

@@ -76,5 +76,6 @@ def test_a_bar_needs_tqdm(monkeypatch):
     """Which is said before the first call."""
     for name in ("tqdm", "tqdm.auto"):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match="tqdm"):
+    pip_install = r"progress=True needs tqdm, .*pip install 'leafwise\[progress\]'"
+    with pytest.raises(ImportError, match=pip_install):
         lw.parallel(progress=True).tree_map(inverse, [1])

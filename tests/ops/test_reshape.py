@@ -147,6 +147,10 @@ def test_a_prefix_has_the_name_that_the_caller_gives_it(broadcast):
         broadcast(FULL, (0, 1))
     with pytest.raises(lw.StructureError, match=swap):
         broadcast(FULL, (None, 1), none_is_leaf=True)
+    with pytest.raises(
+        lw.StructureError, match="with None as a leaf the reverse holds"
+    ):
+        broadcast(FULL, (None, 1))
     with pytest.raises(lw.StructureError) as error:
         broadcast((0, [1]), FULL, name="in_axes")
     assert str(error.value) == (

@@ -380,3 +380,9 @@ def test_a_namespace_has_its_own_registrations():
     space.check_node(Here, [Here(1, 2)])
     with pytest.raises(AssertionError, match=r"in namespace 'test-check-node' only"):
         check_node(Here, [Here(1, 2)])
+
+
+def test_examples_without_a_list():
+    """One begins with them; the error shows the call."""
+    with pytest.raises(TypeError, match=r"examples must be a list .*check_node\(cls, "):
+        check_node(Pair, Pair(1, 2))

@@ -143,7 +143,7 @@ def _parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.ArgumentPa
     parser.add_argument("--version", action="version", version=__version__)
     parser.add_argument(
         "--print-completion",
-        choices=("bash", "zsh", "tcsh"),
+        choices=("bash", "zsh", "tcsh", "fish"),
         metavar="SHELL",
         help="print a completion script for the shell; requires shtab",
     )

@@ -171,6 +171,8 @@ def _read(
             sources.append(_read_arrays(path, suffix))
             continue
         kind = options.format or configs.formats.SUFFIXES.get(suffix)
+        if kind is None:
+            _refuse_other_programs(path, suffix)
         try:
             source = configs.read_write.source_of(
                 path, _content(path), kind, written=written
@@ -181,6 +183,14 @@ def _read(
             raise ReadError(f"{path}: its anchors expand to more than {_MOST} values")
         sources.append(source)
     return sources
+
+
+def _refuse_other_programs(path: str, suffix: str) -> None:
+    """Raise an error that says what converts a file of another program."""
+    from ..files.save_load import CONVERTERS
+
+    if suffix in CONVERTERS:
+        raise ReadError(f"{path}: a file of another program: {CONVERTERS[suffix]}")
 
 
 def _content(path: str) -> bytes:

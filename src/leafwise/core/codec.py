@@ -217,7 +217,8 @@ class Writer:
         if named_object(*split_name(name)) is value:
             return name
         if self.gaps:
-            return [short_repr(value)]
+            text = short_repr(value) if qualname else f"{type(value).__qualname__}(...)"
+            return [text]
         raise TreeDefError(
             f"{short_repr(value)} has no name by which it could be found again; only "
             "module-level functions and classes can be written as JSON"

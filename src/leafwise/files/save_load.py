@@ -54,7 +54,7 @@ _PICKLE: Final = (
     "it may run any code when it is read; if you trust it, leafwise.save converts it: "
     "leafwise.save('x.npz', pickle.load(file))"
 )
-_CONVERTERS: Final = {
+CONVERTERS: Final = {
     ".ckpt": _TORCH,
     ".pkl": _PICKLE,
     ".pickle": _PICKLE,
@@ -75,8 +75,8 @@ def _format_of(path: str) -> Format:
         module: Format = late_module(_FORMATS[suffix], __package__)
         return module
     hint = "leafwise.read and leafwise.write are for YAML and TOML"
-    if suffix in _CONVERTERS:
-        hint = f"{suffix} is a format of another program: {_CONVERTERS[suffix]}"
+    if suffix in CONVERTERS:
+        hint = f"{suffix} is a format of another program: {CONVERTERS[suffix]}"
     raise FileError(
         f"{escape_controls(path)}: the name must end in .json, .npz or .safetensors; "
         f"{hint}"

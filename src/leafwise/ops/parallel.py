@@ -12,9 +12,9 @@ import sys
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, Protocol, TypeAlias
 
-from .._lazy import late_module
+from .._lazy import late_module, need, real
 from .._text import add_note, typed_repr
 from ..core.context import context_of
 from ..core.keypath import KeyPath
@@ -86,6 +86,22 @@ def _call_each(
     return results
 
 
+_AT_TOP_LEVEL: Final = (
+    "a function for a ProcessPoolExecutor must be defined at the top level of a module"
+)
+
+
+def _lacks_name(function: Callable[..., Any], executor: Executor) -> bool:
+    """Return whether a function is to be pickled by its name, but has none.
+
+    Other executors, such as that of dask, may send any function.
+    """
+    processes = real("concurrent.futures.process")
+    if processes is None or not isinstance(executor, processes.ProcessPoolExecutor):
+        return False
+    return "<" in getattr(function, "__qualname__", "")  # <lambda> or <locals>
+
+
 class _Calls:
     """The calls of one map.
 
@@ -113,6 +129,7 @@ class _Calls:
         self.results: list[Any] = [None] * len(columns[0])
         self.done = 0
         self.noted: set[int] = set()  # the exceptions that have a note, by id
+        self.lacks_name = False  # whether the executor cannot send the function
 
     def run_here(self) -> None:
         """Make the calls one after the other, in leaf order."""
@@ -131,6 +148,7 @@ class _Calls:
             chunk: How many calls to submit as one; None submits the function itself, so
                 that the executor sees what fails.
         """
+        self.lacks_name = _lacks_name(self.function, executor)
         finished = late_module("queue").SimpleQueue()
         rows = zip(*self.columns, strict=True)
         pending: dict[int, Any] = {}
@@ -184,6 +202,8 @@ class _Calls:
         try:
             result = pending.pop(start).result()
         except Exception as error:  # of the function, or of the executor
+            if self.lacks_name and id(error) not in self.noted:
+                add_note(error, _AT_TOP_LEVEL)
             size = min(chunk or 1, len(self.results) - start)
             if size > 1 and id(error) not in self.noted:
                 self.noted.add(id(error))
@@ -224,7 +244,9 @@ def _reporter(
     elif progress and total:
         # None: only on a terminal, which a notebook is not
         disable = False if "ipykernel" in sys.modules else None
-        with late_module("tqdm.auto").tqdm(total=total, disable=disable) as bar:
+        need("tqdm", "progress=True", "progress")
+        tqdm = late_module("tqdm.auto").tqdm
+        with tqdm(total=total, disable=disable) as bar:
             yield lambda _done, _index: bar.update(1)
     else:
         yield lambda _done, _index: None
@@ -415,7 +437,7 @@ def parallel(
             dask. None runs them in the calling thread, in leaf order.
         progress: A function that is called as `progress(done, total, path)` after each
             leaf, in the calling thread and in the order of completion; its exceptions
-            end the map. True shows a progress bar of tqdm, which must be installed, on
+            end the map. True shows a progress bar of tqdm (`leafwise[progress]`), on
             stderr if that is a terminal.
         chunk: How many leaves to submit in one task, for fast functions. By default,
             each leaf is submitted as a task of its own.

@@ -89,9 +89,19 @@ def _repeated(
         subject += "full_tree" if name == _PREFIX else "the tree it is broadcast over"
         if _covering(full_treedef, treedef) is not None:
             subject += " (but the reverse holds: swap the two arguments)"
+        elif _covers_with_none(full, treedef, context):
+            subject += " (but with None as a leaf the reverse holds: swap the two"
+            subject += " arguments, and pass none_is_leaf=True)"
         places = differences(code_of(treedef), full, context.view)
         raise mismatch_error(places, subject=subject)
     return [leaves[index] for index in indices], full_treedef
+
+
+def _covers_with_none(tree: Any, treedef: PyTreeDef, context: Context) -> bool:
+    """Return whether a tree is a prefix of a structure if None is a leaf in it."""
+    with_none = stopping_context(context.view, type(None))
+    _, prefix = with_none.flatten(tree)
+    return _covering(prefix, treedef) is not None
 
 
 _PREFIX: Final = "prefix_tree"

@@ -43,7 +43,8 @@ def check_node(cls: type, examples: Iterable[Any], *, namespace: str = GLOBAL) -
 
     Raises:
         AssertionError: Something is wrong; the message has a line for each fault.
-        TypeError: An example is not an instance of the class itself.
+        TypeError: An example is not an instance of the class itself, or the examples
+            cannot be iterated over.
         ValueError: There is no example.
 
     Example:
@@ -68,6 +69,11 @@ must accept any children, so create the object without the checks of __init__, f
 example with object.__new__(cls)
     """
     __tracebackhide__ = True
+    if not isinstance(examples, Iterable):
+        raise TypeError(
+            "examples must be a list of instances of the class: check_node(cls, "
+            f"[example, ...]), got {typed_repr(examples)}"
+        )
     nodes = list(examples)
     if not nodes:
         raise ValueError("check_node needs at least one example")

@@ -228,3 +228,23 @@ def test_states_in_another_order_are_equal_and_pair_by_key():
     assert list(total) == ["w", "b"]
     with pytest.raises(lw.errors.StructureError):
         lw.tree_map(lambda x, y: x + y, first, nn.State({"w": 1.0, "c": 2.0}))
+
+
+def test_a_nested_state_is_one_object():
+    """Each access returns it; a mapping that is assigned is copied into a new one."""
+    inner = {"x": 1}
+    state = nn.State({"a": inner})
+    assert state.a is state["a"] is dict(state.items())["a"]
+    state.a.x = 2
+    assert inner == {"x": 1}
+    state["b"] = state.a
+    state.b.x = 3
+    assert state.to_pure_dict() == {"a": {"x": 3}, "b": {"x": 3}}
+
+
+def test_a_map_may_put_mappings_in_place_of_values():
+    """They are nested states like all others."""
+    state = lw.tree_map(lambda x: {"y": x, "x": -x}, nn.State({"a": {"w": 1}}))
+    assert state.a.w.x == -1
+    assert state.to_flat_state().paths == (("a", "w", "y"), ("a", "w", "x"))
+    assert lw.tree_leaves(state) == [1, -1]

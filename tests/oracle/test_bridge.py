@@ -260,3 +260,20 @@ def test_trace_levels_inside(jax):
     layer.weight = inner.weight = 0
     with pytest.raises(nn.TraceError):
         leaked[0].weight = 0
+
+
+def test_jax_has_the_leaves_of_a_state_as_they_stand(jax):
+    """With a key of a dict for each level; treedefs differ by the order of the keys."""
+    state = nn.State({"b": {"y": 1.0, 0: 2.0}, "a": {}})
+    pairs, treedef = jax.tree_util.tree_flatten_with_path(state)
+    keys = jax.tree_util.DictKey
+    assert pairs == [
+        ((keys("b"), keys("y")), 1.0),
+        ((keys("b"), keys(0)), 2.0),
+    ]
+    assert treedef == jax.tree.structure(state)
+    other = nn.State({"a": {}, "b": {0: 2.0, "y": 1.0}})
+    assert state == other
+    assert treedef != jax.tree.structure(other)
+    rebuilt = jax.tree.unflatten(treedef, [{"w": 3.0}, 4.0])
+    assert rebuilt.to_flat_state().paths == (("b", "y", "w"), ("b", 0))

@@ -88,6 +88,8 @@ class Rule(Sealed):
         fill: For objects, which count as one in several places: takes an empty
             instance, aux data and children, fills and returns the instance. None for
             values.
+        aux_compares_itself: Whether `==` and `hash` of the aux data do what `same` and
+            `hash` do. Frameworks then keep it as it is.
         form: What `flatten` and `unflatten` consist of, so that the engine can write it
             out: `Fields`, `Shaped`, `Functions`, or None if it has to call them.
 
@@ -107,6 +109,7 @@ class Rule(Sealed):
     is_fixed: bool = False
     attributes: Attributes = Attributes()
     fill: Any = None
+    aux_compares_itself: bool = False
     form: Any = None
 
     def __init__(self, cls: type, **given: Any) -> None:

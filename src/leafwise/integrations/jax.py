@@ -72,9 +72,9 @@ def register(jax: Any, cls: type, rule: Rule) -> None:
     flatten: Callable[[Any], tuple[Sequence[Any], Any]]
     unflatten: Callable[[Any, Any], Any]
     keys_of: Callable[[Any, int], Sequence[Any]]
-    if rule.fill is not None:
-        # An object of `nn`, whose aux data compares itself. It is flattened so often
-        # that looking for a newer node type would cost a quarter: jax keeps this one.
+    if rule.aux_compares_itself:
+        # An object or a state of `nn`. It is flattened so often that looking for a
+        # newer node type would cost a quarter: jax keeps this one.
         flatten = rule.flatten
         unflatten = rule.unflatten
         keys_of = rule.keys

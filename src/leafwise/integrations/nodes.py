@@ -156,24 +156,30 @@ def key_converter(
 ) -> Callable[[Sequence[Any]], Sequence[Any]]:
     """Return a function that converts the keys of a node to those of a framework.
 
-    It caches its last result, since most nodes of a class share one tuple of keys.
+    It caches what it returns for tuples, since the nodes of a class share a few.
 
     Args:
         convert: Converts one key.
     """
-    latest: tuple[Any, tuple[Any, ...]] = (None, ())
+    # by the id of the tuple, which is kept, so that no other tuple gets the id
+    results: dict[int, tuple[Any, tuple[Any, ...]]] = {}
 
     def convert_all(keys: Sequence[Any]) -> tuple[Any, ...]:
-        nonlocal latest
-        source, converted = latest  # in one step: other threads replace it
-        if source is keys:
-            return converted
+        cached = results.get(id(keys))
+        if cached is not None:
+            return cached[1]
         converted = tuple(map(convert, keys))
         if type(keys) is tuple:  # a list could change until the next call
-            latest = (keys, converted)
+            if len(results) >= _MAX_CONVERTED:
+                results.clear()
+            results[id(keys)] = (keys, converted)
         return converted
 
     return convert_all
+
+
+_MAX_CONVERTED: Final = 64
+"""How many tuples of keys a `key_converter` caches."""
 
 
 # ------------------------------------------------------------ the functions of a user

@@ -920,7 +920,7 @@ def merge(graphdef: GraphDef[M], *states: Mapping[Any, Any], copy: bool = False)
 
 def wrong(path: Path, expected: str, found: Any, name: str = "") -> StructureError:
     """Return the error for a value that does not fit what is expected."""
-    actual = name or ("a mapping" if type(found) is dict else type(found).__name__)
+    actual = name or ("a mapping" if type(found) is State else type(found).__name__)
     text = f"at {path}: expected {expected}, got {actual}"
     return StructureError(text, path=path, expected=expected, actual=actual)
 
@@ -964,7 +964,7 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
         return
     steps: list[tuple[Any, Any, Any]] = []
     given = as_state(states[0]) if len(states) == 1 else merge_state(*states)
-    if _plan(node, given._leafwise_items, (), steps) is not node:
+    if _plan(node, given, (), steps) is not node:
         raise StructureError(f"a {type(node).__name__} cannot be changed")
     holders = {id(holder): holder for holder, *_ in steps}.values()
     undo = [*map(_undoing, holders)]
@@ -978,7 +978,7 @@ def update(node: Any, *states: Mapping[Any, Any]) -> None:
 
 
 def _plan(
-    node: Any, level: dict[Any, Any], path: Path, steps: list[tuple[Any, Any, Any]]
+    node: Any, level: State, path: Path, steps: list[tuple[Any, Any, Any]]
 ) -> Any:
     """Check values that are to be brought into a node, and work out the steps.
 
@@ -998,15 +998,15 @@ def _plan(
     for part, value in level.items():
         new: Any = value
         where, child = (*path, part), known.get(part, MISSING)
-        if isinstance(child, Variable) and type(new) is not dict:
+        if isinstance(child, Variable) and type(new) is not State:
             steps.append((child, None, new))
             continue
         has_rule = child is not MISSING and rule_of(type(child)) is not None
-        if type(new) is dict and has_rule and not isinstance(child, Variable):
+        if type(new) is State and has_rule and not isinstance(child, Variable):
             new = _plan(child, new, where, steps)
             if new is child:
                 continue
-        elif type(new) is dict or (has_rule and child is not None):
+        elif type(new) is State or (has_rule and child is not None):
             raise wrong(where, _expected(child, new), new)
         if isinstance(node, Pytree):
             params = getattr(node, "__dataclass_params__", None)
@@ -1032,7 +1032,7 @@ def _expected(child: Any, new: Any) -> str:
         return f"a {type(child).__name__}"
     return (
         "a bare value"
-        if type(new) is dict
+        if type(new) is State
         else f"the values of a {type(child).__name__}"
     )
 

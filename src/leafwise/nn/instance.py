@@ -948,6 +948,7 @@ class ObjectRule(BoundRule):
     """
 
     cls: Any
+    aux_compares_itself = True
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """`State`: the values of an object, nested by names, positions and keys.
 
-The functions of NNX on states are here, too; most of them are also methods of `State`.
+A state has its items in a dict, and what is nested in it are states again. The
+functions of NNX on states are here, too; most of them are also methods of `State`.
 `graph` takes states out of objects and puts them back.
 """
 
@@ -28,12 +29,12 @@ from typing import (
 )
 
 from .._text import is_similar, safe_repr, safe_str, short_repr
-from ..core.builtins import INSERTION_ORDERED, MappingRule
-from ..core.codec import AUX_FORMS
+from ..core.builtins import INSERTION_ORDERED
+from ..core.codec import AUX_FORMS, AuxForm, aux_form_of
 from ..core.keys import DictKey, given_keys
 from ..core.node import Rule
 from ..core.registry import install
-from ..core.words import WORDS, Brackets, Words, brackets, node_data
+from ..core.words import WORDS, Brackets, Words, brackets
 from ..equality.leaves import are_same
 from ..ops.map import tree_flatten, tree_map
 from ..show.pretty import pformat
@@ -74,7 +75,7 @@ _put: Final = object.__setattr__
 """Sets a slot of a state, whose own `__setattr__` sets an item."""
 
 items_of: Final[Callable[[Any], dict[Any, Any]]] = attrgetter("_leafwise_items")
-"""Returns the storage of a state: nested dicts, which its views share."""
+"""Returns the dict that a state keeps its items in."""
 
 
 # ------------------------------------------------------------------------ functions
@@ -89,18 +90,18 @@ def walk_state(state: Mapping[Any, Any]) -> Iterator[tuple[Path, Any]]:
     if isinstance(state, Variable):
         return iter([((), state)])
     pairs: list[tuple[Path, Any]] = []
-    _add_values(pairs, items_of(as_state(state)), ())
+    _add_values(pairs, as_state(state), ())
     return iter(pairs)
 
 
 def _add_values(
     pairs: list[tuple[Path, Any]],
-    items: dict[Any, Any],
+    state: State,
     path: Path,
 ) -> None:
-    """Append the values in nested dicts, with their paths, to a list of pairs."""
-    for key, value in items.items():
-        if type(value) is dict:
+    """Append the values of a state, with their paths, to a list of pairs."""
+    for key, value in items_of(state).items():
+        if type(value) is State:
             _add_values(pairs, value, (*path, key))
         else:
             pairs.append(((*path, key), value))
@@ -199,15 +200,13 @@ def as_state(state: Mapping[Any, Any]) -> State:
     Raises:
         TypeError: It is neither; an object is not.
     """
-    if isinstance(state, State):
-        return state
-    root = _to_storage(state)
-    if type(root) is not dict:
+    root = _nested(state)
+    if type(root) is not State:
         raise TypeError(
             f"expected a state or nested mappings, got {type(state).__name__}; "
             "leafwise.nn.state gives the state of an object"
         )
-    return view(root)
+    return root
 
 
 def to_flat_state(state: Mapping[Any, Any]) -> FlatState:
@@ -243,18 +242,23 @@ def from_flat_state(
         >>> nn.from_flat_state({("a", 0): 1.0})["a"]
         State({0: 1.0})
     """
-    root: dict[Any, Any] = {}
-    pairs = _pairs_of(flat)
-    for path, value in pairs:
-        level = root
-        for key in path[:-1]:
-            level = level.setdefault(key, {})
-            if type(level) is not dict:
+    root: State = State()
+    for path, value in _pairs_of(flat):
+        if not path:
+            raise ValueError("path () does not name a single value")
+        *parents, key = path
+        items = items_of(root)
+        for parent in parents:
+            if parent not in items:
+                items[parent] = State()
+            nested = items[parent]
+            if type(nested) is not State:
                 raise ValueError(f"path {path} continues below a value")
-        if not path or type(level.get(path[-1])) is dict:
+            items = items_of(nested)
+        if type(items.get(key)) is State:
             raise ValueError(f"path {path} does not name a single value")
-        level[path[-1]] = value
-    return view(root)
+        items[key] = value
+    return root
 
 
 def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
@@ -268,7 +272,7 @@ def to_pure_dict(state: Mapping[Any, Any]) -> dict[Any, Any]:
         >>> nn.to_pure_dict(nn.State({"a": {0: nn.Param(1.0)}}))
         {'a': {0: 1.0}}
     """
-    return items_of(map_state(lambda _, value: bare(value), state))
+    return _to_dicts(as_state(state), bare)
 
 
 def as_pure(tree: T) -> T:
@@ -334,10 +338,11 @@ def replace_by_pure_dict(state: State, pure: Mapping[Any, Any]) -> None:
         if isinstance(variable, Variable):
             variable.set_value(value)
             continue
-        level = items_of(state)
-        for key in path[:-1]:
-            level = level[key]
-        level[path[-1]] = value
+        *parents, key = path
+        parent = state
+        for parent_key in parents:
+            parent = parent[parent_key]
+        parent[key] = value
 
 
 def map_state(function: Callable[[Path, Any], Any], state: Mapping[Any, Any]) -> State:
@@ -451,7 +456,25 @@ def restore_int_paths(pure: Mapping[Any, Any]) -> dict[Any, Any]:
         {'layers': {0: 1.0}}
     """
     pairs = ((tuple(map(_number_of, path)), value) for path, value in walk_state(pure))
-    return items_of(from_flat_state(pairs))
+    return _to_dicts(from_flat_state(pairs))
+
+
+def _to_dicts(
+    state: State, convert: Callable[[Any], Any] | None = None
+) -> dict[Any, Any]:
+    """Return a state as nested dicts.
+
+    Args:
+        state: The state.
+        convert: Takes a value and returns what the dicts have in its place.
+    """
+    dicts: dict[Any, Any] = {}
+    for key, value in items_of(state).items():
+        if type(value) is State:
+            dicts[key] = _to_dicts(value, convert)
+        else:
+            dicts[key] = value if convert is None else convert(value)
+    return dicts
 
 
 def _number_of(key: Any) -> Any:
@@ -461,20 +484,22 @@ def _number_of(key: Any) -> Any:
     return key
 
 
-def view(items: dict[Any, Any]) -> State:
-    """Return a state that shares its storage with a dict."""
+def _state_of(items: dict[Any, Any]) -> State:
+    """Return a state that keeps its items in this dict."""
     state = object.__new__(State)
     _put(state, "_leafwise_items", items)
     return state
 
 
-def _to_storage(value: Any) -> Any:
-    """Return a value as states store it: other mappings are copied to new dicts."""
-    if isinstance(value, State):
-        return items_of(value)
+def _nested(value: Any) -> Any:
+    """Return a value as a state holds it: mappings become states."""
+    if type(value) is State:
+        return value
+    if isinstance(value, State):  # of a subclass: its items are shared
+        return _state_of(items_of(value))
     if not isinstance(value, Mapping) or isinstance(value, DataNode):
         return value
-    return {key: _to_storage(item) for key, item in value.items()}
+    return _state_of({key: _nested(item) for key, item in value.items()})
 
 
 def no_such_item(key: Any, items: Mapping[Any, Any]) -> str:
@@ -495,10 +520,10 @@ def no_such_item(key: Any, items: Mapping[Any, Any]) -> str:
 class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     """A mapping of an object's values, nested by names, positions and keys.
 
-    A state is mutable, with access by items and by attributes. A nested mapping is
-    returned as a `State` that shares its storage, so changes through it are visible. As
-    a tree, a state is like a dict whose values are children in the order in which they
-    stand. States with equal items are equal in any order.
+    A state is mutable, with access by items and by attributes. A nested mapping becomes
+    a `State`, so changes through it are visible. As a tree, a state is like a dict, but
+    its values are children in the order in which they stand. States with equal items
+    are equal in any order.
 
     Args:
         items: A mapping, or pairs of keys and values; nested mappings are accepted.
@@ -530,18 +555,17 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
     def __init__(
         self, items: Mapping[Any, Any] | Iterable[tuple[Any, Any]] = ()
     ) -> None:
-        storage = {key: _to_storage(value) for key, value in _pairs_of(items)}
-        _put(self, "_leafwise_items", storage)
+        own_items = {key: _nested(value) for key, value in _pairs_of(items)}
+        _put(self, "_leafwise_items", own_items)
 
     def __getitem__(self, key: Any) -> Any:
         items = self._leafwise_items
         if key not in items:
             raise KeyError(no_such_item(key, items))
-        value = items[key]
-        return view(value) if type(value) is dict else value
+        return items[key]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self._leafwise_items[key] = _to_storage(value)
+        self._leafwise_items[key] = _nested(value)
 
     def __delitem__(self, key: Any) -> None:
         _ = self[key]  # raises an error that lists the keys
@@ -595,8 +619,8 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
         if not isinstance(other, State):
             return NotImplemented
         # As plain dicts, which are sorted by key, so that the order does not count.
-        leaves, treedef = tree_flatten(self._leafwise_items)
-        other_leaves, other_treedef = tree_flatten(items_of(other))
+        leaves, treedef = tree_flatten(_to_dicts(self))
+        other_leaves, other_treedef = tree_flatten(_to_dicts(other))
         if treedef != other_treedef:
             return False
         return are_same(leaves, other_leaves, typematch=True)
@@ -620,7 +644,7 @@ class State(MutableMapping[K, V], DataNode, Generic[K, V]):
 
 
 class _ShownDict:
-    """A nested dict of a state, for texts: in its own order, and without a type."""
+    """A nested state, for texts: in its own order, and without a type."""
 
     __slots__ = ("items",)
 
@@ -635,7 +659,7 @@ def _shown_items(items: dict[Any, Any]) -> list[Child]:
     """Return the items of a state as they are shown."""
     children = []
     for key, value in items.items():
-        shown = _ShownDict(value) if type(value) is dict else value
+        shown = _ShownDict(items_of(value)) if type(value) is State else value
         children.append(Child(DictKey(key), shown))
     return children
 
@@ -643,37 +667,35 @@ def _shown_items(items: dict[Any, Any]) -> list[Child]:
 # ------------------------------------------------------------------------- node
 
 
-_DICT_AS_GIVEN: Final[Any] = INSERTION_ORDERED[dict]
-
-
-def _child_of(value: Any) -> Any:
-    """Return what a state has as a child for a stored value."""
-    return view(value) if type(value) is dict else value
+_DICT: Final = INSERTION_ORDERED[dict]
 
 
 class _StateRule(Rule):
     """The rule of states, whose children come in the order in which they stand.
 
-    Below a state, nested dicts are states as well: as dicts they would be sorted.
+    The aux data is a tuple of the keys. Frameworks call `flatten` and `unflatten` for
+    every nested state, so both do no more than they have to.
     """
 
-    keys = _DICT_AS_GIVEN.keys
-    same = _DICT_AS_GIVEN.same
-    hash = _DICT_AS_GIVEN.hash
-    compared_aux = _DICT_AS_GIVEN.compared_aux
-    arrange = staticmethod(given_keys)
+    aux_compares_itself = True
 
     def flatten(self, node: Any) -> tuple[Sequence[Any], Any]:
         # A copy in one step, because another thread may change the state meanwhile.
         items = items_of(node).copy()
-        return list(map(_child_of, items.values())), given_keys(tuple(items))
+        return list(items.values()), tuple(items)
 
     def unflatten(self, aux: Any, children: Any) -> Any:
-        items = dict(zip(aux.ordered, children, strict=True))
-        for key, child in items.items():
-            if type(child) is State:
-                items[key] = items_of(child)
-        return view(items)
+        state = _new(State)
+        items = dict(zip(aux, children))  # noqa: B905  # as many; `strict` takes time
+        _put_items(state, items)
+        for child in children:  # faster than any call
+            if type(child) is dict:  # a map has put it in place of a value
+                state.update(items)
+                break
+        return state
+
+    def keys(self, aux: Any, _arity: int) -> Sequence[Any]:
+        return given_keys(aux).objects
 
     def match(self, aux: Any, arity: int, node: Any) -> Sequence[Any] | None:
         """Return the children of another state in the order of the keys of this one."""
@@ -683,20 +705,31 @@ class _StateRule(Rule):
         if len(items) != arity:
             return None
         try:
-            return [_child_of(items[key]) for key in aux.ordered]
+            return [items[key] for key in aux]
         except KeyError:
             return None
 
 
-def _data(_rule: Rule, aux: Any) -> Any:
-    return node_data(_DICT_AS_GIVEN, aux)
+_new: Final = object.__new__
+_put_items: Final = vars(State)["_leafwise_items"].__set__
+
+
+def _keys_as_data(_rule: Rule, aux: Any) -> Any:
+    return list(aux)
 
 
 def _brackets(_rule: Rule, aux: Any, arity: int) -> Brackets:
-    opening, labels, closing = brackets(_DICT_AS_GIVEN, aux, arity)
+    opening, labels, closing = brackets(_DICT, given_keys(aux), arity)
     return f"CustomNode(State[{opening}", labels, f"{closing}])"
 
 
-WORDS[_StateRule] = Words(data=_data, brackets=_brackets)
-AUX_FORMS[_StateRule] = AUX_FORMS[MappingRule]
+WORDS[_StateRule] = Words(data=_keys_as_data, brackets=_brackets)
+
+_DICT_FORM: Final = aux_form_of(_DICT)
+
+AUX_FORMS[_StateRule] = AuxForm(
+    fits=lambda _, arity, aux: type(aux) is tuple and len(set(aux)) == arity,
+    write=lambda _, aux, writer: _DICT_FORM.write(_DICT, given_keys(aux), writer),
+    read=lambda _, data: _DICT_FORM.read(_DICT, data).ordered,
+)
 install(State, _StateRule, bridge=True, where=__name__.partition(".")[0])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple, TypeVar, dataclass_transform, overload
 
@@ -109,8 +110,34 @@ def dataclass(
     return decorate if cls is None else decorate(cls)
 
 
+@overload
 def register_dataclass(
     cls: C,
+    data_fields: Iterable[str] | None = ...,
+    meta_fields: Iterable[str] | None = ...,
+    drop_fields: Iterable[str] = ...,
+    *,
+    init: bool = ...,
+    namespace: str = ...,
+    inherit: bool = ...,
+    exist_ok: bool = ...,
+    bridge: bool = ...,
+) -> C: ...
+@overload
+def register_dataclass(
+    cls: None = ...,
+    data_fields: Iterable[str] | None = ...,
+    meta_fields: Iterable[str] | None = ...,
+    drop_fields: Iterable[str] = ...,
+    *,
+    init: bool = ...,
+    namespace: str = ...,
+    inherit: bool = ...,
+    exist_ok: bool = ...,
+    bridge: bool = ...,
+) -> Callable[[C], C]: ...
+def register_dataclass(
+    cls: C | None = None,
     data_fields: Iterable[str] | None = None,
     meta_fields: Iterable[str] | None = None,
     drop_fields: Iterable[str] = (),
@@ -120,7 +147,7 @@ def register_dataclass(
     inherit: bool = False,
     exist_ok: bool = False,
     bridge: bool = True,
-) -> C:
+) -> Any:
     """Register a class so that its instances are nodes with its fields as children.
 
     Without field lists, the fields of the dataclass decide. A field with
@@ -128,10 +155,11 @@ def register_dataclass(
     other field is a child. With field lists, `cls` can be any class with attributes.
 
     Unflattening sets the attributes of an empty instance. `__init__` and
-    `__post_init__` do not run, so leaves can be anything.
+    `__post_init__` do not run, so leaves can be anything. What they set outside of the
+    fields is lost; a warning says so when the first instance is flattened.
 
     Args:
-        cls: The class.
+        cls: The class; omitted when you pass options to the decorator.
         data_fields: The fields that are children, in leaf order.
         meta_fields: The fields that are aux data.
         drop_fields: Fields that are neither; a rebuilt instance has their default
@@ -146,11 +174,12 @@ def register_dataclass(
             they are imported.
 
     Returns:
-        The class.
+        The class, or a decorator.
 
     Raises:
         RegistryError: Only one of the two lists is given; a field is missing, unknown
-            or listed twice; or any error of `register_pytree_node`.
+            or listed twice; `init` cannot rebuild the class; it is a model of pydantic
+            or a `msgspec.Struct`; or any error of `register_pytree_node`.
 
     Example:
         >>> import dataclasses, leafwise as lw
@@ -162,7 +191,20 @@ def register_dataclass(
         >>> lw.tree_flatten(Layer(0.5, "first"))
         ([0.5], PyTreeDef(CustomNode(Layer[('first',)], [*])))
     """
+    if cls is None:
+        return functools.partial(
+            register_dataclass,
+            data_fields=data_fields,
+            meta_fields=meta_fields,
+            drop_fields=drop_fields,
+            init=init,
+            namespace=namespace,
+            inherit=inherit,
+            exist_ok=exist_ok,
+            bridge=bridge,
+        )
     check_class(cls)
+    _refuse_class_of_library(cls)
     drop = _names(cls, "drop_fields", drop_fields)
     listed_fields: _Fields | None = None
     if data_fields is not None and meta_fields is not None:
@@ -185,12 +227,33 @@ def register_dataclass(
             node_class,
             fields.data,
             fields.meta,
+            fields.drop,
             rebuild=_constructor(node_class, fields) if init else None,
-            dropped=_default_setter(node_class, drop),
+            set_dropped=_default_setter(node_class, drop),
             **options,
         )
 
     return install(cls, make_rule, namespace, inherit, exist_ok, bridge)
+
+
+def _refuse_class_of_library(cls: type) -> None:
+    """Raise an error for a class whose instances are made in another way.
+
+    Raises:
+        RegistryError: It is a model of pydantic, or a `msgspec.Struct`.
+    """
+    if hasattr(cls, "__pydantic_fields__") and not dataclasses.is_dataclass(cls):
+        kind = "a model of pydantic"
+        function = "register_model"
+    elif hasattr(cls, "__struct_fields__"):
+        kind = "a msgspec.Struct"
+        function = "register_struct"
+    else:
+        return
+    raise RegistryError(
+        f"{cls.__qualname__} is {kind}; register it with "
+        f"leafwise.integrations.{function}"
+    )
 
 
 class _Fields(NamedTuple):
@@ -209,10 +272,10 @@ def _declared_fields(cls: type, drop: tuple[str, ...]) -> _Fields:
             contradicts itself.
     """
     if not dataclasses.is_dataclass(cls):
-        raise RegistryError(
-            f"{cls.__qualname__} is not a dataclass; make it one, or give "
-            "data_fields and meta_fields"
-        )
+        remedy = "make it one, or give data_fields and meta_fields"
+        if hasattr(cls, "__attrs_attrs__"):
+            remedy = "register it with leafwise.integrations.register_attrs"
+        raise RegistryError(f"{cls.__qualname__} is not a dataclass; {remedy}")
     data: list[str] = []
     meta: list[str] = []
     for attribute in dataclasses.fields(cls):
@@ -259,8 +322,19 @@ def _check(cls: type, fields: _Fields, init: bool) -> None:
     ]
     if init and unset:
         raise RegistryError(
-            f"init=True cannot rebuild {cls.__name__}: {_field_list(unset)} has "
+            f"init=True cannot rebuild {cls.__qualname__}: {_field_list(unset)} has "
             "init=False; drop it, or leave init out"
+        )
+    init_vars = [
+        name
+        for name in inspect.signature(cls.__init__).parameters
+        if name in cls.__dataclass_fields__ and name not in declared
+    ]
+    if init and init_vars:
+        raise RegistryError(
+            f"init=True cannot rebuild {cls.__qualname__}: an instance does not keep "
+            f"its InitVar {', '.join(map(safe_repr, init_vars))}; leave init out, and "
+            "declare what __post_init__ computes as fields with init=False"
         )
 
 

@@ -1,14 +1,19 @@
 """Dataclasses as nodes."""
 
 import dataclasses
+import functools
 import re
 from dataclasses import InitVar
+from typing import Generic, TypeVar
 
 import pytest
 
 import leafwise as lw
 from leafwise import nn
 from leafwise.errors import RegistryError
+
+
+T = TypeVar("T")
 
 
 def message(error):
@@ -169,3 +174,107 @@ def test_other_classes_need_lists():
         lw.register_dataclass(Plain)
     lw.register_dataclass(Plain, ["x"], ["name"])
     assert lw.tree_map(lambda x: x + 1, Plain(1, "n")).x == 2
+
+
+def test_a_decorator_with_arguments():
+    """Instead of the class, as `lw.dataclass` takes them."""
+
+    @lw.register_dataclass(meta_fields=["name"], data_fields=["x"])
+    @dataclasses.dataclass
+    class Named:
+        x: int
+        name: str
+
+    @lw.register_dataclass(init=True)
+    @dataclasses.dataclass
+    class Checked:
+        x: int
+
+    @lw.register_dataclass()
+    @dataclasses.dataclass
+    class Bare:
+        x: int
+
+    assert lw.tree_flatten(Named(1, "a"))[0] == [1]
+    assert lw.tree_leaves([Checked(2), Bare(3)]) == [2, 3]
+    with pytest.raises(RegistryError, match="only one of the two"):
+        lw.register_dataclass(data_fields=["x"])(Named)
+
+
+@pytest.mark.parametrize("options", [{}, {"frozen": True}, {"unsafe_hash": True}])
+def test_attributes_outside_of_fields_are_lost_with_one_warning(options):
+    """At the first flatten of the class, in the line of the caller."""
+
+    @lw.dataclass(**options)
+    class Total:
+        x: int
+        start: InitVar[int] = 0
+
+        def __post_init__(self, start):
+            object.__setattr__(self, "total", self.x + start)
+            object.__setattr__(self, "_hidden", 1)
+
+    node = Total(1, 2)
+    text = "Total sets attributes that are not fields, .* lacks them: total, _hidden;"
+    with pytest.warns(UserWarning, match=text) as warnings:
+        again = lw.tree_map(abs, [node])[0]
+    assert [warning.filename for warning in warnings] == [__file__]
+    assert not hasattr(again, "total")
+    for _ in range(100):
+        assert lw.tree_leaves([Total(1, 2)]) == [1]
+
+
+def test_attributes_that_are_not_lost():
+    """Fields, cached properties, what Python sets, and with `init=True` all."""
+
+    @lw.dataclass
+    class Generous(Generic[T]):
+        x: T
+        total: T = dataclasses.field(init=False)
+
+        def __post_init__(self):
+            self.total = self.x
+
+        @functools.cached_property
+        def double(self):
+            return 2 * self.x
+
+    node = Generous[int](3)
+    assert node.double == 6
+    assert lw.tree_map(abs, node).double == 6
+
+    @lw.register_dataclass(init=True)
+    @dataclasses.dataclass
+    class Made:
+        x: int
+
+        def __post_init__(self):
+            self.total = self.x
+
+    assert lw.tree_map(lambda x: -x, Made(1)).total == -1
+
+
+def test_classes_with_listed_attributes_warn_too():
+    class Box:
+        def __init__(self, x, label):
+            self.x = x
+            self.label = label
+
+    lw.register_dataclass(Box, ["x"], [])
+    with pytest.warns(UserWarning, match="Box sets attributes .*: label;"):
+        lw.tree_leaves(Box(1, "b"))
+
+
+def test_init_vars_cannot_be_rebuilt_by_init():
+    @dataclasses.dataclass
+    class Scaled:
+        x: int
+        by: InitVar[int] = 2
+
+        def __post_init__(self, by):
+            self.x *= by
+
+    with pytest.raises(RegistryError, match="does not keep its InitVar 'by'"):
+        lw.register_dataclass(Scaled, init=True)
+    lw.register_dataclass(Scaled)
+    assert lw.tree_map(lambda x: x, Scaled(3)).x == 6

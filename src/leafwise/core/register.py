@@ -7,6 +7,7 @@ user and checks what they return. Rules are defined in `node` and stored in `reg
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import (
     Callable,
     ItemsView,
@@ -34,7 +35,7 @@ from .node import (
     Rule,
     UnflattenFunc,
 )
-from .registry import GLOBAL, check_callable, check_class, install
+from .registry import GLOBAL, caller, check_callable, check_class, install
 
 
 if TYPE_CHECKING:
@@ -171,8 +172,12 @@ class DataclassRule(BoundRule):
         cls: The class.
         data_fields: The names of the children.
         meta_fields: The names of what is aux data.
+        drop_fields: The names of attributes that are neither.
         rebuild: Takes aux data and children, returns a node.
-        dropped: Takes a new node, sets what is neither child nor aux data.
+        set_dropped: Takes a new node, sets what is neither child nor aux data.
+        new: Makes an empty instance of the class; by default, that of the built-in
+            class that instances are made of.
+        put: Sets an attribute of it; by default, past the class's own `__setattr__`.
         attributes: What edits ask about the attributes, but for the static ones.
         **options: Other attributes of the rule.
 
@@ -189,23 +194,30 @@ class DataclassRule(BoundRule):
         cls: type,
         data_fields: tuple[str, ...],
         meta_fields: tuple[str, ...],
+        drop_fields: tuple[str, ...] = (),
         rebuild: Callable[[Any, Any], Any] | None = None,
-        dropped: Callable[[Any], None] | None = None,
+        set_dropped: Callable[[Any], None] | None = None,
+        new: Callable[[Any], Any] | None = None,
+        put: Callable[[Any, str, Any], None] | None = None,
         attributes: Attributes = Rule.attributes,
         **options: Any,
     ) -> None:
-        children_of, aux_of = _getter(data_fields), _getter(meta_fields)
-        new: Any = next(  # of the built-in class that an instance is made of
-            base.__new__
-            for base in cls.__mro__
-            if isinstance(vars(base).get("__new__"), BuiltinFunctionType)
-        )
-        is_plain = getattr(cls, "__setattr__", None) is object.__setattr__
-        put = setattr if is_plain else object.__setattr__
+        children_of = _getter(data_fields)
+        aux_of = _getter(meta_fields)
+        new_instance: Any = new or _built_in_new(cls)
+        if put is None:
+            is_plain = getattr(cls, "__setattr__", None) is object.__setattr__
+            put = setattr if is_plain else object.__setattr__
+        put_attribute = put
         names = (*data_fields, *meta_fields)
 
         def flatten(node: Any) -> tuple[Sequence[Any], Any]:
             return children_of(node), aux_of(node)
+
+        def flatten_first(node: Any) -> tuple[Sequence[Any], Any]:
+            object.__setattr__(self, "flatten", flatten)
+            _warn_of_lost(node, {*names, *drop_fields})
+            return flatten(node)
 
         def static_names(_node: Any) -> Sequence[str]:
             return meta_fields
@@ -215,19 +227,19 @@ class DataclassRule(BoundRule):
             return tuple(values.get(name, value) for name, value in pairs)
 
         def unflatten(aux: Any, children: Any) -> Any:
-            node = new(cls)
+            node = new_instance(cls)
             for name, value in zip(names, (*children, *aux) if aux else children):  # noqa: B905
-                put(node, name, value)
-            if dropped is not None:
-                dropped(node)
+                put_attribute(node, name, value)
+            if set_dropped is not None:
+                set_dropped(node)
             return node
 
-        form = Fields(data_fields, meta_fields, new, put)
+        form = Fields(data_fields, meta_fields, new_instance, put_attribute)
         super().__init__(
             cls,
-            flatten=flatten,
+            flatten=flatten if rebuild else flatten_first,
             unflatten=rebuild or unflatten,
-            form=form if rebuild is None and dropped is None else None,
+            form=form if rebuild is None and set_dropped is None else None,
             attributes=attributes._replace(
                 static_names=static_names, with_static=with_static
             ),
@@ -241,6 +253,49 @@ class DataclassRule(BoundRule):
 
     def compared_aux(self, aux: Any) -> Any:
         return self.data_fields, aux
+
+
+def _built_in_new(cls: type) -> Any:
+    """Return `__new__` of the built-in class that instances of a class are made of."""
+    for base in cls.__mro__:
+        if isinstance(vars(base).get("__new__"), BuiltinFunctionType):
+            return base.__new__
+    raise AssertionError("object is the last class of each")
+
+
+def _warn_of_lost(node: Any, registered: Set[str]) -> None:
+    """Warn of attributes that are not registered, so that a rebuilt node lacks them.
+
+    What a descriptor of the class caches in the instance, as `cached_property` does, is
+    computed again, and names with two underscores are Python's.
+    """
+    cls = type(node)
+    names = [
+        name
+        for name in getattr(node, "__dict__", ())
+        if name not in registered
+        and not name.startswith("__")
+        and not _is_cached(cls, name)
+    ]
+    if not names:
+        return
+    file, _, line = caller().rpartition(":")
+    warnings.warn_explicit(
+        f"{cls.__qualname__} sets attributes that are not fields, and a rebuilt "
+        f"{cls.__qualname__} lacks them: {', '.join(names)}; declare them as fields, "
+        "with init=False if __post_init__ sets them",
+        UserWarning,
+        file,
+        int(line),
+    )
+
+
+def _is_cached(cls: type, name: str) -> bool:
+    """Return whether a descriptor of a class computes an attribute."""
+    for base in cls.__mro__:
+        if name in vars(base):
+            return hasattr(vars(base)[name], "__get__")
+    return False
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Any], tuple[Any, ...]]:
